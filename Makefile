@@ -1,0 +1,180 @@
+# Builds libfx (the compiler and the runtime) and the command fxc, and runs every test.
+#
+#   make             build/fxc, build/libfx.a, build/libfx.so
+#   make setup       installs what is missing, or says what to install
+#   make demo        sets up, builds, shows the whole path on two examples
+#   make test        sets up, builds, runs every test; `make help` lists the rest
+#
+# WERROR=1 makes warnings errors, V=1 shows commands, SAN=1 builds with the address and undefined-behaviour sanitizers
+# into build/san.
+# Nothing here needs CUDA: the runtime finds it by dlopen.
+
+# A comma inside a function's argument.
+, := ,
+
+B       := build$(if $(SAN),/san)
+CFLAGS  ?= -O2 -g
+PREFIX  ?= /usr/local
+REF     ?= main
+NVCC    ?= nvcc
+
+LANGUAGE := -std=c11 -D_GNU_SOURCE -fPIC -pthread $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(WERROR),-Werror)
+# What re2c and lemon write is theirs to style: unused helpers, shadowed locals. NDEBUG leaves lemon's tracing out.
+WARN_GEN := $(WARN) -Wno-shadow -Wno-unused-parameter -Wno-unused-function -Wno-unused-variable -Wno-sign-compare \
+            -Wno-implicit-fallthrough -DNDEBUG
+LIBS     := -ldl -lpthread -lm
+# For "" alone: <check.h> is the test library's, not the compiler's. The compiler does not see the runtime's headers.
+INCLUDE_FRONT   := -iquote compiler -iquote $(B)/gen
+INCLUDE_RUNTIME := -iquote runtime -iquote compiler
+INCLUDE_TEST    := $(INCLUDE_FRONT) -iquote runtime -iquote tests/unit -DFX_TEST_DIR='"$(B)/tests"'
+# V=1 shows commands whole.
+say = $(if $(V),,@echo '$(1) $@';)
+compile = $(CC) $(LANGUAGE) $(CFLAGS) -MMD -MP -MF $@.d -MT $@
+
+PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def runtime/fx_runtime.h
+TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
+FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
+           $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
+RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out runtime/main.c,$(wildcard runtime/*.c)))
+MAIN    := $(B)/obj/runtime/main.o
+HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
+
+UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+FAKE     := $(patsubst tests/fake/%.c,$(B)/tests/%.so,$(wildcard tests/fake/*.c))
+GPU      := $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
+BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c)) \
+            $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+
+.PHONY: all setup demo test test-unit test-golden test-arch test-gpu bench-gpu golden-update emit-diff install clean help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDEXPANSION:
+
+all: $(HOST)
+
+# ---- generated sources, objects ----
+
+# Before demo and test, what the first rules need is installed first; a plain `make` installs nothing.
+ready := $(if $(filter demo test,$(MAKECMDGOALS)),setup)
+
+$(B)/gen/lex.c: compiler/lex.re | $(ready) $$(@D)/
+	$(call say,re2c )re2c -i --no-generation-date -o $@ $<
+
+$(B)/gen/parse.c $(B)/gen/parse.h &: compiler/parse.y | $(ready) $$(@D)/
+	$(call say,lemon)lemon -q -d$(B)/gen $(if $(LEMON_TEMPLATE),-T$(LEMON_TEMPLATE)) $<
+
+LEMON_TEMPLATE ?= $(firstword $(wildcard /usr/share/lemon/lempar.c /usr/local/share/lemon/lempar.c))
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN_GEN) $(INCLUDE_FRONT) -c -o $@ $<
+
+$(B)/obj/compiler/embed.o: compiler/embed.S $(TEXTS) | $(ready) $$(@D)/
+	$(call say,as   )$(CC) -Wa,-Icompiler -c -o $@ $<
+
+$(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_FRONT) -c -o $@ $<
+
+$(B)/obj/runtime/%.o: runtime/%.c | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_RUNTIME) -c -o $@ $<
+
+%/: ; @mkdir -p $@
+.PRECIOUS: %/
+
+# ---- libraries, the command ----
+
+$(B)/libfxc_front.a: $(FRONT)
+$(B)/libfx.a: $(FRONT) $(RUNTIME)
+$(B)/%.a:
+	$(call say,ar   )rm -f $@ && $(AR) rcs $@ $^
+
+# Outside the library only what the public headers declare is a name.
+$(B)/gen/libfx.map: | $$(@D)/
+	@printf '{ global: fx_*; local: *; };\n' >$@
+
+$(B)/libfx.so: $(FRONT) $(RUNTIME) $(B)/gen/libfx.map
+	$(call say,ld   )$(CC) $(LANGUAGE) $(LDFLAGS) -shared -Wl,-soname,libfx.so.0 -Wl,--version-script=$(B)/gen/libfx.map \
+	    $(if $(SAN),,-Wl$(,)-z$(,)defs) -o $@ $(FRONT) $(RUNTIME) $(LIBS)
+	@ln -sf libfx.so $@.0
+
+$(B)/fxc: $(MAIN) $(B)/libfx.a
+	$(call say,ld   )$(CC) $(LANGUAGE) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# ---- programs of the tests, embedding examples ----
+
+$(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx.a | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(B)/libfx.a $(LDFLAGS) \
+	    $$(pkg-config --libs check) $(LIBS)
+
+# Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
+$(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -shared -o $@ $< $(LIBS)
+
+$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
+
+$(B)/tests/bench/%: tests/bench/%.c $(B)/libfx.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
+
+$(B)/tests/bench/%: tests/bench/%.cu $(TEXTS) | $$(@D)/
+	$(call say,nvcc )$(NVCC) -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a -Icompiler/kernels -o $@ $< -lcublas -lcuda
+
+# Examples see what an installed fx would give them: the public headers and the library.
+$(B)/examples/%: examples/%.c $(B)/libfx.a | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) -Icompiler -Iruntime -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
+
+# ---- what a person runs ----
+
+setup:
+	@sh tests/setup.sh
+
+demo: setup $(B)/fxc
+	@sh examples/demo.sh $(B)/fxc
+
+# Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
+test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES)
+	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden arch
+
+test-unit: $(UNIT) $(FAKE)
+	@sh tests/run.sh $(B) unit
+
+test-golden: $(B)/fxc
+	@sh tests/run.sh $(B) golden
+
+test-arch: $(HOST)
+	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch
+
+golden-update: $(B)/fxc
+	@sh tests/golden/run.sh $(B)/fxc --update
+
+test-gpu: $(B)/fxc $(GPU)
+	@set -e; for program in $(GPU); do $$program; done
+
+bench-gpu: $(B)/fxc $(BENCH)
+	@set -e; for program in $(BENCH); do $$program; done
+
+emit-diff: $(B)/fxc
+	@sh tests/emit_diff.sh $(B)/fxc '$(REF)'
+
+version = $(shell sed -n 's/.*FX_VERSION "\(.*\)".*/\1/p' compiler/fx.h)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/fx
+	install -m 755 $(B)/fxc $(DESTDIR)$(PREFIX)/bin/fxc
+	install -m 644 $(B)/libfx.a $(DESTDIR)$(PREFIX)/lib/libfx.a
+	install -m 755 $(B)/libfx.so $(DESTDIR)$(PREFIX)/lib/libfx.so.0
+	ln -sf libfx.so.0 $(DESTDIR)$(PREFIX)/lib/libfx.so
+	install -m 644 $(PUBLIC) $(DESTDIR)$(PREFIX)/include/fx
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: fx' 'Description: a small tensor compiler' 'Version: $(version)' \
+	    'Cflags: -I$${prefix}/include/fx' 'Libs: -L$${prefix}/lib -lfx' 'Libs.private: $(LIBS)' \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fx.pc
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'all setup demo test test-unit test-golden test-arch golden-update emit-diff [REF=main]'
+	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
+
+-include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES))

@@ -1,0 +1,122 @@
+/* What every part of the compiler stands on: one arena a compilation, growing text, source spans, diagnostics.
+ *
+ * Everything a compilation allocates lives in its arena and dies with it. Running out of memory is a longjmp to the
+ * entry point (`cx->oom`), so no caller tests an allocation. Nothing here prints or exits. */
+#ifndef FX_BASE_H
+#define FX_BASE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cx; /* one compilation */
+
+/* ---- arena.c: memory freed all at once ---- */
+struct arena_chunk;
+struct arena {
+    struct arena_chunk *chunks; /* newest first */
+    char *at, *end;             /* free room in the newest chunk */
+    jmp_buf *oom;               /* where an allocation that fails goes */
+};
+
+void arena_init(struct arena *a, jmp_buf *oom);
+void arena_release(struct arena *a);
+void *arena_alloc(struct arena *a, size_t n_bytes); /* zeroed, 16-byte aligned, never NULL */
+char *arena_strndup(struct arena *a, const char *s, size_t len);
+#define NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define NEW_ARRAY(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))
+/* Makes room for one more element of an arena array whose capacity is a power of two; the old copy stays in the arena. */
+#define PUSH(a, array, n) (*(__typeof__(array))arena_push((a), (void **)&(array), &(n), sizeof *(array)))
+void *arena_push(struct arena *a, void **array, int *n, size_t size); /* -> the new, zeroed element */
+
+/* ---- buf.c: text that grows, in an arena; always ends in NUL ---- */
+struct buf {
+    struct arena *arena;
+    char *s;
+    size_t len, cap;
+};
+
+void buf_init(struct buf *b, struct arena *a);
+void buf_put(struct buf *b, const char *s, size_t len);
+void buf_puts(struct buf *b, const char *s);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- source text ---- */
+struct span {
+    uint32_t start, len; /* bytes of files[file].text */
+    uint16_t file;       /* 0 is the user's file, then includes; the prelude is last opened */
+};
+
+struct name { /* an identifier: bytes of the source, not NUL-terminated */
+    const char *s;
+    uint32_t len;
+};
+bool name_eq(struct name a, struct name b);
+bool name_is(struct name a, const char *s);
+#define NAME_FMT "%.*s"
+#define NAME_ARG(n) (int)(n).len, (n).s
+
+struct source_file {
+    const char *name; /* as the user gave it, for messages */
+    const char *text;
+    size_t len;
+};
+
+/* ---- diag.c: messages to the user, collected, at most DIAG_MAX errors ---- */
+enum { DIAG_MAX = 20 };
+
+enum diag_code {
+#define DIAG(code, id, title) D_##id,
+#include "diags.def"
+#undef DIAG
+    N_DIAG_CODES
+};
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
+
+struct diag {
+    enum diag_level level;
+    enum diag_code code;
+    struct span span;
+    const char *text; /* lower case, no full stop, both sides named, what was expected */
+    const char *fix;  /* what would mend it, or NULL */
+};
+
+/* Records an error or a warning. `diag_fix` attaches what would mend it to the message recorded last. */
+void diag_error(struct cx *cx, struct span at, enum diag_code code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void diag_warning(struct cx *cx, struct span at, enum diag_code code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void diag_fix(struct cx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *diag_code_name(enum diag_code code);  /* "FX1001" */
+const char *diag_code_title(enum diag_code code); /* one line of what it means */
+/* All messages as text: `file:line:col: error: text [code]`, the source line, a caret range, `fix: ...`. Control
+ * bytes of quoted source are replaced, tabs expanded to 8, columns 1-based and counted in code points. */
+void diag_print(const struct cx *cx, struct buf *out);
+int span_line(const struct cx *cx, struct span at); /* 1-based */
+
+/* ---- the compilation ---- */
+struct ast_file;
+struct define { /* -D NAME=VALUE */
+    struct name name;
+    const char *value;
+};
+
+struct cx {
+    struct arena arena;
+    jmp_buf oom;
+    struct source_file files[16];
+    int n_files;
+    struct diag *diags; /* in the order found */
+    int n_diags, n_errors;
+    struct define *defines;
+    int n_defines;
+    const char *arch; /* "sm_90a" */
+};
+
+#endif

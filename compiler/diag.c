@@ -1,0 +1,171 @@
+/* Messages to the user: recorded while compiling, rendered at the end.
+ *
+ * In: a code, a span, a text and perhaps a fix. Out: gcc-style text with the source line and a caret range. At most
+ * DIAG_MAX errors are recorded; n_errors counts all. Nothing that steers a terminal passes from a spec into the text. */
+#include "base.h"
+#include "utf8.h"
+
+#include <string.h>
+
+bool name_eq(struct name a, struct name b) { return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0); }
+
+bool name_is(struct name a, const char *s) { return strlen(s) == a.len && (a.len == 0 || memcmp(a.s, s, a.len) == 0); }
+
+static const struct {
+    const char *name, *title;
+} codes[] = {
+#define DIAG(code, id, title) {code, title},
+#include "diags.def"
+#undef DIAG
+};
+
+const char *diag_code_name(enum diag_code code) { return codes[code].name; }
+const char *diag_code_title(enum diag_code code) { return codes[code].title; }
+
+static void record(struct cx *cx, enum diag_level level, struct span at, enum diag_code code, const char *fmt, va_list ap) {
+    /* Past the limit warnings are dropped too, so that diag_fix always knows whether its message was recorded. */
+    if (cx->n_errors > DIAG_MAX) return;
+    struct buf text;
+    buf_init(&text, &cx->arena);
+    buf_vprintf(&text, fmt, ap);
+    PUSH(&cx->arena, cx->diags, cx->n_diags) = (struct diag){.level = level, .code = code, .span = at, .text = text.s};
+}
+
+void diag_error(struct cx *cx, struct span at, enum diag_code code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    cx->n_errors++;
+    record(cx, DIAG_ERROR, at, code, fmt, ap);
+    va_end(ap);
+}
+
+void diag_warning(struct cx *cx, struct span at, enum diag_code code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    record(cx, DIAG_WARNING, at, code, fmt, ap);
+    va_end(ap);
+}
+
+void diag_fix(struct cx *cx, const char *fmt, ...) {
+    if (cx->n_errors > DIAG_MAX || cx->n_diags == 0) return;
+    struct buf text;
+    buf_init(&text, &cx->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    cx->diags[cx->n_diags - 1].fix = text.s;
+}
+
+/* ---- where a span stands ---- */
+
+struct place {
+    const struct source_file *file;
+    size_t line_start, line_end; /* bytes; the end is before the newline */
+    int line;                    /* 1-based */
+};
+
+static struct place find_place(const struct cx *cx, struct span at) {
+    if (at.file >= cx->n_files) return (struct place){.line = 1};
+    const struct source_file *f = &cx->files[at.file];
+    struct place p = {.file = f, .line = 1};
+    size_t start = at.start < f->len ? at.start : f->len;
+    for (size_t i = 0; i < start; i++)
+        if (f->text[i] == '\n') {
+            p.line++;
+            p.line_start = i + 1;
+        }
+    const char *newline = memchr(f->text + p.line_start, '\n', f->len - p.line_start);
+    p.line_end = newline ? (size_t)(newline - f->text) : f->len;
+    if (p.line_end > p.line_start && newline && newline[-1] == '\r') p.line_end--;
+    return p;
+}
+
+int span_line(const struct cx *cx, struct span at) { return find_place(cx, at).line; }
+
+/* ---- rendering ---- */
+
+enum { TAB = 8, WINDOW = 160, LEFT_OF_CARET = 60 };
+
+/* Copies text, whatever a terminal would obey replaced by '?'. */
+static void put_clean(struct buf *out, const char *s, size_t len) {
+    for (const char *end = s + len; s < end;) {
+        const char *from = s;
+        if (utf8_is_unprintable(utf8_next(&s, end)))
+            buf_putc(out, '?');
+        else
+            buf_put(out, from, (size_t)(s - from));
+    }
+}
+
+struct cells { /* what stands between two display columns, and where a span falls */
+    size_t from, to;    /* columns printed, 0-based */
+    size_t caret, end;  /* columns of the span, found on the way */
+    size_t width;       /* of the whole line */
+};
+
+/* Walks the line cell by cell, a cell a code point, a tab several; prints those in [from, to) where out is not NULL. */
+static void walk_line(struct cells *c, struct place p, struct span at, struct buf *out) {
+    const char *text = p.file->text, *s = text + p.line_start, *end = text + p.line_end;
+    size_t column = 0, span_end = (size_t)at.start + at.len;
+    c->caret = c->end = SIZE_MAX;
+    while (s < end) {
+        const char *from = s;
+        if (c->caret == SIZE_MAX && (size_t)(s - text) >= at.start) c->caret = column;
+        if (c->end == SIZE_MAX && (size_t)(s - text) >= span_end) c->end = column;
+        int32_t point = utf8_next(&s, end);
+        size_t width = point == '\t' ? TAB - column % TAB : 1;
+        for (size_t i = 0; i < width; i++, column++)
+            if (out && column >= c->from && column < c->to) {
+                if (point == '\t')
+                    buf_putc(out, ' ');
+                else
+                    put_clean(out, from, (size_t)(s - from));
+            }
+    }
+    c->width = column;
+    if (c->caret == SIZE_MAX) c->caret = column;
+    if (c->end == SIZE_MAX) c->end = column;
+}
+
+static void print_source_line(struct buf *out, struct place p, struct span at) {
+    struct cells c = {.to = 0};
+    walk_line(&c, p, at, NULL);
+    c.from = c.width > WINDOW && c.caret > LEFT_OF_CARET ? c.caret - LEFT_OF_CARET : 0;
+    c.to = c.from + WINDOW;
+    const char *cut = c.from ? "..." : "";
+    buf_printf(out, "  %s", cut);
+    walk_line(&c, p, at, out);
+    buf_printf(out, "%s\n  %*s", c.width > c.to ? "..." : "", (int)(strlen(cut) + c.caret - c.from), "");
+    buf_putc(out, '^');
+    for (size_t i = c.caret + 1; i < c.end && i < c.to; i++) buf_putc(out, '~');
+    buf_putc(out, '\n');
+}
+
+static int column_of(struct place p, struct span at) {
+    const char *s = p.file->text + p.line_start, *end = p.file->text + p.line_end;
+    int column = 1;
+    for (; s < end && (size_t)(s - p.file->text) < at.start; column++) utf8_next(&s, end);
+    return column;
+}
+
+static void print_one(const struct cx *cx, const struct diag *d, struct buf *out) {
+    struct place p = find_place(cx, d->span);
+    if (p.file) {
+        put_clean(out, p.file->name, strlen(p.file->name));
+        buf_printf(out, ":%d:%d: ", p.line, column_of(p, d->span));
+    }
+    buf_printf(out, "%s: ", d->level == DIAG_ERROR ? "error" : "warning");
+    put_clean(out, d->text, strlen(d->text));
+    buf_printf(out, " [%s]\n", diag_code_name(d->code));
+    if (p.file) print_source_line(out, p, d->span);
+    if (d->fix) {
+        buf_puts(out, "  fix: ");
+        put_clean(out, d->fix, strlen(d->fix));
+        buf_putc(out, '\n');
+    }
+}
+
+void diag_print(const struct cx *cx, struct buf *out) {
+    for (int i = 0; i < cx->n_diags; i++) print_one(cx, &cx->diags[i], out);
+}

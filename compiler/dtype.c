@@ -1,0 +1,169 @@
+/* The dtypes: their facts, and conversion between storage and double.
+ *
+ * In: a dtype of dtypes.def and bits or a double. Out: the other. Every conversion from double rounds exactly once, to
+ * nearest even, straight to the target: a detour over float would round twice. f8 and integers saturate. */
+#include "dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct dtype_info {
+    const char *name;
+    int bits;
+    enum fx_dtype_class class;
+} infos[] = {
+#define DTYPE(id, spelling, bits, class, ctype) {spelling, bits, (#class)[0]},
+#include "dtypes.def"
+#undef DTYPE
+};
+
+struct layout { /* a binary float: sign, exponent, fraction; bias 2^(exponent_bits - 1) - 1 */
+    int exponent_bits, fraction_bits;
+    uint32_t max_finite; /* bits of the largest finite value */
+    uint32_t overflow;   /* bits stored for what lies above it: infinity where the format has it and casts keep it */
+    uint32_t nan;        /* bits of the NaN that is stored */
+    bool has_infinity;   /* max_finite + 1 is infinity */
+};
+
+static const struct layout *layout_of(enum fx_dtype t) {
+    static const struct layout e4m3 = {4, 3, 0x7e, 0x7e, 0x7f, false};
+    static const struct layout e5m2 = {5, 2, 0x7b, 0x7b, 0x7e, true};
+    static const struct layout f16 = {5, 10, 0x7bff, 0x7c00, 0x7e00, true};
+    static const struct layout bf16 = {8, 7, 0x7f7f, 0x7f80, 0x7fc0, true};
+    static const struct layout f32 = {8, 23, 0x7f7fffff, 0x7f800000, 0x7fc00000, true};
+    switch (t) {
+    case FX_F8E4M3: return &e4m3;
+    case FX_F8E5M2: return &e5m2;
+    case FX_F16: return &f16;
+    case FX_BF16: return &bf16;
+    case FX_F32: return &f32;
+    default: return NULL;
+    }
+}
+
+const char *fx_dtype_name(enum fx_dtype t) { return infos[t].name; }
+int fx_dtype_bits(enum fx_dtype t) { return infos[t].bits; }
+enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t) { return infos[t].class; }
+
+static int bias(const struct layout *l) { return (1 << (l->exponent_bits - 1)) - 1; }
+
+static double decode(const struct layout *l, uint32_t bits) {
+    uint32_t sign_bit = 1u << (l->exponent_bits + l->fraction_bits);
+    uint32_t magnitude = bits & (sign_bit - 1), one = 1u << l->fraction_bits;
+    int exponent = (int)(magnitude >> l->fraction_bits);
+    uint32_t fraction = magnitude & (one - 1);
+    double v;
+    if (magnitude <= l->max_finite)
+        v = ldexp(exponent ? one + fraction : fraction, (exponent ? exponent : 1) - bias(l) - l->fraction_bits);
+    else
+        v = l->has_infinity && fraction == 0 ? INFINITY : NAN;
+    return bits & sign_bit ? -v : v;
+}
+
+/* To nearest even whatever rounding mode the host program runs in; v >= 0. */
+static double round_half_even(double v) {
+    double below = floor(v), rest = v - below;
+    return rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0) ? below + 1 : below;
+}
+
+static uint32_t encode(const struct layout *l, double v) {
+    uint32_t sign = signbit(v) ? 1u << (l->exponent_bits + l->fraction_bits) : 0;
+    if (isnan(v)) return sign | l->nan;
+    if (isinf(v)) return sign | l->overflow;
+    /* In units of the spacing at v; below the least normal the spacing stays that of the subnormals. */
+    int exponent;
+    frexp(v, &exponent);
+    if (v == 0 || exponent < 2 - bias(l)) exponent = 2 - bias(l);
+    double units = round_half_even(ldexp(fabs(v), l->fraction_bits + 1 - exponent));
+    /* A carry out of the fraction lands in the exponent: the bits of neighbouring values are neighbours. */
+    uint64_t bits = ((uint64_t)(exponent - 2 + bias(l)) << l->fraction_bits) + (uint64_t)units;
+    return sign | (bits > l->max_finite ? l->overflow : (uint32_t)bits);
+}
+
+/* ---- integers: truncated, saturated, NaN 0 ---- */
+
+static int64_t to_signed(double v, int bits) {
+    double limit = ldexp(1, bits - 1);
+    int64_t most = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
+    if (isnan(v)) return 0;
+    return v >= limit ? most : v < -limit ? -most - 1 : (int64_t)v;
+}
+
+static uint64_t to_unsigned(double v, int bits) {
+    if (isnan(v) || v <= 0) return 0;
+    return v >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : (uint64_t)v;
+}
+
+/* ---- storage ---- */
+
+/* Arrays may be unaligned (a slice of a file), so elements go through memcpy. The host is little-endian. */
+static uint64_t get_bits(const void *array, size_t i, size_t n_bytes) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)array + i * n_bytes, n_bytes);
+    return bits;
+}
+
+double fx_load_double(enum fx_dtype t, const void *array, size_t i) {
+    int n_bits = infos[t].bits;
+    uint64_t bits = get_bits(array, i, (size_t)n_bits / 8);
+    float f;
+    double v;
+    switch (infos[t].class) {
+    case FX_CLASS_B: return bits != 0;
+    case FX_CLASS_U: return (double)bits;
+    case FX_CLASS_S: return (double)((int64_t)(bits << (64 - n_bits)) >> (64 - n_bits));
+    case FX_CLASS_F: break;
+    }
+    if (t == FX_F64) {
+        memcpy(&v, &bits, sizeof v);
+        return v;
+    }
+    if (t == FX_F32) {
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+    return decode(layout_of(t), (uint32_t)bits);
+}
+
+void fx_store_double(enum fx_dtype t, void *array, size_t i, double v) {
+    int n_bits = infos[t].bits;
+    uint64_t bits = 0;
+    float f = (float)v;
+    switch (infos[t].class) {
+    case FX_CLASS_B: bits = v != 0; break;
+    case FX_CLASS_U: bits = to_unsigned(v, n_bits); break;
+    case FX_CLASS_S: bits = (uint64_t)to_signed(v, n_bits); break;
+    case FX_CLASS_F:
+        if (t == FX_F64)
+            memcpy(&bits, &v, sizeof v);
+        else if (t == FX_F32)
+            memcpy(&bits, &f, sizeof f);
+        else
+            bits = encode(layout_of(t), v);
+        break;
+    }
+    memcpy((char *)array + i * ((size_t)n_bits / 8), &bits, (size_t)n_bits / 8);
+}
+
+double fx_round_to(enum fx_dtype t, double v) {
+    switch (infos[t].class) {
+    case FX_CLASS_B: return v != 0;
+    case FX_CLASS_U: return (double)to_unsigned(v, infos[t].bits);
+    case FX_CLASS_S: return (double)to_signed(v, infos[t].bits);
+    case FX_CLASS_F: break;
+    }
+    if (t == FX_F32) return (float)v;
+    return t == FX_F64 ? v : decode(layout_of(t), encode(layout_of(t), v));
+}
+
+/* ---- the grain of a float ---- */
+
+double fx_unit_roundoff(enum fx_dtype t) {
+    if (t == FX_F64) return ldexp(1, -53);
+    return layout_of(t) ? ldexp(1, -layout_of(t)->fraction_bits - 1) : 0;
+}
+
+double fx_smallest(enum fx_dtype t) {
+    if (t == FX_F64) return ldexp(1, -1074);
+    return layout_of(t) ? ldexp(1, 1 - bias(layout_of(t)) - layout_of(t)->fraction_bits) : 0;
+}

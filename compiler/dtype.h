@@ -1,0 +1,32 @@
+/* The dtypes, iterated from dtypes.def, and the conversions between their storage and double (dtype.c). */
+#ifndef FX_DTYPE_H
+#define FX_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum fx_dtype {
+#define DTYPE(id, spelling, bits, class, ctype) FX_##id,
+#include "dtypes.def"
+#undef DTYPE
+    FX_N_DTYPES
+};
+
+enum fx_dtype_class { FX_CLASS_B = 'B', FX_CLASS_U = 'U', FX_CLASS_S = 'S', FX_CLASS_F = 'F' };
+
+const char *fx_dtype_name(enum fx_dtype t);
+int fx_dtype_bits(enum fx_dtype t);
+enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t);
+/* Element i of an array of dtype t as a double (exact but for 64-bit integers beyond 2^53). Not for 4-bit types. */
+double fx_load_double(enum fx_dtype t, const void *array, size_t i);
+/* Stores v rounded once, to nearest even (integers: truncated and saturated, NaN 0). */
+void fx_store_double(enum fx_dtype t, void *array, size_t i, double v);
+/* v rounded to what dtype t holds. */
+double fx_round_to(enum fx_dtype t, double v);
+/* Half the relative spacing of t's values (2^-11 for f16); 0 for integers and bool. */
+double fx_unit_roundoff(enum fx_dtype t);
+/* The least positive value t holds, subnormals counted; 0 for integers and bool. */
+double fx_smallest(enum fx_dtype t);
+
+#endif

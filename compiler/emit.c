@@ -1,0 +1,349 @@
+/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels it needs and no others, then for every GPU kernel
+ * its problem struct and its entries. The only writer of CUDA text besides emit_body.c. */
+#include "emit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "fx.h"
+
+/* ---- names ---- */
+
+struct names { /* C identifiers taken so far in one scope */
+    struct arena *arena;
+    const char **taken;
+    int n;
+};
+
+static bool is_taken(const struct names *s, const char *name) {
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->taken[i], name) == 0) return true;
+    return false;
+}
+
+/* `base`, or `base2`, `base3`, .. where that is taken. */
+static const char *take(struct names *s, const char *base) {
+    const char *name = base;
+    for (int i = 2; is_taken(s, name); i++) name = arena_printf(s->arena, "%s%d", base, i);
+    PUSH(s->arena, s->taken, s->n) = name;
+    return name;
+}
+
+static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, NAME_FMT "_", NAME_ARG(n)); }
+
+struct kernel_names {
+    const char **params, **buffers, **axes;
+};
+
+static struct kernel_names name_kernel(struct arena *a, const struct chosen *c) {
+    const struct kernel *k = c->graph->kernel;
+    struct names scope = {.arena = a};
+    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + 1),
+                             NEW_ARRAY(a, const char *, k->n_axes + 1)};
+    for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
+    for (int i = 0; i < k->n_axes; i++) n.axes[i] = take(&scope, encoded(a, k->axes[i].name));
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        bool is_input = b->value->kind == N_INPUT;
+        struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
+        n.buffers[i] = take(&scope, name.len ? arena_printf(a, NAME_FMT "_%s_", NAME_ARG(name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
+    }
+    return n;
+}
+
+static bool uses_tensor(const struct launch *l, const struct unit *u, const struct chosen *c, int param, int buffer) {
+    (void)u;
+    for (int i = 0; i < l->n_loads; i++)
+        if (l->loads[i].param == param && l->loads[i].buffer == buffer) return true;
+    const struct group *r = l->kernel->group;
+    for (int i = 0; i < r->n_stores; i++)
+        if (r->stores[i].param == param && r->stores[i].buffer == buffer) return true;
+    const struct tensor *operands[2] = {&l->kernel->gemm.a, &l->kernel->gemm.b};
+    for (int i = 0; r->contraction && i < 2; i++)
+        if (operands[i]->param == param && operands[i]->buffer == buffer) return true;
+    (void)c;
+    return false;
+}
+
+static bool uses_scalar(const struct node *n, int param, bool *seen, const struct group *r) {
+    if (seen[n->id] || n == r->contraction) return false;
+    seen[n->id] = true;
+    if (n->kind == N_SCALAR && n->param == param) return true;
+    if (n->kind == N_REDUCE) return false; /* a buffer */
+    for (int i = 0; i < 3 && n->args[i]; i++)
+        if (uses_scalar(n->args[i], param, seen, r)) return true;
+    return false;
+}
+
+static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, int index) {
+    struct fx_arg *arg = &PUSH(a, l->args, l->n_args);
+    *arg = (struct fx_arg){kind, index};
+}
+
+static void choose_args(const struct unit *u, const struct chosen *c, struct launch *l) {
+    struct arena *a = &u->cx->arena;
+    const struct kernel *k = c->graph->kernel;
+    const struct group *r = l->kernel->group;
+    bool *extent_used = l->axis_used = NEW_ARRAY(a, bool, k->n_axes + 1);
+    for (int i = 0; i < k->n_params; i++) {
+        bool used = false;
+        if (k->params[i].is_scalar) {
+            bool *seen = NEW_ARRAY(a, bool, c->graph->n_nodes + 1);
+            for (int s = 0; s < r->n_stores && !used; s++) used = uses_scalar(r->stores[s].value, i, seen, r);
+        } else {
+            used = uses_tensor(l, u, c, i, -1);
+        }
+        if (!used) continue;
+        add_arg(a, l, FX_ARG_PARAM, i);
+        for (int j = 0; j < k->params[i].n_axes; j++) extent_used[k->params[i].axes[j]] = true;
+    }
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        if (!uses_tensor(l, u, c, -1, i)) continue;
+        add_arg(a, l, FX_ARG_BUFFER, i);
+        for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
+    }
+    for (int i = 0; i < k->n_axes; i++)
+        if (extent_used[i] && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
+}
+
+struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
+    struct arena *a = &cx->arena;
+    struct unit *u = NEW(a, struct unit);
+    struct names scope = {.arena = a};
+    int number = 0;
+    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1)};
+    for (int i = 0; i < n_kernels; i++) {
+        struct chosen *c = kernels[i];
+        struct kernel_names names = name_kernel(a, c);
+        u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
+        for (int j = 0; j < c->n_kernels; j++) {
+            struct launch *l = &u->launches[i][j];
+            const char *base = c->graph->kernel->name;
+            l->kernel = &c->kernels[j];
+            l->struct_name = take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s_%d_", base, j) : arena_printf(a, "%s_", base));
+            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes;
+            l->loads = NEW_ARRAY(a, struct tensor, c->graph->n_nodes + 1);
+            l->n_loads = group_loads(c->graph, c->partition, l->kernel->group, l->loads, c->graph->n_nodes);
+            plan_drop_impossible(cx, c, l, &c->kernels[j]);
+            l->entries = NEW_ARRAY(a, struct entry, l->kernel->n_configs);
+            for (int e = 0; e < l->kernel->n_configs; e++)
+                l->entries[e] = (struct entry){take(&scope, arena_printf(a, "fx_%s%s", l->struct_name, l->kernel->configs[e].suffix)), number++};
+            choose_args(u, c, l);
+        }
+    }
+    return u;
+}
+
+/* ---- the pieces of compiler/kernels ---- */
+
+#define TEXT(name) extern const char fx_text_##name[], fx_text_##name##_end[];
+TEXT(ptx) TEXT(math) TEXT(access) TEXT(engine_simt) TEXT(engine_mma) TEXT(driver_gemm) TEXT(driver_pointwise)
+#undef TEXT
+
+struct piece { /* one item of a .cuh file: from `// name: ..` to the next */
+    const char *text;
+    size_t len;
+    struct name names[8]; /* what it defines */
+    int n_names, file;
+    bool is_used;
+};
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Reads `// fx_a, fx_b: ` at s into the names it lists; 0 if s begins no item. */
+static int item_names(const char *s, const char *end, struct name *names, int max) {
+    int n = 0;
+    if (end - s < 6 || memcmp(s, "// ", 3) != 0 || (memcmp(s + 3, "fx_", 3) != 0 && memcmp(s + 3, "FX_", 3) != 0)) return 0;
+    for (s += 3; s < end && n < max;) {
+        const char *first = s;
+        while (s < end && is_word(*s)) s++;
+        if (s == first) return 0;
+        names[n++] = (struct name){first, (uint32_t)(s - first)};
+        if (s < end && *s == ':') return n;
+        if (end - s < 2 || memcmp(s, ", ", 2) != 0) return 0;
+        s += 2;
+    }
+    return 0;
+}
+
+static void split_items(struct arena *a, const char *s, const char *end, int file, struct piece **pieces, int *n) {
+    struct piece *open = NULL;
+    for (const char *line = s; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        next = next ? next + 1 : end;
+        struct name names[8];
+        int n_names = item_names(line, next, names, 8);
+        if (n_names) {
+            struct piece *p = &PUSH(a, *pieces, *n);
+            *p = (struct piece){.text = line, .n_names = n_names, .file = file};
+            memcpy(p->names, names, sizeof names);
+        }
+        open = *n ? &(*pieces)[*n - 1] : NULL;
+        if (open && open->file == file) open->len = (size_t)(next - open->text);
+        line = next;
+    }
+    for (int i = 0; i < *n; i++)
+        while ((*pieces)[i].len && (*pieces)[i].text[(*pieces)[i].len - 1] == '\n') (*pieces)[i].len--;
+}
+
+/* Marks every item whose name stands in the text, comments apart, and what those need in turn. */
+static void mark_used(const char *s, size_t len, struct piece *pieces, int n) {
+    const char *end = s + len;
+    while (s < end) {
+        if (s[0] == '/' && s + 1 < end && s[1] == '/') {
+            while (s < end && *s != '\n') s++;
+        } else if (is_word(*s)) {
+            const char *first = s;
+            while (s < end && is_word(*s)) s++;
+            struct name word = {first, (uint32_t)(s - first)};
+            if (word.len < 4 || (memcmp(first, "fx_", 3) != 0 && memcmp(first, "FX_", 3) != 0)) continue;
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < pieces[i].n_names && !pieces[i].is_used; j++)
+                    if (name_eq(pieces[i].names[j], word)) {
+                        pieces[i].is_used = true;
+                        mark_used(pieces[i].text, pieces[i].len, pieces, n);
+                    }
+        } else {
+            s++;
+        }
+    }
+}
+
+static void put_pieces(struct buf *out, struct arena *a, const struct buf *generated) {
+    static const struct {
+        const char *title, *text, *end;
+    } files[] = {
+        {"the hardware", fx_text_ptx, fx_text_ptx_end},
+        {"mathematics", fx_text_math, fx_text_math_end},
+        {"elements of tensors", fx_text_access, fx_text_access_end},
+        {"the simt engine", fx_text_engine_simt, fx_text_engine_simt_end},
+        {"the mma engine", fx_text_engine_mma, fx_text_engine_mma_end},
+        {"the gemm driver", fx_text_driver_gemm, fx_text_driver_gemm_end},
+        {"the pointwise driver", fx_text_driver_pointwise, fx_text_driver_pointwise_end},
+    };
+    enum { N_FILES = sizeof files / sizeof *files };
+    struct piece *pieces = NULL;
+    int n = 0;
+    for (int f = 0; f < N_FILES; f++) split_items(a, files[f].text, files[f].end, f, &pieces, &n);
+    mark_used(generated->s, generated->len, pieces, n);
+    for (int f = 0; f < N_FILES; f++) {
+        bool any = false;
+        for (int i = 0; i < n; i++) {
+            if (pieces[i].file != f || !pieces[i].is_used) continue;
+            if (!any) buf_printf(out, "// ---- %s ----\n%s\n", files[f].title, f == 0 ? "#ifndef FX_PTX\n" : "");
+            any = true;
+            buf_put(out, pieces[i].text, pieces[i].len);
+            buf_puts(out, "\n\n");
+        }
+        if (any && f == 0) buf_puts(out, "#endif  // FX_PTX\n\n");
+    }
+}
+
+/* ---- entries ---- */
+
+static void emit_entry(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, int i) {
+    const struct config *f = &l->kernel->configs[i];
+    bool is_gemm = l->kernel->group->contraction != NULL;
+    buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", l->entries[i].number);
+    buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, l->entries[i].name);
+    for (int a = 0; a < l->n_args; a++) {
+        buf_puts(out, a ? ", " : "");
+        emit_declaration(out, u, c, l, &l->args[a]);
+    }
+    buf_puts(out, ") {\n");
+    if (is_gemm) buf_printf(out, "  fx_gemm<%s, %s>(%s{", f->engine, f->is_aligned ? "true" : "false", l->struct_name);
+    else buf_printf(out, "  fx_pointwise<%s, %s>(%s<%s>{", f->engine, f->is_aligned ? "true" : "false", l->struct_name, f->is_small ? "int" : "long long");
+    for (int a = 0; a < l->n_args; a++) {
+        const struct fx_arg *arg = &l->args[a];
+        const char *name = arg->kind == FX_ARG_PARAM ? l->param_names[arg->index] : arg->kind == FX_ARG_BUFFER ? l->buffer_names[arg->index] : l->axis_names[arg->index];
+        buf_printf(out, "%s%s%s", a ? ", " : "", arg->kind == FX_ARG_EXTENT && f->is_small ? "(int)" : "", name);
+    }
+    buf_puts(out, "});\n}\n#endif\n\n");
+}
+
+/* ---- the header: how to launch what follows ---- */
+
+static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct fx_param *p) {
+    buf_printf(out, "%s: %s", p->name, fx_dtype_name(p->dtype));
+    if (p->is_scalar) return;
+    buf_putc(out, '[');
+    for (int i = 0; i < p->rank; i++) {
+        const struct fx_extent *e = &k->extents[p->extents[i]];
+        buf_printf(out, "%s%s", i ? "," : "", e->name);
+        if (e->value >= 0) buf_printf(out, "=%lld", (long long)e->value);
+    }
+    buf_putc(out, ']');
+}
+
+static void put_args(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
+    for (int i = 0; i < l->n_args; i++) {
+        const struct fx_arg *a = &l->args[i];
+        buf_printf(out, "%s%s", i ? ", " : "", a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name);
+    }
+}
+
+static void put_contract(struct buf *out, const struct fx_kernel *k) {
+    buf_printf(out, "//\n// kernel %s(", k->name);
+    bool is_out = false;
+    for (int i = 0; i < k->n_params; i++) {
+        bool first_out = k->params[i].is_output && !is_out;
+        buf_puts(out, first_out ? ") -> (" : i ? ", " : "");
+        is_out |= first_out;
+        put_tensor(out, k, &k->params[i]);
+    }
+    buf_puts(out, ")\n");
+    for (int i = 0; i < k->n_buffers; i++) {
+        buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
+        plan_print_expr(out, k, &k->buffers[i].bytes);
+        buf_puts(out, " bytes, 256-byte aligned\n");
+    }
+    for (int i = 0; i < k->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
+        else buf_puts(out, "//   launch");
+        buf_puts(out, " one of these, with arguments (");
+        put_args(out, k, l);
+        buf_puts(out, "), tensors row-major, extents as long long\n");
+        for (int v = 0; v < l->n_variants; v++) {
+            const struct fx_variant *e = &l->variants[v];
+            buf_printf(out, "//     %s: block %d, grid ", e->entry, e->block);
+            plan_print_expr(out, k, &e->grid);
+            buf_puts(out, ", dynamic shared memory ");
+            plan_print_expr(out, k, &e->smem);
+            buf_puts(out, "\n//       needs ");
+            plan_print_expr(out, k, &e->needs);
+            buf_puts(out, "\n");
+        }
+    }
+}
+
+/* The spec's file name without its folders, in characters that can stand in a comment. */
+static const char *plain_name(struct arena *a, const char *file) {
+    const char *slash = strrchr(file, '/');
+    char *name = arena_printf(a, "%s", slash ? slash + 1 : file);
+    for (char *s = name; *s; s++)
+        if (!is_word(*s) && *s != '.' && *s != '-') *s = '_';
+    return name;
+}
+
+void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) {
+    struct arena *a = &u->cx->arena;
+    const char *file = plain_name(a, u->file);
+    struct buf generated;
+    buf_init(&generated, a);
+    for (int i = 0; i < u->n_kernels; i++)
+        for (int j = 0; j < u->kernels[i]->n_kernels; j++) {
+            const struct launch *l = &u->launches[i][j];
+            emit_problem(&generated, u, u->kernels[i], l);
+            buf_putc(&generated, '\n');
+            for (int e = 0; e < l->kernel->n_configs; e++) emit_entry(&generated, u, u->kernels[i], l, e);
+        }
+    buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch);
+    buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
+                  "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");
+    for (int i = 0; i < plan->n_kernels; i++) put_contract(out, &plan->kernels[i]);
+    buf_putc(out, '\n');
+    put_pieces(out, a, &generated);
+    buf_printf(out, "// ==== generated from %s ====\n\n", file);
+    buf_put(out, generated.s, generated.len ? generated.len - 1 : 0);
+}

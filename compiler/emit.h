@@ -1,0 +1,55 @@
+/* From scheduled kernels to the `.cu` text and the launch recipe: two views of one naming, kept here. */
+#ifndef FX_EMIT_H
+#define FX_EMIT_H
+
+#include "plan.h"
+#include "schedule.h"
+
+struct entry { /* one extern "C" function */
+    const char *name; /* "fx_linear_gelu_128x128" */
+    int number;       /* the value of FX_ONLY that compiles it alone, unique in the file */
+};
+
+struct launch { /* one GPU kernel of the file: what its struct and entries are called and take */
+    const struct scheduled *kernel;
+    const char *struct_name; /* "linear_gelu" */
+    const char **param_names, **buffer_names, **axis_names; /* C names within its spec kernel, by index */
+    struct entry *entries;   /* by configuration */
+    int n_args;
+    struct fx_arg *args;     /* what an entry takes, in order */
+    bool *axis_used;         /* by axis: some tensor it touches has it */
+    struct tensor *loads;    /* what the pointwise part reads */
+    int n_loads;
+};
+
+struct unit { /* a file: every kernel of the spec with its launches */
+    struct cx *cx;
+    const char *file; /* name of the spec, for the header */
+    int n_kernels;
+    struct chosen **kernels;
+    struct launch **launches; /* by kernel, then in order */
+};
+
+/* emit.c: names everything, once. */
+struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels);
+/* The whole `.cu`. */
+void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
+/* emit_body.c: the problem struct of one launch. */
+void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
+const char *emit_ctype(enum fx_dtype t);
+/* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
+void emit_declaration(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
+
+/* plan_build.c */
+/* Drops the configurations whose needs no extents or alignment can meet. */
+void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s);
+struct fx_plan *plan_build(struct cx *cx, const struct unit *u);
+/* plan_print.c: the plan as text; an expression in infix form over the kernel's extents. */
+void plan_print(struct buf *out, const struct fx_plan *p);
+void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
+/* receipt.c: the text of `explain` for one kernel. */
+const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k);
+/* host_c.c: a C launcher over the driver API for every kernel of the plan. */
+void emit_host_c(struct buf *out, const struct fx_plan *p);
+
+#endif

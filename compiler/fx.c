@@ -1,0 +1,252 @@
+/* The compilation as a user of the library sees it: one arena, the stages in order, their texts on demand. */
+#include "fx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit.h"
+#include "eval.h"
+#include "pipeline.h"
+
+struct fx_compilation {
+    struct cx cx;
+    struct ast_file *ast;
+    struct program *program;
+    struct graph **lowered, **fused; /* by kernel */
+    struct unit *unit;
+    struct fx_plan *plan;
+    struct buf dump;
+    const char *messages;
+    const char *texts[FX_TEXT_DUMP + 1];
+};
+
+extern const char fx_text_prelude[], fx_text_prelude_end[];
+
+static const char *const arches[] = {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
+const char *fx_arch_name(int i) { return i >= 0 && i < (int)(sizeof arches / sizeof *arches) ? arches[i] : NULL; }
+
+static bool is_arch(const char *name) {
+    for (int i = 0; fx_arch_name(i); i++)
+        if (strcmp(fx_arch_name(i), name) == 0) return true;
+    return false;
+}
+
+/* A message about the call rather than the text: it has no place in a file. */
+static void refuse(fx_compilation *c, const char *fmt, const char *what) {
+    c->messages = arena_printf(&c->cx.arena, fmt, what);
+}
+
+static bool read_options(fx_compilation *c, const struct fx_options *o) {
+    struct cx *cx = &c->cx;
+    cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
+    if (!is_arch(cx->arch)) {
+        refuse(c, "error: unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a\n", cx->arch);
+        return false;
+    }
+    const char *passes[2] = {o->dump_after, o->stop_after};
+    for (int i = 0; i < 2; i++)
+        if (passes[i] && !pipeline_has_pass(passes[i]) && !(i == 0 && strcmp(passes[i], "all") == 0)) {
+            refuse(c, "error: there is no pass %s\n", passes[i]);
+            return false;
+        }
+    for (const char *s = o->skip; s && *s; s += strcspn(s, ","), s += *s == ',') {
+        char *name = arena_strndup(&cx->arena, s, strcspn(s, ","));
+        if (pipeline_has_pass(name)) continue;
+        refuse(c, "error: there is no pass %s\n", name);
+        return false;
+    }
+    for (int i = 0; i < o->n_defines; i++) {
+        const char *equals = strchr(o->defines[i], '=');
+        if (!equals || equals == o->defines[i]) {
+            refuse(c, "error: -D %s: expected NAME=VALUE\n", o->defines[i]);
+            return false;
+        }
+        struct define *d = &PUSH(&cx->arena, cx->defines, cx->n_defines);
+        d->name.len = (uint32_t)(equals - o->defines[i]);
+        d->name.s = arena_strndup(&cx->arena, o->defines[i], d->name.len);
+        d->value = arena_printf(&cx->arena, "%s", equals + 1);
+    }
+    return true;
+}
+
+static int add_file(struct cx *cx, const char *name, const char *text, size_t len) {
+    cx->files[cx->n_files] = (struct source_file){arena_printf(&cx->arena, "%s", name), arena_strndup(&cx->arena, text, len), len};
+    return cx->n_files++;
+}
+
+static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct chosen **out) {
+    const char *wrong = NULL;
+    c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
+    c->fused[i] = pipeline_run(c->lowered[i], o, &c->dump, &wrong);
+    if (wrong) {
+        refuse(c, "internal error: %s; please report it with the spec\n", wrong);
+        return FX_ERR_INTERNAL;
+    }
+    *out = fx_schedule(&c->cx, c->fused[i]);
+    return *out ? FX_OK : FX_ERR_COMPILE;
+}
+
+static fx_status compile(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
+    struct cx *cx = &c->cx;
+    struct arena *a = &cx->arena;
+    const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip};
+    if (!read_options(c, o)) return FX_ERR_USAGE;
+    buf_init(&c->dump, a);
+    add_file(cx, file, text, len);
+    c->ast = fx_parse(cx, 0);
+    if (cx->n_errors) return FX_ERR_COMPILE;
+    struct ast_file *prelude = fx_parse(cx, add_file(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    struct program *program = fx_check(cx, c->ast, prelude, o->kernel);
+    if (cx->n_errors) return FX_ERR_COMPILE;
+    c->program = program;
+    c->lowered = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
+    c->fused = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
+    struct chosen **chosen = NEW_ARRAY(a, struct chosen *, program->n_kernels + 1);
+    fx_status status = FX_OK;
+    for (int i = 0; i < program->n_kernels; i++) {
+        fx_status s = compile_kernel(c, i, &pipeline, &chosen[i]);
+        if (s == FX_ERR_INTERNAL) return s;
+        if (s) status = s;
+    }
+    if (status) return status;
+    c->unit = emit_unit(cx, cx->files[0].name, chosen, program->n_kernels);
+    c->plan = plan_build(cx, c->unit);
+    return FX_OK;
+}
+
+fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
+    struct fx_options o = {0};
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    *out = NULL;
+    fx_compilation *volatile c = calloc(1, sizeof *c);
+    if (!c) return FX_ERR_NOMEM;
+    if (setjmp(c->cx.oom)) {
+        fx_close(c);
+        return FX_ERR_NOMEM;
+    }
+    arena_init(&c->cx.arena, &c->cx.oom);
+    fx_status status = compile(c, text, len, file ? file : "<text>", &o);
+    if (!c->messages) {
+        struct buf b;
+        buf_init(&b, &c->cx.arena);
+        diag_print(&c->cx, &b);
+        c->messages = b.s;
+    }
+    *out = c;
+    return status;
+}
+
+void fx_close(fx_compilation *c) {
+    if (!c) return;
+    arena_release(&c->cx.arena);
+    free(c);
+}
+
+const char *fx_messages(const fx_compilation *c) { return c->messages ? c->messages : ""; }
+const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c->plan; }
+
+static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) {
+    switch (stage) {
+    case FX_TEXT_AST:
+        if (c->ast) ast_print(out, c->ast);
+        return c->ast != NULL;
+    case FX_TEXT_IR:
+    case FX_TEXT_FUSED:
+        for (int i = 0; c->program && i < c->program->n_kernels; i++) {
+            struct graph *g = stage == FX_TEXT_IR ? c->lowered[i] : c->fused[i];
+            if (!g) return false;
+            ir_print(out, g);
+        }
+        return c->program != NULL;
+    case FX_TEXT_PLAN:
+        if (c->plan) plan_print(out, c->plan);
+        return c->plan != NULL;
+    case FX_TEXT_CU:
+        if (c->plan) buf_put(out, c->plan->source, c->plan->source_len);
+        return c->plan != NULL;
+    case FX_TEXT_HOST_C:
+        if (c->plan) emit_host_c(out, c->plan);
+        return c->plan != NULL;
+    case FX_TEXT_DUMP:
+        if (c->dump.len) buf_put(out, c->dump.s, c->dump.len);
+        return c->program != NULL;
+    }
+    return false;
+}
+
+const char *fx_text(const fx_compilation *c, enum fx_text stage) {
+    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
+    if (setjmp(own->cx.oom)) return NULL;
+    struct buf b;
+    buf_init(&b, &own->cx.arena);
+    return print_stage(own, stage, &b) ? b.s : NULL;
+}
+
+/* ---- the oracle ---- */
+
+static fx_status find_kernel(const fx_compilation *c, const char *name, int *out) {
+    for (int i = 0; c->plan && i < c->program->n_kernels; i++)
+        if (!name || strcmp(c->program->kernels[i].name, name) == 0) return *out = i, FX_OK;
+    return FX_ERR_USAGE;
+}
+
+/* Binds the kernel's extents from the inputs' shapes, and lays the inputs out by parameter. */
+static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *inputs, int n_inputs, int64_t *extents, struct oracle_input *by_param,
+                             struct arena *a, char *message, size_t size) {
+    const struct fx_shape **shapes = NEW_ARRAY(a, const struct fx_shape *, k->n_params + 1);
+    int n = 0;
+    for (int i = 0; i < k->n_params; i++) {
+        if (k->params[i].is_output) continue;
+        if (n >= n_inputs) {
+            snprintf(message, size, "%s needs its input %s", k->name, k->params[i].name);
+            return FX_ERR_USAGE;
+        }
+        const struct fx_host *h = &inputs[n++];
+        by_param[i] = (struct oracle_input){h->dtype, h->data};
+        if (k->params[i].is_scalar) continue;
+        struct fx_shape *s = NEW(a, struct fx_shape);
+        s->dtype = h->dtype;
+        s->rank = h->rank;
+        memcpy(s->extents, h->extents, sizeof s->extents);
+        shapes[i] = s;
+    }
+    if (n != n_inputs) {
+        snprintf(message, size, "%s takes %d inputs, %d were given", k->name, n, n_inputs);
+        return FX_ERR_USAGE;
+    }
+    return fx_bind_extents(k, shapes, extents, message, size);
+}
+
+fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
+                      const int64_t *elements, int64_t n_elements, double *value, double *bound, char *message, size_t size) {
+    int index, param = -1;
+    struct arena a;
+    jmp_buf oom;
+    if (size) *message = 0;
+    if (find_kernel(c, kernel, &index)) {
+        snprintf(message, size, "there is no kernel %s", kernel ? kernel : "");
+        return FX_ERR_USAGE;
+    }
+    const struct fx_kernel *k = &c->plan->kernels[index];
+    for (int i = 0, n = 0; i < k->n_params; i++)
+        if (k->params[i].is_output && n++ == output) param = i;
+    if (param < 0) {
+        snprintf(message, size, "%s has no output %d", k->name, output);
+        return FX_ERR_USAGE;
+    }
+    if (setjmp(oom)) {
+        arena_release(&a);
+        return FX_ERR_NOMEM;
+    }
+    arena_init(&a, &oom);
+    int64_t *extents = NEW_ARRAY(&a, int64_t, k->n_extents + 1);
+    struct oracle_input *by_param = NEW_ARRAY(&a, struct oracle_input, k->n_params + 1);
+    fx_status status = bind_inputs(k, inputs, n_inputs, extents, by_param, &a, message, size);
+    if (!status) {
+        status = oracle_eval(&a, &c->program->kernels[index], extents, by_param, param, elements, n_elements, value, bound);
+        if (status == FX_ERR_USAGE) snprintf(message, size, "an element index lies outside %s", k->params[param].name);
+    }
+    arena_release(&a);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* libfx, the compiler: `.fx` text to CUDA text and a launch plan, on any machine, without CUDA.
+ *
+ * Thread-safety: compilations are independent of each other; one compilation may be read from any number of threads once
+ * fx_compile has returned. Nothing here prints, exits or keeps global state. */
+#ifndef FX_H
+#define FX_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FX_VERSION "0.1.0"
+
+typedef struct fx_compilation fx_compilation;
+
+struct fx_options { /* zero means the default of every field */
+    size_t size;                /* sizeof(struct fx_options), set by FX_OPTIONS */
+    const char *arch;           /* "sm_90a" */
+    const char *kernel;         /* compile this kernel of the file alone; NULL: all */
+    const char *const *defines; /* "NAME=VALUE": an extent, a constant or a fn */
+    int n_defines;
+    const char *dump_after;     /* a pass: fx_text(c, FX_TEXT_DUMP) then gives the graph after it; "all" */
+    const char *stop_after;     /* a pass: later optional passes do not run */
+    const char *skip;           /* passes to leave out, separated by commas */
+    const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`; NULL: refused */
+    void *user;                 /* handed to read_file */
+};
+#define FX_OPTIONS {.size = sizeof(struct fx_options)}
+
+/* Compiles text[0..len), which need not end in NUL; `file` names it in messages. *out is set whenever the status is
+ * FX_OK or FX_ERR_COMPILE and must then be closed; text and options are not referenced afterwards.
+ * Returns FX_ERR_COMPILE when the spec has errors (fx_messages says which), FX_ERR_USAGE for an unknown arch, kernel or
+ * pass (fx_messages likewise, *out set), FX_ERR_NOMEM with *out NULL. */
+fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options,
+                     fx_compilation **out);
+void fx_close(fx_compilation *c); /* NULL is allowed; the plan dies with it */
+
+/* Errors and warnings as text, "" when there are none. Valid until fx_close. */
+const char *fx_messages(const fx_compilation *c);
+/* The plan, or NULL when the compilation failed. */
+const struct fx_plan *fx_get_plan(const fx_compilation *c);
+
+enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP };
+/* A stage as text, NUL-terminated, valid until fx_close; NULL when the compilation did not get that far. It is printed into the
+ * compilation: one thread at a time. */
+const char *fx_text(const fx_compilation *c, enum fx_text stage);
+/* The passes in order: name and one line why it stands there; NULL past the end. */
+const char *fx_pass_name(int i);
+const char *fx_pass_why(int i);
+/* The architectures `arch` may name, NULL past the end. */
+const char *fx_arch_name(int i);
+
+/* ---- the oracle: double precision, unfused, fixed order; shares only parser, checker and prelude with the compiler ---- */
+struct fx_host { /* a row-major array in host memory, borrowed */
+    enum fx_dtype dtype;
+    int rank;                        /* 0 for a scalar: one element */
+    int64_t extents[FX_MAX_RANK];
+    const void *data;
+};
+
+/* Evaluates elements of output number `output` (counted among the outputs) of kernel `kernel`: elements[i] is a flat
+ * row-major index, elements NULL means all of them in order. inputs[i] belongs to the i-th non-output parameter.
+ * value[i] is the unrounded result. bound[i] (may be NULL) is how far a right implementation may be from it before its
+ * store rounds once: 0 means only the rounded value itself is right (all arithmetic was exact in f32), otherwise derived from
+ * the rounding of every operation and the accumulation error of every contraction (docs/testing.md).
+ * Failure: FX_ERR_USAGE with a message in message[size]. */
+fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
+                      const int64_t *elements, int64_t n_elements, double *value, double *bound, char *message,
+                      size_t size);
+/* Whether `got`, an element stored as dtype t, is right given fx_evaluate's value and bound: the one statement of the
+ * tolerance. NaN matches NaN, infinities match themselves. */
+bool fx_is_right(enum fx_dtype t, double got, double value, double bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+/* The graph: one core form for everything a kernel says, and the partition of it into GPU kernels.
+ *
+ * A node is a value over a set of axes: a leaf, a pointwise op, a rounding, or a reduction. A contraction is no kind of
+ * node: it is a sum over a product whose factors both carry the summed axes (as_contraction). Nodes stand in topological
+ * order, operands first; every pass keeps what ir_verify states. */
+#ifndef FX_IR_H
+#define FX_IR_H
+
+#include "check.h"
+
+enum node_kind {
+    N_CONST,  /* num */
+    N_SCALAR, /* scalar parameter */
+    N_INPUT,  /* tensor parameter, widened to the compute type */
+    N_OP,     /* pointwise */
+    N_ROUND,  /* args[0] rounded to `dtype`, as a value of the compute type */
+    N_REDUCE, /* args[0] reduced over `reduced` */
+};
+
+struct node {
+    enum node_kind kind;
+    enum op op;
+    enum reduction reduction;
+    enum fx_dtype dtype;   /* f32 or bool; of N_ROUND the type rounded to */
+    int n_axes;
+    int axes[MAX_AXES];    /* a set: ascending */
+    int n_reduced;
+    int reduced[MAX_AXES]; /* a set: ascending */
+    struct node *args[3];
+    double num;
+    int param;
+    struct name name;      /* the spec's name for it, or empty */
+    struct span span;
+    const struct ast_expr *source;
+    int id;                /* its place in graph->nodes */
+};
+
+struct output {            /* what a parameter of the kernel receives */
+    int param;
+    struct node *value;    /* its axes are among the parameter's: the rest is broadcast */
+};
+
+/* ---- the partition: what the fuse pass adds ---- */
+struct buffer {            /* a value written by one GPU kernel and read by later ones */
+    struct node *value;
+    enum fx_dtype dtype;   /* as stored */
+    int n_axes;
+    int axes[MAX_AXES];    /* storage order, row-major */
+    const char *why;       /* why it is written to memory */
+    struct span span;
+};
+
+struct store {             /* a value a group writes, to a parameter or to a buffer */
+    struct node *value;
+    int param, buffer;     /* the other is -1 */
+};
+
+struct group {             /* one GPU kernel */
+    struct node *contraction; /* computed by its mainloop, or NULL: pointwise */
+    int n_stores;
+    struct store *stores;
+    int n_axes;
+    int axes[MAX_AXES];    /* its iteration space, a set */
+    int operand_buffer[2]; /* of a contraction: the buffer holding the factor, or -1: an input as it is */
+    int order;             /* groups run in ascending order */
+};
+
+struct partition {
+    const char *name;      /* "fused", "separate" */
+    int n_groups, n_buffers;
+    struct group *groups;
+    struct buffer *buffers;
+};
+
+struct graph {
+    struct cx *cx;
+    const struct kernel *kernel; /* axes, parameters, attributes */
+    int n_nodes;
+    struct node **nodes;
+    int n_outputs;
+    struct output *outputs;
+    int n_partitions;      /* proposals of the fuse pass, 0 before it */
+    struct partition *partitions;
+};
+
+/* lower.c: the kernel's values as a graph: axes become sets. */
+struct graph *fx_lower(struct cx *cx, const struct kernel *k);
+/* Appends a copy of n, whose operands already stand in g. */
+struct node *graph_add(struct graph *g, const struct node *n);
+/* An empty graph of the same kernel. */
+struct graph *graph_like(const struct graph *g);
+
+struct contraction { /* the two factors, in the order written */
+    struct node *a, *b;
+};
+/* True if n is a sum over a product of two factors that both carry every summed axis. */
+bool as_contraction(const struct node *n, struct contraction *out);
+bool node_has_axis(const struct node *n, int axis);
+bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
+/* The buffer of p holding value as dtype, or -1. */
+int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
+
+/* ir_print.c: text of the graph; with partitions, of each proposal. */
+void ir_print(struct buf *out, const struct graph *g);
+void ir_print_name(struct buf *out, const struct graph *g, const struct node *n);
+/* ir_verify.c: NULL, or what is wrong: order, arity, axes of every node, dtypes, outputs; partitions: every output
+ * stored once, every buffer written before it is read. */
+const char *ir_verify(const struct graph *g);
+
+#endif

@@ -1,0 +1,113 @@
+/* Elements of tensors: the 16-bit types, their conversion to and from float, and reading and writing V adjacent (or strided) elements as floats.
+   ALIGNED accesses touch whole aligned vectors and ignore n_valid; the others touch the first n_valid elements and nothing else. */
+
+// FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED: how an operand of a contraction is stored: k contiguous, m or n contiguous, or neither
+enum { FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED };
+
+// fx_bf16: a bfloat16 as stored
+struct fx_bf16 {
+  unsigned short bits;  // sign, 8 bits of exponent, 7 of mantissa
+};
+
+// fx_f16: an IEEE half as stored
+struct fx_f16 {
+  unsigned short bits;  // sign, 5 bits of exponent, 10 of mantissa
+};
+
+// fx_to_float: the value of an element
+FX_DEVICE float fx_to_float(float x) { return x; }
+FX_DEVICE float fx_to_float(fx_bf16 x) { return fx_from_bits((unsigned)x.bits << 16); }
+FX_DEVICE float fx_to_float(fx_f16 x) { return fx_f16_to_f32(x.bits); }
+
+// fx_from_float: the element of type T nearest to x, ties to even
+template <class T> FX_DEVICE T fx_from_float(float x);
+template <> FX_DEVICE float fx_from_float<float>(float x) { return x; }
+template <> FX_DEVICE fx_bf16 fx_from_float<fx_bf16>(float x) { return fx_bf16{fx_f32_to_bf16(x)}; }
+template <> FX_DEVICE fx_f16 fx_from_float<fx_f16>(float x) { return fx_f16{fx_f32_to_f16(x)}; }
+
+// fx_unpack: the floats that V elements of the pointer's type, stored in words, stand for
+template <int V>
+FX_DEVICE void fx_unpack(float (&x)[V], const unsigned (&w)[V], const float *) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) x[v] = fx_from_bits(w[v]);
+}
+template <int V>
+FX_DEVICE void fx_unpack(float (&x)[V], const unsigned (&w)[V / 2], const fx_bf16 *) {
+#pragma unroll
+  for (int v = 0; v < V; v += 2) x[v] = fx_from_bits(w[v / 2] << 16), x[v + 1] = fx_from_bits(w[v / 2] & 0xffff0000u);
+}
+template <int V>
+FX_DEVICE void fx_unpack(float (&x)[V], const unsigned (&w)[V / 2], const fx_f16 *) {
+#pragma unroll
+  for (int v = 0; v < V; v += 2) x[v] = fx_f16_to_f32((unsigned short)w[v / 2]), x[v + 1] = fx_f16_to_f32((unsigned short)(w[v / 2] >> 16));
+}
+
+// fx_pack: the words that V floats become when stored as elements of the pointer's type
+template <int V>
+FX_DEVICE void fx_pack(unsigned (&w)[V], const float (&x)[V], float *) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) w[v] = fx_bits(x[v]);
+}
+template <int V>
+FX_DEVICE void fx_pack(unsigned (&w)[V / 2], const float (&x)[V], fx_bf16 *) {
+#pragma unroll
+  for (int v = 0; v < V; v += 2) w[v / 2] = fx_pack_bf16(x[v], x[v + 1]);
+}
+template <int V>
+FX_DEVICE void fx_pack(unsigned (&w)[V / 2], const float (&x)[V], fx_f16 *) {
+#pragma unroll
+  for (int v = 0; v < V; v += 2) w[v / 2] = fx_pack_f16(x[v], x[v + 1]);
+}
+
+// fx_load_one: one element
+template <class T>
+FX_DEVICE float fx_load_one(const T *p) {
+  return fx_to_float(*p);
+}
+
+// fx_store_one: one element, rounded to nearest even
+template <class T>
+FX_DEVICE void fx_store_one(T *p, float x) {
+  *p = fx_from_float<T>(x);
+}
+
+// fx_load_strided: V elements a stride apart, zeros from n_valid on
+template <int V, class T>
+FX_DEVICE void fx_load_strided(float (&x)[V], const T *p, long long stride, int n_valid) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) x[v] = v < n_valid ? fx_load_one(p + v * stride) : 0.0f;
+}
+
+// fx_store_strided: the first n_valid of V elements, a stride apart
+template <int V, class T>
+FX_DEVICE void fx_store_strided(T *p, long long stride, const float (&x)[V], int n_valid) {
+#pragma unroll
+  for (int v = 0; v < V; ++v)
+    if (v < n_valid) fx_store_one(p + v * stride, x[v]);
+}
+
+// fx_load: V adjacent elements, zeros from n_valid on
+template <int V, bool ALIGNED, class T>
+FX_DEVICE void fx_load(float (&x)[V], const T *p, int n_valid) {
+  constexpr int WORDS = V * (int)sizeof(T) / 4;
+  if constexpr (ALIGNED && WORDS > 0) {
+    unsigned w[WORDS];
+    fx_load_words(w, p);
+    fx_unpack<V>(x, w, p);
+  } else {
+    fx_load_strided(x, p, 1, ALIGNED ? V : n_valid);
+  }
+}
+
+// fx_store: V adjacent elements, the first n_valid of them where not aligned
+template <int V, bool ALIGNED, class T>
+FX_DEVICE void fx_store(T *p, const float (&x)[V], int n_valid) {
+  constexpr int WORDS = V * (int)sizeof(T) / 4;
+  if constexpr (ALIGNED && WORDS > 0) {
+    unsigned w[WORDS];
+    fx_pack<V>(w, x, p);
+    fx_store_words(p, w);
+  } else {
+    fx_store_strided(p, 1, x, ALIGNED ? V : n_valid);
+  }
+}

@@ -1,0 +1,167 @@
+/* The tensor-core engine for f16 and bf16: mma.sync over operands that cp.async brings into a ring of shared-memory stages. It says how one k-block of
+   each operand is loaded, read and multiplied, and which (accumulator, lane, warp) is which (row, column); the gemm driver owns the loops.
+   Invariant: whatever lies outside an operand is zero in shared memory, and is not read from memory. */
+
+// fx_multiply: d += a b over 16 x 8 x 16 elements of the last argument's type
+FX_DEVICE void fx_multiply(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_bf16) { fx_mma_bf16(d, a, b0, b1); }
+FX_DEVICE void fx_multiply(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f16) { fx_mma_f16(d, a, b0, b1); }
+
+// fx_mma_operand: one operand (A: MN = BM, B: MN = BN) on its way from memory to fragments
+// In shared memory a block is rows of 16-byte chunks in the order of memory: MN rows of BK elements, or BK rows of MN where mn is contiguous. The chunks
+// of a row are permuted by an exclusive or with the row's number, so that the eight rows ldmatrix reads at one chunk index lie in all 32 banks.
+// A thread brings COPIES chunks of a block, STEP rows apart, a few at a time: SLICES slices a block. Aligned operands are copied asynchronously;
+// others pass through registers, loaded by issue() and stored by land(). Fragments are read as 16 (mn) x 16 (k) blocks of four 8 x 8 matrices: A's in the
+// order (mn, k) = (0, 0) (8, 0) (0, 8) (8, 8), one m16n8k16 fragment; with K_FIRST (0, 0) (0, 8) (8, 0) (8, 8), two neighbouring fragments of B,
+// each in adjacent registers.
+template <class ENGINE, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
+struct fx_mma_operand {
+  typedef typename ENGINE::element T;
+  static constexpr int BK = ENGINE::BK;
+  static constexpr bool ROWS_ARE_K = LAYOUT == FX_MN_MAJOR;
+  static constexpr int ROWS = ROWS_ARE_K ? BK : MN;
+  static constexpr int CHUNKS = (ROWS_ARE_K ? MN : BK) / 8;
+  static constexpr int PITCH = CHUNKS * 16;
+  static constexpr int STEP = ENGINE::THREADS / CHUNKS;
+  static constexpr int COPIES = ROWS / STEP;
+  static constexpr bool ASYNC = ALIGNED && LAYOUT != FX_STRIDED;
+  static constexpr int SLICES = BK / 16 - (ASYNC ? 1 : 0);
+  static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
+  static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");
+  static_assert(WARP_MN % 16 == 0 && (WARP_MN & (WARP_MN - 1)) == 0, "a warp's share is a power of two");
+
+  typedef unsigned fragment[WARP_MN / 16][4];
+
+  const T *from;                       // this thread's next chunk
+  long long stride_mn;                 // elements from one m or n to the next
+  long long stride_k;                  // elements from one k to the next
+  int mn_left;                         // valid m or n from the thread's first chunk on
+  int k_left;                          // valid k from there on
+  unsigned slot;                       // offset of that chunk in a stage
+  unsigned lane_slot;                  // offset of the row this lane names in the warp's first 16 x 16 block
+  unsigned short held[SLICE][8];       // the slice between issue and land
+
+  static FX_DEVICE unsigned chunk_offset(int row, int chunk) {
+    const int permuted = chunk ^ (CHUNKS >= 8 ? row & 7 : row >> 1 & 3);
+    return row * PITCH + permuted * 16;
+  }
+  static FX_DEVICE int first_mn() { return ROWS_ARE_K ? (int)threadIdx.x % CHUNKS * 8 : (int)threadIdx.x / CHUNKS; }
+  static FX_DEVICE int first_k() { return ROWS_ARE_K ? (int)threadIdx.x / CHUNKS : (int)threadIdx.x % CHUNKS * 8; }
+
+  FX_DEVICE fx_mma_operand(long long a_stride_mn, long long a_stride_k, int mn_valid, int warp_mn) {
+    const int lane = threadIdx.x & 31;
+    stride_mn = a_stride_mn;
+    stride_k = a_stride_k;
+    mn_left = mn_valid - first_mn();
+    slot = chunk_offset(threadIdx.x / CHUNKS, threadIdx.x % CHUNKS);
+    const int row = lane & 7, mn = K_FIRST ? lane >> 4 : lane >> 3 & 1, k = K_FIRST ? lane >> 3 & 1 : lane >> 4;
+    lane_slot = ROWS_ARE_K ? chunk_offset(row + k * 8, warp_mn / 8 + mn) : chunk_offset(warp_mn + row + mn * 8, k);
+  }
+
+  // Begins a walk along k over k_valid elements; base is the element at the tile's first m or n.
+  FX_DEVICE void start(const T *base, int k_valid) {
+    from = base + first_mn() * stride_mn + first_k() * stride_k;
+    k_left = k_valid - first_k();
+  }
+  FX_DEVICE void next() {
+    if (!ROWS_ARE_K) from += BK * stride_k - ROWS * stride_mn;
+    k_left -= BK;
+  }
+
+  FX_DEVICE void issue(int slice, unsigned stage) {
+#pragma unroll
+    for (int i = 0; i < SLICE; ++i) {
+      const int c = slice * SLICE + i;
+      if (c >= COPIES) break;
+      const bool row_valid = c * STEP < (ROWS_ARE_K ? k_left : mn_left);
+      const int n_valid = ROWS_ARE_K ? mn_left : k_left;
+      if constexpr (ASYNC) {
+        fx_cp_async16(stage + slot + c * STEP * PITCH, from, row_valid && n_valid > 0);
+      } else {
+        const T *p = from;
+#pragma unroll
+        for (int e = 0; e < 8; ++e) {
+          held[i][e] = fx_load_u16_if(p, row_valid && e < n_valid);
+          p += ROWS_ARE_K ? stride_mn : stride_k;
+          if (LAYOUT == FX_STRIDED) fx_hide(p);
+        }
+      }
+      from += STEP * (ROWS_ARE_K ? stride_k : stride_mn);
+      fx_hide(from);
+    }
+  }
+  FX_DEVICE void land(int slice, unsigned stage) {
+    if constexpr (!ASYNC) {
+#pragma unroll
+      for (int i = 0; i < SLICE; ++i) {
+        const int c = slice * SLICE + i;
+        if (c >= COPIES) break;
+        unsigned w[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) w[e] = held[i][2 * e] | (unsigned)held[i][2 * e + 1] << 16;
+        fx_shared_put4(stage + slot + c * STEP * PITCH, w);
+      }
+    }
+  }
+
+  // The warp's fragments for step k of the block in a stage. Blocks along the permuted direction differ in bits that the exclusive or only flips.
+  FX_DEVICE void fetch(fragment &f, unsigned stage, int k) const {
+#pragma unroll
+    for (int i = 0; i < WARP_MN / 16; ++i) {
+      if constexpr (ROWS_ARE_K) {
+        fx_ldmatrix_trans(f[i], (stage + lane_slot ^ i * 32) + k * 16 * PITCH);
+      } else {
+        fx_ldmatrix(f[i], (stage + lane_slot ^ k * 32) + i * 16 * PITCH);
+      }
+    }
+  }
+};
+
+// fx_mma: a BM x BN tile by WARPS_M x WARPS_N warps, k-blocks of BK, STAGES of them in shared memory
+// Shared memory: max(STAGES * (BM + BN) * BK * 2, BM * (BN + 8) * 4) bytes.
+template <class T, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
+struct fx_mma {
+  typedef T element;
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
+  static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N;   // a warp's share of the tile
+  static constexpr int THREADS = WARPS_M * WARPS_N * 32;
+  static constexpr int V = 8;                                  // columns the epilogue takes at a time
+  static constexpr int STEPS = BK / 16;                        // steps of the mainloop in a k-block
+  static constexpr int ACCUMULATORS = WM * WN / 32;            // of a thread
+  static constexpr int A_BYTES = BM * BK * 2, STAGE_BYTES = (BM + BN) * BK * 2;
+  static constexpr int STAGING_PITCH = (BN + 8) * 4;           // rows 8 banks apart: the four rows that half a warp writes fill all banks
+  static constexpr int PIPELINE_BYTES = STAGES * STAGE_BYTES, STAGING_BYTES = BM * STAGING_PITCH;
+  static constexpr int SMEM_BYTES = PIPELINE_BYTES > STAGING_BYTES ? PIPELINE_BYTES : STAGING_BYTES;
+  static_assert(STEPS % 2 == 0 && STAGES >= 3, "the mainloop alternates two sets of fragments and copies two blocks ahead");
+
+  template <int LAYOUT, bool ALIGNED> using operand_a = fx_mma_operand<fx_mma, BM, WM, false, LAYOUT, ALIGNED>;
+  template <int LAYOUT, bool ALIGNED> using operand_b = fx_mma_operand<fx_mma, BN, WN, true, LAYOUT, ALIGNED>;
+
+  static FX_DEVICE int warp_m() { return (int)threadIdx.x / 32 % WARPS_M * WM; }
+  static FX_DEVICE int warp_n() { return (int)threadIdx.x / 32 / WARPS_M * WN; }
+
+  // The place of accumulator i in the tile.
+  static FX_DEVICE int acc_row(int i) { return warp_m() + i / (WN / 2) * 16 + i % 4 / 2 * 8 + (threadIdx.x & 31) / 4; }
+  static FX_DEVICE int acc_col(int i) { return warp_n() + i / 4 % (WN / 8) * 8 + (threadIdx.x & 3) * 2 + i % 2; }
+
+  // Serpentine, so that neighbouring instructions share an operand.
+  static FX_DEVICE void multiply(float (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4]) {
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i)
+#pragma unroll
+      for (int s = 0; s < WN / 8; ++s) {
+        const int j = i % 2 ? WN / 8 - 1 - s : s;
+        fx_multiply(acc + (i * (WN / 8) + j) * 4, a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T());
+      }
+  }
+
+  // The staged tile: in every other 32 columns the two 16-byte halves of each 8 columns change places, so that neighbouring lanes read from all banks.
+  static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + row * STAGING_PITCH + (col ^ (col >> 3 & 4)) * 4; }
+  static FX_DEVICE void put(const float (&acc)[ACCUMULATORS]) {
+#pragma unroll
+    for (int i = 0; i < ACCUMULATORS; i += 2) fx_shared_put2(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1]);
+  }
+  static FX_DEVICE void get(float (&x)[V], int row, int col) {
+    fx_shared_get4(x, staged(row, col));
+    fx_shared_get4(x + 4, staged(row, col + 4));
+  }
+};

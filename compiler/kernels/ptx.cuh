@@ -1,0 +1,200 @@
+/* The hardware: every instruction that C does not name, as one small function. Nothing else in the kernels holds asm, a barrier, a conversion of
+   16-bit floats or an access wider than four bytes, so another implementation of this file alone runs every kernel elsewhere.
+   Shared memory is addressed by 32-bit addresses as fx_shared returns them; pointers are to global memory. */
+
+// FX_DEVICE: how a device function is declared
+#define FX_DEVICE __device__ __forceinline__
+
+// fx_smem: the block's shared memory, one dynamic piece aligned to 1024 bytes
+FX_DEVICE char *fx_smem() {
+  extern __shared__ __align__(1024) char fx_smem_block[];
+  return fx_smem_block;
+}
+
+// fx_shared: the shared-memory address of a pointer into the block's shared memory
+FX_DEVICE unsigned fx_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+// fx_barrier: waits for all threads of the block; what they wrote to memory before is visible after
+FX_DEVICE void fx_barrier() { __syncthreads(); }
+
+// fx_bits: the bits of a float
+FX_DEVICE unsigned fx_bits(float x) { return __float_as_uint(x); }
+
+// fx_from_bits: the float with the given bits
+FX_DEVICE float fx_from_bits(unsigned bits) { return __uint_as_float(bits); }
+
+// fx_hide: makes a pointer's value opaque, so that the compiler neither keeps its multiples of a stride in registers nor derives them anew
+template <class T>
+FX_DEVICE void fx_hide(const T *&p) {
+  asm volatile("" : "+l"(p));
+}
+
+// fx_max: the larger operand, NaN if either is
+FX_DEVICE float fx_max(float x, float y) {
+  float z;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+
+// fx_min: the smaller operand, NaN if either is
+FX_DEVICE float fx_min(float x, float y) {
+  float z;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+
+// fx_exp2_approx: 2**x within 2**-22 relative, 0 below the normal range
+FX_DEVICE float fx_exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// fx_rcp_approx: 1/x within one unit in the last place, 0 for |x| > 2**126
+FX_DEVICE float fx_rcp_approx(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// fx_f16_to_f32: the value of an f16 given by its bits
+FX_DEVICE float fx_f16_to_f32(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+
+// fx_f32_to_f16: x rounded to the nearest f16, ties to even
+FX_DEVICE unsigned short fx_f32_to_f16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
+// fx_f32_to_bf16: x rounded to the nearest bf16, ties to even
+FX_DEVICE unsigned short fx_f32_to_bf16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
+// fx_pack_f16: two floats rounded to f16, lo in the low half of the word
+FX_DEVICE unsigned fx_pack_f16(float lo, float hi) {
+  unsigned word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(hi), "f"(lo));
+  return word;
+}
+
+// fx_pack_bf16: two floats rounded to bf16, lo in the low half of the word
+FX_DEVICE unsigned fx_pack_bf16(float lo, float hi) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(hi), "f"(lo));
+  return word;
+}
+
+// fx_load_words: N adjacent words; 1, 2 or a multiple of 4, aligned to 4, 8 or 16 bytes
+template <int N>
+FX_DEVICE void fx_load_words(unsigned (&w)[N], const void *p) {
+  static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
+  if constexpr (N == 1) {
+    w[0] = *(const unsigned *)p;
+  } else if constexpr (N == 2) {
+    const uint2 v = *(const uint2 *)p;
+    w[0] = v.x, w[1] = v.y;
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      const uint4 v = ((const uint4 *)p)[i / 4];
+      w[i] = v.x, w[i + 1] = v.y, w[i + 2] = v.z, w[i + 3] = v.w;
+    }
+  }
+}
+
+// fx_store_words: the counterpart of loading N adjacent words
+template <int N>
+FX_DEVICE void fx_store_words(void *p, const unsigned (&w)[N]) {
+  static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
+  if constexpr (N == 1) {
+    *(unsigned *)p = w[0];
+  } else if constexpr (N == 2) {
+    *(uint2 *)p = make_uint2(w[0], w[1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4)
+      ((uint4 *)p)[i / 4] = make_uint4(w[i], w[i + 1], w[i + 2], w[i + 3]);
+  }
+}
+
+// fx_load_u16_if: a 16-bit value where valid, 0 and no access where not; of memory that the kernel does not write
+FX_DEVICE unsigned short fx_load_u16_if(const void *p, bool valid) {
+  unsigned short x;
+  asm volatile("{ .reg .pred valid; setp.ne.u32 valid, %2, 0; mov.b16 %0, 0; @valid ld.global.b16 %0, [%1]; }"
+               : "=h"(x)
+               : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
+  return x;
+}
+
+// fx_shared_put2: two adjacent floats into shared memory
+FX_DEVICE void fx_shared_put2(unsigned to, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory");
+}
+
+// fx_shared_put4: four adjacent floats or words into shared memory
+FX_DEVICE void fx_shared_put4(unsigned to, float x, float y, float z, float w) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
+}
+FX_DEVICE void fx_shared_put4(unsigned to, const unsigned (&w)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
+
+// fx_shared_get4: four adjacent floats from shared memory
+FX_DEVICE void fx_shared_get4(float *x, unsigned from) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from));
+}
+
+// fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid
+FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
+               : "memory");
+}
+
+// fx_cp_async4: starts copying 4 bytes into shared memory; zeros, and nothing is read, where not valid
+FX_DEVICE void fx_cp_async4(unsigned to, const void *from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 4 : 0) : "memory");
+}
+
+// fx_cp_async_commit: closes this thread's group of started copies; the group may be empty
+FX_DEVICE void fx_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// fx_cp_async_wait: waits until all but the thread's N latest groups have landed
+template <int N>
+FX_DEVICE void fx_cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+// fx_ldmatrix: four 8 x 8 matrices of 16-bit elements; lane 8i + r holds the address of row r of matrix i, and gets elements
+// 2 (lane % 4) and the next of row lane / 4 of matrix i in r[i]
+FX_DEVICE void fx_ldmatrix(unsigned (&r)[4], unsigned from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from));
+}
+
+// fx_ldmatrix_trans: the same with each matrix transposed on the way
+FX_DEVICE void fx_ldmatrix_trans(unsigned (&r)[4], unsigned from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(from));
+}
+
+// fx_mma_bf16: d += a b over 16 x 8 x 16 bf16 elements, d in f32; the fragments as PTX lays them out for m16n8k16
+FX_DEVICE void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_mma_f16: d += a b over 16 x 8 x 16 f16 elements, d in f32
+FX_DEVICE void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}

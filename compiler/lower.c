@@ -1,0 +1,86 @@
+/* The checked tree as a graph: one node a value, axes as sets, outputs as a list. Storage order, which matters only to
+ * parameters, stays with them. */
+#include <string.h>
+
+#include "ir.h"
+
+bool node_has_axis(const struct node *n, int axis) {
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axes[i] == axis) return true;
+    return false;
+}
+
+bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b) {
+    int found = 0;
+    for (int i = 0; i < n_a; i++)
+        for (int j = 0; j < n_b; j++) found += a[i] == b[j];
+    return n_a == n_b && found == n_a;
+}
+
+static void sort_axes(int *axes, int n) {
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && axes[j - 1] > axes[j]; j--) {
+            int t = axes[j];
+            axes[j] = axes[j - 1];
+            axes[j - 1] = t;
+        }
+}
+
+bool as_contraction(const struct node *n, struct contraction *out) {
+    if (n->kind != N_REDUCE || n->reduction != RED_SUM) return false;
+    const struct node *p = n->args[0];
+    if (p->kind != N_OP || p->op != O_MUL) return false;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!node_has_axis(p->args[0], n->reduced[i]) || !node_has_axis(p->args[1], n->reduced[i])) return false;
+    *out = (struct contraction){p->args[0], p->args[1]};
+    return true;
+}
+
+int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;
+    return -1;
+}
+
+struct graph *graph_like(const struct graph *g) {
+    struct graph *out = NEW(&g->cx->arena, struct graph);
+    out->cx = g->cx;
+    out->kernel = g->kernel;
+    return out;
+}
+
+struct node *graph_add(struct graph *g, const struct node *n) {
+    struct node *copy = NEW(&g->cx->arena, struct node);
+    *copy = *n;
+    copy->id = g->n_nodes;
+    PUSH(&g->cx->arena, g->nodes, g->n_nodes) = copy;
+    return copy;
+}
+
+static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
+    static const enum node_kind kinds[] = {
+        [V_NUM] = N_CONST, [V_SCALAR] = N_SCALAR, [V_LOAD] = N_INPUT, [V_OP] = N_OP, [V_REDUCE] = N_REDUCE, [V_ROUND] = N_ROUND,
+    };
+    struct node n = {.kind = kinds[v->kind], .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .n_axes = v->n_axes,
+                     .n_reduced = v->n_reduced, .num = v->num, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+    memcpy(n.axes, v->axes, sizeof n.axes);
+    memcpy(n.reduced, v->reduced, sizeof n.reduced);
+    sort_axes(n.axes, n.n_axes);
+    sort_axes(n.reduced, n.n_reduced);
+    for (int i = 0; i < 3; i++) n.args[i] = v->args[i] ? map[v->args[i]->id] : NULL;
+    return graph_add(g, &n);
+}
+
+struct graph *fx_lower(struct cx *cx, const struct kernel *k) {
+    struct graph *g = NEW(&cx->arena, struct graph);
+    g->cx = cx;
+    g->kernel = k;
+    struct node **map = NEW_ARRAY(&cx->arena, struct node *, k->n_values + 1);
+    for (int i = 0; i < k->n_values; i++) map[i] = lower_value(g, k->values[i], map);
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].is_output) {
+            struct output *o = &PUSH(&cx->arena, g->outputs, g->n_outputs);
+            *o = (struct output){.param = i, .value = map[k->params[i].result->id]};
+        }
+    return g;
+}

@@ -1,0 +1,24 @@
+/* Drops every node that no output reaches, marking backwards in one sweep: operands stand before their users. */
+#include "passes.h"
+
+struct graph *pass_dce(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    bool *live = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    for (int i = 0; i < g->n_outputs; i++) live[g->outputs[i].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int a = 0; live[i] && a < 3; a++)
+            if (g->nodes[i]->args[a]) live[g->nodes[i]->args[a]->id] = true;
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!live[i]) continue;
+        struct node n = *g->nodes[i];
+        for (int a = 0; a < 3; a++)
+            if (n.args[a]) n.args[a] = map[n.args[a]->id];
+        map[i] = graph_add(out, &n);
+    }
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
+        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
+    }
+    return out;
+}

@@ -1,0 +1,201 @@
+/* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
+ *
+ * A contraction's factors must be in memory, in one dtype: a computed factor is written to a buffer first. What is
+ * stored (an output, such a factor) belongs to the last contraction it depends on, as its epilogue, when it has that
+ * contraction's axes; other contractions below it are written to buffers. What depends on none is a pointwise kernel. */
+#include <string.h>
+
+#include "passes.h"
+
+struct fuser {
+    const struct graph *g;
+    struct partition *p;
+    bool epilogues;  /* whether pointwise work may stand in a contraction's kernel */
+    int *mark;       /* by node: the walk that saw it last */
+    int n_walks;
+    struct node **below; /* scratch of place_store */
+};
+
+/* ---- buffers ---- */
+
+static const char *node_name(struct fuser *f, const struct node *n) {
+    struct buf b;
+    buf_init(&b, &f->g->cx->arena);
+    if (n->name.len || !n->source) ir_print_name(&b, f->g, n);
+    else ast_print_expr(&b, n->source);
+    return b.s;
+}
+
+/* The storage order of a value: that of an output or input with the same axes if there is one, else ascending with the
+ * axes that are reduced over later last, so that the reader finds them contiguous. */
+static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
+    const struct node *v = b->value;
+    b->n_axes = 0;
+    for (int late = 0; late < 2; late++)
+        for (int i = 0; i < v->n_axes; i++) {
+            bool is_late = false;
+            for (int r = 0; reader && r < reader->n_reduced; r++) is_late |= reader->reduced[r] == v->axes[i];
+            if (is_late == (late == 1)) b->axes[b->n_axes++] = v->axes[i];
+        }
+    if (reader) return;
+    for (int i = 0; i < f->g->kernel->n_params; i++) {
+        const struct param *p = &f->g->kernel->params[i];
+        if (!p->is_output || !nodes_same_axes(p->axes, p->n_axes, v->axes, v->n_axes)) continue;
+        memcpy(b->axes, p->axes, sizeof p->axes);
+        return;
+    }
+}
+
+static int need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader, const char *why,
+                       struct span span) {
+    int i = find_buffer(f->p, value, dtype);
+    if (i >= 0) return i;
+    struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
+    *b = (struct buffer){.value = value, .dtype = dtype, .why = why, .span = span};
+    choose_order(f, b, reader);
+    return f->p->n_buffers - 1;
+}
+
+/* ---- the dtype in which a contraction reads its factors (language.md, "Accumulation") ---- */
+
+static bool is_16_bit(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
+
+static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
+    return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_ROUND ? n->dtype : FX_F32;
+}
+
+static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b) {
+    enum fx_dtype ta = stored_dtype(g, a), tb = stored_dtype(g, b);
+    if (ta == tb) return ta;
+    bool computed_a = a->kind != N_INPUT && ta == FX_F32, computed_b = b->kind != N_INPUT && tb == FX_F32;
+    if (g->kernel->is_ieee) return FX_F32;
+    /* A computed factor may be rounded once to the dtype in which the other is stored. */
+    if (computed_a && is_16_bit(tb) && b->kind == N_INPUT) return tb;
+    if (computed_b && is_16_bit(ta) && a->kind == N_INPUT) return ta;
+    return FX_F32;
+}
+
+static void place_operands(struct fuser *f, struct group *r) {
+    struct contraction c;
+    as_contraction(r->contraction, &c);
+    enum fx_dtype dtype = operand_dtype(f->g, c.a, c.b);
+    struct node *operand[2] = {c.a, c.b};
+    for (int s = 0; s < 2; s++) {
+        struct node *n = operand[s];
+        r->operand_buffer[s] = -1;
+        if (n->kind == N_INPUT && f->g->kernel->params[n->param].dtype == dtype) continue;
+        const char *why =
+            n->kind == N_INPUT ? arena_printf(&f->g->cx->arena, "%s is stored as %s, the other factor of the contraction is not",
+                                              node_name(f, n), fx_dtype_name(f->g->kernel->params[n->param].dtype))
+                               : arena_printf(&f->g->cx->arena, "%s is computed and then contracted: this version loads factors from memory only",
+                                              node_name(f, n));
+        r->operand_buffer[s] = need_buffer(f, n, dtype, r->contraction, why, n->span);
+    }
+}
+
+/* ---- which reductions a stored value depends on ---- */
+
+/* Collects in f->below the reductions met below n, itself included, not looking through them. */
+static int reductions_below(struct fuser *f, struct node *n, int n_found) {
+    if (f->mark[n->id] == f->n_walks) return n_found;
+    f->mark[n->id] = f->n_walks;
+    if (n->kind == N_REDUCE) {
+        f->below[n_found] = n;
+        return n_found + 1;
+    }
+    for (int i = 0; i < 3 && n->args[i]; i++) n_found = reductions_below(f, n->args[i], n_found);
+    return n_found;
+}
+
+static struct group *group_of(struct fuser *f, const struct node *contraction) {
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].contraction == contraction) return &f->p->groups[i];
+    return NULL;
+}
+
+static void add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer) {
+    struct store *s = &PUSH(&f->g->cx->arena, r->stores, r->n_stores);
+    *s = (struct store){value, param, buffer};
+}
+
+static void add_pointwise(struct fuser *f, struct node *value, int param, int buffer, bool needs_contraction) {
+    const int *axes = param >= 0 ? f->g->kernel->params[param].axes : value->axes;
+    int n_axes = param >= 0 ? f->g->kernel->params[param].n_axes : value->n_axes;
+    /* Outputs over the same axes that need nothing computed before them share one kernel. */
+    for (int i = 0; param >= 0 && !needs_contraction && i < f->p->n_groups; i++) {
+        struct group *r = &f->p->groups[i];
+        if (r->contraction || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes)) continue;
+        add_store(f, r, value, param, buffer);
+        return;
+    }
+    struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+    *r = (struct group){.order = param >= 0 && !needs_contraction ? -1 : value->id, .n_axes = n_axes};
+    memcpy(r->axes, axes, (size_t)n_axes * sizeof *axes);
+    add_store(f, r, value, param, buffer);
+}
+
+/* Puts a stored value into the kernel that computes it; asks for buffers of the contractions it reads besides. */
+static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+    const struct graph *g = f->g;
+    f->n_walks++;
+    struct node **below = f->below, *host = NULL;
+    int n = reductions_below(f, value, 0);
+    struct contraction c;
+    const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
+    int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
+    for (int i = 0; i < n; i++)
+        if (as_contraction(below[i], &c) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
+            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id))
+            host = below[i];
+    for (int i = 0; i < n; i++)
+        if (host && below[i]->id > host->id) host = NULL; /* it would run before a contraction it reads */
+    for (int i = 0; i < n; i++) {
+        if (below[i] == host) continue;
+        const char *why = !f->epilogues ? "every contraction stands by itself"
+                          : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops: this version runs one a kernel",
+                                                       node_name(f, below[i]), node_name(f, host))
+                                        : arena_printf(&g->cx->arena, "%s is used over more axes than it has", node_name(f, below[i]));
+        need_buffer(f, below[i], FX_F32, NULL, why, below[i]->span);
+    }
+    if (host) add_store(f, group_of(f, host), value, param, buffer);
+    else add_pointwise(f, value, param, buffer, n > 0);
+}
+
+static void sort_groups(struct partition *p) {
+    for (int i = 1; i < p->n_groups; i++)
+        for (int j = i; j > 0 && p->groups[j - 1].order > p->groups[j].order; j--) {
+            struct group t = p->groups[j];
+            p->groups[j] = p->groups[j - 1];
+            p->groups[j - 1] = t;
+        }
+}
+
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues) {
+    struct fuser f = {.g = g, .epilogues = epilogues};
+    f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
+    f.p->name = name;
+    struct contraction c;
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!as_contraction(g->nodes[i], &c)) continue;
+        struct group *r = &PUSH(&g->cx->arena, f.p->groups, f.p->n_groups);
+        *r = (struct group){.contraction = g->nodes[i], .order = i, .n_axes = g->nodes[i]->n_axes};
+        memcpy(r->axes, g->nodes[i]->axes, sizeof r->axes);
+    }
+    int n_contractions = f.p->n_groups;
+    for (int i = 0; i < n_contractions; i++) place_operands(&f, &f.p->groups[i]);
+    for (int i = 0; i < g->n_outputs; i++) place_store(&f, g->outputs[i].value, g->outputs[i].param, -1);
+    for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
+    sort_groups(f.p);
+}
+
+struct graph *pass_fuse(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    *out = *g;
+    out->partitions = NULL;
+    out->n_partitions = 0;
+    propose(g, out, "fused", true);
+    propose(g, out, "separate", false);
+    return out;
+}

@@ -1,0 +1,57 @@
+/* The passes: what runs, in which order, and why there. After each the verifier runs; a dump is the graph as text. */
+#include "pipeline.h"
+
+#include <string.h>
+
+#include "fx.h"
+#include "passes/passes.h"
+
+static const struct pass {
+    const char *name;
+    struct graph *(*run)(const struct graph *);
+    bool is_required; /* cannot be skipped or stopped before */
+    const char *why;
+} passes[] = {
+    {"canonicalise", pass_canonicalise, false, "first: later passes then meet one form of everything"},
+    {"cse", pass_cse, false, "after canonicalise, which makes equal things look equal"},
+    {"dce", pass_dce, false, "after the passes that leave nodes behind, before fuse counts what is there"},
+    {"fuse", pass_fuse, true, "last: it decides on the graph that will be emitted"},
+};
+enum { N_PASSES = sizeof passes / sizeof *passes };
+
+const char *fx_pass_name(int i) { return i >= 0 && i < N_PASSES ? passes[i].name : NULL; }
+const char *fx_pass_why(int i) { return i >= 0 && i < N_PASSES ? passes[i].why : NULL; }
+
+bool pipeline_has_pass(const char *name) {
+    for (int i = 0; i < N_PASSES; i++)
+        if (strcmp(passes[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Whether `name` is one of the names in a comma-separated list. */
+static bool is_listed(const char *list, const char *name) {
+    size_t len = strlen(name);
+    for (const char *s = list; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if (strncmp(s, name, len) == 0 && (s[len] == ',' || !s[len])) return true;
+    return false;
+}
+
+struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, struct buf *dump, const char **wrong) {
+    bool stopped = false;
+    if ((*wrong = ir_verify(g))) return NULL;
+    for (int i = 0; i < N_PASSES; i++) {
+        const struct pass *p = &passes[i];
+        if (!p->is_required && (stopped || is_listed(o->skip, p->name))) continue;
+        g = p->run(g);
+        if ((*wrong = ir_verify(g))) {
+            *wrong = arena_printf(&g->cx->arena, "after %s: %s", p->name, *wrong);
+            return NULL;
+        }
+        if (o->dump_after && (strcmp(o->dump_after, "all") == 0 || strcmp(o->dump_after, p->name) == 0)) {
+            buf_printf(dump, "# after %s\n", p->name);
+            ir_print(dump, g);
+        }
+        if (o->stop_after && strcmp(o->stop_after, p->name) == 0) stopped = true;
+    }
+    return g;
+}

@@ -1,0 +1,17 @@
+/* The passes in order, each verified, with their dumps. */
+#ifndef FX_PIPELINE_H
+#define FX_PIPELINE_H
+
+#include "ir.h"
+
+struct pipeline_options {
+    const char *dump_after; /* a pass or "all", or NULL */
+    const char *stop_after; /* or NULL */
+    const char *skip;       /* names separated by commas, or NULL */
+};
+
+/* Runs every pass on g; text of dumps goes to `dump`. NULL after an internal error, which is then in *wrong. */
+struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, struct buf *dump, const char **wrong);
+bool pipeline_has_pass(const char *name);
+
+#endif

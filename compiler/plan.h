@@ -1,0 +1,160 @@
+/* The seam between compiler and runtime: one `.cu` text and, for every kernel of the spec, the recipe that launches it.
+ *
+ * Plain data, printable (plan_print), owned by the compilation it came from. It knows neither IR nor CUDA types. This is
+ * the only header both halves include. */
+#ifndef FX_PLAN_H
+#define FX_PLAN_H
+
+#include "dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FX_MAX_RANK = 8 };
+
+/* Numbers are stable and are also the exit codes of the command. */
+typedef enum fx_status {
+    FX_OK = 0,
+    FX_ERR_COMPILE = 1,   /* the spec has errors */
+    FX_ERR_USAGE = 2,     /* an argument of the call is wrong: shape, dtype, alignment, overlap, missing */
+    FX_ERR_IO = 3,        /* a file could not be read or written */
+    FX_ERR_TOOLCHAIN = 4, /* NVRTC or the driver cannot be found, or NVRTC refused the source */
+    FX_ERR_GPU = 5,       /* the driver reported a failure */
+    FX_ERR_DIFFERS = 6,   /* a result differs from the oracle, or nothing could be compared */
+    FX_ERR_NOMEM = 7,     /* out of host memory */
+    FX_ERR_INTERNAL = 70, /* a bug of fx */
+} fx_status;
+
+/* ---- small postfix expressions over what is known at launch; 64-bit, every step checked for overflow ---- */
+enum fx_term_op {
+    FX_T_CONST,    /* v */
+    FX_T_EXTENT,   /* extent v of the kernel */
+    FX_T_ALIGN,    /* largest power of two <= 256 that divides the address bound to parameter v */
+    FX_T_SM_COUNT, /* multiprocessors of the device */
+    FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, /* floor division; by zero gives 0 */
+    FX_T_CDIV, /* ceil(a / b) */
+    FX_T_MIN, FX_T_MAX,
+    FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT, /* 0 or 1 */
+};
+struct fx_term {
+    enum fx_term_op op; /* what this step does */
+    int64_t v;          /* operand of CONST, EXTENT, ALIGN */
+};
+struct fx_expr { /* n == 0 means "true" as a condition, 0 elsewhere */
+    int n;
+    const struct fx_term *terms;
+};
+
+/* ---- the recipe ---- */
+struct fx_extent {
+    const char *name; /* the label */
+    int64_t value;    /* fixed at compile time, or -1: bound from the arguments */
+};
+
+struct fx_param {
+    const char *name;
+    enum fx_dtype dtype;
+    bool is_scalar;            /* passed by value */
+    bool is_output;            /* written; otherwise read */
+    bool is_const;             /* contents promised not to change between launches */
+    bool has_value;            /* a scalar with a default */
+    double value;              /* the default */
+    int rank;                  /* of a tensor; row-major, contiguous */
+    int extents[FX_MAX_RANK];  /* indices into the kernel's extents, in storage order */
+    int line;                  /* of its declaration, for messages */
+};
+
+enum fx_buffer_kind { FX_BUFFER_WORKSPACE };
+struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order, 256-aligned */
+    const char *name;
+    enum fx_buffer_kind kind;
+    struct fx_expr bytes; /* size */
+};
+
+enum fx_arg_kind { FX_ARG_PARAM, FX_ARG_BUFFER, FX_ARG_EXTENT };
+struct fx_arg { /* one argument of a GPU kernel, in its order */
+    enum fx_arg_kind kind; /* PARAM: pointer of a tensor or value of a scalar; BUFFER: pointer; EXTENT: long long */
+    int index;
+};
+
+struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs` allows */
+    const char *entry;     /* extern "C" name in the source */
+    int number;            /* of the entry in the source: compiling with -DFX_ONLY=number leaves out all the others */
+    const char *config;    /* one line for people: "mma 128x128x32, 4 stages, aligned" */
+    struct fx_expr needs;   /* without it the entry would be wrong: alignments, extents */
+    struct fx_expr prefers; /* where it is the faster choice: extents, SM count */
+    struct fx_expr grid;   /* blocks in x; 0 means nothing to do */
+    struct fx_expr smem;   /* dynamic shared memory, bytes */
+    int block;             /* threads in x */
+    int cluster;           /* blocks a cluster, 1 when none */
+};
+
+struct fx_launch { /* one GPU kernel of the plan */
+    const char *name;
+    const char *driver; /* "pointwise", "gemm" */
+    struct fx_expr flops, bytes; /* floating-point operations; bytes read and written once each */
+    int n_args, n_variants;
+    const struct fx_arg *args;
+    const struct fx_variant *variants;
+};
+
+struct fx_check { /* must hold when arguments are bound */
+    struct fx_expr holds;
+    const char *message; /* what was violated, naming both sides */
+};
+
+struct fx_kernel { /* one kernel of the spec */
+    const char *name;
+    int n_extents, n_params, n_buffers, n_launches, n_checks;
+    const struct fx_extent *extents;
+    const struct fx_param *params; /* as declared: inputs, then outputs */
+    const struct fx_buffer *buffers;
+    const struct fx_launch *launches; /* in order of execution */
+    const struct fx_check *checks;
+    const char *receipt; /* the text of `explain`: where each line of the spec went and why */
+};
+
+struct fx_plan {
+    const char *file;   /* the spec's name, for messages */
+    const char *arch;   /* "sm_90a" */
+    const char *source; /* the .cu, NUL-terminated */
+    size_t source_len;
+    int n_kernels;
+    const struct fx_kernel *kernels;
+};
+
+/* What expressions are evaluated over. */
+struct fx_env {
+    const int64_t *extents;    /* of the kernel */
+    const unsigned *align;     /* of each parameter, or NULL: 256 */
+    int sm_count;
+};
+
+/* False on overflow or a malformed expression. Pure; any thread. */
+bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out);
+/* e as a condition: an empty one holds, one that cannot be evaluated does not. */
+bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env);
+
+struct fx_shape {
+    enum fx_dtype dtype;
+    int rank;
+    int64_t extents[FX_MAX_RANK];
+};
+
+/* Binds every extent of `k` from the shapes of its parameters (shapes[i] for params[i]; NULL where the shape is not known,
+ * as for outputs that are yet to be allocated, and for scalars). Checks rank, dtype, agreement of all occurrences, fixed
+ * values, limits (extent <= 2^40, elements <= 2^48) and the plan's checks. On failure returns FX_ERR_USAGE and writes a
+ * message naming both sides into message[size]. */
+fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
+                          size_t size);
+/* The variant of l to launch, by the rule of struct fx_variant, or -1 when none applies. */
+int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env);
+/* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */
+bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total);
+const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name); /* name NULL: the first; NULL if absent */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

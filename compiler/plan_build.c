@@ -1,0 +1,312 @@
+/* The launch recipe of everything emitted: arguments, grids, conditions, sizes, as plain data over extents.
+ *
+ * Which configuration is preferred is itself an expression: tiles an SM has to do, times what a tile costs, compared with
+ * every other configuration of the same alignment. */
+#include <math.h>
+#include <string.h>
+
+#include "emit.h"
+
+struct terms { /* a postfix expression being written */
+    struct arena *a;
+    struct fx_term *t;
+    int n;
+    bool is_never; /* a condition among those joined cannot hold */
+};
+
+static void push(struct terms *x, enum fx_term_op op, int64_t v) {
+    struct fx_term *t = &PUSH(x->a, x->t, x->n);
+    *t = (struct fx_term){op, v};
+}
+static void constant(struct terms *x, int64_t v) { push(x, FX_T_CONST, v); }
+
+/* Applies o to the two expressions written last; of two constants only the result is kept. */
+static void op(struct terms *x, enum fx_term_op o) {
+    push(x, o, 0);
+    struct fx_term *last = x->t + x->n - 3;
+    int64_t value;
+    if (x->n < 3 || last[0].op != FX_T_CONST || last[1].op != FX_T_CONST) return;
+    if (!fx_expr_eval(&(struct fx_expr){3, last}, &(struct fx_env){0}, &value)) return;
+    x->n -= 3;
+    constant(x, value);
+}
+static struct fx_expr done(const struct terms *x) { return (struct fx_expr){x->n, x->t}; }
+
+static void extent(struct terms *x, const struct kernel *k, int axis) {
+    if (k->axes[axis].extent >= 0) constant(x, k->axes[axis].extent);
+    else push(x, FX_T_EXTENT, axis);
+}
+
+static void size(struct terms *x, const struct kernel *k, const int *axes, int n) {
+    if (n == 0) constant(x, 1);
+    for (int i = 0; i < n; i++) {
+        extent(x, k, axes[i]);
+        if (i) op(x, FX_T_MUL);
+    }
+}
+
+/* Joins the condition written since term `from` to those before it, unless it always holds or stands there already. */
+static void also(struct terms *x, int *n_conditions, int from) {
+    int len = x->n - from;
+    if (len == 1 && x->t[from].op == FX_T_CONST) {
+        x->is_never |= !x->t[from].v;
+        x->n = from;
+    }
+    if (x->n == from) return;
+    for (int i = 0; i + len <= from; i++)
+        if (memcmp(&x->t[i], &x->t[from], (size_t)len * sizeof *x->t) == 0) {
+            x->n = from;
+            return;
+        }
+    if ((*n_conditions)++) op(x, FX_T_AND);
+}
+
+/* ---- conditions ---- */
+
+enum { MAX_INDEX = 0x7fff0000 }; /* extents of super-axes stay below, so that a tile past the end still fits an int */
+
+static void need_below(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes) {
+    int from = x->n;
+    size(x, k, axes, n_axes);
+    constant(x, MAX_INDEX);
+    op(x, FX_T_LE);
+    also(x, n, from);
+}
+
+static void need_multiple(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes, int of) {
+    int from = x->n;
+    if (of <= 1) return;
+    size(x, k, axes, n_axes);
+    constant(x, of);
+    op(x, FX_T_MOD);
+    constant(x, 0);
+    op(x, FX_T_EQ);
+    also(x, n, from);
+}
+
+static void need_aligned(struct terms *x, int *n, const struct tensor *t, int bytes) {
+    int from = x->n;
+    if (t->param < 0) return; /* buffers are 256-byte aligned */
+    constant(x, bytes);
+    push(x, FX_T_ALIGN, t->param);
+    op(x, FX_T_LE);
+    also(x, n, from);
+}
+
+static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
+
+static void need_operand(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, enum layout layout,
+                         const struct axis_list *kk, const struct axis_list *mn) {
+    if (layout == LAYOUT_STRIDED) return;
+    const struct axis_list *run = layout == LAYOUT_K_MAJOR ? kk : mn;
+    need_multiple(x, n, k, run->axes, run->n, 16 / bytes_of(t));
+    need_aligned(x, n, t, 16);
+}
+
+/* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
+static void need_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct axis_list *run, int vector) {
+    const struct kernel *k = c->graph->kernel;
+    const struct group *r = l->kernel->group;
+    need_multiple(x, n, k, run->axes, run->n, vector);
+    for (int i = 0; i < l->n_loads + r->n_stores; i++) {
+        struct tensor t = i < l->n_loads ? l->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - l->n_loads]);
+        int at = find_run(&t, run), bytes = vector * bytes_of(&t);
+        if (at >= 0 && at + run->n == t.n_axes) need_aligned(x, n, &t, bytes < 16 ? bytes : 16);
+    }
+}
+
+static struct terms needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    const struct kernel *k = c->graph->kernel;
+    int n = 0;
+    if (l->kernel->group->contraction) {
+        const struct gemm_shape *s = &l->kernel->gemm;
+        int all_k[2 * MAX_AXES];
+        memcpy(all_k, s->k_outer.axes, sizeof s->k_outer.axes);
+        memcpy(all_k + s->k_outer.n, s->k.axes, (size_t)s->k.n * sizeof *all_k);
+        need_below(&x, &n, k, s->m.axes, s->m.n);
+        need_below(&x, &n, k, s->n.axes, s->n.n);
+        need_below(&x, &n, k, all_k, s->k_outer.n + s->k.n);
+        if (f->is_aligned) {
+            need_operand(&x, &n, k, &s->a, s->a_layout, &s->k, &s->m);
+            need_operand(&x, &n, k, &s->b, s->b_layout, &s->k, &s->n);
+            need_vectors(&x, &n, c, l, &s->n, f->vector);
+        }
+        return x;
+    }
+    const struct pointwise_shape *s = &l->kernel->pointwise;
+    if (f->is_aligned) need_vectors(&x, &n, c, l, &s->cols, f->vector);
+    if (f->is_small) {
+        int from = x.n;
+        size(&x, k, s->rows.axes, s->rows.n);
+        size(&x, k, s->cols.axes, s->cols.n);
+        op(&x, FX_T_MUL);
+        constant(&x, 1 << 30);
+        op(&x, FX_T_LT);
+        also(&x, &n, from);
+    }
+    return x;
+}
+
+void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s) {
+    int n = 0;
+    for (int i = 0; i < s->n_configs; i++) {
+        if (!needs(&cx->arena, c, l, &s->configs[i]).is_never) s->configs[n++] = s->configs[i];
+    }
+    s->n_configs = n;
+}
+
+/* ---- grids and preference ---- */
+
+static void grid(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    if (l->kernel->group->contraction) {
+        const struct gemm_shape *s = &l->kernel->gemm;
+        size(x, k, s->m.axes, s->m.n);
+        constant(x, f->tile_m);
+        op(x, FX_T_CDIV);
+        size(x, k, s->n.axes, s->n.n);
+        constant(x, f->tile_n);
+        op(x, FX_T_CDIV);
+        op(x, FX_T_MUL);
+        if (s->batch.n) {
+            size(x, k, s->batch.axes, s->batch.n);
+            op(x, FX_T_MUL);
+        }
+        return;
+    }
+    const struct pointwise_shape *s = &l->kernel->pointwise;
+    size(x, k, s->cols.axes, s->cols.n);
+    constant(x, f->vector);
+    op(x, FX_T_CDIV);
+    if (s->rows.n) {
+        size(x, k, s->rows.axes, s->rows.n);
+        op(x, FX_T_MUL);
+    }
+    constant(x, f->tile_n / f->vector);
+    op(x, FX_T_CDIV);
+}
+
+/* Tiles the busiest SM does, times what a tile costs. */
+static void cost(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+    grid(x, c, l, f);
+    push(x, FX_T_SM_COUNT, 0);
+    op(x, FX_T_CDIV);
+    constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+    op(x, FX_T_MUL);
+}
+
+static struct fx_expr prefers(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    int n = 0;
+    for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
+        const struct config *other = &l->kernel->configs[i];
+        if (other == f || other->is_aligned != f->is_aligned) continue;
+        int from = x.n;
+        cost(&x, c, l, f);
+        cost(&x, c, l, other);
+        op(&x, FX_T_LE);
+        also(&x, &n, from);
+    }
+    return done(&x);
+}
+
+/* ---- work ---- */
+
+static void add_bytes(struct terms *x, const struct kernel *k, const struct tensor *t, int *n) {
+    size(x, k, t->axes, t->n_axes);
+    constant(x, bytes_of(t));
+    op(x, FX_T_MUL);
+    if ((*n)++) op(x, FX_T_ADD);
+}
+
+static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struct launch *l) {
+    struct terms x = {.a = a};
+    const struct group *r = l->kernel->group;
+    int n = 0;
+    if (r->contraction) {
+        add_bytes(&x, c->graph->kernel, &l->kernel->gemm.a, &n);
+        add_bytes(&x, c->graph->kernel, &l->kernel->gemm.b, &n);
+    }
+    for (int i = 0; i < l->n_loads; i++) add_bytes(&x, c->graph->kernel, &l->loads[i], &n);
+    for (int i = 0; i < r->n_stores; i++) {
+        struct tensor t = tensor_of_store(c->graph, c->partition, &r->stores[i]);
+        add_bytes(&x, c->graph->kernel, &t, &n);
+    }
+    return done(&x);
+}
+
+/* Multiply-adds of the contraction, two each; pointwise work is not counted. */
+static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *l) {
+    struct terms x = {.a = a};
+    const struct node *n = l->kernel->group->contraction;
+    if (!n) return done(&x);
+    constant(&x, 2);
+    size(&x, c->graph->kernel, n->axes, n->n_axes);
+    op(&x, FX_T_MUL);
+    size(&x, c->graph->kernel, n->reduced, n->n_reduced);
+    op(&x, FX_T_MUL);
+    return done(&x);
+}
+
+/* ---- the parts ---- */
+
+static void build_launch(struct arena *a, const struct chosen *c, const struct launch *l, struct fx_launch *out) {
+    struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, l->kernel->n_configs);
+    for (int i = 0; i < l->kernel->n_configs; i++) {
+        const struct config *f = &l->kernel->configs[i];
+        struct terms g = {.a = a}, smem = {.a = a}, need = needs(a, c, l, f);
+        grid(&g, c, l, f);
+        constant(&smem, f->smem_bytes);
+        variants[i] = (struct fx_variant){.entry = l->entries[i].name, .number = l->entries[i].number, .config = f->text,
+                                          .needs = done(&need), .prefers = prefers(a, c, l, f), .grid = done(&g),
+                                          .smem = done(&smem), .block = f->block, .cluster = 1};
+    }
+    *out = (struct fx_launch){.name = l->struct_name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, c, l),
+                              .n_args = l->n_args, .n_variants = l->kernel->n_configs, .args = l->args, .variants = variants};
+}
+
+static struct fx_param build_param(struct cx *cx, const struct param *p) {
+    struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_output = p->is_output, .is_const = p->is_const,
+                           .has_value = p->has_default, .value = p->default_value, .rank = p->n_axes, .line = span_line(cx, p->ast->span)};
+    for (int i = 0; i < p->n_axes; i++) out.extents[i] = p->axes[i];
+    return out;
+}
+
+static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
+    struct arena *a = &cx->arena;
+    const struct chosen *c = u->kernels[index];
+    const struct kernel *k = c->graph->kernel;
+    struct fx_extent *extents = NEW_ARRAY(a, struct fx_extent, k->n_axes + 1);
+    struct fx_param *params = NEW_ARRAY(a, struct fx_param, k->n_params + 1);
+    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, c->partition->n_buffers + 1);
+    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_kernels + 1);
+    for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
+    for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        struct tensor t = tensor_of_buffer(c->partition, i);
+        struct terms x = {.a = a};
+        int n = 0;
+        add_bytes(&x, k, &t, &n);
+        buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
+    }
+    for (int i = 0; i < c->n_kernels; i++) build_launch(a, c, &u->launches[index][i], &launches[i]);
+    return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_buffers = c->partition->n_buffers,
+                              .n_launches = c->n_kernels, .extents = extents, .params = params, .buffers = buffers, .launches = launches};
+}
+
+struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
+    struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
+    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, u->n_kernels + 1);
+    for (int i = 0; i < u->n_kernels; i++) {
+        kernels[i] = build_kernel(cx, u, i);
+        kernels[i].receipt = receipt_text(u, i, &kernels[i]);
+    }
+    *p = (struct fx_plan){.file = u->file, .arch = cx->arch, .n_kernels = u->n_kernels, .kernels = kernels};
+    struct buf source;
+    buf_init(&source, &cx->arena);
+    emit_cu(&source, u, p);
+    p->source = source.s;
+    p->source_len = source.len;
+    return p;
+}

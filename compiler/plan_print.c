@@ -1,0 +1,98 @@
+/* The plan as text (--emit=plan) and its expressions in infix form, for people, contracts and goldens. */
+#include <string.h>
+
+#include "emit.h"
+
+/* Infix text of one operand on the stack and how tightly it binds. */
+struct operand {
+    const char *s;
+    int level; /* 0 or, 1 and, 2 compare, 3 sum, 4 product, 5 atom */
+};
+
+static const struct form {
+    const char *infix; /* or the function's name when level is 5 */
+    int level;
+} forms[] = {
+    [FX_T_ADD] = {" + ", 3}, [FX_T_SUB] = {" - ", 3}, [FX_T_MUL] = {" * ", 4}, [FX_T_DIV] = {" / ", 4}, [FX_T_MOD] = {" % ", 4},
+    [FX_T_CDIV] = {"cdiv", 5}, [FX_T_MIN] = {"min", 5}, [FX_T_MAX] = {"max", 5}, [FX_T_LT] = {" < ", 2}, [FX_T_LE] = {" <= ", 2},
+    [FX_T_EQ] = {" == ", 2}, [FX_T_AND] = {" && ", 1}, [FX_T_OR] = {" || ", 0},
+};
+
+static const char *wrap(struct arena *a, struct operand x, int level) {
+    return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s;
+}
+
+void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
+    struct arena *a = out->arena;
+    struct operand *stack = NEW_ARRAY(a, struct operand, e->n + 1);
+    int n = 0;
+    for (int i = 0; i < e->n; i++) {
+        const struct fx_term *t = &e->terms[i];
+        switch (t->op) {
+        case FX_T_CONST: stack[n++] = (struct operand){arena_printf(a, "%lld", (long long)t->v), 5}; continue;
+        case FX_T_EXTENT: stack[n++] = (struct operand){k->extents[t->v].name, 5}; continue;
+        case FX_T_ALIGN: stack[n++] = (struct operand){arena_printf(a, "align(%s)", k->params[t->v].name), 5}; continue;
+        case FX_T_SM_COUNT: stack[n++] = (struct operand){"SMs", 5}; continue;
+        case FX_T_NOT: stack[n - 1] = (struct operand){arena_printf(a, "!%s", wrap(a, stack[n - 1], 5)), 5}; continue;
+        default: break;
+        }
+        const struct form *f = &forms[t->op];
+        struct operand r = stack[--n], l = stack[--n];
+        stack[n++] = f->level == 5 ? (struct operand){arena_printf(a, "%s(%s, %s)", f->infix, l.s, r.s), 5}
+                                   : (struct operand){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix, wrap(a, r, f->level + 1)), f->level};
+    }
+    buf_puts(out, n ? stack[n - 1].s : "nothing");
+}
+
+static void print_labelled(struct buf *out, const struct fx_kernel *k, const char *label, const struct fx_expr *e) {
+    buf_printf(out, "%s", label);
+    plan_print_expr(out, k, e);
+    buf_putc(out, '\n');
+}
+
+static void print_param(struct buf *out, const struct fx_kernel *k, const struct fx_param *p) {
+    buf_printf(out, "  %s %s: %s", p->is_output ? "output" : p->is_scalar ? "scalar" : "input", p->name, fx_dtype_name(p->dtype));
+    if (!p->is_scalar) {
+        buf_putc(out, '[');
+        for (int i = 0; i < p->rank; i++) buf_printf(out, "%s%s", i ? "," : "", k->extents[p->extents[i]].name);
+        buf_putc(out, ']');
+    }
+    if (p->has_value) buf_printf(out, " = %.9g", p->value);
+    buf_putc(out, '\n');
+}
+
+static void print_launch(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
+    buf_printf(out, "  launch %s by %s(", l->name, l->driver);
+    for (int i = 0; i < l->n_args; i++) {
+        const struct fx_arg *a = &l->args[i];
+        buf_printf(out, "%s%s", i ? ", " : "", a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name);
+    }
+    buf_puts(out, ")\n");
+    print_labelled(out, k, "    flops ", &l->flops);
+    print_labelled(out, k, "    bytes ", &l->bytes);
+    for (int i = 0; i < l->n_variants; i++) {
+        const struct fx_variant *v = &l->variants[i];
+        buf_printf(out, "    %d %s: %s\n      block %d\n", v->number, v->entry, v->config, v->block);
+        print_labelled(out, k, "      grid ", &v->grid);
+        print_labelled(out, k, "      smem ", &v->smem);
+        print_labelled(out, k, "      needs ", &v->needs);
+        print_labelled(out, k, "      prefers ", &v->prefers);
+    }
+}
+
+void plan_print(struct buf *out, const struct fx_plan *p) {
+    buf_printf(out, "plan for %s\n", p->arch);
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct fx_kernel *k = &p->kernels[i];
+        buf_printf(out, "kernel %s\n", k->name);
+        for (int j = 0; j < k->n_extents; j++)
+            if (k->extents[j].value >= 0) buf_printf(out, "  extent %s = %lld\n", k->extents[j].name, (long long)k->extents[j].value);
+            else buf_printf(out, "  extent %s\n", k->extents[j].name);
+        for (int j = 0; j < k->n_params; j++) print_param(out, k, &k->params[j]);
+        for (int j = 0; j < k->n_buffers; j++) {
+            buf_printf(out, "  workspace %s: ", k->buffers[j].name);
+            print_labelled(out, k, "", &k->buffers[j].bytes);
+        }
+        for (int j = 0; j < k->n_launches; j++) print_launch(out, k, &k->launches[j]);
+    }
+}

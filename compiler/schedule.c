@@ -1,0 +1,202 @@
+/* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times, takes
+ * the cheapest the contract (`fuse:`, `kernels:`) allows. */
+#include "schedule.h"
+
+#include <string.h>
+
+#define SCHEDULE(name, driver)                                                                                          \
+    bool schedule_##name##_configure(const struct graph *, const struct partition *, struct scheduled *, const char **); \
+    void schedule_##name##_price(const struct graph *, const struct partition *, struct scheduled *);
+#include "schedules.def"
+#undef SCHEDULE
+
+const struct schedule schedules[] = {
+#define SCHEDULE(name, driver) {#name, driver, schedule_##name##_configure, schedule_##name##_price},
+#include "schedules.def"
+#undef SCHEDULE
+};
+const int n_schedules = sizeof schedules / sizeof *schedules;
+
+/* Beginning one more kernel costs this much, in a stream that is kept full: the gap between dependent launches. */
+static const double LAUNCH_SECONDS = 2e-6;
+
+/* ---- tensors ---- */
+
+struct tensor tensor_of_param(const struct graph *g, int param) {
+    const struct param *p = &g->kernel->params[param];
+    struct tensor t = {.param = param, .buffer = -1, .dtype = p->dtype, .n_axes = p->n_axes};
+    memcpy(t.axes, p->axes, sizeof p->axes);
+    return t;
+}
+
+struct tensor tensor_of_buffer(const struct partition *p, int buffer) {
+    const struct buffer *b = &p->buffers[buffer];
+    struct tensor t = {.param = -1, .buffer = buffer, .dtype = b->dtype, .n_axes = b->n_axes};
+    memcpy(t.axes, b->axes, sizeof b->axes);
+    return t;
+}
+
+struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s) {
+    return s->param >= 0 ? tensor_of_param(g, s->param) : tensor_of_buffer(p, s->buffer);
+}
+
+int tensor_axis(const struct tensor *t, int axis) {
+    for (int i = 0; i < t->n_axes; i++)
+        if (t->axes[i] == axis) return i;
+    return -1;
+}
+
+int find_run(const struct tensor *t, const struct axis_list *l) {
+    int n = 0, first = -1;
+    for (int i = 0; i < l->n; i++) n += tensor_axis(t, l->axes[i]) >= 0;
+    if (n == 0) return -2;
+    if (n < l->n) return -1;
+    first = tensor_axis(t, l->axes[0]);
+    for (int i = 0; i < l->n; i++)
+        if (tensor_axis(t, l->axes[i]) != first + i) return -1;
+    return first;
+}
+
+bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
+    if (n == r->contraction) return false;
+    if (n->kind == N_INPUT) {
+        *t = tensor_of_param(g, n->param);
+        return true;
+    }
+    if (n->kind != N_REDUCE) return false;
+    int b = find_buffer(p, n, FX_F32);
+    for (int s = 0; s < r->n_stores; s++)
+        if (r->stores[s].buffer == b && r->stores[s].value == n) return false; /* this group writes it */
+    if (b < 0) return false;
+    *t = tensor_of_buffer(p, b);
+    return true;
+}
+
+static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, bool *seen,
+                     struct tensor *loads, int n_loads, int max) {
+    struct tensor t;
+    if (seen[n->id] || n == r->contraction) return n_loads;
+    seen[n->id] = true;
+    if (node_is_loaded(g, p, r, n, &t)) {
+        if (n_loads < max) loads[n_loads] = t;
+        return n_loads + 1;
+    }
+    for (int i = 0; i < 3 && n->args[i]; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
+    return n_loads;
+}
+
+int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, r->stores[s].value, seen, loads, n, max);
+    return n < max ? n : max;
+}
+
+double nominal_extent(const struct graph *g, int axis) {
+    int64_t fixed = g->kernel->axes[axis].extent;
+    return fixed >= 0 ? (double)fixed : 4096;
+}
+
+double nominal_size(const struct graph *g, const int *axes, int n) {
+    double size = 1;
+    for (int i = 0; i < n; i++) size *= nominal_extent(g, axes[i]);
+    return size;
+}
+
+double tensor_bytes(const struct graph *g, const struct tensor *t) {
+    return nominal_size(g, t->axes, t->n_axes) * fx_dtype_bits(t->dtype) / 8;
+}
+
+/* ---- choice ---- */
+
+/* Whether the pointwise part of a group meets a reduction that no mainloop and no buffer holds. */
+static const struct node *uncomputed(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n,
+                                     bool *seen) {
+    struct tensor t;
+    if (seen[n->id] || n == r->contraction || node_is_loaded(g, p, r, n, &t)) return NULL;
+    seen[n->id] = true;
+    if (n->kind == N_REDUCE) return n;
+    for (int i = 0; i < 3 && n->args[i]; i++) {
+        const struct node *found = uncomputed(g, p, r, n->args[i], seen);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
+    bool *seen = NEW_ARRAY(&cx->arena, bool, g->n_nodes + 1), found = false;
+    for (int s = 0; s < r->n_stores; s++) {
+        const struct node *n = uncomputed(g, p, r, r->stores[s].value, seen);
+        if (!n) continue;
+        diag_error(cx, n->span, D_NO_SCHEDULE, "%s over %s%s: no schedule of this version computes a reduction that is not a contraction",
+                   reduction_name(n->reduction), n->n_reduced > 1 ? "several axes" : "an axis", "");
+        diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
+        return false;
+    }
+    const char *why_not = NULL, *first_reason = NULL;
+    for (int i = 0; i < n_schedules; i++) {
+        struct scheduled s = {.group = r, .schedule = &schedules[i]};
+        if (!schedules[i].configure(g, p, &s, &why_not)) {
+            if (!first_reason && (r->contraction != NULL) == (strcmp(schedules[i].driver, "gemm") == 0)) first_reason = why_not;
+            continue;
+        }
+        schedules[i].price(g, p, &s);
+        if (!found || s.seconds < best->seconds) *best = s;
+        found = true;
+    }
+    if (!found)
+        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s",
+                   first_reason ? first_reason : "unknown shape");
+    return found;
+}
+
+static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
+    struct chosen *c = NEW(&cx->arena, struct chosen);
+    c->graph = g;
+    c->partition = p;
+    c->n_kernels = p->n_groups;
+    c->kernels = NEW_ARRAY(&cx->arena, struct scheduled, p->n_groups + 1);
+    for (int i = 0; i < p->n_groups; i++) {
+        if (!schedule_group(cx, g, p, &p->groups[i], &c->kernels[i])) return NULL;
+        c->seconds += c->kernels[i].seconds + LAUNCH_SECONDS;
+    }
+    return c;
+}
+
+static bool contract_holds(struct cx *cx, const struct chosen *c) {
+    const struct kernel *k = c->graph->kernel;
+    if (k->fuse == FUSE_REQUIRE && c->n_kernels > 1) {
+        const struct buffer *b = c->partition->n_buffers ? &c->partition->buffers[0] : NULL;
+        diag_error(cx, b ? b->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_kernels,
+                   b ? b->why : "its outputs have different axes");
+        diag_fix(cx, b ? "write `fuse: prefer` to accept it, or split the kernel there" : "write a kernel for each output");
+        return false;
+    }
+    if (k->kernels && k->kernels != c->n_kernels) {
+        diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d", k->kernels, k->name, c->n_kernels);
+        return false;
+    }
+    return true;
+}
+
+struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
+    struct chosen *best = NULL, *other = NULL;
+    for (int i = 0; i < g->n_partitions; i++) {
+        bool is_separate = strcmp(g->partitions[i].name, "separate") == 0;
+        if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
+        if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
+        struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);
+        if (!c) return NULL;
+        if (!best || c->seconds < best->seconds) other = best, best = c;
+        else other = c;
+    }
+    if (!contract_holds(cx, best)) return NULL;
+    best->receipt_of_choice =
+        other && other->n_kernels != best->n_kernels
+            ? arena_printf(&cx->arena, "partition `%s`, %d kernel%s, predicted %.1f us; `%s`, %d kernels, would take %.1f us", best->partition->name,
+                           best->n_kernels, best->n_kernels == 1 ? "" : "s", best->seconds * 1e6, other->partition->name, other->n_kernels,
+                           other->seconds * 1e6)
+            : arena_printf(&cx->arena, "partition `%s`, %d kernel%s, predicted %.1f us", best->partition->name, best->n_kernels,
+                           best->n_kernels == 1 ? "" : "s", best->seconds * 1e6);
+    return best;
+}

@@ -1,0 +1,107 @@
+/* Schedules: how a group of the partition becomes a GPU kernel. Each row of schedules.def says whether it applies, what
+ * it costs and with which configurations; the cheapest wins, ties by table order. What is scheduled is still data: super-axes,
+ * layouts, tiles. emit.c turns it into text, plan_build.c into the launch recipe. */
+#ifndef FX_SCHEDULE_H
+#define FX_SCHEDULE_H
+
+#include "ir.h"
+
+struct axis_list { /* labels flattened into one index, outermost first */
+    int n;
+    int axes[MAX_AXES];
+};
+
+struct tensor { /* a parameter or a buffer as memory: row-major over its axes */
+    int param, buffer; /* the other is -1 */
+    enum fx_dtype dtype;
+    int n_axes;
+    int axes[MAX_AXES];
+};
+
+enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
+
+struct gemm_shape { /* D[batch,m,n] = sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
+    struct tensor a, b;
+    struct axis_list batch, m, n, k_outer, k;
+    enum layout a_layout, b_layout;
+    enum fx_dtype dtype; /* of both operands */
+};
+
+struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
+    struct axis_list rows, cols;
+};
+
+enum { MAX_VARIANTS = 16 };
+
+struct config { /* one entry point: a tile and what it assumes */
+    const char *suffix;  /* of the entry's name: "128x128" */
+    const char *engine;  /* device type: "fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>", or driver arguments */
+    const char *text;    /* for people: "mma 128x128x32, 4 stages" */
+    bool is_aligned;     /* every contiguous run starts and ends on 16 bytes (n_vector elements for the epilogue) */
+    bool is_small;       /* indices fit 32 bits */
+    int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
+    int block, min_blocks; /* threads; blocks an SM must be able to hold */
+    int smem_bytes;
+    int vector;          /* adjacent columns a thread takes */
+    double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
+};
+
+struct schedule;
+struct scheduled {
+    const struct group *group;
+    const struct schedule *schedule;
+    struct gemm_shape gemm;
+    struct pointwise_shape pointwise;
+    int n_configs;
+    struct config configs[MAX_VARIANTS];
+    double seconds;      /* predicted, at the nominal extents */
+    double bytes, flops; /* likewise */
+};
+
+struct schedule {
+    const char *name;
+    const char *driver; /* the device driver its entries call */
+    /* Fills s (group set) with shape and configurations. False with why_not where it does not take the group. */
+    bool (*configure)(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+    /* Sets seconds, bytes and flops of a configured group. */
+    void (*price)(const struct graph *g, const struct partition *p, struct scheduled *s);
+};
+
+extern const struct schedule schedules[];
+extern const int n_schedules;
+
+struct chosen { /* the partition taken, each group scheduled */
+    const struct graph *graph;
+    const struct partition *partition;
+    int n_kernels;
+    struct scheduled *kernels;
+    double seconds;
+    const char *receipt_of_choice; /* what the other proposals would have cost */
+};
+
+/* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)
+ * go to the diagnostics and give NULL. */
+struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
+
+/* What stores and loads look like as memory. */
+struct tensor tensor_of_param(const struct graph *g, int param);
+struct tensor tensor_of_buffer(const struct partition *p, int buffer);
+struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s);
+/* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
+ * whether each was met. Returns how many. */
+int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
+/* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
+bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
+/* Position of the run `l` within t: its labels stand there adjacent in order; -1 if not, -2 if t has none of them. */
+int find_run(const struct tensor *t, const struct axis_list *l);
+int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
+/* The extent used where a price needs a number: the fixed one, or a nominal 4096 (1024 for batch-like third and further axes). */
+double nominal_extent(const struct graph *g, int axis);
+double nominal_size(const struct graph *g, const int *axes, int n);
+double tensor_bytes(const struct graph *g, const struct tensor *t);
+
+/* schedules/gemm.c: shared by the engines. */
+bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
+
+#endif

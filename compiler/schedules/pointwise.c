@@ -1,0 +1,62 @@
+/* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that lies
+ * adjacent and last in every tensor that has any of it; rows are the rest. */
+#include <string.h>
+
+#include "../schedule.h"
+
+bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+void schedule_pointwise_price(const struct graph *, const struct partition *, struct scheduled *);
+
+enum { THREADS = 256, UNROLL = 4 };
+
+/* Whether t has all of the run as its last axes, or none of it. */
+static bool agrees(const struct tensor *t, const struct axis_list *run) {
+    int at = find_run(t, run);
+    return at == -2 || (at >= 0 && at + run->n == t->n_axes);
+}
+
+static void choose_columns(const struct tensor *out, const struct tensor *tensors, int n, struct pointwise_shape *shape) {
+    for (int first = 0; first < out->n_axes; first++) {
+        struct axis_list run = {.n = out->n_axes - first};
+        memcpy(run.axes, out->axes + first, (size_t)run.n * sizeof *run.axes);
+        bool ok = true;
+        for (int i = 0; i < n; i++) ok &= agrees(&tensors[i], &run);
+        if (!ok && run.n > 1) continue;
+        shape->cols = run;
+        shape->rows.n = first;
+        memcpy(shape->rows.axes, out->axes, (size_t)first * sizeof *out->axes);
+        return;
+    }
+}
+
+bool schedule_pointwise_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct group *r = s->group;
+    if (r->contraction) return *why_not = "it has a contraction", false;
+    int most = g->n_nodes, narrowest = 4;
+    struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, most + r->n_stores);
+    int n = group_loads(g, p, r, tensors, most);
+    for (int i = 0; i < r->n_stores; i++) tensors[n++] = tensor_of_store(g, p, &r->stores[i]);
+    struct tensor out = tensor_of_store(g, p, &r->stores[0]);
+    choose_columns(&out, tensors, n, &s->pointwise);
+    for (int i = 0; i < n; i++)
+        if (fx_dtype_bits(tensors[i].dtype) / 8 < narrowest) narrowest = fx_dtype_bits(tensors[i].dtype) / 8;
+    int vector = 16 / narrowest;
+    for (int aligned = 1; aligned >= 0; aligned--)
+        s->configs[s->n_configs++] = (struct config){
+            .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * UNROLL * THREADS, .block = THREADS, .min_blocks = 4,
+            .vector = vector, .suffix = aligned ? "vector" : "any",
+            .engine = arena_printf(&g->cx->arena, "%d, %d", vector, UNROLL),
+            .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector * UNROLL, aligned ? "16-byte accesses" : "any alignment")};
+    return true;
+}
+
+void schedule_pointwise_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
+    int n = group_loads(g, p, s->group, loads, g->n_nodes);
+    for (int i = 0; i < n; i++) s->bytes += tensor_bytes(g, &loads[i]);
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        s->bytes += tensor_bytes(g, &t);
+    }
+    s->seconds = s->bytes / 4.2e12;
+}

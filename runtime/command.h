@@ -1,0 +1,153 @@
+/* What the files of the command share: the parsed command line, files, a compiled spec, its bound arguments, a GPU with them.
+ *
+ * These files alone print. Every function that fails has said why on stderr before it returns, and returns the status
+ * fxc exits with. None refers to main.c. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <stdio.h>
+
+#include "fx.h"
+#include "fx_runtime.h"
+
+/* ---- options.c: the command line ---- */
+enum subcommand {
+#define SUBCOMMAND(id, name, function, operands, help) SUB_##id,
+#define OPTION(id, name, letter, argument, subcommands, help)
+#include "options.def"
+#undef SUBCOMMAND
+#undef OPTION
+    N_SUBCOMMANDS
+};
+
+enum option_id {
+#define SUBCOMMAND(id, name, function, operands, help)
+#define OPTION(id, name, letter, argument, subcommands, help) OPT_##id,
+#include "options.def"
+#undef SUBCOMMAND
+#undef OPTION
+    N_OPTIONS
+};
+
+struct given { /* an option as it was given */
+    enum option_id id;
+    const char *value; /* "" for one without argument */
+};
+
+struct command {
+    enum subcommand sub;
+    struct given *given; /* in order */
+    int n_given;
+    const char **operands;
+    int n_operands;
+};
+
+/* Fills *cmd, which points into argv. FX_ERR_USAGE after a message, FX_ERR_NOMEM. */
+fx_status command_parse(int argc, char **argv, struct command *cmd);
+void command_release(struct command *cmd);
+bool is_given(const struct command *cmd, enum option_id id);
+/* The value given last, or NULL. */
+const char *option_value(const struct command *cmd, enum option_id id);
+void print_help(enum subcommand sub);
+/* Prints the message and where help is; returns FX_ERR_USAGE. */
+fx_status usage_error(const struct command *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Prints the message; returns status. */
+fx_status complain(fx_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The text before and after the first '='; *name is not terminated. False when there is no '=' or no name. */
+bool split_pair(const char *pair, const char **name, size_t *name_len, const char **value);
+
+/* ---- file.c: whole files ---- */
+/* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. */
+fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);
+struct piece { /* bytes to be written */
+    const void *data;
+    size_t n_bytes;
+};
+/* Writes the pieces to a file, or to stdout for "-": all of them or, on failure and on an interrupt, none. */
+fx_status write_whole(const char *path, const struct piece *pieces, int n_pieces);
+bool writes_to_terminal(const char *path);
+/* Bytes of memory this machine has: more cannot be a sensible request. */
+size_t memory_bytes(void);
+
+/* ---- compile.c: specs ---- */
+enum { SPEC_MAX_BYTES = 1 << 20 };
+/* Compiles the spec at `path` with the options given and prints its messages. On success *out is to be closed. */
+fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, fx_compilation **out);
+/* The only operand of a subcommand that takes one. */
+fx_status only_operand(const struct command *cmd, const char **path);
+
+/* ---- job.c: a kernel with its arguments in host memory ---- */
+struct argument {
+    const struct fx_param *param;
+    struct fx_shape shape; /* rank 0 for a scalar */
+    size_t n_elements, n_bytes;
+    void *data;            /* row-major; an output's contents are what was last computed */
+};
+
+struct job {
+    const struct command *cmd;
+    fx_context *context;         /* NULL: no GPU */
+    fx_status gpu_status;        /* why not: what fx_context_open returned */
+    char no_gpu[512];            /* and its words, one line */
+    fx_compilation *compilation;
+    const struct fx_kernel *kernel;
+    int64_t *extents;            /* of the kernel, all bound */
+    struct argument *arguments;  /* one a parameter */
+    int n_outputs;
+};
+
+/* Opens the GPU if wanted, compiles, reads and draws the inputs, binds the extents, allocates the outputs. */
+fx_status job_open(const struct command *cmd, bool wants_gpu, struct job *job);
+void job_close(struct job *job);
+const char *job_arch(const struct job *job);
+/* Number of the parameter that is output `i`. */
+int job_output(const struct job *job, int i);
+/* The oracle on output i (see fx_evaluate); bound may be NULL. */
+fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, double *bound);
+/* What expressions of the plan see, with addresses aligned to 256. */
+struct fx_env job_env(const struct job *job);
+/* Floating-point operations and bytes of all launches; INT64_MAX for what overflows. */
+void job_work(const struct job *job, int64_t *flops, int64_t *bytes);
+/* "f32[2,13]" */
+void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents);
+
+/* ---- gpu.c: a job on the GPU ---- */
+struct device_set { /* the arguments once more, in device memory */
+    DLTensor *tensors;       /* one a parameter; data NULL for a scalar */
+    struct fx_value *values; /* what fx_launch takes */
+};
+
+struct gpu {
+    const struct job *job;
+    fx_prepared *prepared;
+    void *stream;
+    void *workspace;
+    size_t workspace_bytes;
+    struct device_set set;
+};
+
+fx_status gpu_open(const struct job *job, struct gpu *gpu);
+void gpu_close(struct gpu *gpu);
+fx_status gpu_set_open(const struct gpu *gpu, struct device_set *set);
+void gpu_set_close(const struct gpu *gpu, struct device_set *set);
+fx_status gpu_launch(const struct gpu *gpu, const struct device_set *set);
+/* Poisons outputs and workspace, launches, waits, reads the outputs back into the job's arguments. */
+fx_status gpu_run(const struct gpu *gpu);
+/* The index of the variant that launch i takes, or -1. */
+int gpu_chosen_variant(const struct gpu *gpu, int i);
+/* Prints fx_last_error() below `what`; returns status. */
+fx_status gpu_failed(fx_status status, const char *what);
+
+/* ---- check.c ---- */
+/* Runs and compares; FX_ERR_DIFFERS when a result differs or nothing was compared. */
+fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants);
+
+/* ---- the subcommands ---- */
+fx_status command_compile(const struct command *cmd);
+fx_status command_run(const struct command *cmd);
+fx_status command_check(const struct command *cmd);
+fx_status command_bench(const struct command *cmd);
+fx_status command_explain(const struct command *cmd);
+fx_status command_doctor(const struct command *cmd);
+
+#endif

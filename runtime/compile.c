@@ -1,0 +1,177 @@
+/* The compile subcommand, and specs for the others. Input: the command line and a spec. Output: one stage of it in a file, or the
+ * compilation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+/* ---- a spec and what it includes ---- */
+
+struct reader { /* serves `include`: paths are relative to the spec */
+    const char *spec;
+    char *texts[64]; /* kept until the compilation is done */
+    int n_texts;
+};
+
+static const char *read_include(void *user, const char *path, size_t *len) {
+    struct reader *r = user;
+    const char *slash = strrchr(r->spec, '/');
+    int directory = *path == '/' || !slash ? 0 : (int)(slash + 1 - r->spec);
+    char *full = NULL;
+    if (r->n_texts == sizeof r->texts / sizeof *r->texts) return NULL;
+    if (asprintf(&full, "%.*s%s", directory, r->spec, path) < 0) return NULL;
+    bool is_read = read_whole(full, SPEC_MAX_BYTES, &r->texts[r->n_texts], len) == FX_OK;
+    free(full);
+    return is_read ? r->texts[r->n_texts++] : NULL;
+}
+
+static fx_status collect_defines(const struct command *cmd, const char **defines, int *n_defines) {
+    for (int i = 0; i < cmd->n_given; i++) {
+        const char *name, *value;
+        size_t name_len;
+        if (cmd->given[i].id != OPT_DEFINE) continue;
+        if (!split_pair(cmd->given[i].value, &name, &name_len, &value) || !*value)
+            return usage_error(cmd, "-D %s is no NAME=VALUE", cmd->given[i].value);
+        defines[(*n_defines)++] = cmd->given[i].value;
+    }
+    return FX_OK;
+}
+
+/* *out is set, and to be closed, whenever the compiler got as far as having messages. */
+static fx_status compile_file(const struct command *cmd, const char *path, const char *arch, fx_compilation **out) {
+    const char **defines = calloc((size_t)cmd->n_given + 1, sizeof *defines);
+    struct reader reader = {.spec = path};
+    struct fx_options options = FX_OPTIONS;
+    char *text = NULL;
+    size_t n = 0;
+    *out = NULL;
+    if (!defines) return complain(FX_ERR_NOMEM, "out of memory");
+    fx_status status = collect_defines(cmd, defines, &options.n_defines);
+    if (status == FX_OK) status = read_whole(path, SPEC_MAX_BYTES, &text, &n);
+    if (status == FX_OK) {
+        options.arch = arch;
+        options.kernel = option_value(cmd, OPT_KERNEL);
+        options.defines = defines;
+        options.dump_after = option_value(cmd, OPT_DUMP_AFTER);
+        options.stop_after = option_value(cmd, OPT_STOP_AFTER);
+        options.skip = option_value(cmd, OPT_SKIP);
+        options.read_file = read_include;
+        options.user = &reader;
+        status = fx_compile(text, n, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
+        if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
+    }
+    for (int i = 0; i < reader.n_texts; i++) free(reader.texts[i]);
+    free(text);
+    free(defines);
+    return status;
+}
+
+fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, fx_compilation **out) {
+    fx_status status = compile_file(cmd, path, arch, out);
+    if (*out) fputs(fx_messages(*out), stderr);
+    if (status == FX_OK) return FX_OK;
+    fx_close(*out);
+    *out = NULL;
+    return status;
+}
+
+fx_status only_operand(const struct command *cmd, const char **path) {
+    if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
+    if (cmd->n_operands > 1) return usage_error(cmd, "one spec expected, %d given", cmd->n_operands);
+    *path = cmd->operands[0];
+    return FX_OK;
+}
+
+/* ---- stages ---- */
+
+enum image { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN };
+
+static const struct stage {
+    const char *name, *suffix;
+    enum fx_text text;
+    enum image image; /* what NVRTC makes of the text */
+} stages[] = {
+    {"cu", ".cu", FX_TEXT_CU, IMAGE_NONE},          {"ast", ".ast", FX_TEXT_AST, IMAGE_NONE},
+    {"ir", ".ir", FX_TEXT_IR, IMAGE_NONE},          {"fused", ".fused", FX_TEXT_FUSED, IMAGE_NONE},
+    {"plan", ".plan", FX_TEXT_PLAN, IMAGE_NONE},    {"ptx", ".ptx", FX_TEXT_CU, IMAGE_PTX},
+    {"cubin", ".cubin", FX_TEXT_CU, IMAGE_CUBIN},   {"host-c", ".c", FX_TEXT_HOST_C, IMAGE_NONE},
+};
+
+static const struct stage *find_stage(const char *name) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (!strcmp(name, stages[i].name)) return &stages[i];
+    return NULL;
+}
+
+/* Compiles the CUDA text on to PTX or a cubin and writes that. */
+static fx_status write_image(const fx_compilation *c, const struct stage *stage, const char *to) {
+    const struct fx_plan *plan = fx_get_plan(c);
+    void *image = NULL;
+    char *log = NULL;
+    size_t n = 0;
+    fx_status status = fx_nvrtc(plan->source, plan->file, plan->arch, stage->image == IMAGE_PTX, &image, &n, &log);
+    if (status != FX_OK) complain(status, "NVRTC made no %s: %s", stage->name, fx_last_error());
+    else if (log && *log) fputs(log, stderr);
+    if (status == FX_OK) status = write_whole(to, &(struct piece){image, n}, 1);
+    free(image);
+    free(log);
+    return status;
+}
+
+static fx_status write_stage(const fx_compilation *c, const struct stage *stage, const char *to) {
+    if (stage->image != IMAGE_NONE) return write_image(c, stage, to);
+    const char *text = fx_text(c, stage->text);
+    if (!text) return complain(FX_ERR_INTERNAL, "the compilation has no %s", stage->name);
+    return write_whole(to, &(struct piece){text, strlen(text)}, 1);
+}
+
+/* The input's name in the current directory with the stage's suffix; stdout for stdin. malloc'ed. */
+static char *output_name(const char *input, const struct stage *stage) {
+    const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input, *dot = strrchr(base, '.');
+    char *name = NULL;
+    if (!strcmp(input, "-")) return strdup("-");
+    int n = dot && dot != base ? (int)(dot - base) : (int)strlen(base);
+    return asprintf(&name, "%.*s%s", n, base, stage->suffix) < 0 ? NULL : name;
+}
+
+static fx_status check_output(const struct command *cmd, const char *input, const struct stage *stage, const char *to) {
+    if (!to) return complain(FX_ERR_NOMEM, "out of memory");
+    if (!strcmp(to, input) && strcmp(to, "-") != 0) return usage_error(cmd, "the output %s would overwrite the input", to);
+    if (stage->image == IMAGE_CUBIN && writes_to_terminal(to))
+        return usage_error(cmd, "a cubin is not written to a terminal: name a file with -o");
+    return FX_OK;
+}
+
+static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage) {
+    const char *given = option_value(cmd, OPT_OUTPUT);
+    char *to = given ? strdup(given) : output_name(input, stage);
+    fx_compilation *c = NULL;
+    fx_status status = check_output(cmd, input, stage, to);
+    if (status == FX_OK) status = compile_file(cmd, input, option_value(cmd, OPT_ARCH), &c);
+    /* What a later stage refuses is no fault of the stage asked for. */
+    if (status == FX_ERR_COMPILE && fx_text(c, stage->text)) status = FX_OK;
+    else if (c) fputs(fx_messages(c), stderr);
+    if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
+    if (status == FX_OK) status = write_stage(c, stage, to);
+    fx_close(c);
+    free(to);
+    return status;
+}
+
+fx_status command_compile(const struct command *cmd) {
+    const char *name = option_value(cmd, OPT_EMIT);
+    const struct stage *stage = find_stage(name ? name : "cu");
+    if (!stage) return usage_error(cmd, "unknown stage '%s'", name);
+    if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
+    if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
+        return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
+    if (is_given(cmd, OPT_ARCH) && !strcmp(option_value(cmd, OPT_ARCH), "native"))
+        return usage_error(cmd, "--arch=native is for run, check and bench: name an architecture");
+    fx_status first = FX_OK;
+    /* Every spec is tried; the first failure decides. */
+    for (int i = 0; i < cmd->n_operands; i++) {
+        fx_status status = compile_one(cmd, cmd->operands[i], stage);
+        if (first == FX_OK) first = status;
+    }
+    return first;
+}

@@ -1,0 +1,108 @@
+/* libfx, the runtime: compiles a plan's source with NVRTC and launches it through the driver API, both found by dlopen.
+ *
+ * compile -> prepare (NVRTC, load) -> workspace_bytes -> launch (no allocation, no synchronisation, no compilation: safe
+ * under graph capture). A context may be used from several threads at once; error text is per thread. A prepared
+ * kernel is immutable: launches may run concurrently, each with a workspace of its own. */
+#ifndef FX_RUNTIME_H
+#define FX_RUNTIME_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* DLPack's tensor, ABI-compatible with dlpack.h 0.x and 1.x; include dlpack.h first to use its own declaration. */
+#ifndef DLPACK_DLPACK_H_
+typedef struct {
+    int32_t device_type; /* 2: CUDA */
+    int32_t device_id;
+} DLDevice;
+typedef struct {
+    uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+    uint8_t bits;
+    uint16_t lanes; /* 1 */
+} DLDataType;
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape;
+    int64_t *strides; /* in elements; NULL: row-major, contiguous */
+    uint64_t byte_offset;
+} DLTensor;
+#endif
+
+typedef struct fx_context fx_context;
+typedef struct fx_prepared fx_prepared;
+
+/* ---- where CUDA was looked for (fxc doctor); needs no GPU ---- */
+/* Writes one line a candidate of libnvrtc and libcuda (path, result) and what was chosen, as far as size goes. Returns FX_OK when NVRTC works,
+ * FX_ERR_TOOLCHAIN when not; a missing driver is no failure here. */
+fx_status fx_doctor(char *text, size_t size);
+/* Compiles source for arch to a cubin (or PTX when `ptx`), no GPU needed. *image is malloc'ed, *log too (NVRTC's full log, "" if empty). */
+fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log);
+
+/* ---- context ---- */
+/* Uses the CUDA context current on the calling thread, else the primary context of device `ordinal`. */
+fx_status fx_context_open(int ordinal, fx_context **out);
+void fx_context_close(fx_context *ctx); /* NULL is allowed; after everything prepared in it is released */
+const char *fx_context_arch(const fx_context *ctx);  /* "sm_90a" of the device */
+const char *fx_context_device(const fx_context *ctx); /* "NVIDIA H200" */
+int fx_context_sm_count(const fx_context *ctx);
+/* Full text of the last failure of a call on this thread (call, file:line, the driver's words or NVRTC's log); "" if none. */
+const char *fx_last_error(void);
+
+/* ---- prepare, launch ---- */
+struct fx_hint { /* an extent known in advance: only variants that can then be chosen are compiled */
+    const char *name;
+    int64_t value;
+};
+/* Compiles and loads kernel `kernel` (NULL: the first) of the plan, which must outlive the result. A second prepare of the same source in
+ * the same context reuses the loaded module. hints may be NULL. */
+fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
+                     fx_prepared **out);
+void fx_prepared_release(fx_prepared *p); /* NULL is allowed */
+
+struct fx_value { /* an argument: a tensor, or a scalar's value */
+    const DLTensor *tensor; /* borrowed; NULL for a scalar */
+    double number;          /* of a floating-point scalar */
+    int64_t integer;        /* of an integer scalar (u64: the same bits) */
+};
+
+/* args: one for each parameter of the kernel, inputs then outputs, as declared. Bytes of workspace the launch needs (0 is common). */
+fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
+/* Enqueues on `stream` (a CUstream; NULL is the default stream). Checks dtype, rank, extents, contiguity, device, overlap of outputs with anything; FX_ERR_USAGE with
+ * a message otherwise. workspace is device memory, 256-byte aligned. */
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
+                    void *stream);
+/* Which variant a launch would take: launch `i` of the plan -> its entry name, or NULL. For reports and tests. */
+const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args);
+/* Forces a variant (by index in the plan) for launch i, compiling it if need be; -1 undoes. A launch whose arguments its `needs` refuses is
+ * FX_ERR_USAGE. Not to be called while launches run. For tests and tuning only. */
+fx_status fx_pin_variant(fx_prepared *p, int i, int variant);
+/* Registers a thread, spilled (local) bytes, static shared bytes of variant v of launch i, read from the loaded cubin. */
+struct fx_resources { int registers, local_bytes, shared_bytes, max_threads; };
+fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out);
+
+/* ---- device memory, streams and timing, for programs that bring none of their own ---- */
+fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out);
+void fx_device_free(fx_context *ctx, void *p);
+fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes); /* synchronous */
+fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes);  /* synchronous */
+fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream); /* asynchronous */
+fx_status fx_stream_open(fx_context *ctx, void **stream);
+void fx_stream_close(fx_context *ctx, void *stream);
+fx_status fx_stream_wait(fx_context *ctx, void *stream);
+typedef struct fx_timer fx_timer; /* a pair of device events */
+fx_status fx_timer_open(fx_context *ctx, fx_timer **out);
+void fx_timer_close(fx_timer *t);
+fx_status fx_timer_start(fx_timer *t, void *stream);
+fx_status fx_timer_stop(fx_timer *t, void *stream);
+fx_status fx_timer_read(fx_timer *t, double *microseconds); /* waits for the stop event */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,319 @@
+/* A kernel with its arguments in host memory, as run, check and bench need it. Input: the command line and a spec. Output:
+ * every extent bound, inputs read from .npy files or drawn, outputs allocated. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "draw.h"
+#include "npy.h"
+
+void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents) {
+    fprintf(to, "%s", fx_dtype_name(t));
+    for (int i = 0; i < rank; i++) fprintf(to, "%c%lld", i ? ',' : '[', (long long)extents[i]);
+    if (rank) fputc(']', to);
+}
+
+/* ---- GPU, spec, kernel ---- */
+
+static void open_context(struct job *job) {
+    job->gpu_status = fx_context_open(0, &job->context);
+    if (job->gpu_status == FX_OK) return;
+    job->context = NULL;
+    snprintf(job->no_gpu, sizeof job->no_gpu, "%s", fx_last_error());
+    job->no_gpu[strcspn(job->no_gpu, "\n")] = 0;
+}
+
+const char *job_arch(const struct job *job) { return fx_get_plan(job->compilation)->arch; }
+
+static fx_status choose_kernel(struct job *job) {
+    const struct fx_plan *plan = fx_get_plan(job->compilation);
+    const char *name = option_value(job->cmd, OPT_KERNEL);
+    if (!plan || plan->n_kernels == 0) return complain(FX_ERR_USAGE, "the spec has no kernel");
+    if (!name && plan->n_kernels > 1) {
+        usage_error(job->cmd, "the spec has %d kernels: choose one with -k", plan->n_kernels);
+        fprintf(stderr, "kernels:");
+        for (int i = 0; i < plan->n_kernels; i++) fprintf(stderr, " %s", plan->kernels[i].name);
+        fprintf(stderr, "\n");
+        return FX_ERR_USAGE;
+    }
+    job->kernel = fx_find_kernel(plan, name);
+    return job->kernel ? FX_OK : complain(FX_ERR_USAGE, "no kernel is called '%s'", name);
+}
+
+static fx_status open_spec(struct job *job, const char *path) {
+    const char *arch = option_value(job->cmd, OPT_ARCH);
+    bool is_native = arch && !strcmp(arch, "native");
+    if (is_native && !job->context) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", job->no_gpu);
+    if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
+    fx_status status = compile_spec(job->cmd, path, arch, &job->compilation);
+    return status == FX_OK ? choose_kernel(job) : status;
+}
+
+/* ---- where inputs come from ---- */
+
+static const char *source_of(const struct job *job, const char *name) {
+    for (int i = job->cmd->n_given - 1; i >= 0; i--) {
+        const char *given, *value;
+        size_t n;
+        if (job->cmd->given[i].id == OPT_INPUT && split_pair(job->cmd->given[i].value, &given, &n, &value) &&
+            strlen(name) == n && !memcmp(name, given, n))
+            return value;
+    }
+    return NULL;
+}
+
+/* Every -i and -o of the command line must name a parameter. */
+static fx_status check_names(const struct job *job) {
+    const struct fx_kernel *k = job->kernel;
+    for (int i = 0; i < job->cmd->n_given; i++) {
+        const struct given *g = &job->cmd->given[i];
+        const char *name, *value, *letter = g->id == OPT_INPUT ? "-i" : "-o", *what = g->id == OPT_INPUT ? "input" : "output";
+        size_t n;
+        int p;
+        if (g->id != OPT_INPUT && g->id != OPT_OUTPUT_ARRAY) continue;
+        if (!split_pair(g->value, &name, &n, &value) || !*value)
+            return usage_error(job->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
+        for (p = 0; p < k->n_params; p++)
+            if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY) && strlen(k->params[p].name) == n &&
+                !memcmp(k->params[p].name, name, n))
+                break;
+        if (p < k->n_params) continue;
+        usage_error(job->cmd, "kernel %s has no %s '%.*s'", k->name, what, (int)(n > 64 ? 64 : n), name);
+        fprintf(stderr, "%ss:", what);
+        for (p = 0; p < k->n_params; p++)
+            if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY)) fprintf(stderr, " %s", k->params[p].name);
+        fprintf(stderr, "\n");
+        return FX_ERR_USAGE;
+    }
+    return FX_OK;
+}
+
+struct source { /* of one input, until its extents are known */
+    bool is_array;
+    struct npy array;
+    struct draw draw;
+    const char *text; /* as given, NULL: the default */
+};
+
+static fx_status open_array(const struct argument *a, const char *path, struct npy *out) {
+    char *bytes, message[256] = "";
+    size_t n;
+    fx_status status = read_whole(path, memory_bytes(), &bytes, &n);
+    if (status != FX_OK) return status;
+    bool is_read = npy_read(bytes, n, out, message, sizeof message);
+    free(bytes);
+    if (!is_read) return complain(FX_ERR_IO, "cannot read %s: %s", path, message);
+    if (npy_convert(out, a->param->dtype, message, sizeof message)) return FX_OK;
+    npy_release(out);
+    return complain(FX_ERR_USAGE, "%s does not fit %s: %s", path, a->param->name, message);
+}
+
+static fx_status open_source(const struct job *job, const struct argument *a, struct source *s) {
+    char message[128];
+    s->text = source_of(job, a->param->name);
+    s->draw = draw_default(a->param->dtype);
+    if (!s->text && a->param->has_value) s->draw = (struct draw){DRAW_FILL, a->param->value, 0};
+    if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return FX_OK;
+    if (*message) return usage_error(job->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
+    if (a->param->is_scalar)
+        return usage_error(job->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text, a->param->name);
+    s->is_array = true;
+    return open_array(a, s->text, &s->array);
+}
+
+/* ---- extents ---- */
+
+static void bind_defines(struct job *job) {
+    for (int i = 0; i < job->cmd->n_given; i++) {
+        const char *name, *value;
+        size_t n;
+        if (job->cmd->given[i].id != OPT_DEFINE || !split_pair(job->cmd->given[i].value, &name, &n, &value)) continue;
+        for (int e = 0; e < job->kernel->n_extents; e++) {
+            const char *label = job->kernel->extents[e].name;
+            char *end;
+            long long v = strtoll(value, &end, 10);
+            if (strlen(label) == n && !memcmp(label, name, n) && !*end && job->extents[e] < 0) job->extents[e] = v;
+        }
+    }
+}
+
+/* Extents fixed by the spec, given by -D, read off the .npy inputs; the first word counts, fx_bind_extents compares them all. */
+static fx_status find_extents(struct job *job, const struct source *sources) {
+    const struct fx_kernel *k = job->kernel;
+    for (int e = 0; e < k->n_extents; e++) job->extents[e] = k->extents[e].value;
+    bind_defines(job);
+    for (int p = 0; p < k->n_params; p++) {
+        const struct fx_shape *have = &sources[p].array.shape;
+        if (!sources[p].is_array || have->rank != k->params[p].rank) continue;
+        for (int i = 0; i < have->rank; i++)
+            if (job->extents[k->params[p].extents[i]] < 0) job->extents[k->params[p].extents[i]] = have->extents[i];
+    }
+    for (int p = 0; p < k->n_params; p++)
+        for (int i = 0; i < k->params[p].rank; i++) {
+            int e = k->params[p].extents[i];
+            if (job->extents[e] < 0)
+                return usage_error(job->cmd, "the extent %s of %s is not known: give it with -D %s=N, or give a .npy input that has it",
+                                   k->extents[e].name, k->params[p].name, k->extents[e].name);
+        }
+    return FX_OK;
+}
+
+static fx_status bind_shapes(struct job *job, const struct source *sources) {
+    const struct fx_kernel *k = job->kernel;
+    const struct fx_shape **shapes = calloc((size_t)k->n_params + 1, sizeof *shapes);
+    char message[512] = "";
+    if (!shapes) return complain(FX_ERR_NOMEM, "out of memory");
+    for (int p = 0; p < k->n_params; p++) {
+        struct argument *a = &job->arguments[p];
+        a->shape.dtype = k->params[p].dtype;
+        a->shape.rank = k->params[p].is_scalar ? 0 : k->params[p].rank;
+        for (int i = 0; i < a->shape.rank; i++) a->shape.extents[i] = job->extents[k->params[p].extents[i]];
+        if (!k->params[p].is_scalar) shapes[p] = sources[p].is_array ? &sources[p].array.shape : &a->shape;
+    }
+    fx_status status = fx_bind_extents(k, shapes, job->extents, message, sizeof message);
+    free(shapes);
+    return status == FX_OK ? FX_OK : complain(status, "%s", message);
+}
+
+/* ---- memory ---- */
+
+static fx_status measure(struct job *job) {
+    size_t total = 0;
+    for (int p = 0; p < job->kernel->n_params; p++) {
+        struct argument *a = &job->arguments[p];
+        if (fx_dtype_bits(a->shape.dtype) % 8) return complain(FX_ERR_USAGE, "%s has 4-bit elements, which no array here holds",
+                                                              a->param->name);
+        if (!npy_count(a->shape.rank, a->shape.extents, &a->n_elements)) return complain(FX_ERR_USAGE, "%s is too large",
+                                                                                       a->param->name);
+        a->n_bytes = a->n_elements * ((size_t)fx_dtype_bits(a->shape.dtype) / 8);
+        if (__builtin_add_overflow(total, a->n_bytes, &total) || total > memory_bytes())
+            return complain(FX_ERR_NOMEM, "the arguments need more memory than this machine has");
+    }
+    return FX_OK;
+}
+
+/* An integer beyond 2^53 as a double would lose its low bits. */
+static bool fill_integer(struct argument *a, const char *text) {
+    enum fx_dtype_class class = fx_dtype_class_of(a->shape.dtype);
+    char *end;
+    if (!text || fx_dtype_bits(a->shape.dtype) != 64 || (class != FX_CLASS_S && class != FX_CLASS_U)) return false;
+    uint64_t v = class == FX_CLASS_U && *text != '-' ? strtoull(text, &end, 0) : (uint64_t)strtoll(text, &end, 0);
+    if (end == text || *end) return false;
+    for (size_t i = 0; i < a->n_elements; i++) memcpy((uint64_t *)a->data + i, &v, sizeof v);
+    return true;
+}
+
+static fx_status read_seed(const struct command *cmd, uint64_t *seed) {
+    const char *text = option_value(cmd, OPT_SEED);
+    char *end = NULL;
+    *seed = text ? strtoull(text, &end, 0) : 0;
+    if (text && (end == text || *end || *text == '-')) return usage_error(cmd, "--seed %s is no number", text);
+    return FX_OK;
+}
+
+static fx_status fill(struct job *job, struct source *sources) {
+    uint64_t seed;
+    fx_status status = read_seed(job->cmd, &seed);
+    for (int p = 0; status == FX_OK && p < job->kernel->n_params; p++) {
+        struct argument *a = &job->arguments[p];
+        struct source *s = &sources[p];
+        if (s->is_array) {
+            a->data = s->array.data;
+            s->array.data = NULL;
+            continue;
+        }
+        a->data = malloc(a->n_bytes ? a->n_bytes : 1);
+        if (!a->data) return complain(FX_ERR_NOMEM, "out of memory");
+        /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
+        if (!a->param->is_output && !fill_integer(a, s->text))
+            draw_fill(&s->draw, seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements);
+    }
+    return status;
+}
+
+static fx_status bind(struct job *job) {
+    const struct fx_kernel *k = job->kernel;
+    struct source *sources = calloc((size_t)k->n_params + 1, sizeof *sources);
+    fx_status status = FX_OK;
+    job->arguments = calloc((size_t)k->n_params + 1, sizeof *job->arguments);
+    job->extents = calloc((size_t)k->n_extents + 1, sizeof *job->extents);
+    if (!sources || !job->arguments || !job->extents) status = complain(FX_ERR_NOMEM, "out of memory");
+    if (status == FX_OK) status = check_names(job);
+    for (int p = 0; status == FX_OK && p < k->n_params; p++) {
+        job->arguments[p].param = &k->params[p];
+        job->n_outputs += k->params[p].is_output;
+        if (!k->params[p].is_output) status = open_source(job, &job->arguments[p], &sources[p]);
+    }
+    if (status == FX_OK) status = find_extents(job, sources);
+    if (status == FX_OK) status = bind_shapes(job, sources);
+    if (status == FX_OK) status = measure(job);
+    if (status == FX_OK) status = fill(job, sources);
+    for (int p = 0; sources && p < k->n_params; p++) npy_release(&sources[p].array);
+    free(sources);
+    return status;
+}
+
+fx_status job_open(const struct command *cmd, bool wants_gpu, struct job *job) {
+    const char *path;
+    *job = (struct job){.cmd = cmd};
+    fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK && wants_gpu) open_context(job);
+    if (status == FX_OK) status = open_spec(job, path);
+    if (status == FX_OK) status = bind(job);
+    if (status != FX_OK) job_close(job);
+    return status;
+}
+
+void job_close(struct job *job) {
+    for (int p = 0; job->arguments && p < job->kernel->n_params; p++) free(job->arguments[p].data);
+    free(job->arguments);
+    free(job->extents);
+    fx_close(job->compilation);
+    fx_context_close(job->context);
+    *job = (struct job){0};
+}
+
+/* ---- what the others ask of it ---- */
+
+int job_output(const struct job *job, int i) {
+    int p = 0;
+    for (; p < job->kernel->n_params; p++)
+        if (job->kernel->params[p].is_output && i-- == 0) break;
+    return p;
+}
+
+fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, double *bound) {
+    const struct fx_kernel *k = job->kernel;
+    struct fx_host *inputs = calloc((size_t)k->n_params + 1, sizeof *inputs);
+    char message[512] = "";
+    int n_inputs = 0;
+    if (!inputs) return complain(FX_ERR_NOMEM, "out of memory");
+    for (int p = 0; p < k->n_params; p++) {
+        const struct argument *a = &job->arguments[p];
+        struct fx_host *h = &inputs[n_inputs];
+        if (a->param->is_output) continue;
+        *h = (struct fx_host){.dtype = a->shape.dtype, .rank = a->shape.rank, .data = a->data};
+        memcpy(h->extents, a->shape.extents, sizeof h->extents);
+        n_inputs++;
+    }
+    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, bound, message,
+                                   sizeof message);
+    free(inputs);
+    return status == FX_OK ? FX_OK : complain(status, "the oracle failed: %s", message);
+}
+
+struct fx_env job_env(const struct job *job) {
+    /* 132 multiprocessors, an H200's, where there is no GPU to ask. */
+    return (struct fx_env){.extents = job->extents, .sm_count = job->context ? fx_context_sm_count(job->context) : 132};
+}
+
+void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {
+    struct fx_env env = job_env(job);
+    *flops = *bytes = 0;
+    for (int i = 0; i < job->kernel->n_launches; i++) {
+        int64_t f = 0, b = 0;
+        if (!fx_expr_eval(&job->kernel->launches[i].flops, &env, &f) || __builtin_add_overflow(*flops, f, flops)) *flops = INT64_MAX;
+        if (!fx_expr_eval(&job->kernel->launches[i].bytes, &env, &b) || __builtin_add_overflow(*bytes, b, bytes)) *bytes = INT64_MAX;
+        if (*flops == INT64_MAX || *bytes == INT64_MAX) return;
+    }
+}

@@ -1,0 +1,47 @@
+/* fxc, the command: compile, run, check, bench, explain and doctor over libfx. Input: argv. Output: files, reports, an exit
+ * status that is an fx_status. */
+#include <string.h>
+
+#include "command.h"
+
+/* Never fails: a machine without CUDA has a version too. */
+static void print_version(void) {
+    char text[8192] = "";
+    printf("fxc " FX_VERSION "\n");
+    fx_doctor(text, sizeof text);
+    fputs(text, stdout);
+}
+
+fx_status command_doctor(const struct command *cmd) {
+    char text[16384] = "";
+    fx_context *context = NULL;
+    if (cmd->n_operands > 0) return usage_error(cmd, "no operand expected");
+    fx_status status = fx_doctor(text, sizeof text);
+    fputs(text, stdout);
+    if (fx_context_open(0, &context) == FX_OK)
+        printf("gpu: %s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context),
+               fx_context_sm_count(context));
+    else printf("gpu: none (%s)\n", fx_last_error());
+    fx_context_close(context);
+    return status;
+}
+
+static fx_status dispatch(const struct command *cmd) {
+    static fx_status (*const subcommands[])(const struct command *) = {
+#define SUBCOMMAND(id, name, function, operands, help) function,
+#define OPTION(id, name, letter, argument, in, help)
+#include "options.def"
+    };
+    if (is_given(cmd, OPT_HELP)) return print_help(cmd->sub), FX_OK;
+    if (is_given(cmd, OPT_VERSION)) return print_version(), FX_OK;
+    return subcommands[cmd->sub](cmd);
+}
+
+int main(int argc, char **argv) {
+    struct command cmd;
+    fx_status status = command_parse(argc, argv, &cmd);
+    if (status == FX_OK) status = dispatch(&cmd);
+    command_release(&cmd);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == FX_OK) status = complain(FX_ERR_IO, "cannot write stdout");
+    return (int)status;
+}

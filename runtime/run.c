@@ -1,0 +1,102 @@
+/* The run subcommand. Input: a job. Output: its outputs, computed on the GPU or by the oracle, in .npy files or summed up. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "npy.h"
+
+/* ---- computing ---- */
+
+static fx_status run_cpu(const struct job *job) {
+    for (int i = 0; i < job->n_outputs; i++) {
+        struct argument *a = &job->arguments[job_output(job, i)];
+        double *value = malloc((a->n_elements ? a->n_elements : 1) * sizeof *value);
+        if (!value) return complain(FX_ERR_NOMEM, "out of memory");
+        fx_status status = job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, NULL);
+        for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) fx_store_double(a->shape.dtype, a->data, e, value[e]);
+        free(value);
+        if (status != FX_OK) return status;
+    }
+    return FX_OK;
+}
+
+static fx_status run_gpu(const struct job *job) {
+    struct gpu gpu;
+    fx_status status = gpu_open(job, &gpu);
+    if (status != FX_OK) return status;
+    status = gpu_run(&gpu);
+    gpu_close(&gpu);
+    return status;
+}
+
+/* ---- results ---- */
+
+static const char *file_of(const struct job *job, const char *output) {
+    for (int i = job->cmd->n_given - 1; i >= 0; i--) {
+        const char *name, *value;
+        size_t n;
+        if (job->cmd->given[i].id == OPT_OUTPUT_ARRAY && split_pair(job->cmd->given[i].value, &name, &n, &value) &&
+            strlen(output) == n && !memcmp(output, name, n))
+            return value;
+    }
+    return NULL;
+}
+
+static fx_status write_output(const struct argument *a, const char *path) {
+    char header[NPY_HEADER_MAX];
+    struct piece pieces[] = {{header, npy_header(&a->shape, header)}, {a->data, a->n_bytes}};
+    if (writes_to_terminal(path))
+        return complain(FX_ERR_USAGE, "a .npy is not written to a terminal: name a file");
+    return write_whole(path, pieces, 2);
+}
+
+/* NaN wins in min and max: a summary must not hide one. */
+static void print_summary(const struct argument *a) {
+    enum { SHOWN = 8 };
+    double sum = 0, least = INFINITY, most = -INFINITY;
+    printf("%s: ", a->param->name);
+    print_type(stdout, a->shape.dtype, a->shape.rank, a->shape.extents);
+    for (size_t i = 0; i < a->n_elements; i++) {
+        double v = fx_load_double(a->shape.dtype, a->data, i);
+        sum += v;
+        if (!(v >= least)) least = v;
+        if (!(v <= most)) most = v;
+        if (isnan(v)) break;
+    }
+    if (a->n_elements) printf("  mean %.6g  min %.6g  max %.6g", sum / (double)a->n_elements, least, most);
+    printf("\n");
+    for (size_t i = 0; i < a->n_elements && i < SHOWN; i++)
+        printf("%s%.9g", i ? " " : "  ", fx_load_double(a->shape.dtype, a->data, i));
+    if (a->n_elements) printf("%s\n", a->n_elements > SHOWN ? " ..." : "");
+}
+
+static fx_status write_outputs(const struct job *job) {
+    bool wants_files = is_given(job->cmd, OPT_OUTPUT_ARRAY);
+    for (int i = 0; i < job->n_outputs; i++) {
+        const struct argument *a = &job->arguments[job_output(job, i)];
+        const char *path = file_of(job, a->param->name);
+        fx_status status = path ? write_output(a, path) : FX_OK;
+        if (status != FX_OK) return status;
+        if (!wants_files) print_summary(a);
+    }
+    return FX_OK;
+}
+
+fx_status command_run(const struct command *cmd) {
+    const char *device = option_value(cmd, OPT_DEVICE);
+    struct job job;
+    if (!device) device = "auto";
+    bool is_auto = !strcmp(device, "auto"), is_cpu = !strcmp(device, "cpu");
+    if (!is_auto && !is_cpu && strcmp(device, "gpu") != 0)
+        return usage_error(cmd, "unknown device '%s': expected auto, gpu or cpu", device);
+    fx_status status = job_open(cmd, !is_cpu, &job);
+    if (status != FX_OK) return status;
+    if (!is_auto && !is_cpu && !job.context) status = complain(job.gpu_status, "no GPU: %s", job.no_gpu);
+    else if (job.context) fprintf(stderr, "running on %s\n", fx_context_device(job.context));
+    else if (is_auto) fprintf(stderr, "running on the CPU by the oracle: no GPU: %s\n", job.no_gpu);
+    if (status == FX_OK) status = job.context ? run_gpu(&job) : run_cpu(&job);
+    if (status == FX_OK) status = write_outputs(&job);
+    job_close(&job);
+    return status;
+}

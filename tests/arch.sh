@@ -1,0 +1,100 @@
+#!/bin/sh
+# Holds the tree to the invariants of docs/architecture.md that a compiler does not check.
+#
+# Input: arch.sh BUILD_DIR, built. Output: what breaks a rule, where, and `arch: N passed, M failed`. Exit 1 when one fails.
+set -u
+cd "$(dirname "$0")/.." || exit 3
+dir=$1
+passed=0 failed=0
+
+# A rule holds when its command prints nothing.
+rule() { # WHAT COMMAND...
+    what=$1
+    shift
+    found=$("$@" 2>&1)
+    if [ -z "$found" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL arch: %s\n' "$what"
+        printf '%s\n' "$found" | head -n 20 | sed 's/^/    /'
+    fi
+}
+
+sources() { find "$@" -name '*.[chy]' -o -name '*.re' -o -name '*.def' | sort; }
+
+cuda_headers() {
+    grep -nE '^[ \t]*#[ \t]*include[ \t]*[<"](cuda|cu[A-Z]|nvrtc|nvtx|cublas|cooperative_groups|mma\.h|vector_types)' $(sources compiler runtime)
+}
+
+runtime_headers() {
+    for header in runtime/*.h; do
+        grep -nE "#[ \t]*include[ \t]*\"(.*/)?$(basename "$header")\"" $(sources compiler)
+    done
+}
+
+# Of the compiler, the runtime may include the plan and what it stands on; main.c the public header too.
+compiler_headers() {
+    grep -nE '#[ \t]*include[ \t]*"' runtime/*.[ch] | while IFS= read -r line; do
+        header=$(printf '%s\n' "$line" | sed 's/.*"\(.*\)".*/\1/')
+        case ${line%%:*}:$(basename "$header") in
+        *:plan.h | *:dtype.h | *:dtypes.def | runtime/main.c:fx.h) continue ;;
+        esac
+        case $header in */*) echo "$line" ;; esac
+        [ ! -e "compiler/$header" ] || echo "$line"
+    done
+}
+
+cuda_linked() { ldd "$dir/fxc" "$dir/libfx.so" | grep -iE 'cuda|nvrtc|cublas|nvidia'; }
+
+links_alone() {
+    printf 'int main(void) { return 0; }\n' |
+        ${CC:-cc} -x c - -x none -Wl,--whole-archive "$dir/libfxc_front.a" -Wl,--no-whole-archive -lm -o "$dir/front_alone" 2>&1 |
+        grep -E 'undefined reference|error'
+    rm -f "$dir/front_alone"
+}
+
+raw_asm() { grep -nE '\basm\b[ \t]*(volatile)?[ \t]*\(|__asm' $(ls compiler/kernels/*.cuh | grep -v '/ptx\.cuh$') $(sources compiler runtime); }
+
+own_shared() { grep -nE '\b__shared__\b' $(ls compiler/kernels/*.cuh | grep -v '/ptx\.cuh$'); }
+
+kernel_includes() { grep -nE '^[ \t]*#[ \t]*include' compiler/kernels/*.cuh; }
+
+cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime); }
+
+# Read off the objects, so that words in comments and names that end alike do not count.
+prints_or_exits() {
+    nm -A -u "$dir/libfx.a" |
+        grep -E ' (printf|vprintf|puts|putchar|perror|__printf_chk|__vprintf_chk|stdout|stderr|exit|_exit|abort|atexit|signal|setlocale|chdir|system)$'
+}
+
+exported() { nm -D --defined-only "$dir/libfx.so" | awk '$3 !~ /^fx_/ && $3 !~ /^(_init|_fini|__asan|__ubsan)/ { print $3 }'; }
+
+top_level() {
+    entries=$(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u)
+    [ -n "$entries" ] || entries=$(ls)
+    for entry in $entries; do
+        case $entry in
+        Makefile | README.md | compiler | runtime | examples | tests | docs | build | .*) ;;
+        *) echo "$entry has no place at the top" ;;
+        esac
+    done
+    for entry in Makefile README.md compiler runtime examples tests docs; do
+        [ -e $entry ] || echo "$entry is missing"
+    done
+}
+
+rule 'no cuda header is included' cuda_headers
+rule 'the compiler includes no header of the runtime' runtime_headers
+rule 'the runtime sees of the compiler only the plan' compiler_headers
+rule 'no cuda library is linked' cuda_linked
+rule 'the compiler links without the runtime' links_alone
+rule 'asm only in ptx.cuh' raw_asm
+rule 'shared memory only through fx_smem' own_shared
+rule 'kernel files include nothing' kernel_includes
+rule 'no cuda in C strings' cuda_strings
+rule 'the library never prints, exits or changes the process' prints_or_exits
+rule 'the library exports fx_ names only' exported
+rule 'the top level holds its seven entries' top_level
+echo "arch: $passed passed, $failed failed"
+[ $failed = 0 ]

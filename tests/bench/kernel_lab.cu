@@ -1,0 +1,614 @@
+/* The kernels by themselves, before any compiler: hand-written problems in the form the emitter writes, checked on integer data (bit-equal, outputs poisoned,
+   operands surrounded by NaN) and timed against cuBLAS.
+   Build: nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -O3 -o kernel_lab tests/bench/kernel_lab.cu -lcublas
+   Run: kernel_lab [check] [time] [alone]; without arguments all three. Exit status 1 where a check fails. */
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "../../compiler/kernels/ptx.cuh"
+#include "../../compiler/kernels/math.cuh"
+#include "../../compiler/kernels/access.cuh"
+#include "../../compiler/kernels/engine_simt.cuh"
+#include "../../compiler/kernels/engine_mma.cuh"
+#include "../../compiler/kernels/driver_gemm.cuh"
+#include "../../compiler/kernels/driver_pointwise.cuh"
+
+#define CUDA(call)                                                                                   \
+  do {                                                                                               \
+    cudaError_t status = (call);                                                                     \
+    if (status != cudaSuccess) {                                                                     \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));     \
+      exit(2);                                                                                       \
+    }                                                                                                \
+  } while (0)
+#define CUBLAS(call)                                                                                 \
+  do {                                                                                               \
+    cublasStatus_t status = (call);                                                                  \
+    if (status != CUBLAS_STATUS_SUCCESS) {                                                           \
+      fprintf(stderr, "%s:%d: %s: status %d\n", __FILE__, __LINE__, #call, (int)status);             \
+      exit(2);                                                                                       \
+    }                                                                                                \
+  } while (0)
+
+// ---- problems
+
+// y[batch, m, n] = act(sum over ko, k of x[batch, m, ko, k] w[batch, ko, k, n] + bias[n]); OUTER: k_outer may exceed 1.
+template <class T, int A, int B, bool GELU, bool OUTER>
+struct matmul {
+  typedef T element;
+  const T *x, *w, *bias;
+  T *y;
+  int M, N, K, KO;
+  long long x_m, x_k, x_ko, x_batch, w_n, w_k, w_ko, w_batch, y_m, y_batch;
+  static constexpr int A_LAYOUT = A, B_LAYOUT = B;
+  FX_DEVICE int m() const { return M; }
+  FX_DEVICE int n() const { return N; }
+  FX_DEVICE int k() const { return K; }
+  FX_DEVICE int k_outer() const { return OUTER ? KO : 1; }
+  FX_DEVICE const T *a(int batch, int ko) const { return OUTER ? x + batch * x_batch + ko * x_ko : x; }
+  FX_DEVICE const T *b(int batch, int ko) const { return OUTER ? w + batch * w_batch + ko * w_ko : w; }
+  FX_DEVICE long long a_stride_m() const { return A == FX_MN_MAJOR ? 1 : x_m; }
+  FX_DEVICE long long a_stride_k() const { return A == FX_K_MAJOR ? 1 : x_k; }
+  FX_DEVICE long long b_stride_n() const { return B == FX_MN_MAJOR ? 1 : w_n; }
+  FX_DEVICE long long b_stride_k() const { return B == FX_K_MAJOR ? 1 : w_k; }
+  template <int V>
+  struct frag {
+    float bias[V];
+  };
+  template <int V, bool ALIGNED>
+  FX_DEVICE void fetch(frag<V> &f, int, int, int n, int n_valid) const {
+    fx_load<V, ALIGNED>(f.bias, bias + n, n_valid);
+  }
+  template <int V, bool ALIGNED>
+  FX_DEVICE void store(const float (&acc)[V], const frag<V> &f, int batch, int m, int n, int n_valid) const {
+    float out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const float t = acc[v] + f.bias[v];
+      out[v] = GELU ? fx_gelu(t) : t;
+    }
+    fx_store<V, ALIGNED>(y + batch * y_batch + m * y_m + n, out, n_valid);
+  }
+};
+
+template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
+__global__ void __launch_bounds__(ENGINE::THREADS, BLOCKS) gemm_kernel(PROBLEM p) {
+  fx_gemm<ENGINE, ALIGNED>(p);
+}
+
+template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
+static void launch_gemm(const PROBLEM &p, int batches) {
+  auto kernel = gemm_kernel<ENGINE, ALIGNED, BLOCKS, PROBLEM>;
+  static bool prepared = false;
+  if (!prepared) CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ENGINE::SMEM_BYTES));
+  prepared = true;
+  const int grid = (p.M + ENGINE::BM - 1) / ENGINE::BM * ((p.N + ENGINE::BN - 1) / ENGINE::BN) * batches;
+  kernel<<<grid, ENGINE::THREADS, ENGINE::SMEM_BYTES>>>(p);
+  CUDA(cudaGetLastError());
+}
+
+// z = max(x * y + z0, 0) over rows x cols.
+template <class T, class INDEX>
+struct multiply_add {
+  typedef INDEX index;
+  const T *x, *y, *z0;
+  T *z;
+  long long n_rows, n_cols, pitch;
+  FX_DEVICE long long rows() const { return n_rows; }
+  FX_DEVICE long long cols() const { return n_cols; }
+  template <int V>
+  struct frag {
+    float x[V], y[V], z[V];
+  };
+  template <int V, bool ALIGNED>
+  FX_DEVICE void fetch(frag<V> &f, index row, index col, int n_valid) const {
+    const index i = row * (index)pitch + col;
+    fx_load<V, ALIGNED>(f.x, x + i, n_valid);
+    fx_load<V, ALIGNED>(f.y, y + i, n_valid);
+    fx_load<V, ALIGNED>(f.z, z0 + i, n_valid);
+  }
+  template <int V, bool ALIGNED>
+  FX_DEVICE void store(const frag<V> &f, index row, index col, int n_valid) const {
+    float out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) out[v] = fx_max(f.x[v] * f.y[v] + f.z[v], 0.0f);
+    fx_store<V, ALIGNED>(z + row * (index)pitch + col, out, n_valid);
+  }
+};
+
+template <int V, int UNROLL, bool ALIGNED, class PROBLEM>
+__global__ void __launch_bounds__(256) pointwise_kernel(PROBLEM p) {
+  fx_pointwise<V, UNROLL, ALIGNED>(p);
+}
+
+template <int V, int UNROLL, bool ALIGNED, class PROBLEM>
+static void launch_pointwise(const PROBLEM &p) {
+  const long long chunks = p.n_rows * ((p.n_cols + V - 1) / V);
+  pointwise_kernel<V, UNROLL, ALIGNED><<<(unsigned)((chunks + 256 * UNROLL - 1) / (256 * UNROLL)), 256>>>(p);
+  CUDA(cudaGetLastError());
+}
+
+// ---- reference, independent of the kernels' own conversions
+
+__host__ __device__ static unsigned hash(unsigned x) {
+  x ^= x >> 16, x *= 0x7feb352du, x ^= x >> 15, x *= 0x846ca68bu;
+  return x ^ x >> 16;
+}
+__device__ static float integer_at(unsigned seed, long long i) { return (float)(int)(hash(seed + (unsigned)i * 2654435761u) % 9) - 4.0f; }
+
+__device__ static void round_to(float x, float &out) { out = x; }
+__device__ static void round_to(float x, fx_bf16 &out) { __nv_bfloat16 b = __float2bfloat16_rn(x); memcpy(&out, &b, 2); }
+__device__ static void round_to(float x, fx_f16 &out) { __half h = __float2half_rn(x); memcpy(&out, &h, 2); }
+__device__ static float widen(float x) { return x; }
+__device__ static float widen(fx_bf16 x) { __nv_bfloat16 b; memcpy(&b, &x, 2); return __bfloat162float(b); }
+__device__ static float widen(fx_f16 x) { __half h; memcpy(&h, &x, 2); return __half2float(h); }
+
+template <class T>
+__device__ static bool same_bits(const T &x, const T &y) {
+  bool same = true;
+  for (size_t b = 0; b < sizeof(T); ++b) same &= ((const unsigned char *)&x)[b] == ((const unsigned char *)&y)[b];
+  return same;
+}
+
+template <class T>
+__global__ void fill_bytes(T *p, long long count, unsigned char byte) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) memset(p + i, byte, sizeof(T));
+}
+
+// Four nested extents at given strides filled with integers.
+template <class T>
+__global__ void fill_integers(T *p, unsigned seed, int e0, int e1, int e2, int e3, long long s0, long long s1, long long s2, long long s3) {
+  const long long count = (long long)e0 * e1 * e2 * e3;
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
+    const int i3 = (int)(i % e3), i2 = (int)(i / e3 % e2), i1 = (int)(i / e3 / e2 % e1), i0 = (int)(i / e3 / e2 / e1);
+    round_to(integer_at(seed, i), p[i0 * s0 + i1 * s1 + i2 * s2 + i3 * s3]);
+  }
+}
+
+template <class T>
+__global__ void fill_normal(T *p, unsigned seed, long long count) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
+    const float u = (hash(seed + 2 * (unsigned)i) + 1.0f) * 2.3283064e-10f, v = hash(seed + 2 * (unsigned)i + 1) * 2.3283064e-10f;
+    round_to(sqrtf(-2 * logf(u)) * cospif(2 * v), p[i]);
+  }
+}
+
+// Compares the whole output buffer: elements of the result with the sum over k, everything else with the poison.
+template <class PROBLEM, class T>
+__global__ void compare_matmul(PROBLEM p, int batches, const T *buffer, long long count, int which, unsigned long long *errors) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
+    const long long at = i - (p.y - buffer), batch = at / p.y_batch, m = at % p.y_batch / p.y_m, n = at % p.y_m;
+    T expected;
+    memset(&expected, 0xff, sizeof(T));
+    if (at >= 0 && batch < batches && m < p.M && n < p.N) {
+      float sum = 0;
+      for (int ko = 0; ko < p.KO; ++ko)
+        for (int k = 0; k < p.K; ++k)
+          sum += widen(p.x[batch * p.x_batch + ko * p.x_ko + m * p.x_m + k * p.x_k]) * widen(p.w[batch * p.w_batch + ko * p.w_ko + k * p.w_k + n * p.w_n]);
+      round_to(sum + widen(p.bias[n]), expected);
+    }
+    if (!same_bits(expected, buffer[i])) {
+      if (!atomicAdd(errors, 1ull)) printf("  first error: case %d, m %lld n %lld batch %lld of %d x %d x %d\n", which, m, n, batch, p.M, p.N, p.K);
+    }
+  }
+}
+
+// ---- checks
+
+static int failures;
+static unsigned long long *error_count;
+static char *pool;                       // device memory that the checks carve
+static const size_t POOL_BYTES = 64u << 20;
+
+static void report(const char *name, int cases) {
+  unsigned long long errors = 0;
+  CUDA(cudaDeviceSynchronize());
+  CUDA(cudaMemcpy(&errors, error_count, sizeof errors, cudaMemcpyDeviceToHost));
+  CUDA(cudaMemset(error_count, 0, sizeof errors));
+  if (errors) ++failures;
+  printf("%-6s %-52s %4d cases", errors ? "FAIL" : "ok", name, cases);
+  if (errors) printf("  %llu elements", errors);
+  printf("\n");
+  fflush(stdout);
+}
+
+static const char *layout_name(int layout) { return layout == FX_K_MAJOR ? "k" : layout == FX_MN_MAJOR ? "mn" : "strided"; }
+
+template <class T>
+static T *carve(size_t *used, long long count) {
+  T *p = (T *)(pool + *used);
+  *used += (count * sizeof(T) + 1023) / 1024 * 1024;
+  if (*used > POOL_BYTES) fprintf(stderr, "pool too small\n"), exit(2);
+  return p;
+}
+
+// Lays out x as [batch, ko, m, k] in the order the layout asks for, with padded rows and, unless aligned, odd bases and pitches.
+template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
+static void check_case(int m, int n, int k, int ko, int batches, int which) {
+  typedef typename ENGINE::element T;
+  const int pad = ALIGNED ? 8 : 3, shift = ALIGNED ? 8 : 1;
+  matmul<T, A, B, false, true> p;
+  p.M = m, p.N = n, p.K = k, p.KO = ko;
+  const int step_a = A == FX_STRIDED ? 2 : 1, step_b = B == FX_STRIDED ? 3 : 1;
+  const long long pitch_a = (long long)step_a * ((A == FX_MN_MAJOR ? m : k) + pad), pitch_b = (long long)step_b * ((B == FX_MN_MAJOR ? n : k) + pad);
+  p.x_m = A == FX_MN_MAJOR ? 1 : pitch_a, p.x_k = A == FX_MN_MAJOR ? pitch_a : step_a;
+  p.w_n = B == FX_MN_MAJOR ? 1 : pitch_b, p.w_k = B == FX_MN_MAJOR ? pitch_b : step_b;
+  p.x_ko = pitch_a * (A == FX_MN_MAJOR ? k : m), p.w_ko = pitch_b * (B == FX_MN_MAJOR ? k : n);
+  p.x_batch = p.x_ko * ko, p.w_batch = p.w_ko * ko;
+  p.y_m = n + pad, p.y_batch = p.y_m * (m + 1);
+  const long long x_count = p.x_batch * batches + 64, w_count = p.w_batch * batches + 64, y_count = p.y_batch * batches + 64;
+  size_t used = 0;
+  T *x = carve<T>(&used, x_count), *w = carve<T>(&used, w_count), *bias = carve<T>(&used, n + 64), *y = carve<T>(&used, y_count);
+  fill_bytes<<<256, 256>>>(pool, (long long)used, 0xff);  // NaN in every type
+  p.x = x + shift, p.w = w + shift, p.bias = bias + shift, p.y = y + shift;
+  fill_integers<<<64, 256>>>(x + shift, 1, batches, ko, m, k, p.x_batch, p.x_ko, p.x_m, p.x_k);
+  fill_integers<<<64, 256>>>(w + shift, 2, batches, ko, k, n, p.w_batch, p.w_ko, p.w_k, p.w_n);
+  fill_integers<<<4, 256>>>(bias + shift, 3, 1, 1, 1, n, 0, 0, 0, 1);
+  launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, batches);
+  compare_matmul<<<256, 256>>>(p, batches, (const T *)y, y_count, which, error_count);
+  CUDA(cudaGetLastError());
+}
+
+template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
+static void check_pair(const char *name) {
+  static const int ODD[] = {1, 7, 8, 17, 64, 65, 129, 200}, EVEN[] = {8, 16, 64, 72, 136, 264};
+  const int *list = ALIGNED ? EVEN : ODD, count = ALIGNED ? 6 : 8;
+  int cases = 0;
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < count; ++j) {
+      check_case<ENGINE, ALIGNED, BLOCKS, A, B>(list[i], list[j], list[(i * 3 + j) % count], 1, 1, cases), ++cases;
+      check_case<ENGINE, ALIGNED, BLOCKS, A, B>(list[i], list[j], list[(i + j * 3 + 1) % count], 1, 1, cases), ++cases;
+    }
+  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(72, 136, 0, 1, 1, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(136, 72, 40, 3, 2, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(264, 520, 1000, 1, 1, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(1096, 264, 72, 2, 3, cases), ++cases;
+  if (!ALIGNED) check_case<ENGINE, ALIGNED, BLOCKS, A, B>(131, 259, 77, 3, 2, cases), ++cases;
+  char text[128];
+  snprintf(text, sizeof text, "%s A %s B %s %s", name, layout_name(A), layout_name(B), ALIGNED ? "aligned" : "any");
+  report(text, cases);
+}
+
+template <class ENGINE, bool ALIGNED, int BLOCKS>
+static void check_engine(const char *name) {
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_K_MAJOR>(name);
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_MN_MAJOR>(name);
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_MN_MAJOR, FX_K_MAJOR>(name);
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_MN_MAJOR, FX_MN_MAJOR>(name);
+}
+template <class ENGINE, bool ALIGNED, int BLOCKS>
+static void check_strided(const char *name) {
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_STRIDED, FX_STRIDED>(name);
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_STRIDED, FX_MN_MAJOR>(name);
+  check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_STRIDED>(name);
+}
+
+template <class T, class INDEX, int V, int UNROLL, bool ALIGNED>
+static void check_pointwise(const char *name) {
+  static const int EXTENTS[] = {1, 7, 8, 16, 17, 64, 1000, 1024};
+  int cases = 0;
+  for (int rows : EXTENTS)
+    for (int cols : EXTENTS) {
+      if (ALIGNED && cols % V) continue;
+      const long long pitch = cols + (ALIGNED ? 8 : 3), count = pitch * rows + 64;
+      const int shift = ALIGNED ? 8 : 1;
+      size_t used = 0;
+      T *x = carve<T>(&used, count), *y = carve<T>(&used, count), *z0 = carve<T>(&used, count), *z = carve<T>(&used, count);
+      fill_bytes<<<256, 256>>>(pool, (long long)used, 0xff);
+      fill_integers<<<64, 256>>>(x + shift, 1, 1, 1, rows, cols, 0, 0, pitch, 1);
+      fill_integers<<<64, 256>>>(y + shift, 2, 1, 1, rows, cols, 0, 0, pitch, 1);
+      fill_integers<<<64, 256>>>(z0 + shift, 3, 1, 1, rows, cols, 0, 0, pitch, 1);
+      multiply_add<T, INDEX> p{x + shift, y + shift, z0 + shift, z + shift, rows, cols, pitch};
+      launch_pointwise<V, UNROLL, ALIGNED>(p);
+      std::vector<T> hx(count), hy(count), hz0(count), hz(count);
+      CUDA(cudaMemcpy(hx.data(), x, count * sizeof(T), cudaMemcpyDeviceToHost));
+      CUDA(cudaMemcpy(hy.data(), y, count * sizeof(T), cudaMemcpyDeviceToHost));
+      CUDA(cudaMemcpy(hz0.data(), z0, count * sizeof(T), cudaMemcpyDeviceToHost));
+      CUDA(cudaMemcpy(hz.data(), z, count * sizeof(T), cudaMemcpyDeviceToHost));
+      unsigned long long errors = 0;
+      auto value = [](const T &e) {  // small integers only: exact in every type
+        if (sizeof(T) == 4) { float f; memcpy(&f, &e, 4); return f; }
+        unsigned short b; memcpy(&b, &e, 2);
+        unsigned u = (unsigned)b << 16; float f; memcpy(&f, &u, 4); return f;
+      };
+      for (long long i = 0; i < count; ++i) {
+        const long long at = i - shift;
+        if (at >= 0 && at / pitch < rows && at % pitch < cols)
+          errors += value(hz[i]) != std::max(value(hx[i]) * value(hy[i]) + value(hz0[i]), 0.0f);
+        else
+          for (size_t b = 0; b < sizeof(T); ++b) errors += ((unsigned char *)&hz[i])[b] != 0xff;
+      }
+      if (errors) {
+        CUDA(cudaMemcpy(error_count, &errors, sizeof errors, cudaMemcpyHostToDevice));
+        printf("  %d x %d\n", rows, cols);
+      }
+      ++cases;
+    }
+  report(name, cases);
+}
+
+// Largest relative error over a sample of all finite floats whose result is normal.
+template <class F, class G>
+__global__ void math_error(F f, G g, unsigned *worst, unsigned *worst_at) {
+  for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < (1ull << 32); i += gridDim.x * 256ull) {
+    if (hash((unsigned)i) % 61) continue;
+    const float x = __uint_as_float((unsigned)i);
+    if (!isfinite(x)) continue;
+    const double exact = g((double)x);
+    const float y = f(x);
+    if (fabs(exact) < 1.2e-38 || fabs(exact) > 3.4e38) continue;
+    const float error = (float)fabs((y - exact) / exact);
+    if (atomicMax(worst, __float_as_uint(error == error ? error : 9e9f)) < __float_as_uint(error)) *worst_at = (unsigned)i;
+  }
+}
+
+template <class F, class G>
+static void check_math(const char *name, float bound, F f, G g) {
+  unsigned *d, h[2];
+  CUDA(cudaMalloc(&d, 8));
+  CUDA(cudaMemset(d, 0, 8));
+  math_error<<<1024, 256>>>(f, g, d, d + 1);
+  CUDA(cudaMemcpy(h, d, 8, cudaMemcpyDeviceToHost));
+  CUDA(cudaFree(d));
+  float error, at;
+  memcpy(&error, &h[0], 4), memcpy(&at, &h[1], 4);
+  if (!(error <= bound)) ++failures;
+  printf("%-6s %-20s relative error %.3g (bound %.3g) near x = %g\n", error <= bound ? "ok" : "FAIL", name, error, bound, at);
+}
+
+struct f_gelu { __device__ float operator()(float x) const { return fx_gelu(x); } };
+struct g_gelu { __device__ double operator()(double x) const { return 0.5 * x * erfc(-x * 0.70710678118654752440); } };
+struct f_tanh { __device__ float operator()(float x) const { return fx_tanh(x); } };
+struct g_tanh { __device__ double operator()(double x) const { return tanh(x); } };
+struct f_sigmoid { __device__ float operator()(float x) const { return fx_sigmoid(x); } };
+struct g_sigmoid { __device__ double operator()(double x) const { return 1 / (1 + exp(-x)); } };
+struct f_silu { __device__ float operator()(float x) const { return fx_silu(x); } };
+struct g_silu { __device__ double operator()(double x) const { return x / (1 + exp(-x)); } };
+struct f_softplus { __device__ float operator()(float x) const { return fx_softplus(x); } };
+struct g_softplus { __device__ double operator()(double x) const { return fmax(x, 0.0) + log1p(exp(-fabs(x))); } };
+struct f_gelu_tanh { __device__ float operator()(float x) const { return fx_gelu_tanh(x); } };
+struct g_gelu_tanh { __device__ double operator()(double x) const { return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x))); } };
+
+static void check_all() {
+  CUDA(cudaMalloc(&pool, POOL_BYTES));
+  CUDA(cudaMalloc(&error_count, 8));
+  CUDA(cudaMemset(error_count, 0, 8));
+  check_engine<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, true, 2>("mma bf16 128x128x32");
+  check_engine<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, false, 2>("mma bf16 128x128x32");
+  check_strided<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, true, 2>("mma bf16 128x128x32");
+  check_strided<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, false, 2>("mma bf16 128x128x32");
+  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 4>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 4>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, true, 1>("mma bf16 128x256x64");
+  check_engine<fx_mma<fx_bf16, 128, 256, 32, 2, 4, 4>, true, 1>("mma bf16 128x256x32");
+  check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 2, 3>, true, 2>("mma bf16 128x128x64");
+  check_engine<fx_mma<fx_bf16, 64, 128, 64, 2, 2, 3>, true, 3>("mma bf16 64x128x64");
+  check_engine<fx_mma<fx_f16, 128, 128, 32, 2, 2, 4>, true, 2>("mma f16 128x128x32");
+  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 4>("mma f16 64x64x64");
+  check_engine<fx_simt<128, 128, 16, 4, 2, 3>, true, 2>("simt 128x128x16");
+  check_engine<fx_simt<128, 128, 16, 4, 2, 3>, false, 2>("simt 128x128x16");
+  check_strided<fx_simt<128, 128, 16, 4, 2, 3>, false, 2>("simt 128x128x16");
+  check_engine<fx_simt<64, 64, 16, 2, 2, 3>, true, 4>("simt 64x64x16");
+  check_engine<fx_simt<64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
+  check_engine<fx_simt<256, 128, 16, 4, 2, 3>, true, 1>("simt 256x128x16");
+  check_engine<fx_simt<256, 128, 8, 4, 2, 4>, false, 1>("simt 256x128x8");
+  check_engine<fx_simt<128, 256, 8, 2, 4, 4>, true, 1>("simt 128x256x8");
+  check_pointwise<float, int, 4, 4, true>("pointwise f32 aligned");
+  check_pointwise<float, long long, 4, 4, false>("pointwise f32 any");
+  check_pointwise<fx_bf16, int, 8, 2, true>("pointwise bf16 aligned");
+  check_pointwise<fx_bf16, long long, 8, 2, false>("pointwise bf16 any");
+  check_math("gelu", 1e-6f, f_gelu(), g_gelu());
+  check_math("gelu_tanh", 1e-4f, f_gelu_tanh(), g_gelu_tanh());
+  check_math("tanh", 4e-7f, f_tanh(), g_tanh());
+  check_math("sigmoid", 1e-6f, f_sigmoid(), g_sigmoid());
+  check_math("silu", 1e-6f, f_silu(), g_silu());
+  check_math("softplus", 1e-6f, f_softplus(), g_softplus());
+  CUDA(cudaFree(pool));
+  CUDA(cudaFree(error_count));
+  printf("%d failures\n\n", failures);
+}
+
+// ---- timing
+
+struct contender {
+  std::string name;
+  std::function<void()> run;
+  std::vector<float> times;  // microseconds, one a round
+};
+
+static double median(std::vector<float> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+// Rounds in random order; the first contender, given twice, is the yardstick and shows the noise. work: operations or bytes of one run.
+static void compete(const char *title, std::vector<contender> &c, int rounds, double work, const char *unit, bool alone) {
+  std::mt19937 random(1);
+  std::vector<int> order;
+  for (size_t i = 0; i < c.size(); ++i) order.push_back((int)i);
+  std::vector<cudaEvent_t> events(c.size() + 1);
+  for (auto &e : events) CUDA(cudaEventCreate(&e));
+  for (auto &x : c) x.run();
+  for (int round = -2; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    CUDA(cudaEventRecord(events[0]));
+    for (size_t i = 0; i < order.size(); ++i) {
+      c[order[i]].run();
+      CUDA(cudaEventRecord(events[i + 1]));
+    }
+    CUDA(cudaDeviceSynchronize());
+    for (size_t i = 0; i < order.size(); ++i) {
+      float ms;
+      CUDA(cudaEventElapsedTime(&ms, events[i], events[i + 1]));
+      if (round >= 0) c[order[i]].times.push_back(ms * 1000);
+    }
+  }
+  printf("%s\n  %-34s %10s %10s %8s%s\n", title, "", "us", unit, "ratio", alone ? "   alone us    ratio" : "");
+  double yardstick = median(c[0].times), yardstick_alone = 0;
+  for (auto &x : c) {
+    const double us = median(x.times);
+    printf("  %-34s %10.2f %10.1f %8.3f", x.name.c_str(), us, work / us * 1e-6, yardstick / us);
+    if (alone) {
+      const int n = (int)(400e3 / us) + 1;
+      float ms;
+      for (int part = 0; part < 2; ++part) {  // the first quarter warms up
+        CUDA(cudaEventRecord(events[0]));
+        for (int i = 0; i < (part ? n : n / 4 + 1); ++i) x.run();
+        CUDA(cudaEventRecord(events[1]));
+        CUDA(cudaDeviceSynchronize());
+      }
+      CUDA(cudaEventElapsedTime(&ms, events[0], events[1]));
+      const double us_alone = ms * 1000 / n;
+      if (&x == &c[0]) yardstick_alone = us_alone;
+      printf(" %10.2f %8.3f", us_alone, yardstick_alone / us_alone);
+    }
+    printf("\n");
+    fflush(stdout);
+  }
+  for (auto &e : events) CUDA(cudaEventDestroy(e));
+}
+
+static cublasHandle_t blas;
+static char *arena;  // x, w, bias, y of the timed problems, in that order
+
+template <class T, int A, int B, bool GELU>
+static matmul<T, A, B, GELU, false> timed_problem(int m, int n, int k) {
+  T *x = (T *)arena, *w = x + (long long)m * k, *bias = w + (long long)k * n, *y = bias + n;
+  matmul<T, A, B, GELU, false> p{};
+  p.x = x, p.w = w, p.bias = bias, p.y = y, p.M = m, p.N = n, p.K = k, p.KO = 1;
+  p.x_m = A == FX_MN_MAJOR ? 1 : k, p.x_k = A == FX_MN_MAJOR ? m : 1;
+  p.w_n = B == FX_MN_MAJOR ? 1 : k, p.w_k = B == FX_MN_MAJOR ? n : 1;
+  p.y_m = n;
+  return p;
+}
+
+template <class T>
+static void run_cublas(int m, int n, int k) {
+  const T *x = (T *)arena, *w = x + (long long)m * k;
+  T *y = (T *)w + (long long)k * n + n;
+  const float one = 1, zero = 0;
+  const cudaDataType type = sizeof(T) == 4 ? CUDA_R_32F : CUDA_R_16BF;
+  const cublasComputeType_t compute = sizeof(T) == 4 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+  CUBLAS(cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, w, type, n, x, type, k, &zero, y, type, n, compute, CUBLAS_GEMM_DEFAULT));
+}
+
+template <class ENGINE, int BLOCKS, int A, int B, bool GELU, bool ALIGNED = true>
+static contender ours(const char *name, int m, int n, int k) {
+  const auto p = timed_problem<typename ENGINE::element, A, B, GELU>(m, n, k);
+  return contender{name, [p] { launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, 1); }, {}};
+}
+
+static void time_bf16(int m, int n, int k, bool wide, bool alone) {
+  fill_normal<<<1024, 256>>>((fx_bf16 *)arena, 7, (long long)m * k + (long long)k * n + n);
+  std::vector<contender> c;
+  c.push_back({"cublas", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
+  c.push_back({"cublas again", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
+#define OURS(name, blocks, ...) c.push_back(ours<fx_mma<fx_bf16, __VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
+  OURS("128x128x32 s4 gelu", 2, 128, 128, 32, 2, 2, 4);
+  OURS("128x128x64 s3 gelu", 2, 128, 128, 64, 2, 2, 3);
+  if (wide) {
+    OURS("128x256x32 s4 gelu", 1, 128, 256, 32, 2, 4, 4);
+    OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
+    OURS("128x256x64 s4 gelu", 1, 128, 256, 64, 2, 4, 4);
+    OURS("256x128x32 s4 gelu", 1, 256, 128, 32, 4, 2, 4);
+    OURS("128x128x32 s3 gelu", 2, 128, 128, 32, 2, 2, 3);
+    OURS("128x128x32 s5 gelu", 2, 128, 128, 32, 2, 2, 5);
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, false>("128x128x32 s4 bias only", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_K_MAJOR, true>("128x128x32 s4 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x128x32 s4 gelu A mn B mn", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x32 s4 gelu unaligned path", m, n, k));
+  } else {
+    OURS("64x128x64 s3 gelu", 3, 64, 128, 64, 2, 2, 3);
+    OURS("64x128x32 s4 gelu", 3, 64, 128, 32, 2, 2, 4);
+    OURS("64x64x64 s4 gelu", 4, 64, 64, 64, 2, 2, 4);
+    OURS("64x64x64 s3 gelu", 4, 64, 64, 64, 2, 2, 3);
+    OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
+  }
+#undef OURS
+  char title[96];
+  snprintf(title, sizeof title, "bf16 %d x %d x %d, bias + gelu; cublas plain", m, n, k);
+  compete(title, c, wide ? 41 : 61, 2.0 * m * n * k, "TFLOP/s", alone);
+}
+
+static void time_f32(int m, int n, int k, bool wide, bool alone) {
+  fill_normal<<<1024, 256>>>((float *)arena, 7, (long long)m * k + (long long)k * n + n);
+  std::vector<contender> c;
+  c.push_back({"cublas f32", [=] { run_cublas<float>(m, n, k); }, {}});
+  c.push_back({"cublas f32 again", [=] { run_cublas<float>(m, n, k); }, {}});
+#define OURS(name, blocks, ...) c.push_back(ours<fx_simt<__VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
+  OURS("128x128x16 s3 gelu", 2, 128, 128, 16, 4, 2, 3);
+  OURS("128x128x8 s4 gelu", 2, 128, 128, 8, 4, 2, 4);
+  if (wide) {
+    OURS("256x128x16 s3 gelu", 1, 256, 128, 16, 4, 2, 3);
+    OURS("256x128x8 s4 gelu", 1, 256, 128, 8, 4, 2, 4);
+    OURS("128x256x16 s3 gelu", 1, 128, 256, 16, 2, 4, 3);
+    OURS("128x256x8 s4 gelu", 1, 128, 256, 8, 2, 4, 4);
+    c.push_back(ours<fx_simt<256, 128, 16, 4, 2, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("256x128x16 s3 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_simt<256, 128, 16, 4, 2, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("256x128x16 s3 gelu A mn B mn", m, n, k));
+    c.push_back(ours<fx_simt<128, 128, 16, 4, 2, 3>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x16 s3 gelu unaligned path", m, n, k));
+  } else {
+    OURS("64x64x16 s3 gelu", 4, 64, 64, 16, 2, 2, 3);
+    OURS("64x64x8 s4 gelu", 4, 64, 64, 8, 2, 2, 4);
+  }
+#undef OURS
+  char title[96];
+  snprintf(title, sizeof title, "f32 %d x %d x %d, bias + gelu; cublas plain", m, n, k);
+  compete(title, c, wide ? 15 : 41, 2.0 * m * n * k, "TFLOP/s", alone);
+}
+
+template <class T, int V>
+static void time_pointwise(const char *title) {
+  const long long rows = 8192, cols = 4096, bytes = rows * cols * sizeof(T);
+  fill_normal<<<1024, 256>>>((T *)arena, 7, 3 * rows * cols);
+  multiply_add<T, int> p{(T *)arena, (T *)(arena + bytes), (T *)(arena + 2 * bytes), (T *)(arena + 3 * bytes), 1, rows * cols, 0};
+  multiply_add<T, int> rows_too = p;
+  rows_too.n_rows = rows, rows_too.n_cols = rows_too.pitch = cols;
+  multiply_add<T, long long> any{p.x, p.y, p.z0, p.z, rows, cols, cols};
+  std::vector<contender> c;
+  c.push_back({"copy of the same bytes", [=] { CUDA(cudaMemcpyAsync(arena + 2 * bytes, arena, 2 * bytes, cudaMemcpyDeviceToDevice)); }, {}});
+  c.push_back({"unroll 1", [=] { launch_pointwise<V, 1, true>(p); }, {}});
+  c.push_back({"unroll 2", [=] { launch_pointwise<V, 2, true>(p); }, {}});
+  c.push_back({"unroll 4", [=] { launch_pointwise<V, 4, true>(p); }, {}});
+  c.push_back({"unroll 2, rows x cols", [=] { launch_pointwise<V, 2, true>(rows_too); }, {}});
+  c.push_back({"unroll 1, any, rows x cols", [=] { launch_pointwise<V, 1, false>(any); }, {}});
+  c.push_back({"unroll 2, any, one column", [=] { launch_pointwise<1, 2, false>(any); }, {}});
+  compete(title, c, 31, 4.0 * bytes, "TB/s", false);
+}
+
+int main(int argc, char **argv) {
+  auto wanted = [&](const char *what) {
+    for (int i = 1; i < argc; ++i)
+      if (!strcmp(argv[i], what)) return true;
+    return argc == 1;
+  };
+  if (wanted("check")) check_all();
+  if (wanted("time") || wanted("alone")) {
+    const bool alone = wanted("alone");
+    CUBLAS(cublasCreate(&blas));
+    CUDA(cudaMalloc(&arena, 1ull << 30));
+    time_bf16(4096, 4096, 4096, true, alone);
+    time_f32(4096, 4096, 4096, true, alone);
+    time_bf16(2048, 2048, 2048, false, false);
+    time_bf16(1024, 1024, 1024, false, false);
+    time_bf16(512, 4096, 1024, false, false);
+    time_f32(1024, 1024, 1024, false, false);
+    time_pointwise<fx_bf16, 8>("pointwise bf16 8192 x 4096, max(x * y + z, 0)");
+    time_pointwise<float, 4>("pointwise f32 8192 x 4096, max(x * y + z, 0)");
+    CUDA(cudaFree(arena));
+    CUBLAS(cublasDestroy(blas));
+  }
+  return failures != 0;
+}

@@ -1,0 +1,264 @@
+#!/bin/sh
+# The command line: exit codes, usage messages, files in and out, nothing half written.
+#
+# Input: cli.sh FXC. Output: what failed, and a closing line `cli: N passed, M failed`. Exit 1 when M is not 0. Needs no GPU; one
+# that is there is hidden, so that the answers are the same everywhere.
+set -u
+case $1 in /*) fxc=$1 ;; *) fxc=$PWD/$1 ;; esac
+examples=$(cd "$(dirname "$0")/../examples" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 3
+export CUDA_VISIBLE_DEVICES=
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    printf 'FAIL cli: %s\n' "$*"
+    head -n 20 out err | sed 's/^/    /'
+}
+# Runs a command; `out` and `err` hold what it said.
+expect() { # STATUS COMMAND...
+    wanted=$1
+    shift
+    line="$*"
+    timeout 60 "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got = "$wanted" ]; then pass; else fail "$line: exit $got, expected $wanted"; fi
+}
+says() { if grep -q -e "$2" "$1"; then pass; else fail "$line: no '$2' in $1"; fi; } # FILE PATTERN
+silent() { if [ ! -s "$1" ]; then pass; else fail "$line: $1 is not empty"; fi; }   # FILE
+holds() { if "$@"; then pass; else fail "$line: not so: $*"; fi; }
+# The folder holds exactly these files.
+only() {
+    here=$(ls -A | tr '\n' ' ')
+    if [ "$here" = "$(printf '%s\n' "$@" | LC_ALL=C sort | tr '\n' ' ')" ]; then pass; else fail "$line: left $here"; fi
+}
+# Each group works in an empty folder.
+group() {
+    cd "$work" || exit 3
+    rm -rf "$1"
+    mkdir "$1" && cd "$1" || exit 3
+    cat >scale.fx <<'FX'
+kernel scale(x: f32[M,K], a: f32 = 0.5) -> y: f32[M,K] { y = a * x }
+FX
+    cat >broken.fx <<'FX'
+kernel broken(x: f32[M]) -> y: f32[M] { y = x + z }
+FX
+    cat >two.fx <<'FX'
+kernel one(x: f32[M]) -> y: f32[M] { y = x }
+kernel two(x: bf16[M]) -> y: bf16[M] { y = -x }
+FX
+    : >out
+    : >err
+}
+files='scale.fx broken.fx two.fx out err'
+
+group help
+for sub in '' run check bench explain doctor; do
+    expect 0 "$fxc" $sub --help
+    says out '^usage: fxc'
+    silent err
+    holds test "$(wc -l <out)" -le 40
+done
+expect 0 "$fxc" run -h
+expect 0 "$fxc" --version
+holds test "$(head -n 1 out)" = 'fxc 0.1.0'
+silent err
+expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
+holds test "$(head -n 1 out)" = 'fxc 0.1.0'
+
+group usage
+for arguments in '' 'run' 'check' 'bench' 'explain' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+    '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
+    '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--help=x' '--seed=1 scale.fx' \
+    'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
+    'run scale.fx -D M=2 -D K=2 -i z=1' 'run scale.fx -D M=2 -D K=2 -i x' 'run scale.fx -D M=2 -D K=2 -i x=' 'run scale.fx -D M=2 -D K=2 -i y=1' \
+    'run scale.fx -D M=2 -D K=2 -o x=x.npy' 'run scale.fx -D M=2 -D K=2 -o x.npy' 'run scale.fx -D M=2 -D K=2 -i x=normal(1)' \
+    'run scale.fx -D M=2 -D K=2 -i a=normal.npy' 'run scale.fx -D M=2 -D K=2 --seed=x' 'run scale.fx -D M=2 -D K=2 --seed=-1' 'doctor scale.fx'; do
+    expect 2 "$fxc" $arguments
+    says err .
+    silent out
+done
+expect 2 "$fxc" --emi=cu scale.fx
+says err 'unknown option --emi'
+says err "try 'fxc --help'"
+expect 2 "$fxc" --seed=1 scale.fx
+says err "one of 'fxc run'"
+only $files
+
+group grammar
+expect 0 "$fxc" -o a.cu scale.fx
+for arguments in '-oa2.cu scale.fx' 'scale.fx -o a2.cu' '--output=a2.cu scale.fx' '--output a2.cu -- scale.fx' '--emit cu --output=a2.cu scale.fx' \
+    '-ksc -k scale scale.fx -oa2.cu' '--arch sm_90a scale.fx -oa2.cu'; do
+    rm -f a2.cu
+    expect 0 "$fxc" $arguments
+    holds cmp -s a.cu a2.cu
+done
+cp scale.fx ./-dash.fx
+expect 0 "$fxc" -- -dash.fx
+holds test -s ./-dash.cu
+
+group output
+expect 0 "$fxc" scale.fx two.fx
+silent out
+only $files scale.cu two.cu
+mkdir sub
+cp scale.fx sub/other.fx
+expect 0 "$fxc" sub/other.fx
+holds cmp -s scale.fx sub/other.fx
+holds test -s other.cu
+for stage in ast ir fused plan; do
+    expect 0 "$fxc" --emit=$stage scale.fx
+    silent out
+    holds test -s scale.$stage
+done
+expect 0 "$fxc" --emit=host-c scale.fx
+holds test -s scale.c
+expect 0 "$fxc" -o - scale.fx
+holds cmp -s out scale.cu
+expect 0 sh -c "\"$fxc\" -o - - <scale.fx"
+says out __global__
+expect 0 sh -c "\"$fxc\" - <scale.fx"
+says out __global__
+expect 0 "$fxc" -o /dev/null scale.fx
+holds test -c /dev/null
+ln -s real.cu link.cu
+echo old >real.cu
+chmod 640 real.cu
+expect 0 "$fxc" -o link.cu scale.fx
+holds test -L link.cu
+holds cmp -s real.cu scale.cu
+holds test "$(stat -c %a real.cu)" = 640
+expect 3 sh -c "\"$fxc\" -o - scale.fx >/dev/full"
+expect 2 "$fxc" -o scale.fx scale.fx
+says scale.fx '^kernel scale'
+
+group failure
+expect 1 "$fxc" broken.fx
+says err '^broken.fx:1:[0-9]*: error: '
+silent out
+only $files
+echo before >old.cu
+expect 1 "$fxc" -o old.cu broken.fx
+holds grep -q '^before$' old.cu
+expect 1 "$fxc" broken.fx scale.fx
+holds test -s scale.cu
+expect 1 sh -c "\"$fxc\" - <broken.fx"
+says err '<stdin>:1:'
+expect 3 "$fxc" missing.fx
+says err 'missing.fx'
+expect 3 "$fxc" .
+expect 3 "$fxc" -o nowhere/x.cu scale.fx
+rm -f old.cu scale.cu
+only $files
+head -c 2000000 /dev/zero | tr '\0' '#' >big.fx
+expect 3 "$fxc" big.fx
+echo 'kernel f(x: f32[M]) -> y: f32[M] { y = x + }' >syntax.fx
+for stage in ast ir fused plan cu; do
+    expect 1 "$fxc" --emit=$stage syntax.fx
+    says err '^syntax.fx:1:'
+done
+expect 0 "$fxc" --emit=ast -o - broken.fx
+silent err
+expect 1 "$fxc" --emit=ir broken.fx
+printf 'kernel \000(' >nul.fx
+expect 1 "$fxc" nul.fx
+: >empty.fx
+timeout 10 "$fxc" -o - empty.fx >out 2>err </dev/null
+line='empty spec' holds test $? -le 2
+
+group run
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5
+says out '^y: f32\[3,5\]  mean '
+silent err
+cp out first
+expect 0 "$fxc" run scale.fx -D M=3 -D K=5
+says err 'oracle: no GPU'
+holds cmp -s out first
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
+holds test "$(cat out)" != "$(cat first)"
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=3 -i a=2
+says out 'mean 6  min 6  max 6'
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=ones -i 'x=integers(4,4)'
+says out 'mean 2  min 2  max 2'
+expect 0 "$fxc" run --device=cpu scale.fx -D M=0 -D K=5
+says out 'f32\[0,5\]'
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -o y=y.npy
+silent out
+holds test "$(wc -c <y.npy)" = 188
+expect 0 "$fxc" run --device=cpu scale.fx -i x=y.npy -i a=1 -o y=again.npy
+holds cmp -s y.npy again.npy
+expect 0 sh -c "\"$fxc\" run --device=cpu scale.fx -i x=y.npy -i a=1 -o y=- | cmp - y.npy"
+expect 0 "$fxc" run --device=cpu two.fx -k two -D M=6 -i 'x=uniform(-1,1)' -o y=b.npy
+says b.npy "'<V2'"
+expect 0 "$fxc" run --device=cpu two.fx -k two -i x=b.npy -o y=c.npy
+expect 0 "$fxc" run --device=cpu two.fx -k two -i x=c.npy -o y=d.npy
+holds cmp -s b.npy d.npy
+expect 0 "$fxc" run --device=cpu two.fx -k one -D M=4 -o y=f.npy
+expect 0 "$fxc" run --device=cpu two.fx -k two -i x=f.npy
+says out 'bf16\[4\]'
+expect 2 "$fxc" run --device=cpu two.fx -k one -i x=b.npy
+says err "raw elements"
+expect 2 "$fxc" run --device=cpu scale.fx -i x=f.npy -D K=4
+expect 2 "$fxc" run --device=cpu scale.fx -i x=y.npy -D K=4
+says err '[45].*[45]'
+expect 3 "$fxc" run --device=cpu scale.fx -i x=missing.npy
+expect 3 "$fxc" run --device=cpu scale.fx -i x=scale.fx
+says err 'not a .npy file'
+head -c 150 y.npy >cut.npy
+expect 3 "$fxc" run --device=cpu scale.fx -i x=cut.npy
+says err 'bytes of data'
+expect 3 "$fxc" run --device=cpu scale.fx -i x=y.npy -o y=nowhere/y.npy
+expect 7 "$fxc" run --device=cpu scale.fx -D M=1000000000 -D K=100000
+expect 1 "$fxc" run --device=cpu broken.fx -D M=1
+rm -f again.npy b.npy c.npy d.npy f.npy y.npy cut.npy
+only $files first
+
+group gpu
+expect 6 "$fxc" check scale.fx -D M=3 -D K=5
+says out '^not checked: no GPU'
+holds test "$(grep -c ok out)" = 0
+expect 1 "$fxc" check broken.fx -D M=3
+timeout 60 "$fxc" bench scale.fx -D M=3 -D K=5 >out 2>err </dev/null
+status=$?
+line='bench without a GPU'
+holds test $status = 4 -o $status = 5
+silent out
+says err 'no GPU'
+timeout 60 "$fxc" run --device=gpu scale.fx -D M=3 -D K=5 >out 2>err </dev/null
+status=$?
+line='run --device=gpu without one'
+holds test $status = 4 -o $status = 5
+timeout 60 "$fxc" doctor >out 2>err </dev/null
+status=$?
+line=doctor
+holds test $status = 0 -o $status = 4
+says out nvrtc
+says out '^gpu: none'
+
+group explain
+expect 0 "$fxc" explain scale.fx
+says out 'is free'
+expect 0 "$fxc" explain scale.fx -D M=64 -D K=64
+says out '^launches'
+says out 'grid [0-9]'
+expect 0 "$fxc" explain two.fx
+expect 1 "$fxc" explain broken.fx
+only $files
+
+group examples
+expect 0 "$fxc" "$examples/linear_gelu.fx" "$examples/mlp.fx"
+expect 0 "$fxc" run --device=cpu "$examples/mlp.fx" -i "x=$examples/data/criteo.npy" -o y=y.npy
+holds test "$(wc -c <y.npy)" = 256
+if "$fxc" doctor >doctor 2>&1; then
+    expect 0 "$fxc" --emit=cubin "$examples/linear_gelu.fx"
+    holds test "$(head -c 4 linear_gelu.cubin | tail -c 3)" = ELF
+    expect 0 "$fxc" --emit=ptx -o - "$examples/linear_gelu.fx"
+    says out '^.version'
+fi
+
+cd "$work" || exit 3
+echo "cli: $passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Compares what fxc prints for tests/golden/STAGE/NAME.fx with NAME.out beside it.
+#
+# Input: run.sh FXC [--update]. Each folder names a stage and so an --emit; in error/ the compilation must fail with exit
+# 1 and its messages are compared. A first line `# args: ...` of a spec adds arguments. fxc runs inside the folder, so
+# that messages name bare files. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
+set -u
+set -f
+here=$(cd "$(dirname "$0")" && pwd)
+fxc=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+update=${2:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# Runs one spec inside its folder; leaves what is compared in $work/got and succeeds when the exit status is the expected one.
+run_spec() { # STAGE FILE
+    args=$(sed -n '1s/^# args: //p' "$2")
+    case $1 in
+    parse) emit=ast want=0 ;;
+    ir) emit=ir want=0 ;;
+    fuse) emit=fused want=0 ;;
+    plan) emit=plan want=0 ;;
+    cuda) emit=cu want=0 ;;
+    error) emit=cu want=1 ;;
+    esac
+    timeout 60 "$fxc" --emit=$emit $args "$2" -o - >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    got=$work/out
+    [ $want = 0 ] || got=$work/err
+    [ $status = $want ] && return 0
+    echo "exit $status, expected $want" >"$work/why"
+    cat "$work/err" >>"$work/why"
+    return 1
+}
+
+fail() { # NAME, the reason in $work/why
+    failed=$((failed + 1))
+    echo "FAIL golden/$1"
+    head -n 40 "$work/why" | sed 's/^/    /'
+}
+
+check_spec() { # STAGE FILE
+    name=$1/$2
+    out=${2%.fx}.out
+    if ! run_spec "$1" "$2"; then
+        fail "$name"
+    elif cmp -s "$out" "$got"; then
+        passed=$((passed + 1))
+    elif [ "$update" = --update ]; then
+        [ -e "$out" ] && echo "changed golden/$1/$out" || echo "created golden/$1/$out"
+        cp "$got" "$out"
+        passed=$((passed + 1))
+    elif [ -e "$out" ]; then
+        diff -u "$out" "$got" >"$work/why"
+        fail "$name"
+    else
+        echo "$out is missing; make golden-update writes it" >"$work/why"
+        fail "$name"
+    fi
+}
+
+for stage in parse ir fuse plan cuda error; do
+    cd "$here/$stage" 2>/dev/null || continue
+    for file in $(ls | grep '\.fx$'); do
+        check_spec $stage "$file"
+    done
+    echo 'no spec beside it' >"$work/why"
+    for out in $(ls | grep '\.out$'); do
+        [ -e "${out%.out}.fx" ] || fail "$stage/$out"
+    done
+done
+echo 'no spec found' >"$work/why"
+[ $((passed + failed)) != 0 ] || fail none
+echo "golden: $passed passed, $failed failed"
+[ $failed = 0 ]
