@@ -445,7 +445,9 @@ static struct value *call_fn(struct checker *c, const struct ast_expr *e, const 
     if (c->n_calls == 0 || e->span.file == 0) c->call_span = e->span;
     c->calls[c->n_calls++] = f;
     c->scope = scope;
+    int first_new = c->k->n_values;
     struct value *v = check_expr(c, f->value);
+    if (v && v->id >= first_new) v->source = e, v->span = user_span(c, e->span); /* what the caller wrote */
     c->scope = saved;
     c->n_calls--;
     c->call_span = call_span;

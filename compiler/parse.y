@@ -231,7 +231,7 @@ static struct ast_expr *call(struct parse *p, struct ast_expr *callee, const str
     if (!has_labels) return e;
     e->has_labels = true;
     e->labels = callee->args;
-    for (const struct ast_arg *i = e->labels; i; i = i->next)
+    for (const struct ast_arg *i = e->labels; i && f->kind == AST_ID; i = i->next)
         if (!i->to.len && (i->label.len || i->value->kind != AST_ID || i->value->parenthesised)) {
             diag_error(p->cx, i->span, D_SYNTAX, "expected a label in the brackets of a call");
             break;

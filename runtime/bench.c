@@ -106,8 +106,8 @@ static void print_times(const struct gpu *gpu, const struct rotation *r, double 
            fx_context_device(gpu->job->context), median, REPETITIONS, batch, us[0], us[REPETITIONS - 1],
            100 * (us[REPETITIONS - 1] - us[0]) / median);
     if (flops < INT64_MAX && bytes < INT64_MAX)
-        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; %d set%s of arguments)\n", (double)bytes / median * 1e-3,
-               (double)flops / median * 1e-6, (long long)bytes, (long long)flops, r->n_sets, r->n_sets == 1 ? "" : "s in turn");
+        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; copies of the arguments, in turn: %d)\n",
+               (double)bytes / median * 1e-3, (double)flops / median * 1e-6, (long long)bytes, (long long)flops, r->n_sets);
 }
 
 static fx_status bench_job(const struct gpu *gpu) {

@@ -115,15 +115,15 @@ static fx_status expect_all(const struct job *job, struct expected **out) {
 
 /* ---- comparing ---- */
 
-struct comparison { /* of one output */
+struct comparison { /* of one output; errors are against the oracle's value rounded to the output's dtype */
     int64_t n_compared, n_wrong;
     double max_absolute, max_relative;
     int64_t worst; /* index into the elements expected, -1: none differs at all */
 };
 
-static double distance(double got, double value) {
-    if (got == value || (isnan(got) && isnan(value))) return 0;
-    double d = fabs(got - value);
+static double distance(double got, double rounded) {
+    if (got == rounded || (isnan(got) && isnan(rounded))) return 0;
+    double d = fabs(got - rounded);
     return isnan(d) ? INFINITY : d;
 }
 
@@ -133,11 +133,11 @@ static struct comparison compare(const struct argument *a, const struct expected
     double worst_distance = 0;
     for (int64_t i = 0; i < e->n; i++) {
         double got = fx_load_double(a->shape.dtype, a->data, (size_t)(e->elements ? e->elements[i] : i));
-        double d = distance(got, e->value[i]);
+        double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded);
         bool is_wrong = !fx_is_right(a->shape.dtype, got, e->value[i], e->bound[i]);
         c.n_wrong += is_wrong;
         if (d > c.max_absolute) c.max_absolute = d;
-        if (d > 0 && d / fabs(e->value[i]) > c.max_relative) c.max_relative = d / fabs(e->value[i]);
+        if (d > 0 && d / fabs(rounded) > c.max_relative) c.max_relative = d / fabs(rounded);
         /* The worst is a wrong one where there is any. */
         if (is_wrong > worst_is_wrong || (is_wrong == worst_is_wrong && (d > worst_distance || (is_wrong && c.worst < 0)))) {
             worst_is_wrong = is_wrong;

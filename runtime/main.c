@@ -4,16 +4,25 @@
 
 #include "command.h"
 
-/* Never fails: a machine without CUDA has a version too. */
+enum { DOCTOR_BYTES = 1 << 16 }; /* more candidates than a machine has */
+
+/* Of the doctor's text the heading of each library and, where one was found, its last line, which is that of the one taken.
+ * Never fails: a machine without CUDA has a version too. */
 static void print_version(void) {
-    char text[8192] = "";
+    static char text[DOCTOR_BYTES];
+    bool is_found = false;
     printf("fxc " FX_VERSION "\n");
     fx_doctor(text, sizeof text);
-    fputs(text, stdout);
+    for (char *line = strtok(text, "\n"), *next; line; line = next) {
+        next = strtok(NULL, "\n");
+        bool is_heading = *line != ' ', is_last = !next || *next != ' ';
+        if (is_heading) is_found = !strstr(line, ": none");
+        if (is_heading || (is_last && is_found)) printf("%s\n", line);
+    }
 }
 
 fx_status command_doctor(const struct command *cmd) {
-    char text[16384] = "";
+    static char text[DOCTOR_BYTES];
     fx_context *context = NULL;
     if (cmd->n_operands > 0) return usage_error(cmd, "no operand expected");
     fx_status status = fx_doctor(text, sizeof text);
@@ -21,7 +30,7 @@ fx_status command_doctor(const struct command *cmd) {
     if (fx_context_open(0, &context) == FX_OK)
         printf("gpu: %s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context),
                fx_context_sm_count(context));
-    else printf("gpu: none (%s)\n", fx_last_error());
+    else printf("gpu: none (%.*s)\n", (int)strcspn(fx_last_error(), "\n"), fx_last_error());
     fx_context_close(context);
     return status;
 }

@@ -1,0 +1,115 @@
+/* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The options
+ * are fixed: nothing a spec says reaches NVRTC but through the source. Any number of threads may compile at once. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static fx_status nvrtc_failed(int code, const char *call) {
+    return error_set(code == NVRTC_OUT_OF_MEMORY ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN, "%s returned %s (%d)", call,
+                     nvrtc_error_name(code), code);
+}
+
+/* ---- options ---- */
+
+struct options {
+    char arch[64], only[32];
+    const char *list[8];
+    int n;
+};
+
+/* "sm_90a": anything else would be an option of its own. */
+static bool is_arch(const char *arch) {
+    size_t n = strncmp(arch, "sm_", 3) == 0 ? strspn(arch + 3, "0123456789") : 0;
+    const char *suffix = arch + 3 + n;
+    return n >= 2 && n <= 4 && (!*suffix || (strchr("af", *suffix) && !suffix[1]));
+}
+
+static void make_options(const struct compile *c, struct options *o) {
+    *o = (struct options){0};
+    snprintf(o->arch, sizeof o->arch, "--gpu-architecture=%s_%s", c->ptx ? "compute" : "sm", c->arch + 3);
+    o->list[o->n++] = o->arch;
+    o->list[o->n++] = "--std=c++17";
+    if (!c->ptx) o->list[o->n++] = "--ptxas-options=--warn-on-spills";
+    if (c->only != NO_ENTRY) {
+        snprintf(o->only, sizeof o->only, "-DFX_ONLY=%d", c->only);
+        o->list[o->n++] = o->only;
+    }
+    if (getenv("FX_LINEINFO")) o->list[o->n++] = "-lineinfo";
+}
+
+/* ---- results ---- */
+
+typedef int size_function(void *program, size_t *n_bytes);
+typedef int get_function(void *program, char *bytes);
+
+/* One byte more than NVRTC says is there, and 0, so that a log always ends. */
+static fx_status get_bytes(void *program, size_function *get_size, get_function *get, const char *call, char **bytes, size_t *n) {
+    int code = get_size(program, n);
+    *bytes = NULL;
+    if (code) return nvrtc_failed(code, call);
+    if (*n == SIZE_MAX || !(*bytes = calloc(*n + 1, 1))) return error_nomem();
+    code = *n ? get(program, *bytes) : 0;
+    if (code == 0) return FX_OK;
+    free(*bytes);
+    *bytes = NULL;
+    return nvrtc_failed(code, call);
+}
+
+static fx_status get_image(struct compile *c, void *program) {
+    char *image;
+    fx_status status = c->ptx ? get_bytes(program, cuda_nvrtc.nvrtcGetPTXSize, cuda_nvrtc.nvrtcGetPTX, "nvrtcGetPTX", &image, &c->n_bytes)
+                              : get_bytes(program, cuda_nvrtc.nvrtcGetCUBINSize, cuda_nvrtc.nvrtcGetCUBIN, "nvrtcGetCUBIN", &image,
+                                          &c->n_bytes);
+    if (status == FX_OK && c->n_bytes == 0) {
+        free(image);
+        return error_set(FX_ERR_TOOLCHAIN, "NVRTC made an empty image of %s", c->file);
+    }
+    c->image = image;
+    /* The size of PTX counts its NUL. */
+    if (status == FX_OK && c->ptx) c->n_bytes = strlen(image);
+    return status;
+}
+
+static fx_status compile_program(struct compile *c, void *program) {
+    struct options o;
+    size_t n;
+    make_options(c, &o);
+    int code = cuda_nvrtc.nvrtcCompileProgram(program, o.n, o.list);
+    fx_status status = get_bytes(program, cuda_nvrtc.nvrtcGetProgramLogSize, cuda_nvrtc.nvrtcGetProgramLog, "nvrtcGetProgramLog",
+                                 &c->log, &n);
+    if (code)
+        return error_set(code == NVRTC_OUT_OF_MEMORY ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN, "NVRTC cannot compile %s for %s: %s (%d)%s%s",
+                         c->file, c->arch, nvrtc_error_name(code), code, c->log && *c->log ? "\n" : "", c->log ? c->log : "");
+    return status == FX_OK ? get_image(c, program) : status;
+}
+
+fx_status nvrtc_compile(struct compile *c) {
+    void *program = NULL;
+    c->image = c->log = NULL;
+    c->n_bytes = 0;
+    if (!is_arch(c->arch)) return error_set(FX_ERR_USAGE, "no arch is called '%.32s': sm_90a would be one", c->arch);
+    fx_status status = nvrtc_open();
+    if (status != FX_OK) return status;
+    int code = cuda_nvrtc.nvrtcCreateProgram(&program, c->source, c->file, 0, NULL, NULL);
+    if (code) return nvrtc_failed(code, "nvrtcCreateProgram");
+    status = compile_program(c, program);
+    code = cuda_nvrtc.nvrtcDestroyProgram(&program);
+    if (status == FX_OK && code) status = nvrtc_failed(code, "nvrtcDestroyProgram");
+    if (status == FX_OK) return FX_OK;
+    free(c->image);
+    free(c->log);
+    c->image = c->log = NULL;
+    return status;
+}
+
+fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log) {
+    struct compile c = {.source = source, .file = file, .arch = arch, .only = NO_ENTRY, .ptx = ptx};
+    fx_status status = nvrtc_compile(&c);
+    *image = c.image;
+    *n_bytes = c.n_bytes;
+    *log = c.log;
+    return status;
+}

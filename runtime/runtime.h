@@ -1,0 +1,130 @@
+/* What the files of the runtime share and nobody else sees, in sections by file. */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cuda_api.h"
+#include "fx_runtime.h"
+
+/* ---- status.c: the last failure of each thread ---- */
+/* Records a text of any length, which may be made from fx_last_error(); returns status. */
+fx_status error_set(fx_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+fx_status error_nomem(void);
+/* Records a driver call that returned `code`; a code that ends the context marks it lost. ctx may be NULL. */
+fx_status driver_failed(fx_context *ctx, int code, const char *call, const char *file, int line);
+/* Calls an entry point of the driver: FX_OK, or FX_ERR_GPU with everything about it recorded. */
+#define CU(ctx, call) cu_status(ctx, cuda_driver.call, #call, __FILE__, __LINE__)
+static inline fx_status cu_status(fx_context *ctx, int code, const char *call, const char *file, int line) {
+    return code == 0 ? FX_OK : driver_failed(ctx, code, call, file, line);
+}
+
+/* ---- context.c ---- */
+struct fx_context {
+    void *cuda;          /* the CUDA context; borrowed unless is_primary */
+    int device;          /* ordinal */
+    bool is_primary;     /* retained by us */
+    char arch[16];       /* "sm_90a" */
+    char name[256];      /* of the device */
+    int cc;              /* compute capability, 10 * major + minor */
+    int sm_count;        /* multiprocessors */
+    int max_shared;      /* bytes of shared memory a block may have */
+    atomic_int lost;     /* the driver's code that ended the context, or 0 */
+    _Atomic(const struct entry *) last; /* launched last: whom to name when the context is lost */
+    pthread_mutex_t lock;    /* guards programs, their entries and the entries' states */
+    pthread_cond_t changed;  /* an entry is no longer BUSY */
+    struct program *programs; /* everything loaded */
+};
+
+struct scope { /* of driver calls that need the context current */
+    bool is_pushed;
+};
+
+/* Makes the context current unless it is. FX_ERR_GPU when it is lost. */
+fx_status scope_enter(fx_context *ctx, struct scope *s);
+/* Restores what was current; returns status, or a failure to do so. */
+fx_status scope_leave(fx_context *ctx, struct scope *s, fx_status status);
+
+/* ---- nvrtc.c ---- */
+enum { NO_ENTRY = -1 };
+struct compile {
+    const char *source;
+    const char *file; /* names the source in NVRTC's messages */
+    const char *arch; /* "sm_90a" */
+    int only;         /* number of the one entry wanted, or NO_ENTRY: all */
+    bool ptx;         /* rather than a cubin */
+    void *image;      /* out: malloc'ed */
+    size_t n_bytes;   /* out: of image */
+    char *log;        /* out: malloc'ed, never NULL on success */
+};
+
+fx_status nvrtc_compile(struct compile *c);
+
+/* ---- module.c: what is loaded, by source, arch and entry ---- */
+enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };
+
+struct entry {
+    struct entry *next;
+    char *name;             /* extern "C" */
+    int number;             /* in the source */
+    enum entry_state state; /* BUSY: a thread is compiling it; the rest is constant once READY */
+    void *module, *function;
+    struct fx_resources resources;
+};
+
+struct program { /* a source for an arch */
+    struct program *next;
+    char *source, *arch;
+    struct entry *entries;
+};
+
+struct want { /* an entry to be READY */
+    struct entry *entry;
+    int shared_bytes; /* dynamic shared memory it is launched with at most; -1: as much as the device has */
+};
+
+/* Found or made; NULL when out of memory, which is recorded. They live as long as the context. */
+struct program *program_open(fx_context *ctx, const char *source, const char *arch);
+struct entry *program_entry(fx_context *ctx, struct program *p, const char *name, int number);
+/* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for messages. */
+fx_status entries_load(fx_context *ctx, const struct program *p, const struct want *wants, int n, const char *file);
+/* Unloads everything, unless the context is lost, and frees it. */
+void programs_release(fx_context *ctx);
+
+/* ---- prepare.c ---- */
+enum { /* beyond them a kernel is refused, so that a launch needs no memory but the stack's */
+    MAX_PARAMS = 256,
+    MAX_EXTENTS = 128,
+    MAX_BUFFERS = 128,
+    MAX_LAUNCHES = 128,
+    MAX_ARGS = 512,
+};
+
+struct stage { /* a launch of the plan */
+    struct entry **entries; /* of each variant; NULL where not compiled */
+    int pinned;             /* the variant to be taken, or -1: by the plan's rule */
+};
+
+struct fx_prepared {
+    fx_context *ctx;
+    const struct fx_plan *plan;
+    const struct fx_kernel *kernel;
+    struct program *program;
+    struct stage *stages; /* one a launch */
+    char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */
+};
+
+/* ---- tensor.c: arguments ---- */
+struct bound { /* the arguments of a call, checked */
+    int64_t extents[MAX_EXTENTS];
+    uint64_t slots[MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
+    size_t n_bytes[MAX_PARAMS]; /* of a tensor; 0 of a scalar */
+    unsigned align[MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
+};
+
+/* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as
+ * long as all extents are known, addresses may be NULL. */
+fx_status arguments_bind(const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out);
+
+#endif
