@@ -1,6 +1,5 @@
 /* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The options
  * are fixed: nothing a spec says reaches NVRTC but through the source. Any number of threads may compile at once. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,8 @@ struct options {
 
 /* "sm_90a": anything else would be an option of its own. */
 static bool is_arch(const char *arch) {
-    size_t n = strncmp(arch, "sm_", 3) == 0 ? strspn(arch + 3, "0123456789") : 0;
+    if (strncmp(arch, "sm_", 3) != 0) return false;
+    size_t n = strspn(arch + 3, "0123456789");
     const char *suffix = arch + 3 + n;
     return n >= 2 && n <= 4 && (!*suffix || (strchr("af", *suffix) && !suffix[1]));
 }

@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(random_doubles_round_to_nearest) {
     uint64_t state = 1;
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < 50000; i++) {
         double v = random_double(&state);
         double scaled = ldexp((double)(int64_t)next_random(&state), -40 - (int)(next_random(&state) % 60));
         for (int k = 0; k < N_SMALL; k++) {

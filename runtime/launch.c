@@ -1,0 +1,139 @@
+/* Launching. In: a prepared kernel, arguments, workspace, stream. Out: its GPU kernels enqueued, all of them checked before the
+ * first. No allocation, no synchronisation, no compilation: a launch may be captured into a graph. */
+#include <limits.h>
+#include <string.h>
+
+#include "runtime.h"
+
+struct ready { /* a launch, computed */
+    const struct entry *entry; /* NULL: nothing to do */
+    int block, cluster;
+    unsigned grid, shared_bytes;
+};
+
+/* The plan's rule, over what is compiled. */
+static int choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
+    int first = -1;
+    if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
+    for (int v = 0; v < l->n_variants; v++) {
+        if (!s->entries[v] || !fx_expr_holds(&l->variants[v].needs, env)) continue;
+        if (fx_expr_holds(&l->variants[v].prefers, env)) return v;
+        if (first < 0) first = v;
+    }
+    return first;
+}
+
+static fx_status no_variant(const fx_prepared *p, int i) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    if (p->stages[i].pinned >= 0)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s is pinned, but does not take these arguments", p->kernel->name,
+                         l->variants[p->stages[i].pinned].entry);
+    if (*p->hinted)
+        return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s that was compiled takes these arguments; it was prepared for %s",
+                         p->kernel->name, l->name, p->hinted);
+    return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s takes these arguments", p->kernel->name, l->name);
+}
+
+static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    int64_t grid, shared;
+    int v = choose(&p->stages[i], l, env);
+    if (v < 0) return no_variant(p, i);
+    const struct fx_variant *variant = &l->variants[v];
+    if (!fx_expr_eval(&variant->grid, env, &grid) || grid < 0 || grid > INT_MAX)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more than 2^31 - 1 blocks", p->kernel->name, l->name);
+    if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s", p->kernel->name, l->name,
+                         p->ctx->max_shared, p->ctx->name);
+    *out = (struct ready){grid ? p->stages[i].entries[v] : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared};
+    return FX_OK;
+}
+
+static fx_status check_workspace(const fx_prepared *p, const struct bound *b, const struct fx_env *env, const void *workspace,
+                                 size_t n_bytes, size_t *offsets) {
+    const struct fx_kernel *k = p->kernel;
+    uint64_t start = (uint64_t)(uintptr_t)workspace;
+    size_t needed;
+    if (!fx_workspace_layout(k, env, offsets, &needed))
+        return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", k->name);
+    if (needed == 0) return FX_OK;
+    if (!workspace || n_bytes < needed)
+        return error_set(FX_ERR_USAGE, "kernel %s needs %zu bytes of workspace, but %zu are given", k->name, needed, workspace ? n_bytes : 0);
+    if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
+    for (int i = 0; i < k->n_params; i++)
+        if (b->n_bytes[i] && b->slots[i] < start + needed && start < b->slots[i] + b->n_bytes[i])
+            return error_set(FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
+    return FX_OK;
+}
+
+static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
+    atomic_store_explicit(&ctx->last, r->entry, memory_order_relaxed);
+    if (r->cluster <= 1)
+        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments, NULL));
+    struct cuda_launch_attribute cluster = {.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
+    struct cuda_launch_config config = {.grid = {r->grid, 1, 1}, .block = {(unsigned)r->block, 1, 1}, .shared_bytes = r->shared_bytes,
+                                        .stream = stream, .attributes = &cluster, .n_attributes = 1};
+    return CU(ctx, cuLaunchKernelEx(&config, r->entry->function, arguments, NULL));
+}
+
+/* The driver copies what the pointers point to before it returns. */
+static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, uint64_t *buffers, void *stream) {
+    const struct fx_kernel *k = p->kernel;
+    void *arguments[MAX_ARGS];
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+        if (!ready[i].entry) continue;
+        for (int a = 0; a < k->launches[i].n_args; a++) {
+            const struct fx_arg *arg = &k->launches[i].args[a];
+            arguments[a] = arg->kind == FX_ARG_PARAM    ? (void *)&b->slots[arg->index]
+                           : arg->kind == FX_ARG_BUFFER ? (void *)&buffers[arg->index]
+                                                        : (void *)&b->extents[arg->index];
+        }
+        status = enqueue(p->ctx, &ready[i], arguments, stream);
+        if (status != FX_OK) return error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
+    }
+    return status;
+}
+
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
+                    void *stream) {
+    const struct fx_kernel *k = p->kernel;
+    struct bound b;
+    struct ready ready[MAX_LAUNCHES];
+    size_t offsets[MAX_BUFFERS];
+    uint64_t buffers[MAX_BUFFERS];
+    struct scope scope;
+    fx_status status = arguments_bind(p, args, n_args, true, &b);
+    if (status != FX_OK) return status;
+    struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
+    status = check_workspace(p, &b, &env, workspace, workspace_bytes, offsets);
+    for (int i = 0; status == FX_OK && i < k->n_buffers; i++) buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
+    env.align = b.align;
+    bool is_empty = true;
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+        status = make_ready(p, i, &env, &ready[i]);
+        is_empty &= status != FX_OK || !ready[i].entry;
+    }
+    if (status != FX_OK || (is_empty && !atomic_load(&p->ctx->lost))) return status;
+    status = scope_enter(p->ctx, &scope);
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, buffers, stream)) : status;
+}
+
+fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {
+    struct bound b;
+    *bytes = 0;
+    fx_status status = arguments_bind(p, args, n_args, false, &b);
+    if (status != FX_OK) return status;
+    /* As for a launch, whose addresses are not known yet: buffers are laid out for aligned ones. */
+    struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
+    if (fx_workspace_layout(p->kernel, &env, NULL, bytes)) return FX_OK;
+    return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", p->kernel->name);
+}
+
+const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args) {
+    struct bound b;
+    if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
+    struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count};
+    int v = choose(&p->stages[i], &p->kernel->launches[i], &env);
+    return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
+}

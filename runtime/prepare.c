@@ -1,0 +1,227 @@
+/* A plan's kernel made ready to launch. In: the plan, and the extents if known. Out: the entries a launch may need, loaded.
+ * With all extents known, what is left out are the variants no alignment of the arguments can bring about. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* ---- what is asked for ---- */
+
+/* Room for every array a launch keeps on its stack. */
+static fx_status check_size(const struct fx_kernel *k) {
+    const struct { const char *what; int n, limit; } sizes[] = {{"parameters", k->n_params, MAX_PARAMS},
+                                                                {"extents", k->n_extents, MAX_EXTENTS},
+                                                                {"buffers", k->n_buffers, MAX_BUFFERS},
+                                                                {"launches", k->n_launches, MAX_LAUNCHES}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].n > sizes[i].limit)
+            return error_set(FX_ERR_USAGE, "kernel %s has %d %s, at most %d can be launched", k->name, sizes[i].n, sizes[i].what,
+                             sizes[i].limit);
+    for (int i = 0; i < k->n_launches; i++)
+        if (k->launches[i].n_args > MAX_ARGS)
+            return error_set(FX_ERR_USAGE, "launch %s has %d arguments, at most %d are possible", k->launches[i].name,
+                             k->launches[i].n_args, MAX_ARGS);
+    return FX_OK;
+}
+
+/* The arch to compile for: the plan's, or the device's own where that is newer and the plan keeps to what all newer ones have. */
+static fx_status choose_arch(const fx_context *ctx, const struct fx_plan *plan, char *arch, size_t size) {
+    char *suffix;
+    long cc = strncmp(plan->arch, "sm_", 3) == 0 ? strtol(plan->arch + 3, &suffix, 10) : 0;
+    if (cc > 0 && cc == ctx->cc) snprintf(arch, size, "%s", plan->arch);
+    else if (cc > 0 && cc < ctx->cc && !*suffix) snprintf(arch, size, "sm_%d", ctx->cc);
+    else return error_set(FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
+    return FX_OK;
+}
+
+/* Fixed extents and hints; -1 where neither says. */
+static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *hints, int n_hints, int64_t *extents) {
+    for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
+    for (int i = 0; i < n_hints; i++) {
+        int e = 0;
+        while (e < k->n_extents && strcmp(k->extents[e].name, hints[i].name) != 0) e++;
+        if (e == k->n_extents) return error_set(FX_ERR_USAGE, "kernel %s has no extent %s", k->name, hints[i].name);
+        if (hints[i].value < 0 || (extents[e] >= 0 && extents[e] != hints[i].value))
+            return error_set(FX_ERR_USAGE, "the hint %s = %lld of kernel %s contradicts %lld", hints[i].name,
+                             (long long)hints[i].value, k->name, (long long)(extents[e] >= 0 ? extents[e] : 0));
+        extents[e] = hints[i].value;
+    }
+    return FX_OK;
+}
+
+static bool all_known(const struct fx_kernel *k, const int64_t *extents) {
+    for (int e = 0; e < k->n_extents; e++)
+        if (extents[e] < 0) return false;
+    return true;
+}
+
+static char *describe_hints(const struct fx_kernel *k, const int64_t *extents) {
+    char *text = NULL;
+    size_t n;
+    FILE *to = open_memstream(&text, &n);
+    if (!to) return NULL;
+    for (int e = 0; e < k->n_extents; e++)
+        fprintf(to, "%s%s = %lld", e ? ", " : "", k->extents[e].name, (long long)extents[e]);
+    bool is_whole = !ferror(to);
+    if (fclose(to) == 0 && is_whole) return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- which variants ---- */
+
+/* Bytes of dynamic shared memory when they depend on nothing, else -1. */
+static int64_t constant_shared(const struct fx_variant *v) {
+    struct fx_env none = {0};
+    int64_t bytes;
+    for (int i = 0; i < v->smem.n; i++)
+        if (v->smem.terms[i].op == FX_T_EXTENT || v->smem.terms[i].op == FX_T_ALIGN || v->smem.terms[i].op == FX_T_SM_COUNT) return -1;
+    return fx_expr_eval(&v->smem, &none, &bytes) && bytes >= 0 ? bytes : INT64_MAX;
+}
+
+/* Marks what a launch with these extents can choose. Arguments aligned alike lead to one of the two ends; of those between, the
+ * lower end takes care where theirs was not compiled. */
+static void mark_reachable(const fx_context *ctx, const struct fx_kernel *k, const struct fx_launch *l, const int64_t *extents,
+                           bool *wanted) {
+    static const unsigned ends[] = {256, 1};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        unsigned align[MAX_PARAMS];
+        for (int p = 0; p < k->n_params; p++) align[p] = ends[i];
+        int v = fx_choose_variant(l, &(struct fx_env){.extents = extents, .align = align, .sm_count = ctx->sm_count});
+        if (v >= 0) wanted[v] = true;
+    }
+}
+
+static fx_status want_variants(fx_prepared *p, int i, const bool *wanted, struct want *wants, int *n) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    bool has_any = false;
+    for (int v = 0; v < l->n_variants; v++) {
+        int64_t shared = constant_shared(&l->variants[v]);
+        if (!wanted[v] || shared > p->ctx->max_shared) continue;
+        struct entry *e = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
+        if (!e) return FX_ERR_NOMEM;
+        p->stages[i].entries[v] = e;
+        wants[(*n)++] = (struct want){e, (int)shared};
+        has_any = true;
+    }
+    if (has_any) return FX_OK;
+    return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", l->name, p->kernel->name, p->ctx->name,
+                     *p->hinted ? " and " : "", p->hinted);
+}
+
+static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
+    const struct fx_kernel *k = p->kernel;
+    int n_variants = 0, widest = 0, n = 0;
+    fx_status status = FX_OK;
+    for (int i = 0; i < k->n_launches; i++) {
+        n_variants += k->launches[i].n_variants;
+        if (k->launches[i].n_variants > widest) widest = k->launches[i].n_variants;
+    }
+    struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
+    bool *wanted = calloc((size_t)widest + 1, sizeof *wanted);
+    if (!wants || !wanted) status = error_nomem();
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+        memset(wanted, !*p->hinted, (size_t)widest);
+        if (*p->hinted) mark_reachable(p->ctx, k, &k->launches[i], extents, wanted);
+        status = want_variants(p, i, wanted, wants, &n);
+    }
+    if (status == FX_OK) {
+        char file[128];
+        snprintf(file, sizeof file, "%s.cu", k->name);
+        status = entries_load(p->ctx, p->program, wants, n, file);
+    }
+    free(wants);
+    free(wanted);
+    return status;
+}
+
+/* ---- public ---- */
+
+static fx_status open_stages(fx_prepared *p) {
+    p->stages = calloc((size_t)p->kernel->n_launches + 1, sizeof *p->stages);
+    if (!p->stages) return error_nomem();
+    for (int i = 0; i < p->kernel->n_launches; i++) {
+        p->stages[i].pinned = -1;
+        p->stages[i].entries = calloc((size_t)p->kernel->launches[i].n_variants + 1, sizeof(struct entry *));
+        if (!p->stages[i].entries) return error_nomem();
+    }
+    return FX_OK;
+}
+
+static fx_status prepare(fx_prepared *p, const struct fx_hint *hints, int n_hints) {
+    int64_t extents[MAX_EXTENTS];
+    char arch[32];
+    fx_status status = check_size(p->kernel);
+    if (status == FX_OK) status = choose_arch(p->ctx, p->plan, arch, sizeof arch);
+    if (status == FX_OK) status = known_extents(p->kernel, hints, n_hints, extents);
+    if (status == FX_OK) status = open_stages(p);
+    if (status != FX_OK) return status;
+    p->hinted = all_known(p->kernel, extents) ? describe_hints(p->kernel, extents) : strdup("");
+    if (!p->hinted) return error_nomem();
+    p->program = program_open(p->ctx, p->plan->source, arch);
+    return p->program ? load_variants(p, extents) : FX_ERR_NOMEM;
+}
+
+fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
+                     fx_prepared **out) {
+    *out = NULL;
+    const struct fx_kernel *k = fx_find_kernel(plan, kernel);
+    if (!k) return error_set(FX_ERR_USAGE, "the plan has no kernel %s", kernel ? kernel : "at all");
+    fx_prepared *p = calloc(1, sizeof *p);
+    if (!p) return error_nomem();
+    p->ctx = ctx;
+    p->plan = plan;
+    p->kernel = k;
+    fx_status status = prepare(p, hints, hints ? n_hints : 0);
+    if (status == FX_OK) *out = p;
+    else fx_prepared_release(p);
+    return status;
+}
+
+void fx_prepared_release(fx_prepared *p) {
+    if (!p) return;
+    for (int i = 0; p->stages && i < p->kernel->n_launches; i++) free(p->stages[i].entries);
+    free(p->stages);
+    free(p->hinted);
+    free(p);
+}
+
+static fx_status check_variant(const fx_prepared *p, int i, int v, int least) {
+    if (i < 0 || i >= p->kernel->n_launches)
+        return error_set(FX_ERR_USAGE, "kernel %s has %d launches, there is no number %d", p->kernel->name, p->kernel->n_launches, i);
+    if (v >= least && v < p->kernel->launches[i].n_variants) return FX_OK;
+    return error_set(FX_ERR_USAGE, "launch %s has %d variants, there is no number %d", p->kernel->launches[i].name,
+                     p->kernel->launches[i].n_variants, v);
+}
+
+fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
+    fx_status status = check_variant(p, i, variant, -1);
+    if (status != FX_OK) return status;
+    if (variant >= 0 && !p->stages[i].entries[variant]) {
+        const struct fx_variant *v = &p->kernel->launches[i].variants[variant];
+        int64_t shared = constant_shared(v);
+        if (shared > p->ctx->max_shared)
+            return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry, (long long)shared, p->ctx->name,
+                             p->ctx->max_shared);
+        struct want want = {program_entry(p->ctx, p->program, v->entry, v->number), (int)shared};
+        if (!want.entry) return FX_ERR_NOMEM;
+        status = entries_load(p->ctx, p->program, &want, 1, v->entry);
+        if (status != FX_OK) return status;
+        p->stages[i].entries[variant] = want.entry;
+    }
+    p->stages[i].pinned = variant;
+    return FX_OK;
+}
+
+fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out) {
+    *out = (struct fx_resources){0};
+    fx_status status = check_variant(p, i, v, 0);
+    if (status != FX_OK) return status;
+    const struct entry *e = p->stages[i].entries[v];
+    if (!e) return error_set(FX_ERR_USAGE, "%s was not compiled: %s were the extents to prepare for",
+                             p->kernel->launches[i].variants[v].entry, *p->hinted ? p->hinted : "none");
+    *out = e->resources;
+    return FX_OK;
+}
