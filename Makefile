@@ -36,8 +36,10 @@ PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def ru
 TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
-RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out runtime/main.c,$(wildcard runtime/*.c)))
-MAIN    := $(B)/obj/runtime/main.o
+# The command is not part of the library: it prints.
+COMMAND := $(patsubst %,runtime/%.c,main options file compile job gpu run check bench explain)
+RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c)))
+MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
 
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -134,7 +136,7 @@ demo: setup $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES)
-	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden arch
+	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden cli arch
 
 test-unit: $(UNIT) $(FAKE)
 	@sh tests/run.sh $(B) unit

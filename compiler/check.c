@@ -886,7 +886,7 @@ struct program *fx_check(struct cx *cx, const struct ast_file *file, const struc
     for (const struct ast_item *i = file->items; i; i = i->next)
         if (i->kind == ITEM_KERNEL && (!kernel || name_is(i->name, kernel))) check_kernel(&c, &p->kernels[p->n_kernels++], i);
     if (p->n_kernels == 0 && !cx->n_errors)
-        diag_error(cx, (struct span){0}, D_NO_KERNEL, kernel ? "the file has no kernel %s" : "the file has no kernel", kernel);
+        diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");
     for (int i = 0; i < cx->n_defines && !cx->n_errors; i++)
         if (!c.define_used[i])
             diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file",

@@ -75,6 +75,12 @@ static int add_file(struct cx *cx, const char *name, const char *text, size_t le
     return cx->n_files++;
 }
 
+static bool has_kernel(const struct ast_file *ast, const char *name) {
+    for (const struct ast_item *i = ast->items; i; i = i->next)
+        if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && name_is(i->name, name)) return true;
+    return false;
+}
+
 static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct chosen **out) {
     const char *wrong = NULL;
     c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
@@ -94,8 +100,13 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     if (!read_options(c, o)) return FX_ERR_USAGE;
     buf_init(&c->dump, a);
     add_file(cx, file, text, len);
-    c->ast = fx_parse(cx, 0);
+    struct ast_file *ast = fx_parse(cx, 0);
     if (cx->n_errors) return FX_ERR_COMPILE;
+    c->ast = ast;
+    if (o->kernel && !has_kernel(ast, o->kernel)) {
+        refuse(c, "error: the file has no kernel %s\n", o->kernel);
+        return FX_ERR_USAGE;
+    }
     struct ast_file *prelude = fx_parse(cx, add_file(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
     struct program *program = fx_check(cx, c->ast, prelude, o->kernel);
     if (cx->n_errors) return FX_ERR_COMPILE;
@@ -185,10 +196,10 @@ const char *fx_text(const fx_compilation *c, enum fx_text stage) {
 
 /* ---- the oracle ---- */
 
-static fx_status find_kernel(const fx_compilation *c, const char *name, int *out) {
+static int find_kernel(const fx_compilation *c, const char *name) {
     for (int i = 0; c->plan && i < c->program->n_kernels; i++)
-        if (!name || strcmp(c->program->kernels[i].name, name) == 0) return *out = i, FX_OK;
-    return FX_ERR_USAGE;
+        if (!name || strcmp(c->program->kernels[i].name, name) == 0) return i;
+    return -1;
 }
 
 /* Binds the kernel's extents from the inputs' shapes, and lays the inputs out by parameter. */
@@ -218,35 +229,57 @@ static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *in
     return fx_bind_extents(k, shapes, extents, message, size);
 }
 
-fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
-                      const int64_t *elements, int64_t n_elements, double *value, double *bound, char *message, size_t size) {
-    int index, param = -1;
+struct request { /* one call of fx_evaluate */
+    const struct kernel *kernel;
+    const struct fx_kernel *plan;
+    const struct fx_host *inputs;
+    int n_inputs, param;
+    const int64_t *elements;
+    int64_t n_elements;
+    double *value, *bound;
+    char *message;
+    size_t size; /* of message */
+};
+
+static fx_status evaluate(struct arena *a, const struct request *r) {
+    int64_t *extents = NEW_ARRAY(a, int64_t, r->plan->n_extents + 1);
+    struct oracle_input *by_param = NEW_ARRAY(a, struct oracle_input, r->plan->n_params + 1);
+    fx_status status = bind_inputs(r->plan, r->inputs, r->n_inputs, extents, by_param, a, r->message, r->size);
+    if (status) return status;
+    status = oracle_eval(a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->bound);
+    if (status == FX_ERR_USAGE) snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
+    return status;
+}
+
+/* Apart from its caller, so that no variable of it lives across the longjmp. */
+static __attribute__((noinline)) fx_status evaluate_guarded(const struct request *r) {
     struct arena a;
     jmp_buf oom;
-    if (size) *message = 0;
-    if (find_kernel(c, kernel, &index)) {
-        snprintf(message, size, "there is no kernel %s", kernel ? kernel : "");
-        return FX_ERR_USAGE;
-    }
-    const struct fx_kernel *k = &c->plan->kernels[index];
-    for (int i = 0, n = 0; i < k->n_params; i++)
-        if (k->params[i].is_output && n++ == output) param = i;
-    if (param < 0) {
-        snprintf(message, size, "%s has no output %d", k->name, output);
-        return FX_ERR_USAGE;
-    }
     if (setjmp(oom)) {
         arena_release(&a);
         return FX_ERR_NOMEM;
     }
     arena_init(&a, &oom);
-    int64_t *extents = NEW_ARRAY(&a, int64_t, k->n_extents + 1);
-    struct oracle_input *by_param = NEW_ARRAY(&a, struct oracle_input, k->n_params + 1);
-    fx_status status = bind_inputs(k, inputs, n_inputs, extents, by_param, &a, message, size);
-    if (!status) {
-        status = oracle_eval(&a, &c->program->kernels[index], extents, by_param, param, elements, n_elements, value, bound);
-        if (status == FX_ERR_USAGE) snprintf(message, size, "an element index lies outside %s", k->params[param].name);
-    }
+    fx_status status = evaluate(&a, r);
     arena_release(&a);
     return status;
+}
+
+/* The parameter that is output number `output` of k, or -1. */
+static int output_param(const struct fx_kernel *k, int output) {
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].is_output && output-- == 0) return i;
+    return -1;
+}
+
+fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
+                      const int64_t *elements, int64_t n_elements, double *value, double *bound, char *message, size_t size) {
+    int index = find_kernel(c, kernel), param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
+    if (size) *message = 0;
+    if (param < 0) {
+        snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs", kernel ? kernel : "of that name");
+        return FX_ERR_USAGE;
+    }
+    struct request r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, bound, message, size};
+    return evaluate_guarded(&r);
 }

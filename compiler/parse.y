@@ -824,11 +824,21 @@ static bool closes(const struct token *open, int code) {
     return code == (open->code == T_LPAREN ? T_RPAREN : open->code == T_LBRACKET ? T_RBRACKET : T_RBRACE);
 }
 
+static bool starts_item(const struct token *t) {
+    switch (t->code) {
+    case T_END: return true;
+    case T_KERNEL: case T_FN: case T_TEST: case T_BENCH: return t->on_new_line && t[1].code == T_ID;
+    case T_INCLUDE: return t->on_new_line && t[1].code == T_STRING;
+    case T_CONST: return t->on_new_line && t[1].code == T_ID && t[2].code == T_ASSIGN;
+    }
+    return false;
+}
+
 /* The fix of a syntax error, where one can be told. */
 static void suggest(struct parse *p, const struct token *t, const bool *expected) {
     const struct token *open = p->n_open ? &p->tokens[p->open[p->n_open - 1]] : NULL;
     bool ends_here = t->code == T_END || t->on_new_line || t->code == T_RPAREN || t->code == T_RBRACKET || t->code == T_RBRACE;
-    if (expected[T_ID] && is_keyword(t) && !t->on_new_line)
+    if (expected[T_ID] && is_keyword(t) && !starts_item(t))
         diag_fix(p->cx, "`%.*s` is a word of the language; choose another name", (int)t->len, t->s);
     else if (t->code == T_DTYPE && !expected[T_DTYPE] && (expected[T_COLON] || expected[T_ID]))
         diag_fix(p->cx, "write `name: %.*s[M,N]`", (int)t->len, t->s);
@@ -873,15 +883,6 @@ static void report(struct parse *p, const struct token *t, const bool *expected)
 }
 
 /* ---- the driver ---- */
-
-static bool starts_item(const struct token *t) {
-    switch (t->code) {
-    case T_END: return true;
-    case T_KERNEL: case T_FN: case T_TEST: case T_BENCH: case T_INCLUDE: return t->on_new_line;
-    case T_CONST: return t->on_new_line && t[1].code == T_ID && t[2].code == T_ASSIGN;
-    }
-    return false;
-}
 
 /* A statement that begins where nothing separates it from the one before. */
 static bool is_unseparated(const struct parse *p, const struct token *t) {

@@ -23,7 +23,7 @@ fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
 
 void fx_device_free(fx_context *ctx, void *p) {
     struct scope s;
-    if (!p || scope_enter(ctx, &s) != FX_OK) return;
+    if (!p || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuMemFree(address_of(p))));
 }
 
@@ -63,7 +63,7 @@ fx_status fx_stream_open(fx_context *ctx, void **stream) {
 
 void fx_stream_close(fx_context *ctx, void *stream) {
     struct scope s;
-    if (!stream || scope_enter(ctx, &s) != FX_OK) return;
+    if (!stream || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuStreamDestroy(stream)));
 }
 

@@ -56,6 +56,8 @@ static void uniform_pair(uint64_t seed, uint64_t block, double u[2]) {
 
 static void draw_pair(const struct draw *d, uint64_t seed, uint64_t block, double v[2]) {
     double u[2], sine, cosine, radius;
+    v[0] = v[1] = d->a;
+    if (d->kind == DRAW_FILL) return;
     uniform_pair(seed, block, u);
     switch (d->kind) {
     case DRAW_NORMAL:
@@ -70,8 +72,7 @@ static void draw_pair(const struct draw *d, uint64_t seed, uint64_t block, doubl
     case DRAW_INTEGERS:
         for (int i = 0; i < 2; i++) v[i] = d->a + floor((d->b - d->a + 1) * u[i]);
         break;
-    case DRAW_FILL:
-        v[0] = v[1] = d->a;
+    case DRAW_FILL: break;
     }
 }
 

@@ -45,7 +45,8 @@ fx_status fx_doctor(char *text, size_t size);
 fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log);
 
 /* ---- context ---- */
-/* Uses the CUDA context current on the calling thread, else the primary context of device `ordinal`. */
+/* Uses the CUDA context current on the calling thread, which must outlive the result, else the primary context of device `ordinal`. No
+ * call changes what is current. After an error that ends a CUDA context (an illegal address, ...) every call says it is lost. */
 fx_status fx_context_open(int ordinal, fx_context **out);
 void fx_context_close(fx_context *ctx); /* NULL is allowed; after everything prepared in it is released */
 const char *fx_context_arch(const fx_context *ctx);  /* "sm_90a" of the device */
@@ -59,8 +60,10 @@ struct fx_hint { /* an extent known in advance: only variants that can then be c
     const char *name;
     int64_t value;
 };
-/* Compiles and loads kernel `kernel` (NULL: the first) of the plan, which must outlive the result. A second prepare of the same source in
- * the same context reuses the loaded module. hints may be NULL. */
+/* Compiles and loads kernel `kernel` (NULL: the first) of the plan, which must outlive the result. What the context has loaded
+ * stays loaded: a second prepare of the same source compiles nothing. hints may be NULL. With hints for all extents a launch
+ * of other extents takes the best variant there is, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for
+ * the device's, if its arch has no suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in fx_last_error(). */
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
                      fx_prepared **out);
 void fx_prepared_release(fx_prepared *p); /* NULL is allowed */
@@ -71,7 +74,8 @@ struct fx_value { /* an argument: a tensor, or a scalar's value */
     int64_t integer;        /* of an integer scalar (u64: the same bits) */
 };
 
-/* args: one for each parameter of the kernel, inputs then outputs, as declared. Bytes of workspace the launch needs (0 is common). */
+/* args: one for each parameter of the kernel, inputs then outputs, as declared. Bytes of workspace the launch needs (0 is common). Only
+ * shapes count here: addresses may be NULL, and a tensor may be missing where others have its extents. */
 fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
 /* Enqueues on `stream` (a CUstream; NULL is the default stream). Checks dtype, rank, extents, contiguity, device, overlap of outputs with anything; FX_ERR_USAGE with
  * a message otherwise. workspace is device memory, 256-byte aligned. */
@@ -87,12 +91,12 @@ struct fx_resources { int registers, local_bytes, shared_bytes, max_threads; };
 fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out);
 
 /* ---- device memory, streams and timing, for programs that bring none of their own ---- */
-fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out);
+fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out); /* n_bytes > 0 */
 void fx_device_free(fx_context *ctx, void *p);
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes); /* synchronous */
-fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes);  /* synchronous */
+fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes);  /* synchronous, but waits for no stream */
 fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream); /* asynchronous */
-fx_status fx_stream_open(fx_context *ctx, void **stream);
+fx_status fx_stream_open(fx_context *ctx, void **stream); /* one that does not wait for the default stream */
 void fx_stream_close(fx_context *ctx, void *stream);
 fx_status fx_stream_wait(fx_context *ctx, void *stream);
 typedef struct fx_timer fx_timer; /* a pair of device events */

@@ -11,8 +11,7 @@ struct ready { /* a launch, computed */
     unsigned grid, shared_bytes;
 };
 
-/* The plan's rule, over what is compiled. */
-static int choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
+int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
     int first = -1;
     if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
     for (int v = 0; v < l->n_variants; v++) {
@@ -37,7 +36,7 @@ static fx_status no_variant(const fx_prepared *p, int i) {
 static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
     const struct fx_launch *l = &p->kernel->launches[i];
     int64_t grid, shared;
-    int v = choose(&p->stages[i], l, env);
+    int v = stage_choose(&p->stages[i], l, env);
     if (v < 0) return no_variant(p, i);
     const struct fx_variant *variant = &l->variants[v];
     if (!fx_expr_eval(&variant->grid, env, &grid) || grid < 0 || grid > INT_MAX)
@@ -67,7 +66,6 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
 }
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
-    atomic_store_explicit(&ctx->last, r->entry, memory_order_relaxed);
     if (r->cluster <= 1)
         return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments, NULL));
     struct cuda_launch_attribute cluster = {.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
@@ -90,7 +88,9 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
                                                         : (void *)&b->extents[arg->index];
         }
         status = enqueue(p->ctx, &ready[i], arguments, stream);
-        if (status != FX_OK) return error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
+        /* Only now: a failure met here is that of a kernel launched before. */
+        if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);
+        else error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
     }
     return status;
 }
@@ -134,6 +134,6 @@ const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *
     struct bound b;
     if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
     struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count};
-    int v = choose(&p->stages[i], &p->kernel->launches[i], &env);
+    int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
     return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
 }

@@ -81,57 +81,51 @@ static int64_t constant_shared(const struct fx_variant *v) {
     return fx_expr_eval(&v->smem, &none, &bytes) && bytes >= 0 ? bytes : INT64_MAX;
 }
 
-/* Marks what a launch with these extents can choose. Arguments aligned alike lead to one of the two ends; of those between, the
- * lower end takes care where theirs was not compiled. */
-static void mark_reachable(const fx_context *ctx, const struct fx_kernel *k, const struct fx_launch *l, const int64_t *extents,
-                           bool *wanted) {
+/* What a launch with these extents can choose. Arguments aligned alike lead to one of the two ends; for those between, the
+ * lower end stands in where theirs was not compiled. */
+static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, bool *wanted) {
     static const unsigned ends[] = {256, 1};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
         unsigned align[MAX_PARAMS];
-        for (int p = 0; p < k->n_params; p++) align[p] = ends[i];
-        int v = fx_choose_variant(l, &(struct fx_env){.extents = extents, .align = align, .sm_count = ctx->sm_count});
+        for (int a = 0; a < p->kernel->n_params; a++) align[a] = ends[end];
+        struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count};
+        int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
         if (v >= 0) wanted[v] = true;
     }
 }
 
-static fx_status want_variants(fx_prepared *p, int i, const bool *wanted, struct want *wants, int *n) {
+/* Opens the entries of launch i the device has room for, then keeps those that can be chosen. */
+static fx_status want_variants(fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
     const struct fx_launch *l = &p->kernel->launches[i];
-    bool has_any = false;
+    struct entry **entries = p->stages[i].entries;
+    int n_before = *n;
     for (int v = 0; v < l->n_variants; v++) {
-        int64_t shared = constant_shared(&l->variants[v]);
-        if (!wanted[v] || shared > p->ctx->max_shared) continue;
-        struct entry *e = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
-        if (!e) return FX_ERR_NOMEM;
-        p->stages[i].entries[v] = e;
-        wants[(*n)++] = (struct want){e, (int)shared};
-        has_any = true;
+        wanted[v] = !*p->hinted;
+        if (constant_shared(&l->variants[v]) > p->ctx->max_shared) continue;
+        entries[v] = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
+        if (!entries[v]) return FX_ERR_NOMEM;
     }
-    if (has_any) return FX_OK;
+    if (*p->hinted) mark_reachable(p, i, extents, wanted);
+    for (int v = 0; v < l->n_variants; v++) {
+        if (!wanted[v]) entries[v] = NULL;
+        if (entries[v]) wants[(*n)++] = (struct want){entries[v], (int)constant_shared(&l->variants[v])};
+    }
+    if (*n > n_before) return FX_OK;
     return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", l->name, p->kernel->name, p->ctx->name,
                      *p->hinted ? " and " : "", p->hinted);
 }
 
 static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
     const struct fx_kernel *k = p->kernel;
-    int n_variants = 0, widest = 0, n = 0;
-    fx_status status = FX_OK;
-    for (int i = 0; i < k->n_launches; i++) {
-        n_variants += k->launches[i].n_variants;
-        if (k->launches[i].n_variants > widest) widest = k->launches[i].n_variants;
-    }
+    int n_variants = 0, n = 0;
+    char file[128];
+    for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
     struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
-    bool *wanted = calloc((size_t)widest + 1, sizeof *wanted);
-    if (!wants || !wanted) status = error_nomem();
-    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
-        memset(wanted, !*p->hinted, (size_t)widest);
-        if (*p->hinted) mark_reachable(p->ctx, k, &k->launches[i], extents, wanted);
-        status = want_variants(p, i, wanted, wants, &n);
-    }
-    if (status == FX_OK) {
-        char file[128];
-        snprintf(file, sizeof file, "%s.cu", k->name);
-        status = entries_load(p->ctx, p->program, wants, n, file);
-    }
+    bool *wanted = calloc((size_t)n_variants + 1, sizeof *wanted);
+    fx_status status = wants && wanted ? FX_OK : error_nomem();
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) status = want_variants(p, i, extents, wanted, wants, &n);
+    snprintf(file, sizeof file, "%s.cu", k->name);
+    if (status == FX_OK) status = entries_load(p->ctx, p->program, wants, n, file);
     free(wants);
     free(wanted);
     return status;

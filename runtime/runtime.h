@@ -115,6 +115,10 @@ struct fx_prepared {
     char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */
 };
 
+/* ---- launch.c ---- */
+/* The variant by the plan's rule among those with an entry, or the pinned one; -1 when `needs` forbid. */
+int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env);
+
 /* ---- tensor.c: arguments ---- */
 struct bound { /* the arguments of a call, checked */
     int64_t extents[MAX_EXTENTS];

@@ -67,12 +67,18 @@ static unsigned alignment(uint64_t address) {
     return lowest == 0 || lowest > ADDRESS_ALIGN ? ADDRESS_ALIGN : (unsigned)lowest;
 }
 
-/* The shape is bound: within the language's limits the products fit. */
+/* The shape is bound: unless it is empty, the product fits by the language's limits. */
+static int64_t count_elements(const DLTensor *t) {
+    int64_t n = 1;
+    for (int i = 0; i < t->ndim; i++)
+        if (t->shape[i] == 0) return 0;
+    for (int i = 0; i < t->ndim; i++) n *= t->shape[i];
+    return n;
+}
+
 static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
     const struct fx_param *p = &prepared->kernel->params[i];
-    int64_t n = 1;
-    for (int a = 0; a < t->ndim; a++) n = t->shape[a] ? n * t->shape[a] : 0;
-    for (int a = 0; n && a < t->ndim; a++) n = t->shape[a] ? n : 0;
+    int64_t n = count_elements(t);
     int bits = fx_dtype_bits(p->dtype), element_bytes = bits < 8 ? 1 : bits / 8;
     out->n_bytes[i] = (size_t)((n * bits + 7) / 8);
     if (__builtin_add_overflow((uint64_t)(uintptr_t)t->data, t->byte_offset, &out->slots[i]) ||
@@ -134,7 +140,7 @@ static fx_status bind_shapes(const struct fx_kernel *k, const struct fx_value *a
         const struct fx_param *p = &k->params[i];
         known[i] = NULL;
         if (p->is_scalar) continue;
-        if (!args[i].tensor && for_launch) return error_set(FX_ERR_USAGE, "%s: %s is a tensor, but none is given", k->name, p->name);
+        if (!args[i].tensor && for_launch) return error_set(FX_ERR_USAGE, "%s is a tensor, but none is given", p->name);
         if (!args[i].tensor) continue;
         fx_status status = read_shape(p, args[i].tensor, &shapes[i]);
         if (status != FX_OK) return status;

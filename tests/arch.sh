@@ -24,7 +24,8 @@ rule() { # WHAT COMMAND...
 sources() { find "$@" -name '*.[chy]' -o -name '*.re' -o -name '*.def' | sort; }
 
 cuda_headers() {
-    grep -nE '^[ \t]*#[ \t]*include[ \t]*[<"](cuda|cu[A-Z]|nvrtc|nvtx|cublas|cooperative_groups|mma\.h|vector_types)' $(sources compiler runtime)
+    grep -nE '^[ \t]*#[ \t]*include[ \t]*[<"](cuda|cu[A-Z]|nvrtc|nvtx|cublas|cooperative_groups|mma\.h|vector_types)' $(sources compiler runtime) |
+        grep -v '"cuda_api\.' # our own declarations
 }
 
 runtime_headers() {
@@ -38,7 +39,7 @@ compiler_headers() {
     grep -nE '#[ \t]*include[ \t]*"' runtime/*.[ch] | while IFS= read -r line; do
         header=$(printf '%s\n' "$line" | sed 's/.*"\(.*\)".*/\1/')
         case ${line%%:*}:$(basename "$header") in
-        *:plan.h | *:dtype.h | *:dtypes.def | runtime/main.c:fx.h) continue ;;
+        *:plan.h | *:dtype.h | *:dtypes.def | runtime/command.h:fx.h) continue ;;
         esac
         case $header in */*) echo "$line" ;; esac
         [ ! -e "compiler/$header" ] || echo "$line"

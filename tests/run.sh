@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs test suites one after another, all of them even when one fails, and adds them up.
 #
-# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, arch. Output: what failed, a
+# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, arch. Output: what failed, a
 # line `SUITE: N passed, M failed` for each, and a closing line `N passed, M failed` of its own. Exit 1 when M is not 0.
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -33,6 +33,7 @@ run_suite() { # SUITE
             run_program "$dir/tests/$(basename "$program" .c)"
         done ;;
     golden) sh tests/golden/run.sh "$dir/fxc" ;;
+    cli) sh tests/cli.sh "$dir/fxc" ;;
     arch) sh tests/arch.sh "$dir" ;;
     *) echo "FAIL $1: no such suite"; echo "$1: 0 passed, 1 failed" ;;
     esac

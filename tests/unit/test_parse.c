@@ -212,7 +212,7 @@ static const struct reject rejects[] = {
     {"y = max[2*K](x)", false, D_SYNTAX, "expected a label"},
     {"y = x;;; x", false, D_SYNTAX, "expected `=` or `,`, found `}`"},
     {"y == x", false, D_SYNTAX, "found `==`"},
-    {"test = x", false, D_SYNTAX, "a statement"},
+    {"test = x", false, D_SYNTAX, "choose another name"},
     {"y = 1e999", false, D_BAD_NUMBER, "beyond the range of f64"},
     {"y = 1e-999", false, D_BAD_NUMBER, "too small"},
     {"y = 18446744073709551616", false, D_BAD_NUMBER, "beyond 64 bits"},
@@ -278,7 +278,7 @@ START_TEST(each_error_of_a_file_is_reported_once) {
     ck_assert_msg(cx.n_errors == N, "%s", messages());
     for (int i = 0; i < N; i++) ck_assert_int_eq(span_line(&cx, cx.diags[i].span), lines[i]);
     ck_assert_str_eq(tree(file), "(kernel a\n  (param x f32 (axes M))\n  (out y f32 (axes M))\n  (= ok x))\n"
-                                 "(const OK 3)\n(kernel c)\n");
+                                 "(const OK 3)\n(kernel c\n  (= y x))\n");
 }
 END_TEST
 
@@ -343,7 +343,7 @@ START_TEST(limit_of_depth) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_limit(repeated(cases[i].before, cases[i].unit, cases[i].n, cases[i].after),
                     repeated(cases[i].before, cases[i].unit, cases[i].n + 2, cases[i].after), D_TOO_DEEP);
-        parse(repeated(cases[i].before, cases[i].unit, 50000, cases[i].after));
+        parse(repeated(cases[i].before, cases[i].unit, 8000, cases[i].after));
         ck_assert_int_eq(cx.n_errors, 2);
         restart();
     }

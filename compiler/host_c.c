@@ -1,0 +1,580 @@
+/* A C launcher (--emit=host-c): one self-contained file that loads and launches every kernel of a plan through the CUDA
+ * driver API, for programs that link neither compiler nor runtime.
+ *
+ * In: a plan, nothing else. Out: C11 text. Of the spec only re-encoded identifiers and numbers reach it. What it computes
+ * at launch is what fx_expr_eval computes, overflow included: an expression that cannot overflow for extents up to
+ * MAX_EXTENT is written as C writes it, any other through functions that check. */
+#include <limits.h>
+#include <string.h>
+
+#include "emit.h"
+#include "fx.h"
+
+static const int64_t MAX_EXTENT = INT64_C(1) << 40;
+enum { DEFAULT_SHARED = 48 * 1024 }; /* bytes of dynamic shared memory a kernel has without asking */
+
+struct writer {
+    struct buf *out;
+    struct arena *arena;
+    const struct fx_kernel *k;
+    const char **params, **buffers, **extents; /* C names by index */
+    bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
+};
+
+static void put(struct writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct writer *w, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(w->out, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- names ---- */
+
+struct scope { /* identifiers taken */
+    struct arena *arena;
+    const char **taken;
+    int n;
+};
+
+static bool is_taken(const struct scope *s, const char *name) {
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->taken[i], name) == 0) return true;
+    return false;
+}
+
+/* A C identifier for a name of the spec: names that begin with an underscore belong to C, so an x is put before them. */
+static const char *encode(struct scope *s, const char *name, const char *suffix) {
+    char *base = arena_printf(s->arena, "%s%s%s", *name == '_' || !*name ? "x" : "", name, suffix);
+    for (char *c = base; *c; c++) {
+        bool is_word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+        if (!is_word) *c = '_';
+    }
+    const char *unique = base;
+    for (int i = 2; is_taken(s, unique); i++) unique = arena_printf(s->arena, "%s%d", base, i);
+    PUSH(s->arena, s->taken, s->n) = unique;
+    return unique;
+}
+
+/* The trailing underscore keeps arguments apart from keywords, macros and what this file names itself. */
+static void name_arguments(struct writer *w) {
+    const struct fx_kernel *k = w->k;
+    struct scope scope = {.arena = w->arena};
+    w->params = NEW_ARRAY(w->arena, const char *, k->n_params + 1);
+    w->buffers = NEW_ARRAY(w->arena, const char *, k->n_buffers + 1);
+    w->extents = NEW_ARRAY(w->arena, const char *, k->n_extents + 1);
+    for (int i = 0; i < k->n_params; i++) w->params[i] = encode(&scope, k->params[i].name, "_");
+    for (int i = 0; i < k->n_extents; i++) w->extents[i] = encode(&scope, k->extents[i].name, "_");
+    for (int i = 0; i < k->n_buffers; i++) {
+        size_t len = strlen(k->buffers[i].name);
+        w->buffers[i] = encode(&scope, k->buffers[i].name, len && k->buffers[i].name[len - 1] == '_' ? "" : "_");
+    }
+}
+
+/* ---- expressions ---- */
+
+enum ctype { C_LITERAL, C_INT64, C_BOOL }; /* literals may be int in C, where int64_t is meant */
+
+struct text { /* an expression in C */
+    const char *s;
+    int level;       /* 0 or, 1 and, 2 compare or not, 3 sum, 4 product, 5 atom or call */
+    enum ctype type;
+    bool is_safe;    /* lies within [0, max], and so does everything it is made of; otherwise it may be FX_BAD */
+    int64_t max;
+};
+
+struct tree { /* a postfix expression as a tree */
+    const struct fx_term *term;
+    const struct tree *l, *r;
+};
+
+static const struct form { /* how a step is written */
+    const char *infix;  /* NULL: no operator of C says it */
+    const char *helper; /* the function that checks */
+    int level, left, right; /* of the infix form and of its operands */
+} forms[] = {
+    [FX_T_ADD] = {"+", "fx_add", 3, 3, 4},    [FX_T_SUB] = {NULL, "fx_sub", 5, 0, 0},   [FX_T_MUL] = {"*", "fx_mul", 4, 4, 5},
+    [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
+    [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},   [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},   [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
+    [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},     [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},     [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
+    [FX_T_OR] = {"||", "fx_or", 0, 0, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
+};
+
+static bool is_logic(enum fx_term_op op) { return op == FX_T_AND || op == FX_T_OR || op == FX_T_NOT; }
+static bool is_compare(enum fx_term_op op) { return op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ; }
+
+/* NULL for an empty expression. */
+static const struct tree *as_tree(struct arena *a, const struct fx_expr *e) {
+    const struct tree **stack = NEW_ARRAY(a, const struct tree *, e->n + 2);
+    int n = 0;
+    for (int i = 0; i < e->n; i++) {
+        struct tree *t = NEW(a, struct tree);
+        t->term = &e->terms[i];
+        if (t->term->op > FX_T_SM_COUNT && n > 0) t->r = stack[--n];
+        if (t->term->op > FX_T_SM_COUNT && t->term->op != FX_T_NOT && n > 0) t->l = stack[--n];
+        stack[n++] = t;
+    }
+    return n ? stack[n - 1] : NULL;
+}
+
+static const char *wrap(struct arena *a, struct text x, int level) { return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s; }
+
+static struct text literal(struct arena *a, int64_t v) {
+    struct text t = {.s = "INT64_MIN", .level = 5, .type = C_LITERAL, .is_safe = v >= 0, .max = v};
+    if (v != INT64_MIN) t.s = arena_printf(a, "%lld", (long long)v);
+    return t;
+}
+
+static struct text leaf(struct writer *w, const struct fx_term *t) {
+    const struct fx_extent *e = t->op == FX_T_EXTENT ? &w->k->extents[t->v] : NULL;
+    if (t->op == FX_T_CONST) return literal(w->arena, t->v);
+    if (e && e->value >= 0) return literal(w->arena, e->value);
+    if (e) return (struct text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
+    if (t->op == FX_T_SM_COUNT) return (struct text){"m->sm_count", 5, C_INT64, true, INT_MAX};
+    if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
+    return (struct text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
+}
+
+/* Sets what is known of the value of l op r. */
+static void bound(struct text *t, enum fx_term_op op, const struct text *l, const struct text *r) {
+    bool is_positive = r->is_safe && r->type == C_LITERAL && r->max > 0;
+    t->is_safe = l->is_safe && r->is_safe;
+    t->max = 1;
+    switch (op) {
+    case FX_T_ADD: t->is_safe &= !__builtin_add_overflow(l->max, r->max, &t->max); break;
+    case FX_T_MUL: t->is_safe &= !__builtin_mul_overflow(l->max, r->max, &t->max); break;
+    case FX_T_DIV:
+    case FX_T_CDIV: t->is_safe &= is_positive, t->max = l->max; break;
+    case FX_T_MOD: t->is_safe &= is_positive, t->max = r->max; break;
+    case FX_T_MIN: t->max = l->max < r->max ? l->max : r->max; break;
+    case FX_T_MAX: t->max = l->max > r->max ? l->max : r->max; break;
+    case FX_T_SUB: t->is_safe = false; break;
+    default: break;
+    }
+}
+
+/* Whether the operator of C means here what the step means, and no compiler warns of it. */
+static bool is_plain(enum fx_term_op op, const struct text *l, const struct text *r) {
+    if (is_logic(op)) return true;
+    return l->type != C_BOOL && r->type != C_BOOL && !(l->type == C_LITERAL && r->type == C_LITERAL) && strcmp(l->s, r->s) != 0;
+}
+
+static struct text as_bool(struct arena *a, struct text x) {
+    if (x.type != C_BOOL) x = (struct text){arena_printf(a, "%s != 0", wrap(a, x, 3)), 2, C_BOOL, x.is_safe, 1};
+    return x;
+}
+
+static struct text expression(struct writer *w, const struct tree *t) {
+    struct arena *a = w->arena;
+    enum fx_term_op op = t->term->op;
+    const struct form *f = &forms[op];
+    if (op <= FX_T_SM_COUNT) return leaf(w, t->term);
+    struct text r = expression(w, t->r), l = t->l ? expression(w, t->l) : r;
+    struct text out = {.level = 5, .type = C_INT64};
+    bound(&out, op, &l, &r);
+    if (!out.is_safe || !f->infix || !is_plain(op, &l, &r)) {
+        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", f->helper, r.s) : arena_printf(a, "%s(%s, %s)", f->helper, l.s, r.s);
+        return out;
+    }
+    if (is_logic(op)) l = as_bool(a, l), r = as_bool(a, r);
+    if (is_logic(op) || is_compare(op)) out.type = C_BOOL;
+    out.level = f->level;
+    out.s = op == FX_T_NOT ? arena_printf(a, "!%s", wrap(a, r, f->right))
+                           : arena_printf(a, "%s %s %s", wrap(a, l, f->left), f->infix, wrap(a, r, f->right));
+    return out;
+}
+
+static const char *value(struct writer *w, const struct fx_expr *e) {
+    const struct tree *t = as_tree(w->arena, e);
+    return t ? expression(w, t).s : "0";
+}
+
+/* A condition as a bool. Both sides of an outermost && hold for themselves. */
+static struct text holds(struct writer *w, const struct tree *t) {
+    struct arena *a = w->arena;
+    if (t->term->op == FX_T_AND) {
+        struct text l = holds(w, t->l), r = holds(w, t->r);
+        return (struct text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
+    }
+    struct text x = expression(w, t);
+    return x.is_safe ? as_bool(a, x) : (struct text){arena_printf(a, "fx_holds(%s)", x.s), 5, C_BOOL, true, 1};
+}
+
+static const char *condition(struct writer *w, const struct fx_expr *e) {
+    const struct tree *t = as_tree(w->arena, e);
+    return t ? holds(w, t).s : "true";
+}
+
+/* Whether some term of e is op. */
+static bool has_term(const struct fx_expr *e, enum fx_term_op op) {
+    for (int i = 0; i < e->n; i++)
+        if (e->terms[i].op == op) return true;
+    return false;
+}
+
+/* ---- the functions every file may need, written into it where they are used ---- */
+
+static const struct helper {
+    const char *name, *text;
+} helpers[] = {
+    {"fx_add", "static int64_t fx_add(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD || (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)) return FX_BAD;\n"
+               "    return a + b;\n"
+               "}\n"},
+    {"fx_sub", "static int64_t fx_sub(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD || (b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b)) return FX_BAD;\n"
+               "    return a - b;\n"
+               "}\n"},
+    {"fx_mul", "static int64_t fx_mul(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
+               "    if (a == 0 || b == 0) return 0;\n"
+               "    const bool is_negative = (a < 0) != (b < 0);\n"
+               "    const int64_t size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;\n"
+               "    if (size_a > INT64_MAX / size_b) return FX_BAD;\n"
+               "    return is_negative ? -(size_a * size_b) : size_a * size_b;\n"
+               "}\n"},
+    {"fx_div", "/* Rounded down; by zero it is 0. */\n"
+               "static int64_t fx_div(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
+               "    if (b == 0) return 0;\n"
+               "    return a / b - (a % b != 0 && (a < 0) != (b < 0));\n"
+               "}\n"},
+    {"fx_mod", "/* The remainder of fx_div. */\n"
+               "static int64_t fx_mod(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
+               "    if (b == 0) return 0;\n"
+               "    return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;\n"
+               "}\n"},
+    {"fx_cdiv", "/* Rounded up; by zero it is 0. */\n"
+                "static int64_t fx_cdiv(int64_t a, int64_t b) {\n"
+                "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
+                "    if (b == 0) return 0;\n"
+                "    return a / b + (a % b != 0 && (a < 0) == (b < 0));\n"
+                "}\n"},
+    {"fx_min", "static int64_t fx_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"},
+    {"fx_max", "static int64_t fx_max(int64_t a, int64_t b) {\n"
+               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
+               "    return a > b ? a : b;\n"
+               "}\n"},
+    {"fx_lt", "static int64_t fx_lt(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a < b; }\n"},
+    {"fx_le", "static int64_t fx_le(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a <= b; }\n"},
+    {"fx_eq", "static int64_t fx_eq(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a == b; }\n"},
+    {"fx_and", "static int64_t fx_and(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 && b != 0; }\n"},
+    {"fx_or", "static int64_t fx_or(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 || b != 0; }\n"},
+    {"fx_not", "static int64_t fx_not(int64_t a) { return a == FX_BAD ? FX_BAD : a == 0; }\n"},
+    {"fx_holds", "static bool fx_holds(int64_t a) { return a != FX_BAD && a != 0; }\n"},
+    {"fx_align", "/* The largest power of two up to 256 that divides the address. */\n"
+                 "static int64_t fx_align(CUdeviceptr p) { return p % 256 == 0 ? 256 : (int64_t)(p & (~p + 1)); }\n"},
+    {"fx_is_extent", "static bool fx_is_extent(long long n) { return n >= 0 && n <= FX_MAX_EXTENT; }\n"},
+    {"fx_place", "/* Places buffers one after another, each on 256 bytes; the bytes of all, SIZE_MAX where that overflows. */\n"
+                 "static size_t fx_place(const int64_t *bytes, int n, size_t *offsets) {\n"
+                 "    size_t at = 0;\n"
+                 "    for (int i = 0; i < n; i++) {\n"
+                 "        if (bytes[i] < 0 || (uint64_t)bytes[i] > SIZE_MAX - 255 - at) return SIZE_MAX;\n"
+                 "        offsets[i] = at;\n"
+                 "        at = (at + (size_t)bytes[i] + 255) / 256 * 256;\n"
+                 "    }\n"
+                 "    return at;\n"
+                 "}\n"},
+    {"fx_entry", "/* Finds a kernel and raises its limit of dynamic shared memory where it needs more than it has unasked. */\n"
+                 "static CUresult fx_entry(CUmodule module, const char *name, int shared, CUfunction *out) {\n"
+                 "    const CUresult r = cuModuleGetFunction(out, module, name);\n"
+                 "    if (r != CUDA_SUCCESS || shared <= 48 * 1024) return r;\n"
+                 "    return cuFuncSetAttribute(*out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);\n"
+                 "}\n"},
+    {"fx_choose", "/* The first variant that is right and preferred, else the first that is right. False when there is none. */\n"
+                  "static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entries, struct fx_ready *out) {\n"
+                  "    int chosen = -1;\n"
+                  "    for (int i = 0; i < n; i++) {\n"
+                  "        if (!v[i].needs || (chosen >= 0 && !v[i].prefers)) continue;\n"
+                  "        chosen = i;\n"
+                  "        if (v[i].prefers) break;\n"
+                  "    }\n"
+                  "    if (chosen < 0) return false;\n"
+                  "    v += chosen;\n"
+                  "    if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;\n"
+                  "    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared};\n"
+                  "    return true;\n"
+                  "}\n"},
+    {"fx_start", "/* An empty grid has nothing to do. */\n"
+                 "static CUresult fx_start(const struct fx_ready *r, CUstream stream, void **args) {\n"
+                 "    if (r->grid == 0) return CUDA_SUCCESS;\n"
+                 "    return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);\n"
+                 "}\n"},
+    {"fx_start_clusters", "/* An empty grid has nothing to do. */\n"
+                          "static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {\n"
+                          "    if (r->grid == 0) return CUDA_SUCCESS;\n"
+                          "    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};\n"
+                          "    cluster.value.clusterDim.x = r->cluster;\n"
+                          "    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;\n"
+                          "    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,\n"
+                          "                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,\n"
+                          "                             .attrs = &cluster, .numAttrs = r->cluster > 1};\n"
+                          "    return cuLaunchKernelEx(&config, r->entry, args, NULL);\n"
+                          "}\n"},
+};
+enum { N_HELPERS = sizeof helpers / sizeof *helpers };
+
+static void put_helpers(struct buf *out, const char *body) {
+    for (int i = 0; i < N_HELPERS; i++)
+        if (strstr(body, arena_printf(out->arena, "%s(", helpers[i].name))) buf_printf(out, "%s\n", helpers[i].text);
+}
+
+/* ---- a kernel ---- */
+
+static const char *scalar_type(enum fx_dtype t) {
+    static const char *const types[3][4] = {
+        {"uint8_t", "uint16_t", "uint32_t", "uint64_t"}, {"int8_t", "int16_t", "int32_t", "int64_t"}, {"uint8_t", "uint16_t", "float", "double"}};
+    enum fx_dtype_class class = fx_dtype_class_of(t);
+    int bits = fx_dtype_bits(t);
+    if (class == FX_CLASS_B) return "bool";
+    return types[class == FX_CLASS_U ? 0 : class == FX_CLASS_S ? 1 : 2][bits == 64 ? 3 : bits == 32 ? 2 : bits == 16 ? 1 : 0];
+}
+
+static void put_shape(struct writer *w, const struct fx_param *p) {
+    if (p->is_scalar && p->has_value) put(w, " = %.9g", p->value);
+    if (p->is_scalar) return;
+    put(w, "[");
+    for (int i = 0; i < p->rank; i++) {
+        const struct fx_extent *e = &w->k->extents[p->extents[i]];
+        put(w, "%s%s", i ? "," : "", w->extents[p->extents[i]]);
+        if (e->value >= 0) put(w, "=%lld", (long long)e->value);
+    }
+    put(w, "]");
+}
+
+static void put_title(struct writer *w, const char *name) {
+    put(w, "/* ---- %s ----\n *\n", name);
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        put(w, " *   %-6s %s: %s", p->is_scalar ? "scalar" : p->is_output ? "output" : "input", w->params[i], fx_dtype_name(p->dtype));
+        put_shape(w, p);
+        put(w, "\n");
+    }
+    put(w, " */\n\n");
+}
+
+/* Declares the extents the caller gives; `sep` stands before the first. Returns how many. */
+static int put_extents(struct writer *w, const char *sep) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_extents; i++)
+        if (w->k->extents[i].value < 0) put(w, "%slong long %s", n++ ? ", " : sep, w->extents[i]);
+    return n;
+}
+
+static void put_module(struct writer *w, const char *name) {
+    put(w, "struct %s_module {\n    CUmodule module;\n    int64_t sm_count;\n", name);
+    for (int i = 0; i < w->k->n_launches; i++)
+        if (w->k->launches[i].n_variants) put(w, "    CUfunction launch%d[%d];\n", i, w->k->launches[i].n_variants);
+    put(w, "};\n\n");
+}
+
+static void put_load(struct writer *w, const char *name) {
+    const struct fx_kernel *k = w->k;
+    bool is_sized_at_launch = false;
+    for (int i = 0; i < k->n_launches; i++)
+        for (int v = 0; v < k->launches[i].n_variants; v++)
+            for (int op = FX_T_EXTENT; op <= FX_T_SM_COUNT; op++)
+                is_sized_at_launch |= has_term(&k->launches[i].variants[v].smem, (enum fx_term_op)op);
+    put(w, "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUdevice device;\n    int sm_count = 0;\n", name, name);
+    if (is_sized_at_launch) put(w, "    int max_shared = 0;\n");
+    put(w, "    CUresult r = cuModuleLoadData(&m->module, cubin);\n    if (r != CUDA_SUCCESS) return r;\n    r = cuCtxGetDevice(&device);\n");
+    put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);\n    m->sm_count = sm_count;\n");
+    if (is_sized_at_launch)
+        put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&max_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);\n");
+    for (int i = 0; i < k->n_launches; i++)
+        for (int v = 0; v < k->launches[i].n_variants; v++) {
+            const struct fx_variant *f = &k->launches[i].variants[v];
+            bool is_known = !has_term(&f->smem, FX_T_EXTENT) && !has_term(&f->smem, FX_T_ALIGN) && !has_term(&f->smem, FX_T_SM_COUNT);
+            int64_t shared = 0;
+            if (is_known && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
+            put(w, "    if (r == CUDA_SUCCESS) r = fx_entry(m->module, \"%s\", %s, &m->launch%d[%d]);\n", f->entry,
+                is_known ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
+        }
+    put(w, "    if (r != CUDA_SUCCESS) cuModuleUnload(m->module);\n    return r;\n}\n\n");
+    put(w, "CUresult %s_unload(struct %s_module *m) { return cuModuleUnload(m->module); }\n\n", name, name);
+}
+
+/* A refusal when some extent is out of range; nothing where the spec fixes them all. */
+static void put_extent_check(struct writer *w, const char *result) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_extents; i++) {
+        if (w->k->extents[i].value >= 0) continue;
+        put(w, n++ ? " || !fx_is_extent(%s)" : "    if (!fx_is_extent(%s)", w->extents[i]);
+    }
+    if (n) put(w, ") return %s;\n", result);
+}
+
+static bool sizes_use_device(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_buffers; i++)
+        if (has_term(&k->buffers[i].bytes, FX_T_SM_COUNT)) return true;
+    return false;
+}
+
+/* The size of each buffer, and where it lies in the workspace; `bytes` is that of all. */
+static void put_layout(struct writer *w) {
+    const struct fx_kernel *k = w->k;
+    put(w, "    const int64_t sizes[] = {\n");
+    w->is_any_alignment = true;
+    for (int i = 0; i < k->n_buffers; i++) put(w, "        %s, /* %s */\n", value(w, &k->buffers[i].bytes), w->buffers[i]);
+    w->is_any_alignment = false;
+    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = fx_place(sizes, %d, offsets);\n", k->n_buffers, k->n_buffers);
+}
+
+static void put_workspace(struct writer *w, const char *name) {
+    const char *device = sizes_use_device(w->k) ? arena_printf(w->arena, "const struct %s_module *m", name) : "";
+    put(w, "size_t %s_workspace_bytes(%s", name, device);
+    int n = put_extents(w, *device ? ", " : "");
+    put(w, "%s) {\n", n || *device ? "" : "void");
+    put_extent_check(w, "SIZE_MAX");
+    if (w->k->n_buffers) put_layout(w);
+    put(w, "    return %s;\n}\n\n", w->k->n_buffers ? "bytes" : "0");
+}
+
+/* The variants of launch i with what they come to for these arguments, and the choice. */
+static void put_choice(struct writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    put(w, "    const struct fx_variant variants%d[] = {\n", i);
+    for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_variant *f = &l->variants[v];
+        put(w, "        {/* %s */\n", f->entry);
+        put(w, "         .needs = %s,\n", condition(w, &f->needs));
+        put(w, "         .prefers = %s,\n", condition(w, &f->prefers));
+        put(w, "         .grid = %s,\n", value(w, &f->grid));
+        put(w, "         .shared = %s,\n", value(w, &f->smem));
+        put(w, "         .block = %d, .cluster = %d},\n", f->block, f->cluster);
+    }
+    put(w, "    };\n    if (!fx_choose(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n", i, l->n_variants, i, i);
+}
+
+static void put_start(struct writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    bool has_clusters = false;
+    for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster > 1;
+    put(w, "    if (r == CUDA_SUCCESS) {\n        void *args[] = {");
+    for (int a = 0; a < l->n_args; a++) {
+        const struct fx_arg *arg = &l->args[a];
+        const char **names = arg->kind == FX_ARG_PARAM ? w->params : arg->kind == FX_ARG_BUFFER ? w->buffers : w->extents;
+        put(w, "%s&%s", a ? ", " : "", names[arg->index]);
+    }
+    put(w, "%s};\n        r = %s(&ready[%d], stream, args);\n    }\n", l->n_args ? "" : "NULL", has_clusters ? "fx_start_clusters" : "fx_start", i);
+}
+
+static void put_signature(struct writer *w, const char *name) {
+    const struct fx_kernel *k = w->k;
+    put(w, "CUresult %s_launch(const struct %s_module *m, CUstream stream,\n    ", name, name);
+    for (int i = 0; i < k->n_params; i++)
+        put(w, "%s %s, ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr", w->params[i]);
+    put(w, "\n    CUdeviceptr workspace");
+    put_extents(w, ", ");
+    put(w, ") {\n");
+}
+
+/* Whether every launch has a way to run. */
+static bool is_launchable(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_launches; i++)
+        if (k->launches[i].n_variants == 0) return false;
+    return k->n_launches > 0;
+}
+
+static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int index) {
+    for (int i = 0; is_launchable(k) && i < k->n_launches; i++)
+        for (int a = 0; a < k->launches[i].n_args; a++)
+            if (k->launches[i].args[a].kind == kind && k->launches[i].args[a].index == index) return true;
+    return false;
+}
+
+/* Refuses tensors that are not aligned to their elements: the least every variant takes for granted. */
+static void put_alignment_check(struct writer *w) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        if (p->is_scalar || fx_dtype_bits(p->dtype) <= 8) continue;
+        put(w, "%s%s %% %d != 0", n++ ? " || " : "    if (", w->params[i], fx_dtype_bits(p->dtype) / 8);
+    }
+    if (n) put(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
+}
+
+/* Refusals that concern the arguments alone, and what the launches take besides them. */
+static void put_arguments(struct writer *w) {
+    const struct fx_kernel *k = w->k;
+    put_extent_check(w, "CUDA_ERROR_INVALID_VALUE");
+    put_alignment_check(w);
+    for (int i = 0; i < k->n_params; i++)
+        if (!is_argument(k, FX_ARG_PARAM, i)) put(w, "    (void)%s;\n", w->params[i]);
+    for (int i = 0; i < k->n_checks; i++)
+        if (k->checks[i].holds.n) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", condition(w, &k->checks[i].holds));
+    for (int i = 0; i < k->n_extents; i++)
+        if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
+            put(w, "    long long %s = %lld;\n", w->extents[i], (long long)k->extents[i].value);
+    if (!k->n_buffers) {
+        put(w, "    (void)workspace;\n");
+        return;
+    }
+    put_layout(w);
+    put(w, "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) return CUDA_ERROR_INVALID_VALUE;\n");
+    for (int i = 0; i < k->n_buffers; i++)
+        if (is_argument(k, FX_ARG_BUFFER, i)) put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i);
+}
+
+static void put_launch(struct writer *w, const char *name) {
+    const struct fx_kernel *k = w->k;
+    put_signature(w, name);
+    put_arguments(w);
+    if (!is_launchable(k)) {
+        put(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n", k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
+        return;
+    }
+    put(w, "    struct fx_ready ready[%d];\n", k->n_launches);
+    for (int i = 0; i < k->n_launches; i++) put_choice(w, i);
+    put(w, "    CUresult r = CUDA_SUCCESS;\n");
+    for (int i = 0; i < k->n_launches; i++) put_start(w, i);
+    put(w, "    return r;\n}\n\n");
+}
+
+static void put_kernel(struct buf *out, const struct fx_kernel *k, const char *name) {
+    struct writer w = {.out = out, .arena = out->arena, .k = k};
+    name_arguments(&w);
+    put_title(&w, name);
+    put_module(&w, name);
+    put_load(&w, name);
+    put_workspace(&w, name);
+    put_launch(&w, name);
+}
+
+/* ---- the file ---- */
+
+static void put_opening(struct buf *out, const struct fx_plan *p) {
+    buf_printf(out, "/* Written by fxc %s for %s: loads and launches its kernels through the CUDA driver API. Link with libcuda.\n", FX_VERSION, p->arch);
+    buf_puts(out, " *\n"
+                  " * For each kernel NAME below, in order:\n"
+                  " *   NAME_load             once a context, which must be current; cubin is what `fxc --emit=cubin` makes of the same spec\n"
+                  " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
+                  " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
+                  " *   NAME_unload           when nothing of it runs any more\n"
+                  " * Tensors are row-major and contiguous, of the extents given; outputs share memory with nothing else. The workspace is\n"
+                  " * aligned to 256 bytes and belongs to one launch at a time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and\n"
+                  " * nothing was launched. A loaded module may be used from several threads. */\n"
+                  "#include <cuda.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n");
+    buf_puts(out, "#define FX_MAX_EXTENT (INT64_C(1) << 40)\n"
+                  "#define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */\n\n"
+                  "struct fx_variant { /* one way to run a launch */\n"
+                  "    bool needs, prefers; /* it is right for these arguments; it is the faster choice */\n"
+                  "    int64_t grid, shared; /* blocks; bytes of dynamic shared memory */\n"
+                  "    unsigned block, cluster; /* threads a block; blocks a cluster */\n"
+                  "};\n\n"
+                  "struct fx_ready { /* a launch, chosen */\n"
+                  "    CUfunction entry;\n"
+                  "    unsigned grid, block, cluster, shared;\n"
+                  "};\n\n");
+}
+
+void emit_host_c(struct buf *out, const struct fx_plan *p) {
+    struct scope scope = {.arena = out->arena};
+    struct buf kernels;
+    buf_init(&kernels, out->arena);
+    for (int i = 0; i < p->n_kernels; i++) put_kernel(&kernels, &p->kernels[i], encode(&scope, p->kernels[i].name, ""));
+    put_opening(out, p);
+    put_helpers(out, kernels.s ? kernels.s : "");
+    buf_put(out, kernels.s, kernels.len ? kernels.len - 1 : 0);
+}

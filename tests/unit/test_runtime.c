@@ -1,0 +1,805 @@
+/* The runtime over stand-ins for driver and NVRTC (fake_cuda.so, fake_nvrtc.so in $FX_TEST_FAKES, else in the folder of the
+ * tests): prepare and launch as the driver sees them, every refusal of an argument, every entry point failing. Where a real
+ * NVRTC is found, it compiles too. Every test runs in a process of its own, since libraries are found once a process. */
+#include <check.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_api.h"
+#include "fx_runtime.h"
+
+#ifndef FX_TEST_DIR
+#define FX_TEST_DIR "build/tests"
+#endif
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
+#define EXPR(...) {COUNT(((const struct fx_term[]){__VA_ARGS__})), (const struct fx_term[]){__VA_ARGS__}}
+#define C(v) {FX_T_CONST, v}
+#define X(e) {FX_T_EXTENT, e}
+#define OP(op) {FX_T_##op, 0}
+
+/* ---- the stand-ins ---- */
+
+static struct {
+    void (*fail)(const char *name, int nth, int code);
+    const char *(*log)(void);
+    void (*clear)(void);
+    int (*live)(void);
+    int (*depth)(void);
+    void (*take_arguments)(int n);
+    uint64_t (*argument)(int i);
+    void (*device)(int version, int capability);
+    void *(*make_current)(void);
+} cuda;
+static struct {
+    void (*fail)(const char *name, int nth, int code);
+    const char *(*log)(void);
+    void (*clear)(void);
+    int (*live)(void);
+    void (*behave)(size_t log_bytes, unsigned microseconds, int major);
+} nvrtc;
+
+static void *open_fake(const char *name, const char *variable) {
+    char path[PATH_MAX], whole[PATH_MAX];
+    const char *folder = getenv("FX_TEST_FAKES");
+    snprintf(path, sizeof path, "%s/%s", folder ? folder : FX_TEST_DIR, name);
+    ck_assert_msg(realpath(path, whole) != NULL, "%s is not there", path);
+    setenv(variable, whole, 1);
+    void *library = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    return library;
+}
+
+static void find(void *library, const char *name, void *slot) {
+    void *symbol = dlsym(library, name);
+    ck_assert_msg(symbol != NULL, "%s is missing", name);
+    memcpy(slot, &symbol, sizeof symbol);
+}
+
+static void use_fakes(void) {
+    void *library = open_fake("fake_cuda.so", "FX_LIBCUDA");
+    find(library, "fake_cuda_fail", &cuda.fail);
+    find(library, "fake_cuda_log", &cuda.log);
+    find(library, "fake_cuda_clear", &cuda.clear);
+    find(library, "fake_cuda_live", &cuda.live);
+    find(library, "fake_cuda_depth", &cuda.depth);
+    find(library, "fake_cuda_take_arguments", &cuda.take_arguments);
+    find(library, "fake_cuda_argument", &cuda.argument);
+    find(library, "fake_cuda_device", &cuda.device);
+    find(library, "fake_cuda_make_current", &cuda.make_current);
+    library = open_fake("fake_nvrtc.so", "FX_LIBNVRTC");
+    find(library, "fake_nvrtc_fail", &nvrtc.fail);
+    find(library, "fake_nvrtc_log", &nvrtc.log);
+    find(library, "fake_nvrtc_clear", &nvrtc.clear);
+    find(library, "fake_nvrtc_live", &nvrtc.live);
+    find(library, "fake_nvrtc_behave", &nvrtc.behave);
+}
+
+static int occurrences(const char *text, const char *word) {
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) n++;
+    return n;
+}
+
+/* ---- the plan: f(x: f32[M,K], w: f16[K], a: f32, n: i8) -> y: f32[M,K], two launches with a buffer between ---- */
+
+enum { M, K };
+enum { P_X, P_W, P_A, P_N, P_Y, N_PARAMS };
+static const struct fx_extent extents_of[] = {{"M", -1}, {"K", -1}};
+static const struct fx_param params_of[] = {{.name = "x", .dtype = FX_F32, .rank = 2, .extents = {M, K}},
+                                            {.name = "w", .dtype = FX_F16, .rank = 1, .extents = {K}},
+                                            {.name = "a", .dtype = FX_F32, .is_scalar = true},
+                                            {.name = "n", .dtype = FX_I8, .is_scalar = true},
+                                            {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 2, .extents = {M, K}}};
+static const struct fx_buffer buffers_of[] = {{"h", FX_BUFFER_WORKSPACE, EXPR(X(M), X(K), OP(MUL), C(4), OP(MUL))}};
+static const struct fx_variant first_of[] = {
+    {.entry = "f_0_big", .number = 0, .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)), .prefers = EXPR(C(64), X(M), OP(LT)),
+     .grid = EXPR(X(M), C(128), OP(CDIV)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1},
+    {.entry = "f_0_aligned", .number = 1, .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)),
+     .grid = EXPR(X(M), C(64), OP(CDIV)), .smem = EXPR(C(1024)), .block = 128, .cluster = 1},
+    {.entry = "f_0_any", .number = 2, .grid = EXPR(X(M), C(32), OP(CDIV)), .block = 64, .cluster = 1},
+    {.entry = "f_0_huge", .number = 3, .smem = EXPR(C(1000000)), .grid = EXPR(C(1)), .block = 64, .cluster = 1}};
+static const struct fx_variant second_of[] = {{.entry = "f_1", .number = 4, .grid = EXPR(X(M), X(K), OP(MUL), C(2), OP(MUL)),
+                                               .smem = EXPR(X(K), C(4), OP(MUL)), .block = 32, .cluster = 2}};
+static const struct fx_arg first_args[] = {{FX_ARG_PARAM, P_X}, {FX_ARG_PARAM, P_W}, {FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_A}};
+static const struct fx_arg second_args[] = {{FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_Y}, {FX_ARG_PARAM, P_N}, {FX_ARG_EXTENT, K}};
+static const struct fx_launch launches_of[] = {
+    {.name = "f_0", .n_args = 4, .n_variants = 4, .args = first_args, .variants = first_of},
+    {.name = "f_1", .n_args = 4, .n_variants = 1, .args = second_args, .variants = second_of}};
+static const struct fx_kernel f = {.name = "f", .n_extents = 2, .n_params = N_PARAMS, .n_buffers = 1, .n_launches = 2,
+                                   .extents = extents_of, .params = params_of, .buffers = buffers_of, .launches = launches_of};
+static const struct fx_plan plan = {.file = "f.fx", .arch = "sm_90a", .source = "the source", .source_len = 10, .n_kernels = 1, .kernels = &f};
+
+/* ---- a call of it, on memory that is only pointed to ---- */
+
+struct call {
+    int64_t x_shape[2], w_shape[1], y_shape[2], strides[2];
+    DLTensor x, w, y;
+    struct fx_value values[N_PARAMS];
+    size_t workspace_bytes;
+};
+
+static char memory[1 << 16] __attribute__((aligned(256)));
+static void *const workspace = memory + 0x8000;
+
+static DLTensor tensor(void *data, int rank, int64_t *shape, int bits) {
+    return (DLTensor){.data = data, .device = {2, 0}, .ndim = rank, .dtype = {2, (uint8_t)bits, 1}, .shape = shape};
+}
+
+static void make_call(struct call *c, int64_t m, int64_t k) {
+    *c = (struct call){.x_shape = {m, k}, .w_shape = {k}, .y_shape = {m, k}, .workspace_bytes = 0x8000};
+    c->x = tensor(memory, 2, c->x_shape, 32);
+    c->w = tensor(memory + 0x2000, 1, c->w_shape, 16);
+    c->y = tensor(memory + 0x4000, 2, c->y_shape, 32);
+    c->values[P_X].tensor = &c->x;
+    c->values[P_W].tensor = &c->w;
+    c->values[P_A].number = 0.5;
+    c->values[P_N].integer = -3;
+    c->values[P_Y].tensor = &c->y;
+}
+
+static fx_context *context;
+static fx_prepared *prepared;
+
+static fx_status launch(const struct call *c, void *stream) {
+    return fx_launch(prepared, c->values, N_PARAMS, workspace, c->workspace_bytes, stream);
+}
+
+static void open_all(void) {
+    use_fakes();
+    ck_assert_msg(fx_context_open(0, &context) == FX_OK, "%s", fx_last_error());
+    ck_assert_msg(fx_prepare(context, &plan, NULL, NULL, 0, &prepared) == FX_OK, "%s", fx_last_error());
+}
+
+static void close_all(void) {
+    fx_prepared_release(prepared);
+    fx_context_close(context);
+    ck_assert_int_eq(cuda.live(), 0);
+    ck_assert_int_eq(cuda.depth(), 0);
+    ck_assert_int_eq(nvrtc.live(), 0);
+}
+
+/* ---- prepare ---- */
+
+START_TEST(opens_a_context) {
+    open_all();
+    ck_assert_str_eq(fx_context_arch(context), "sm_90a");
+    ck_assert_str_eq(fx_context_device(context), "Fake GPU");
+    ck_assert_int_eq(fx_context_sm_count(context), 132);
+    close_all();
+    fx_context_close(NULL);
+    fx_prepared_release(NULL);
+    ck_assert_int_eq(fx_context_open(7, &context), FX_ERR_GPU);
+    ck_assert_ptr_null(context);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "cuDeviceGet("));
+}
+END_TEST
+
+START_TEST(uses_the_current_context) {
+    use_fakes();
+    void *own = cuda.make_current();
+    open_all();
+    ck_assert_ptr_null(strstr(cuda.log(), "PrimaryCtx"));
+    ck_assert_ptr_null(strstr(cuda.log(), "PushCurrent"));
+    fx_prepared_release(prepared);
+    fx_context_close(context);
+    ck_assert_int_eq(cuda.depth(), 1);
+    ck_assert_ptr_nonnull(own);
+}
+END_TEST
+
+START_TEST(compiles_each_entry_alone) {
+    open_all();
+    for (int i = 0; i < 5; i++) {
+        char only[32];
+        snprintf(only, sizeof only, "-DFX_ONLY=%d\n", i);
+        ck_assert_int_eq(occurrences(nvrtc.log(), only), i != 3); /* 3 asks for more shared memory than there is */
+    }
+    ck_assert_ptr_nonnull(strstr(nvrtc.log(), "--gpu-architecture=sm_90a --std=c++17"));
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuFuncSetAttribute 8 100000\n"));
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuFuncSetAttribute 8 232448\n"));
+    ck_assert_int_eq(occurrences(cuda.log(), "cuFuncSetAttribute"), 2);
+    nvrtc.clear();
+    fx_prepared *again;
+    ck_assert_int_eq(fx_prepare(context, &plan, "f", NULL, 0, &again), FX_OK);
+    ck_assert_str_eq(nvrtc.log(), "");
+    fx_prepared_release(again);
+    struct fx_plan other = plan;
+    other.source = "another";
+    ck_assert_int_eq(fx_prepare(context, &other, "f", NULL, 0, &again), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 4);
+    fx_prepared_release(again);
+    close_all();
+}
+END_TEST
+
+START_TEST(hints_leave_variants_out) {
+    use_fakes();
+    struct call c;
+    const struct fx_hint small[] = {{"M", 8}, {"K", 4}}, large[] = {{"M", 100}, {"K", 4}};
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &plan, "f", small, 2, &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 3);
+    ck_assert_ptr_null(strstr(nvrtc.log(), "FX_ONLY=0"));
+    struct fx_resources r;
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 0, &r), FX_ERR_USAGE);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "M = 8, K = 4"));
+    make_call(&c, 100, 4);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 0, c.values, N_PARAMS), "f_0_aligned");
+    fx_prepared_release(prepared);
+    ck_assert_int_eq(fx_prepare(context, &plan, "f", large, 2, &prepared), FX_OK);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 0, c.values, N_PARAMS), "f_0_big");
+    c.x.byte_offset = 4;
+    ck_assert_str_eq(fx_chosen_entry(prepared, 0, c.values, N_PARAMS), "f_0_any");
+    close_all();
+}
+END_TEST
+
+START_TEST(refuses_launches_beyond_the_hints) {
+    static const struct fx_variant rows[] = {
+        {.entry = "g_few", .needs = EXPR(X(M), C(10), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1},
+        {.entry = "g_many", .number = 1, .needs = EXPR(C(9), X(M), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
+    struct fx_launch l = launches_of[0];
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    const struct fx_hint hints[] = {{"K", 4}, {"M", 8}};
+    struct call c;
+    use_fakes();
+    l.n_variants = 2, l.variants = rows;
+    g.n_launches = 1, g.launches = &l;
+    other.kernels = &g;
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, hints, 2, &prepared), FX_OK);
+    make_call(&c, 8, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    make_call(&c, 80, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "kernel f: no variant of f_0 that was compiled takes these arguments; it was prepared for M = 8, K = 4");
+    close_all();
+}
+END_TEST
+
+START_TEST(refuses_to_prepare) {
+    const struct fx_hint unknown = {"Z", 1}, negative = {"M", -1};
+    const struct fx_hint twice[] = {{"M", 1}, {"M", 2}};
+    struct fx_plan other = plan;
+    struct fx_kernel wide = f;
+    open_all();
+    fx_prepared *p;
+    ck_assert_int_eq(fx_prepare(context, &plan, "g", NULL, 0, &p), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "the plan has no kernel g");
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, &unknown, 1, &p), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "kernel f has no extent Z");
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, &negative, 1, &p), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, twice, 2, &p), FX_ERR_USAGE);
+    other.arch = "sm_100a";
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &p), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "the plan is for sm_100a, but the device (Fake GPU) is sm_90a");
+    other.arch = "nonsense";
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &p), FX_ERR_USAGE);
+    other = plan;
+    wide.n_params = 100000;
+    other.kernels = &wide;
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &p), FX_ERR_USAGE);
+    ck_assert_ptr_null(p);
+    close_all();
+}
+END_TEST
+
+START_TEST(compiles_older_plans_for_the_device) {
+    struct fx_plan older = plan;
+    older.arch = "sm_80";
+    open_all();
+    fx_prepared *p;
+    nvrtc.clear();
+    ck_assert_int_eq(fx_prepare(context, &older, NULL, NULL, 0, &p), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "--gpu-architecture=sm_90 "), 4);
+    fx_prepared_release(p);
+    close_all();
+}
+END_TEST
+
+struct racer { fx_prepared *p; fx_status status; };
+static void *race(void *racer) {
+    struct racer *r = racer;
+    r->status = fx_prepare(context, &plan, NULL, NULL, 0, &r->p);
+    return NULL;
+}
+
+START_TEST(threads_share_compilations) {
+    pthread_t threads[8];
+    struct racer racers[8];
+    use_fakes();
+    nvrtc.behave(0, 20000, 13);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    for (int i = 0; i < 8; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_int_eq(racers[i].status, FX_OK);
+        fx_prepared_release(racers[i].p);
+    }
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 4);
+    fx_context_close(context);
+    ck_assert_int_eq(cuda.live(), 0);
+}
+END_TEST
+
+START_TEST(pins_variants) {
+    struct call c;
+    struct fx_resources r;
+    const struct fx_hint hints[] = {{"M", 8}, {"K", 4}};
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &plan, "f", hints, 2, &prepared), FX_OK);
+    make_call(&c, 8, 4);
+    ck_assert_int_eq(fx_pin_variant(prepared, 0, 0), FX_OK);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 0, c.values, N_PARAMS), "f_0_big");
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 0, &r), FX_OK);
+    ck_assert(r.registers == 40 && r.max_threads == 1024 && r.local_bytes == 0);
+    c.x.byte_offset = 8;
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "kernel f: f_0_big is pinned, but does not take these arguments");
+    ck_assert_int_eq(fx_pin_variant(prepared, 0, -1), FX_OK);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    ck_assert_int_eq(fx_pin_variant(prepared, 0, 3), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_pin_variant(prepared, 0, 4), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_pin_variant(prepared, 2, 0), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, -1, &r), FX_ERR_USAGE);
+    ck_assert_ptr_null(fx_chosen_entry(prepared, 9, c.values, N_PARAMS));
+    close_all();
+}
+END_TEST
+
+/* ---- launch ---- */
+
+START_TEST(launches) {
+    struct call c;
+    size_t n;
+    float a;
+    int8_t small;
+    open_all();
+    make_call(&c, 100, 5);
+    ck_assert_int_eq(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n), FX_OK);
+    ck_assert_uint_eq(n, 2048);
+    cuda.clear();
+    cuda.take_arguments(4);
+    ck_assert_msg(launch(&c, &c) == FX_OK, "%s", fx_last_error());
+    ck_assert_str_eq(cuda.log(), "cuCtxGetCurrent\ncuCtxPushCurrent_v2\n"
+                                 "cuLaunchKernel grid 1 1 1 block 256 1 1 shared 100000 stream 1\n"
+                                 "cuLaunchKernelEx grid 1000 block 32 shared 20 stream 1 attributes 1 id 4 cluster 2 1 1\n"
+                                 "cuCtxPopCurrent_v2\n");
+    ck_assert_uint_eq(cuda.argument(0), (uintptr_t)workspace);
+    ck_assert_uint_eq(cuda.argument(1), (uintptr_t)c.y.data);
+    uint64_t slot = cuda.argument(2);
+    memcpy(&small, &slot, sizeof small);
+    ck_assert_int_eq(small, -3);
+    ck_assert_uint_eq(cuda.argument(3), 5);
+    cuda.fail("cuLaunchKernelEx", 1, 1); /* stops behind the first */
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_GPU);
+    ck_assert_uint_eq(cuda.argument(0), (uintptr_t)c.x.data);
+    slot = cuda.argument(3);
+    memcpy(&a, &slot, sizeof a);
+    ck_assert(a == 0.5f);
+    close_all();
+}
+END_TEST
+
+START_TEST(launches_nothing_for_nothing) {
+    struct call c;
+    open_all();
+    make_call(&c, 0, 5);
+    c.x.data = c.y.data = NULL;
+    c.x.strides = c.strides;
+    cuda.clear();
+    ck_assert_msg(fx_launch(prepared, c.values, N_PARAMS, NULL, 0, NULL) == FX_OK, "%s", fx_last_error());
+    ck_assert_str_eq(cuda.log(), "");
+    make_call(&c, 5, 0); /* the second launch has no blocks, the first has */
+    ck_assert_int_eq(fx_launch(prepared, c.values, N_PARAMS, NULL, 0, NULL), FX_OK);
+    ck_assert_int_eq(occurrences(cuda.log(), "cuLaunchKernel"), 1);
+    close_all();
+}
+END_TEST
+
+START_TEST(takes_what_is_right) {
+    struct call c;
+    open_all();
+    make_call(&c, 1, 5);
+    c.strides[0] = 77, c.strides[1] = 1; /* any stride where the extent is 1 */
+    c.x.strides = c.strides;
+    c.y.device = (DLDevice){13, 3};
+    c.w.data = memory + 0x1ffe, c.w.byte_offset = 4;
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    make_call(&c, 4, 5);
+    c.y.data = memory + 80; /* right behind x */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.values[P_X].tensor = c.values[P_W].tensor = c.values[P_Y].tensor = NULL;
+    size_t n;
+    ck_assert_int_eq(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n), FX_ERR_USAGE);
+    c.values[P_X].tensor = &c.x;
+    c.x.data = NULL;
+    ck_assert_int_eq(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n), FX_OK);
+    ck_assert_uint_eq(n, 256);
+    close_all();
+}
+END_TEST
+
+static void refused(const struct call *c, const char *want) {
+    cuda.clear();
+    ck_assert_int_eq(launch(c, NULL), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), want);
+    ck_assert_ptr_null(strstr(cuda.log(), "cuLaunch"));
+}
+
+START_TEST(refuses_shapes_and_dtypes) {
+    struct call c;
+    open_all();
+    make_call(&c, 4, 5);
+    ck_assert_int_eq(fx_launch(prepared, c.values, 4, workspace, 8192, NULL), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "kernel f takes 5 arguments, but 4 are given");
+    ck_assert_int_eq(fx_launch(prepared, NULL, 5, workspace, 8192, NULL), FX_ERR_USAGE);
+    c.values[P_X].tensor = NULL;
+    refused(&c, "kernel f: x is a tensor, but none is given");
+    make_call(&c, 4, 5), c.values[P_A].tensor = &c.x;
+    refused(&c, "kernel f: a is a scalar, but a tensor is given");
+    make_call(&c, 4, 5), c.values[P_N].integer = 128;
+    refused(&c, "kernel f: n is 128, which i8 cannot hold");
+    make_call(&c, 4, 5), c.x.ndim = 1;
+    refused(&c, "kernel f: x has rank 1, but f32[M,K] is expected");
+    make_call(&c, 4, 5), c.x.ndim = 99;
+    refused(&c, "kernel f: x has rank 99, but rank 2 is expected");
+    make_call(&c, 4, 5), c.x.ndim = -1;
+    refused(&c, "kernel f: x has rank -1, but rank 2 is expected");
+    make_call(&c, 4, 5), c.x.shape = NULL;
+    refused(&c, "kernel f: x has rank 2 and no shape, but rank 2 is expected");
+    make_call(&c, 4, 5), c.w.dtype.code = 4;
+    refused(&c, "kernel f: w is bf16, but f16[K] is expected");
+    make_call(&c, 4, 5), c.w.dtype.lanes = 2;
+    refused(&c, "kernel f: w has a dtype there is no name for (code 2, 16 bits, 2 lanes), but f16 is expected");
+    make_call(&c, 4, 5), c.w_shape[0] = 6;
+    refused(&c, "kernel f: axis K of w is 6, but of x it is 5");
+    make_call(&c, 4, 5), c.y_shape[0] = -4;
+    refused(&c, "kernel f: axis M of y is -4, but an extent lies between 0 and 2^40");
+    close_all();
+}
+END_TEST
+
+START_TEST(refuses_memory) {
+    struct call c;
+    open_all();
+    make_call(&c, 4, 5), c.strides[0] = 6, c.strides[1] = 1, c.x.strides = c.strides;
+    refused(&c, "kernel f: x is not contiguous: axis M has stride 6, but row-major order has 5");
+    c.strides[0] = 1, c.strides[1] = 4;
+    refused(&c, "kernel f: x is not contiguous: axis K has stride 4, but row-major order has 1");
+    make_call(&c, 4, 5), c.strides[0] = 0, c.strides[1] = 1, c.y.strides = c.strides;
+    refused(&c, "kernel f: y is not contiguous: axis M has stride 0, but row-major order has 5");
+    make_call(&c, 4, 5), c.x.device.device_type = 1;
+    refused(&c, "kernel f: x is on a device of type 1, but CUDA memory (2, or 13 when managed) is expected");
+    make_call(&c, 4, 5), c.x.device.device_id = 1;
+    refused(&c, "kernel f: x is on CUDA device 1, but the kernel is on device 0");
+    make_call(&c, 4, 5), c.x.data = NULL;
+    refused(&c, "kernel f: x has 20 elements, but its address is NULL");
+    make_call(&c, 4, 5), c.x.byte_offset = 2;
+    refused(&c, "kernel f: x is at an address that is no multiple of its element's 4 bytes");
+    make_call(&c, 4, 5), c.x.byte_offset = UINT64_MAX;
+    refused(&c, "kernel f: x ends beyond the address space");
+    make_call(&c, 4, 5), c.y.data = c.x.data;
+    refused(&c, "kernel f: output y shares memory with x");
+    make_call(&c, 4, 5), c.y.data = memory + 0x2000 - 76; /* its last element over w's first */
+    refused(&c, "kernel f: output y shares memory with w");
+    make_call(&c, 4, 5), c.workspace_bytes = 511;
+    refused(&c, "kernel f needs 512 bytes of workspace, but 511 are given");
+    make_call(&c, 4, 5), c.y.data = (char *)workspace + 256;
+    refused(&c, "kernel f: the workspace shares memory with y");
+    make_call(&c, 4, 5);
+    ck_assert_int_eq(fx_launch(prepared, c.values, N_PARAMS, NULL, 8192, NULL), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_launch(prepared, c.values, N_PARAMS, (char *)workspace + 8, 8192, NULL), FX_ERR_USAGE);
+    ck_assert_str_eq(fx_last_error(), "kernel f: the workspace is not aligned to 256 bytes");
+    close_all();
+}
+END_TEST
+
+START_TEST(refuses_sizes) {
+    struct call c;
+    open_all();
+    make_call(&c, 1 << 20, 1 << 12); /* 2^33 blocks of the second launch */
+    c.x.data = (void *)(uintptr_t)(1ull << 44), c.y.data = (void *)(uintptr_t)(1ull << 45);
+    c.workspace_bytes = SIZE_MAX / 2;
+    refused(&c, "kernel f: f_1 would need more than 2^31 - 1 blocks");
+    make_call(&c, 1, 1 << 17);
+    c.x.data = (void *)(uintptr_t)(1ull << 44), c.y.data = (void *)(uintptr_t)(1ull << 45);
+    c.w.data = (void *)(uintptr_t)(1ull << 46);
+    c.workspace_bytes = SIZE_MAX / 2;
+    refused(&c, "kernel f: f_1 would need more shared memory than the 232448 bytes of Fake GPU");
+    close_all();
+}
+END_TEST
+
+/* ---- failures ---- */
+
+/* Everything the driver is used for, once. */
+static fx_status walk(void) {
+    fx_context *ctx = NULL;
+    fx_prepared *p = NULL;
+    fx_timer *timer = NULL;
+    void *stream = NULL, *memory_of[1] = {NULL};
+    struct call c;
+    double us = 0;
+    float value = 1;
+    make_call(&c, 8, 4);
+    fx_status status = fx_context_open(0, &ctx);
+    if (status == FX_OK) status = fx_prepare(ctx, &plan, NULL, NULL, 0, &p);
+    if (status == FX_OK) status = fx_stream_open(ctx, &stream);
+    if (status == FX_OK) status = fx_timer_open(ctx, &timer);
+    if (status == FX_OK) status = fx_device_alloc(ctx, 64, &memory_of[0]);
+    if (status == FX_OK) status = fx_device_write(ctx, memory_of[0], &value, sizeof value);
+    if (status == FX_OK) status = fx_device_fill(ctx, memory_of[0], 0, 4, stream);
+    if (status == FX_OK) status = fx_timer_start(timer, stream);
+    if (status == FX_OK) status = fx_launch(p, c.values, N_PARAMS, workspace, 8192, stream);
+    if (status == FX_OK) status = fx_timer_stop(timer, stream);
+    if (status == FX_OK) status = fx_stream_wait(ctx, stream);
+    if (status == FX_OK) status = fx_device_read(ctx, &value, memory_of[0], sizeof value);
+    if (status == FX_OK) status = fx_timer_read(timer, &us);
+    if (status == FX_OK) ck_assert(value == 0 && us == 1500);
+    if (ctx) fx_device_free(ctx, memory_of[0]);
+    fx_timer_close(timer);
+    if (ctx) fx_stream_close(ctx, stream);
+    fx_prepared_release(p);
+    fx_context_close(ctx);
+    return status;
+}
+
+START_TEST(every_driver_call_fails) {
+    static const char *const names[] = {
+#define DRIVER(name, symbol, parameters) symbol,
+#include "cuda_api.def"
+    };
+    static const int codes[] = {1, 2, 201, 999};
+    use_fakes();
+    ck_assert_msg(walk() == FX_OK, "%s", fx_last_error());
+    for (int i = 0; i < COUNT(names); i++) {
+        bool only_gives_back = strstr(names[i], "Unload") || strstr(names[i], "Release") || strstr(names[i], "Free") ||
+                               strstr(names[i], "Destroy") || strstr(names[i], "Error") || strstr(names[i], "Version");
+        for (int nth = 1; nth <= 12; nth++) {
+            cuda.clear();
+            cuda.fail(names[i], nth, codes[nth % COUNT(codes)]);
+            fx_status status = walk();
+            bool is_reached = occurrences(cuda.log(), names[i]) >= nth;
+            if (status != FX_OK) {
+                ck_assert_int_eq(status, FX_ERR_GPU);
+                ck_assert_msg(is_reached && strstr(fx_last_error(), ".c:"), "%s, call %d: %s", names[i], nth, fx_last_error());
+            } else {
+                ck_assert_msg(only_gives_back || !is_reached || strstr(names[i], "PopCurrent"), "%s, call %d", names[i], nth);
+            }
+            ck_assert_int_eq(cuda.depth(), 0);
+            ck_assert_msg(only_gives_back || cuda.live() == 0 || strstr(names[i], "cuCtx"), "%s, call %d leaks", names[i], nth);
+        }
+    }
+    cuda.clear();
+    ck_assert_msg(walk() == FX_OK, "%s", fx_last_error());
+}
+END_TEST
+
+START_TEST(failures_say_everything) {
+    open_all();
+    void *p;
+    cuda.fail("cuMemAlloc_v2", 1, 2);
+    ck_assert_int_eq(fx_device_alloc(context, 64, &p), FX_ERR_GPU);
+    ck_assert_ptr_null(p);
+    const char *text = fx_last_error();
+    ck_assert_ptr_nonnull(strstr(text, "out of memory (2, CUDA_ERROR_OUT_OF_MEMORY) from cuMemAlloc(&address, n_bytes) at "));
+    ck_assert_ptr_nonnull(strstr(text, "device.c:"));
+    close_all();
+}
+END_TEST
+
+START_TEST(a_lost_context_is_left_alone) {
+    static const int codes[] = {700, 702, 714, 715, 716, 717, 718, 719};
+    struct call c;
+    use_fakes();
+    make_call(&c, 8, 4);
+    for (int i = 0; i < COUNT(codes); i++) {
+        void *stream, *p;
+        fx_timer *timer;
+        open_all();
+        ck_assert_int_eq(fx_stream_open(context, &stream), FX_OK);
+        ck_assert_int_eq(fx_timer_open(context, &timer), FX_OK);
+        ck_assert_int_eq(fx_device_alloc(context, 8, &p), FX_OK);
+        ck_assert_int_eq(launch(&c, stream), FX_OK);
+        cuda.fail("cuStreamSynchronize", 1, codes[i]);
+        ck_assert_int_eq(fx_stream_wait(context, stream), FX_ERR_GPU);
+        ck_assert_ptr_nonnull(strstr(fx_last_error(), "the CUDA context is lost, the kernel launched last was f_1"));
+        cuda.clear();
+        ck_assert_int_eq(launch(&c, stream), FX_ERR_GPU);
+        ck_assert_ptr_nonnull(strstr(fx_last_error(), "is lost since error 7"));
+        ck_assert_int_eq(fx_stream_wait(context, stream), FX_ERR_GPU);
+        ck_assert_int_eq(fx_timer_start(timer, stream), FX_ERR_GPU);
+        fx_device_free(context, p);
+        fx_stream_close(context, stream);
+        fx_timer_close(timer);
+        fx_prepared_release(prepared);
+        fx_context_close(context);
+        ck_assert_str_eq(cuda.log(), "");
+    }
+}
+END_TEST
+
+START_TEST(every_nvrtc_call_fails) {
+    static const char *const names[] = {"nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog",
+                                        "nvrtcGetCUBINSize", "nvrtcGetCUBIN", "nvrtcDestroyProgram"};
+    use_fakes();
+    nvrtc.behave(10, 0, 13);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    for (int i = 0; i < COUNT(names); i++)
+        for (int code = 1; code <= 18; code++) {
+            struct fx_plan other = plan;
+            char source[32];
+            snprintf(source, sizeof source, "%d %d", i, code);
+            other.source = source;
+            ck_assert_int_eq(fx_doctor(NULL, 0), FX_OK); /* its test compile must not be the one to fail */
+            nvrtc.clear();
+            nvrtc.fail(names[i], 2, code);
+            ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), code == 1 ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN);
+            ck_assert_ptr_nonnull(strstr(fx_last_error(), code < 18 ? "NVRTC_ERROR_" : "an unknown NVRTC error"));
+            ck_assert_int_eq(nvrtc.live(), 0);
+            ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_OK);
+            ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 5 - (i == 0)); /* the others were kept */
+            fx_prepared_release(prepared);
+        }
+    fx_context_close(context);
+    ck_assert_int_eq(cuda.live(), 0);
+}
+END_TEST
+
+START_TEST(a_log_of_any_size_is_kept) {
+    void *image;
+    char *log;
+    size_t n, bytes = 10 << 20;
+    use_fakes();
+    ck_assert_int_eq(fx_doctor(NULL, 0), FX_OK);
+    nvrtc.behave(bytes, 0, 13);
+    ck_assert_int_eq(fx_nvrtc("s", "s.cu", "sm_90a", true, &image, &n, &log), FX_OK);
+    ck_assert_uint_eq(strlen(log), bytes);
+    ck_assert_uint_eq(strlen(image), n);
+    ck_assert_ptr_nonnull(strstr(image, "compute_90a"));
+    free(image);
+    free(log);
+    nvrtc.fail("nvrtcCompileProgram", 1, 6);
+    ck_assert_int_eq(fx_nvrtc("s", "s.cu", "sm_90a", false, &image, &n, &log), FX_ERR_TOOLCHAIN);
+    ck_assert(!image && !log && strlen(fx_last_error()) > bytes);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "NVRTC cannot compile s.cu for sm_90a: NVRTC_ERROR_COMPILATION (6)\nxxx"));
+    static const char *const wrong[] = {"", "sm", "sm_", "sm_9", "sm_90b", "sm_90a ", "90a", "sm_90a --x"};
+    for (int i = 0; i < COUNT(wrong); i++) ck_assert_int_eq(fx_nvrtc("s", "s.cu", wrong[i], false, &image, &n, &log), FX_ERR_USAGE);
+}
+END_TEST
+
+START_TEST(a_driver_older_than_nvrtc_is_named) {
+    use_fakes();
+    cuda.device(12040, 90);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    cuda.fail("cuModuleLoadData", 1, 209);
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, NULL, 0, &prepared), FX_ERR_GPU);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "NVRTC is of CUDA 13.0, the driver of 12.4 only"));
+    fx_context_close(context);
+}
+END_TEST
+
+/* ---- finding libraries ---- */
+
+START_TEST(the_stub_is_passed_over) {
+    static char text[16384];
+    use_fakes();
+    cuda.fail("cuInit", 1, 34);
+    ck_assert_int_eq(fx_doctor(text, sizeof text), FX_OK);
+    ck_assert_ptr_nonnull(strstr(text, "fake_cuda.so: it is the toolkit's stub\n"));
+    ck_assert_ptr_nonnull(strstr(text, "libcuda.so.1: "));
+    ck_assert_ptr_null(strstr(text, "fake_cuda.so: driver"));
+}
+END_TEST
+
+START_TEST(an_nvrtc_that_cannot_compile_is_passed_over) {
+    static char text[16384];
+    use_fakes();
+    nvrtc.fail("nvrtcCompileProgram", 1, 7);
+    fx_doctor(text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "fake_nvrtc.so: it cannot compile a line: NVRTC_ERROR_BUILTIN_OPERATION_FAILURE (7)\n"));
+    ck_assert_ptr_nonnull(strstr(text, "fake_cuda.so: driver for CUDA 13.0\n"));
+}
+END_TEST
+
+START_TEST(a_library_that_is_another_is_passed_over) {
+    static char text[16384];
+    use_fakes();
+    setenv("FX_LIBCUDA", getenv("FX_LIBNVRTC"), 1);
+    fx_doctor(text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "fake_nvrtc.so: it has no cuInit\n"));
+    fx_doctor(text, 1);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+/* ---- a real NVRTC, where there is one ---- */
+
+static bool has_nvrtc(void) {
+    void *image;
+    size_t n;
+    char *log;
+    fx_status status = fx_nvrtc("extern \"C\" __global__ void f(float *y) { y[threadIdx.x] = 1; }", "f.cu", "sm_90a", false, &image, &n, &log);
+    if (status == FX_ERR_TOOLCHAIN && strstr(fx_last_error(), "no library of NVRTC works")) return false;
+    ck_assert_msg(status == FX_OK, "%s", fx_last_error());
+    ck_assert(n > 64 && !memcmp(image, "\x7f" "ELF", 4));
+    ck_assert_str_eq(log, "");
+    free(image);
+    free(log);
+    return true;
+}
+
+START_TEST(nvrtc_compiles) {
+    void *image;
+    size_t n;
+    char *log;
+    if (!has_nvrtc()) return;
+    ck_assert_int_eq(fx_nvrtc("__global__ void f() {}", "f.cu", "sm_80", true, &image, &n, &log), FX_OK);
+    ck_assert_ptr_nonnull(strstr(image, ".target sm_80"));
+    ck_assert_uint_eq(strlen(image), n);
+    free(image);
+    free(log);
+}
+END_TEST
+
+START_TEST(nvrtc_errors_are_whole) {
+    static char source[8192];
+    void *image;
+    size_t n = 0;
+    char *log;
+    if (!has_nvrtc()) return;
+    for (int i = 0; i < 60; i++) n += (size_t)snprintf(source + n, sizeof source - n, "int v%d = undeclared_%d;\n", i, i);
+    ck_assert_int_eq(fx_nvrtc(source, "wrong.cu", "sm_90a", false, &image, &n, &log), FX_ERR_TOOLCHAIN);
+    ck_assert(!image && !log);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "wrong.cu(1): error: identifier \"undeclared_0\" is undefined"));
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "undeclared_59"));
+    ck_assert_int_eq(fx_nvrtc("", "f.cu", "sm_999", false, &image, &n, &log), FX_ERR_TOOLCHAIN);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "f.cu for sm_999"));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("runtime");
+    TCase *tests = tcase_create("runtime");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, opens_a_context);
+    tcase_add_test(tests, uses_the_current_context);
+    tcase_add_test(tests, compiles_each_entry_alone);
+    tcase_add_test(tests, hints_leave_variants_out);
+    tcase_add_test(tests, refuses_launches_beyond_the_hints);
+    tcase_add_test(tests, refuses_to_prepare);
+    tcase_add_test(tests, compiles_older_plans_for_the_device);
+    tcase_add_test(tests, threads_share_compilations);
+    tcase_add_test(tests, pins_variants);
+    tcase_add_test(tests, launches);
+    tcase_add_test(tests, launches_nothing_for_nothing);
+    tcase_add_test(tests, takes_what_is_right);
+    tcase_add_test(tests, refuses_shapes_and_dtypes);
+    tcase_add_test(tests, refuses_memory);
+    tcase_add_test(tests, refuses_sizes);
+    tcase_add_test(tests, every_driver_call_fails);
+    tcase_add_test(tests, failures_say_everything);
+    tcase_add_test(tests, a_lost_context_is_left_alone);
+    tcase_add_test(tests, every_nvrtc_call_fails);
+    tcase_add_test(tests, a_log_of_any_size_is_kept);
+    tcase_add_test(tests, a_driver_older_than_nvrtc_is_named);
+    tcase_add_test(tests, the_stub_is_passed_over);
+    tcase_add_test(tests, an_nvrtc_that_cannot_compile_is_passed_over);
+    tcase_add_test(tests, a_library_that_is_another_is_passed_over);
+    tcase_add_test(tests, nvrtc_compiles);
+    tcase_add_test(tests, nvrtc_errors_are_whole);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
