@@ -137,6 +137,16 @@ static struct value *as_number(struct checker *c, struct value *v, const struct 
     return pointwise(c, O_WHERE, args, e);
 }
 
+/* Where operand i of the expression stands. */
+static struct span operand_span(const struct ast_expr *e, int i) {
+    const struct ast_expr *parts[3] = {e->a, e->b, e->c};
+    const struct ast_arg *arg = e->args;
+    if (e->kind == AST_UNARY || e->kind == AST_BINARY || e->kind == AST_COND) return parts[i]->span;
+    for (int n = 0; e->kind == AST_CALL && arg; arg = arg->next)
+        if (n++ == i && arg->value) return arg->value->span;
+    return e->span;
+}
+
 static struct value *pointwise(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e) {
     const struct op_info *info = &op_info[op];
     struct value *own[3] = {0};
@@ -145,7 +155,7 @@ static struct value *pointwise(struct checker *c, enum op op, struct value *cons
         own[i] = args[i];
         bool wants_bool = info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && i == 0);
         if (wants_bool && own[i]->dtype != FX_BOOL) {
-            diag_error(c->cx, args[i]->span, D_DTYPE, "%s takes a condition here, found %s",
+            diag_error(c->cx, user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s",
                        info->is_infix ? "this operator" : info->name, fx_dtype_name(own[i]->dtype));
             diag_fix(c->cx, "compare it, as in `v != 0`");
             return NULL;
@@ -728,11 +738,12 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
                        axes_text(c, from->axes, from->n_axes), span_line(c->cx, from->ast->span));
         else
             diag_error(c->cx, at, D_STRAY_AXIS, "%s has axes %s but its value also has " NAME_FMT, p->name, dest, NAME_ARG(stray));
-        for (int j = 0; j < p->n_axes; j++) {
+        int64_t extent = k->axes[v->axes[i]].extent;
+        for (int j = 0; from && extent >= 0 && j < p->n_axes; j++) {
             const struct axis *a = &k->axes[p->axes[j]];
-            if (has_axis(v, p->axes[j]) || a->extent != k->axes[v->axes[i]].extent || !from || from->n_axes != 1) continue;
-            diag_fix(c->cx, "declare %s: %s[" NAME_FMT "], or reduce it: sum[" NAME_FMT "](..)", from->name,
-                     fx_dtype_name(from->dtype), NAME_ARG(a->name), NAME_ARG(stray));
+            if (a->extent != extent) continue;
+            diag_fix(c->cx, NAME_FMT " and " NAME_FMT " are both %lld: declare %s with " NAME_FMT ", or reduce it: sum[" NAME_FMT "](..)",
+                     NAME_ARG(stray), NAME_ARG(a->name), (long long)extent, from->name, NAME_ARG(a->name), NAME_ARG(stray));
             return;
         }
         diag_fix(c->cx, "reduce it: sum[" NAME_FMT "](..), or declare %s with it", NAME_ARG(stray), p->name);

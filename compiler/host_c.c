@@ -97,7 +97,7 @@ static const struct form { /* how a step is written */
     [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
     [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},   [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},   [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
     [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},     [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},     [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
-    [FX_T_OR] = {"||", "fx_or", 0, 0, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
+    [FX_T_OR] = {"||", "fx_or", 0, 2, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
 };
 
 static bool is_logic(enum fx_term_op op) { return op == FX_T_AND || op == FX_T_OR || op == FX_T_NOT; }
@@ -462,10 +462,10 @@ static void put_start(struct writer *w, int i) {
 
 static void put_signature(struct writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
-    put(w, "CUresult %s_launch(const struct %s_module *m, CUstream stream,\n    ", name, name);
+    put(w, "CUresult %s_launch(const struct %s_module *m, CUstream stream", name, name);
     for (int i = 0; i < k->n_params; i++)
-        put(w, "%s %s, ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr", w->params[i]);
-    put(w, "\n    CUdeviceptr workspace");
+        put(w, ",%s%s %s", i ? " " : "\n    ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr", w->params[i]);
+    put(w, ",\n    CUdeviceptr workspace");
     put_extents(w, ", ");
     put(w, ") {\n");
 }

@@ -109,30 +109,22 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
 
 /* ---- choice ---- */
 
-/* Whether the pointwise part of a group meets a reduction that no mainloop and no buffer holds. */
-static const struct node *uncomputed(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n,
-                                     bool *seen) {
-    struct tensor t;
-    if (seen[n->id] || n == r->contraction || node_is_loaded(g, p, r, n, &t)) return NULL;
-    seen[n->id] = true;
-    if (n->kind == N_REDUCE) return n;
-    for (int i = 0; i < 3 && n->args[i]; i++) {
-        const struct node *found = uncomputed(g, p, r, n->args[i], seen);
-        if (found) return found;
+/* Every reduction must be one that some schedule computes: today a contraction. */
+static bool reductions_are_scheduled(struct cx *cx, const struct graph *g) {
+    bool ok = true;
+    struct contraction c;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (n->kind != N_REDUCE || as_contraction(n, &c)) continue;
+        diag_error(cx, n->span, D_NO_SCHEDULE, "no schedule of this version computes this %s: it is no contraction", reduction_name(n->reduction));
+        diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
+        ok = false;
     }
-    return NULL;
+    return ok;
 }
 
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
-    bool *seen = NEW_ARRAY(&cx->arena, bool, g->n_nodes + 1), found = false;
-    for (int s = 0; s < r->n_stores; s++) {
-        const struct node *n = uncomputed(g, p, r, r->stores[s].value, seen);
-        if (!n) continue;
-        diag_error(cx, n->span, D_NO_SCHEDULE, "%s over %s%s: no schedule of this version computes a reduction that is not a contraction",
-                   reduction_name(n->reduction), n->n_reduced > 1 ? "several axes" : "an axis", "");
-        diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
-        return false;
-    }
+    bool found = false;
     const char *why_not = NULL, *first_reason = NULL;
     for (int i = 0; i < n_schedules; i++) {
         struct scheduled s = {.group = r, .schedule = &schedules[i]};
@@ -181,6 +173,7 @@ static bool contract_holds(struct cx *cx, const struct chosen *c) {
 
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
+    if (!reductions_are_scheduled(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = strcmp(g->partitions[i].name, "separate") == 0;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

@@ -262,7 +262,7 @@ const char *nvrtc_error_name(int code) {
 }
 
 static void describe(const struct search *s, const char *name, char *text, size_t size) {
-    size_t n = strlen(text);
+    size_t n = size ? strlen(text) : 0;
     if (n < size) snprintf(text + n, size - n, "%s: %s\n%s", name, s->is_found ? s->chosen : "none", s->log);
 }
 

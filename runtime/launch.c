@@ -57,7 +57,8 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
         return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", k->name);
     if (needed == 0) return FX_OK;
     if (!workspace || n_bytes < needed)
-        return error_set(FX_ERR_USAGE, "kernel %s needs %zu bytes of workspace, but %zu are given", k->name, needed, workspace ? n_bytes : 0);
+        return error_set(FX_ERR_USAGE, "kernel %s needs %zu bytes of workspace, but %zu are given", k->name, needed,
+                         workspace ? n_bytes : 0);
     if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
     for (int i = 0; i < k->n_params; i++)
         if (b->n_bytes[i] && b->slots[i] < start + needed && start < b->slots[i] + b->n_bytes[i])
@@ -67,7 +68,8 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
     if (r->cluster <= 1)
-        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments, NULL));
+        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments,
+                                      NULL));
     struct cuda_launch_attribute cluster = {.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
     struct cuda_launch_config config = {.grid = {r->grid, 1, 1}, .block = {(unsigned)r->block, 1, 1}, .shared_bytes = r->shared_bytes,
                                         .stream = stream, .attributes = &cluster, .n_attributes = 1};

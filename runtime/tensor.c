@@ -58,7 +58,8 @@ static fx_status check_device(const fx_context *ctx, const struct fx_param *p, c
         return error_set(FX_ERR_USAGE, "%s is on a device of type %d, but CUDA memory (2, or 13 when managed) is expected", p->name,
                          t->device.device_type);
     if (t->device.device_id != ctx->device)
-        return error_set(FX_ERR_USAGE, "%s is on CUDA device %d, but the kernel is on device %d", p->name, t->device.device_id, ctx->device);
+        return error_set(FX_ERR_USAGE, "%s is on CUDA device %d, but the kernel is on device %d", p->name, t->device.device_id,
+                         ctx->device);
     return FX_OK;
 }
 

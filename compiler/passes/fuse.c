@@ -161,7 +161,12 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     else add_pointwise(f, value, param, buffer, n > 0);
 }
 
+/* Groups in order of execution; a contraction that only some unscheduled reduction reads has no store and is dropped. */
 static void sort_groups(struct partition *p) {
+    int n = 0;
+    for (int i = 0; i < p->n_groups; i++)
+        if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
+    p->n_groups = n;
     for (int i = 1; i < p->n_groups; i++)
         for (int j = i; j > 0 && p->groups[j - 1].order > p->groups[j].order; j--) {
             struct group t = p->groups[j];

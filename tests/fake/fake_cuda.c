@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_BYTES = 1 << 16, MAX_DEPTH = 16, MAX_ARGS = 16, NOT_CURRENT = 201, INVALID = 1 };
+enum { LOG_BYTES = 1 << 16, MAX_DEPTH = 16, MAX_ARGS = 16, MAX_OBJECTS = 4096, NOT_CURRENT = 201, INVALID = 1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char calls[LOG_BYTES];
 static size_t calls_len;
 static int n_live;               /* objects handed out */
+static void *objects[MAX_OBJECTS]; /* they themselves, as a driver would keep them after an error */
 static char failing[64];         /* the entry point that is to fail, "" for none */
 static int fails_in, fail_code;  /* at its n-th call from now, with this code */
+static int has_failed;           /* that call was made */
 static int n_args;               /* of the kernels launched */
 static uint64_t arguments[MAX_ARGS];
 static int primary, foreign, static_shared;
@@ -28,7 +30,9 @@ void fake_cuda_fail(const char *name, int nth, int code) {
     snprintf(failing, sizeof failing, "%s", name);
     fails_in = nth;
     fail_code = code;
+    has_failed = 0;
 }
+int fake_cuda_has_failed(void) { return has_failed; }
 const char *fake_cuda_log(void) { return calls; }
 void fake_cuda_clear(void) {
     calls_len = 0;
@@ -58,20 +62,34 @@ __attribute__((format(printf, 2, 3))) static int call(const char *name, const ch
     va_end(ap);
     if (calls_len < LOG_BYTES) calls_len += (size_t)snprintf(calls + calls_len, LOG_BYTES - calls_len, "\n");
     if (calls_len >= LOG_BYTES) calls_len = 0;
-    if (!strcmp(name, failing) && --fails_in == 0) code = fail_code;
+    if (!strcmp(name, failing) && --fails_in == 0) {
+        code = fail_code;
+        has_failed = 1;
+    }
     pthread_mutex_unlock(&lock);
     return code;
 }
 
 static void *hand_out(size_t n_bytes) {
-    __atomic_add_fetch(&n_live, 1, __ATOMIC_SEQ_CST);
-    return aligned_alloc(256, (n_bytes + 256) & ~(size_t)255);
+    void *p = aligned_alloc(256, (n_bytes + 256) & ~(size_t)255);
+    int i = 0;
+    pthread_mutex_lock(&lock);
+    while (objects[i]) i++;
+    objects[i] = p;
+    n_live++;
+    pthread_mutex_unlock(&lock);
+    return p;
 }
 
 static int take_back(void *p) {
-    __atomic_sub_fetch(&n_live, 1, __ATOMIC_SEQ_CST);
+    int i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < MAX_OBJECTS && objects[i] != p) i++;
+    if (i < MAX_OBJECTS) objects[i] = NULL;
+    n_live--;
+    pthread_mutex_unlock(&lock);
     free(p);
-    return 0;
+    return i < MAX_OBJECTS ? 0 : INVALID;
 }
 
 #define CALL(...)                           \

@@ -1,0 +1,2 @@
+include "other.fx
+kernel k(x: f32[M]) -> y: f32[M] { y = x }

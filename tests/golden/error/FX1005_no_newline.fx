@@ -1,0 +1,2 @@
+kernel k(x: f32[M]) -> y: f32[M] { a = x b = a
+  y = b }

@@ -1,0 +1,2 @@
+# args: -D Q=3
+kernel k(x: f32[M]) -> y: f32[M] { y = x }

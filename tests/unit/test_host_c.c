@@ -1,0 +1,502 @@
+/* The C launcher: it compiles without warnings, and launches what the plan says.
+ *
+ * Every launcher is compiled against the toolkit's cuda.h where there is one, and against a small one of this test whose
+ * driver records what it is asked to launch; that recording is compared with fx_choose_variant and fx_expr_eval. Plans come
+ * from specs and, with random expressions that overflow, divide by zero and nest anyhow, from a generator. */
+#include "fx.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emit.h"
+
+enum { MAX_NAMES = 16, MAX_RECORDS = 16 };
+
+static const char fake_cuda[] =
+    "typedef unsigned long long CUdeviceptr;\n"
+    "typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_FOUND = 500 } CUresult;\n"
+    "typedef int CUdevice;\n"
+    "typedef struct fake_module *CUmodule;\n"
+    "typedef const char *CUfunction;\n" /* its name */
+    "typedef struct fake_stream *CUstream;\n"
+    "enum { CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN };\n"
+    "enum { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };\n"
+    "enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };\n"
+    "typedef struct { int id; union { struct { unsigned x, y, z; } clusterDim; } value; } CUlaunchAttribute;\n"
+    "typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; CUstream hStream;\n"
+    "                 CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n"
+    "CUresult cuModuleLoadData(CUmodule *, const void *);\n"
+    "CUresult cuModuleUnload(CUmodule);\n"
+    "CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *);\n"
+    "CUresult cuFuncSetAttribute(CUfunction, int, int);\n"
+    "CUresult cuCtxGetDevice(CUdevice *);\n"
+    "CUresult cuDeviceGetAttribute(int *, int, CUdevice);\n"
+    "CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);\n"
+    "CUresult cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);\n";
+
+/* What the fake driver records, in the same form on both sides. */
+#define RECORD                                                                             \
+    struct record {                                                                        \
+        const char *entry;                                                                 \
+        unsigned grid, block, shared, cluster;                                             \
+        unsigned long long args[32];                                                       \
+    };
+RECORD
+#define TEXT_OF(...) #__VA_ARGS__
+#define EXPAND(...) TEXT_OF(__VA_ARGS__)
+
+static const char fake_driver[] =
+    "#include <string.h>\n" EXPAND(RECORD) "\n"
+    "int sm_count, n_records, shared_limit, is_loaded; struct record records[16];\n"
+    "int (*arg_bytes)(const char *entry, int i); int (*shared_bytes)(const char *entry, int bytes);\n"
+    "CUresult cuModuleLoadData(CUmodule *m, const void *p) { *m = 0; is_loaded++; return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
+    "CUresult cuModuleUnload(CUmodule m) { (void)m; is_loaded--; return CUDA_SUCCESS; }\n"
+    "CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { (void)m; *f = name; return arg_bytes(name, -1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n"
+    "CUresult cuFuncSetAttribute(CUfunction f, int what, int n) { (void)what; return shared_bytes(f, n) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
+    "CUresult cuCtxGetDevice(CUdevice *d) { *d = 0; return CUDA_SUCCESS; }\n"
+    "CUresult cuDeviceGetAttribute(int *v, int what, CUdevice d) {\n"
+    "    (void)d; *v = what == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? sm_count : shared_limit; return CUDA_SUCCESS; }\n"
+    "static CUresult record(CUfunction f, unsigned grid, unsigned block, unsigned shared, unsigned cluster, void **args) {\n"
+    "    struct record *r = &records[n_records++];\n"
+    "    memset(r, 0, sizeof *r);\n"
+    "    r->entry = f, r->grid = grid, r->block = block, r->shared = shared, r->cluster = cluster;\n"
+    "    for (int i = 0, n; (n = arg_bytes(f, i)) > 0; i++) memcpy(&r->args[i], args[i], (size_t)n);\n"
+    "    return CUDA_SUCCESS; }\n"
+    "CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
+    "                        void **args, void **extra) {\n"
+    "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
+    "CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {\n"
+    "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n";
+
+/* ---- compiling what was emitted ---- */
+
+static void write_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    ck_assert_msg(f && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+}
+
+/* Runs the C compiler on source; what it says is part of the failure. */
+static void compile(const char *source, const char *flags, const char *out) {
+    char command[1200], said[4000] = "";
+    const char *cc = getenv("CC");
+    snprintf(command, sizeof command, "%s -std=c11 -O1 -Wall -Wextra -Werror %s -o %s %s 2>&1", cc && *cc ? cc : "cc", flags, out, source);
+    FILE *p = popen(command, "r");
+    ck_assert(p != NULL);
+    size_t n = fread(said, 1, sizeof said - 1, p);
+    said[n] = 0;
+    ck_assert_msg(pclose(p) == 0, "%s\n%s", command, said);
+}
+
+static const char *cuda_include(void) {
+    static char path[600];
+    const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", "/usr"};
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+        if (!homes[i]) continue;
+        snprintf(path, sizeof path, "%s/include/cuda.h", homes[i]);
+        if (access(path, R_OK)) continue;
+        snprintf(path, sizeof path, "-I%s/include", homes[i]);
+        return path;
+    }
+    return NULL;
+}
+
+struct library { /* a launcher with the fake driver, loaded */
+    char dir[200];
+    void *handle;
+    int *sm_count, *n_records, *shared_limit, *is_loaded;
+    struct record *records;
+};
+
+static void *symbol(const struct library *l, const char *name) {
+    void *p = dlsym(l->handle, name);
+    ck_assert_msg(p != NULL, "%s is missing", name);
+    return p;
+}
+
+/* A function of one shape for every kernel: run_I(params, workspace, extents), load_I, workspace_I(extents). */
+static void put_shim(struct buf *out, const struct fx_plan *p, const char *const *names) {
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct fx_kernel *k = &p->kernels[i];
+        const char *name = names[i];
+        buf_printf(out, "static struct %s_module module_%d;\n", name, i);
+        buf_printf(out, "int load_%d(void) { return %s_load(&module_%d, \"cubin\"); }\nint unload_%d(void) { return %s_unload(&module_%d); }\n", i, name, i, i, name, i);
+        buf_printf(out, "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e) {\n    (void)p, (void)e;\n", i);
+        for (int j = 0; j < k->n_params; j++)
+            if (k->params[j].is_scalar) buf_printf(out, "    float s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", j, j, j, j);
+        buf_printf(out, "    return %s_launch(&module_%d, (CUstream)8", name, i);
+        for (int j = 0; j < k->n_params; j++) buf_printf(out, k->params[j].is_scalar ? ", s%d" : ", p[%d]", j);
+        buf_puts(out, ", workspace");
+        for (int j = 0; j < k->n_extents; j++)
+            if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
+        buf_printf(out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
+        const char *separator = "";
+        for (int b = 0; b < k->n_buffers; b++)
+            for (int t = 0; t < k->buffers[b].bytes.n; t++)
+                if (k->buffers[b].bytes.terms[t].op == FX_T_SM_COUNT && !*separator) {
+                    buf_printf(out, "&module_%d", i);
+                    separator = ", ";
+                }
+        for (int j = 0; j < k->n_extents; j++)
+            if (k->extents[j].value < 0) {
+                buf_printf(out, "%se[%d]", separator, j);
+                separator = ", ";
+            }
+        buf_puts(out, "); }\n");
+    }
+}
+
+static const struct fx_kernel *current; /* whose entries the fake driver asks about */
+
+static const struct fx_launch *launch_of(const char *entry, int *variant) {
+    for (int i = 0; i < current->n_launches; i++)
+        for (int v = 0; v < current->launches[i].n_variants; v++)
+            if (strcmp(current->launches[i].variants[v].entry, entry) == 0) return *variant = v, &current->launches[i];
+    return NULL;
+}
+
+/* Bytes of argument i of an entry, 0 past the last; for i = -1 whether there is such an entry. */
+static int arg_bytes(const char *entry, int i) {
+    int v;
+    const struct fx_launch *l = launch_of(entry, &v);
+    if (i < 0 || !l) return l != NULL;
+    if (i >= l->n_args) return 0;
+    return l->args[i].kind == FX_ARG_PARAM && current->params[l->args[i].index].is_scalar ? 4 : 8;
+}
+
+/* Whether `bytes` is a right limit of shared memory for the entry: what it needs, or all there is where that depends. */
+static int shared_bytes(const char *entry, int bytes) {
+    int v;
+    int64_t need;
+    const struct fx_launch *l = launch_of(entry, &v);
+    if (!l) return 0;
+    for (int i = 0; i < l->variants[v].smem.n; i++)
+        if (l->variants[v].smem.terms[i].op >= FX_T_EXTENT && l->variants[v].smem.terms[i].op <= FX_T_SM_COUNT) return bytes == 100000;
+    return fx_expr_eval(&l->variants[v].smem, &(struct fx_env){0}, &need) && bytes == (need < INT_MAX ? need : INT_MAX) && need > 48 * 1024;
+}
+
+static struct library load_library(struct arena *a, const struct fx_plan *p, const char *host_c, const char *const *names) {
+    struct library l;
+    struct buf source;
+    const char *include = cuda_include();
+    mkdir(FX_TEST_DIR, 0777);
+    snprintf(l.dir, sizeof l.dir, "%s/host_c.XXXXXX", FX_TEST_DIR);
+    ck_assert(mkdtemp(l.dir) != NULL);
+    char *header = arena_printf(a, "%s/cuda.h", l.dir), *c = arena_printf(a, "%s/launcher.c", l.dir), *so = arena_printf(a, "%s/launcher.so", l.dir);
+    write_file(c, host_c);
+    if (include) compile(c, arena_printf(a, "%s -c", include), so);
+    else puts("skipped: no cuda.h to compile the launcher against");
+    buf_init(&source, a);
+    buf_puts(&source, host_c);
+    buf_puts(&source, fake_driver);
+    put_shim(&source, p, names);
+    write_file(header, fake_cuda);
+    write_file(c, source.s);
+    /* Undefined behaviour traps: it would be an overflow in an expression. */
+    compile(c, arena_printf(a, "-I%s -shared -fPIC -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir), so);
+    l.handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(l.handle != NULL, "%s", dlerror());
+    l.sm_count = symbol(&l, "sm_count"), l.n_records = symbol(&l, "n_records"), l.records = symbol(&l, "records");
+    l.shared_limit = symbol(&l, "shared_limit"), l.is_loaded = symbol(&l, "is_loaded");
+    *(int (**)(const char *, int))symbol(&l, "arg_bytes") = arg_bytes;
+    *(int (**)(const char *, int))symbol(&l, "shared_bytes") = shared_bytes;
+    *l.shared_limit = 100000;
+    remove(c), remove(so), remove(header), rmdir(l.dir);
+    return l;
+}
+
+/* ---- one launch, compared ---- */
+
+struct call { /* arguments of a launch */
+    unsigned long long params[32], workspace;
+    long long extents[32];
+    int sm_count;
+};
+
+static unsigned align_of(unsigned long long p) {
+    unsigned a = 1;
+    while (a < 256 && p % (2 * a) == 0) a *= 2;
+    return a;
+}
+
+/* What the launcher must record; -1 when it must refuse. */
+static int expect(const struct fx_kernel *k, const struct call *c, struct record *out) {
+    unsigned align[32];
+    int64_t extents[32];
+    size_t offsets[32], total;
+    int n = 0;
+    for (int i = 0; i < k->n_extents; i++) {
+        extents[i] = k->extents[i].value >= 0 ? k->extents[i].value : c->extents[i];
+        if (k->extents[i].value < 0 && (extents[i] < 0 || extents[i] > INT64_C(1) << 40)) return -1;
+    }
+    for (int i = 0; i < k->n_params; i++) {
+        align[i] = k->params[i].is_scalar ? 256 : align_of(c->params[i]);
+        if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(k->params[i].dtype) / 8)) return -1;
+    }
+    struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
+    if (!fx_workspace_layout(k, &env, offsets, &total) || (total && c->workspace % 256)) return -1;
+    env.align = align;
+    for (int i = 0; i < k->n_checks; i++)
+        if (!fx_expr_holds(&k->checks[i].holds, &env)) return -1;
+    for (int i = 0; i < k->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        int64_t grid, shared;
+        int v = fx_choose_variant(l, &env);
+        if (v < 0 || !fx_expr_eval(&l->variants[v].grid, &env, &grid) || grid < 0 || grid > INT_MAX) return -1;
+        if (!fx_expr_eval(&l->variants[v].smem, &env, &shared) || shared < 0 || shared > INT_MAX) return -1;
+        if (grid == 0) continue;
+        struct record *r = &out[n++];
+        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared, (unsigned)l->variants[v].cluster, {0}};
+        for (int a = 0; a < l->n_args; a++) {
+            int at = l->args[a].index;
+            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at] : l->args[a].kind == FX_ARG_BUFFER ? c->workspace + offsets[at] : (unsigned long long)extents[at];
+        }
+    }
+    return n;
+}
+
+static void check_call(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
+    char name[40];
+    struct record want[MAX_RECORDS];
+    *l->sm_count = c->sm_count;
+    *l->n_records = 0;
+    current = k;
+    snprintf(name, sizeof name, "load_%d", i);
+    ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
+    snprintf(name, sizeof name, "run_%d", i);
+    int got = ((int (*)(unsigned long long *, unsigned long long, long long *))symbol(l, name))(c->params, c->workspace, c->extents);
+    int n = expect(k, c, want);
+    ck_assert_msg(got == (n < 0), "%s: launch gave %d, expected %s", k->name, got, n < 0 ? "a refusal" : "success");
+    ck_assert_int_eq(*l->n_records, n < 0 ? 0 : n);
+    for (int r = 0; r < n; r++) {
+        ck_assert_str_eq(l->records[r].entry, want[r].entry);
+        l->records[r].entry = want[r].entry;
+        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0, "%s: grid %u block %u shared %u, expected %u %u %u, or an argument differs",
+                      want[r].entry, l->records[r].grid, l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
+    }
+    snprintf(name, sizeof name, "unload_%d", i);
+    ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
+    ck_assert_int_eq(*l->is_loaded, 0);
+}
+
+static void check_workspace(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
+    char name[40];
+    int64_t extents[32];
+    size_t total;
+    bool is_valid = true;
+    for (int e = 0; e < k->n_extents; e++) {
+        extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : c->extents[e];
+        is_valid &= k->extents[e].value >= 0 || (extents[e] >= 0 && extents[e] <= INT64_C(1) << 40);
+    }
+    is_valid = is_valid && fx_workspace_layout(k, &(struct fx_env){.extents = extents, .sm_count = c->sm_count}, NULL, &total);
+    snprintf(name, sizeof name, "load_%d", i);
+    *l->sm_count = c->sm_count;
+    current = k;
+    ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
+    snprintf(name, sizeof name, "workspace_%d", i);
+    unsigned long long got = ((unsigned long long (*)(long long *))symbol(l, name))(c->extents);
+    ck_assert_msg(got == (is_valid ? (unsigned long long)total : ULLONG_MAX), "%s: workspace of %llu bytes", k->name, got);
+    *l->is_loaded = 0;
+}
+
+static uint64_t next_random(uint64_t *s) {
+    *s ^= *s << 13, *s ^= *s >> 7, *s ^= *s << 17;
+    return *s >> 11;
+}
+
+/* Shapes from empty to impossible, addresses of every alignment, devices of several sizes. */
+static void check_kernel(const struct library *l, const struct fx_kernel *k, int i, int n_calls) {
+    static const long long extents[] = {0, 1, 2, 3, 7, 8, 16, 17, 64, 100, 128, 129, 512, 4096, 4097, 65536, 1 << 20, 2147418112,
+                                        2147483648, 1099511627775, 1099511627776, 1099511627777, -1, LLONG_MIN};
+    static const int n_extents = sizeof extents / sizeof *extents, sms[] = {1, 20, 132};
+    uint64_t seed = 0x9E3779B97F4A7C15u + (unsigned)i;
+    for (int call = 0; call < n_calls; call++) {
+        struct call c = {.workspace = 0x700000000000, .sm_count = sms[next_random(&seed) % 3]};
+        int kinds = call % 8 == 0 ? n_extents : call % 8 < 3 ? n_extents - 6 : 16;
+        if (call % 32 == 5) c.workspace += 128;
+        for (int e = 0; e < k->n_extents; e++) c.extents[e] = extents[next_random(&seed) % (unsigned)kinds];
+        for (int p = 0; p < k->n_params; p++) {
+            unsigned shift = call % 4 ? 8 : (unsigned)(next_random(&seed) % 9);
+            c.params[p] = 0x500000000000 + ((uint64_t)(p + 1) << 32) + (UINT64_C(1) << shift);
+            if (k->params[p].is_scalar) c.params[p] = 0x3fc00000u + (unsigned)p;
+        }
+        check_call(l, k, i, &c);
+        check_workspace(l, k, i, &c);
+    }
+}
+
+/* ---- plans of specs ---- */
+
+static const struct {
+    const char *text;
+    const char *names[4]; /* of the kernels, re-encoded */
+} specs[] = {
+    {"kernel linear_gelu(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }", {"linear_gelu"}},
+    {"kernel f(x: f16[M,K], w: f16[K,N], v: f32[N,P], s: f32 = 2) -> (y: f32[M,P], z: f16[N,M]) {\n h = x @ w\n z = relu(h) * s\n y = h @ v + s\n}", {"f"}},
+    {"kernel fixed(x: f32[M=64,K=32], w: f32[K,N=16]) -> y: f32[M,N] { y = x @ w }", {"fixed"}},
+    {"kernel batched(x: f16[B,H,M,K], w: f16[B,H,K,N]) -> y: f16[B,M,H,N] { y = x @ w }", {"batched"}},
+    {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }", {"add", "twice"}},
+    /* Names that are words of C, macros, or what the launcher calls its own things. */
+    {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
+     "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
+     "kernel fx(cuda: f32[sizes,offsets], NULL: f32[offsets]) -> out: f32[sizes] { out = relu(cuda @ NULL) @[sizes] cuda @ NULL + cuda @ NULL }",
+     {"atomic", "x__atomic", "fx"}},
+};
+enum { N_SPECS = sizeof specs / sizeof *specs };
+
+START_TEST(test_spec) {
+    fx_compilation *c;
+    struct fx_options o = FX_OPTIONS;
+    struct arena a;
+    jmp_buf oom;
+    arena_init(&a, &oom);
+    fx_status status = fx_compile(specs[_i].text, strlen(specs[_i].text), "t.fx", &o, &c);
+    ck_assert_msg(status == FX_OK, "%s", fx_messages(c));
+    const struct fx_plan *p = fx_get_plan(c);
+    struct library l = load_library(&a, p, fx_text(c, FX_TEXT_HOST_C), specs[_i].names);
+    for (int k = 0; k < p->n_kernels; k++) check_kernel(&l, &p->kernels[k], k, 2000);
+    dlclose(l.handle);
+    arena_release(&a);
+    fx_close(c);
+}
+END_TEST
+
+/* ---- random plans: expressions that no spec leads to ---- */
+
+struct random_plan {
+    struct arena *arena;
+    uint64_t seed;
+    int n_extents, n_params;
+};
+
+static int pick(struct random_plan *r, int n) { return (int)(next_random(&r->seed) % (unsigned)n); }
+
+static void add_terms(struct random_plan *r, struct fx_expr *e, struct fx_term **terms, int depth) {
+    static const int64_t constants[] = {0, 1, 2, 3, 128, 255, -1, -7, 1000000, INT_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX - 1, INT64_MIN + 1};
+    struct fx_term t = {.op = (enum fx_term_op)pick(r, 4)};
+    if (depth > 0 && pick(r, 5)) t.op = (enum fx_term_op)(FX_T_ADD + pick(r, FX_T_NOT - FX_T_ADD + 1));
+    if (t.op > FX_T_SM_COUNT) add_terms(r, e, terms, depth - 1);
+    if (t.op > FX_T_SM_COUNT && t.op != FX_T_NOT) add_terms(r, e, terms, depth - 1);
+    if (t.op == FX_T_CONST) t.v = constants[pick(r, pick(r, 3) ? 6 : sizeof constants / sizeof *constants)];
+    if (t.op == FX_T_EXTENT) t.v = pick(r, r->n_extents);
+    if (t.op == FX_T_ALIGN) t.v = pick(r, r->n_params);
+    PUSH(r->arena, *terms, e->n) = t;
+    e->terms = *terms;
+}
+
+static struct fx_expr random_expr(struct random_plan *r, int depth) {
+    struct fx_expr e = {0};
+    struct fx_term *terms = NULL;
+    if (pick(r, 12)) add_terms(r, &e, &terms, depth);
+    return e;
+}
+
+/* Grids and sizes that are often possible. */
+static struct fx_expr random_size(struct random_plan *r, int64_t below) {
+    struct fx_expr e = {0};
+    struct fx_term *terms = NULL;
+    add_terms(r, &e, &terms, 3);
+    PUSH(r->arena, terms, e.n) = (struct fx_term){FX_T_CONST, below};
+    PUSH(r->arena, terms, e.n) = (struct fx_term){FX_T_MOD, 0};
+    e.terms = terms;
+    return e;
+}
+
+static struct fx_launch random_launch(struct random_plan *r, int number, int n_buffers) {
+    int n = 1 + pick(r, 4), n_args = pick(r, 6);
+    struct fx_variant *variants = NEW_ARRAY(r->arena, struct fx_variant, n);
+    struct fx_arg *args = NEW_ARRAY(r->arena, struct fx_arg, n_args + 1);
+    for (int v = 0; v < n; v++)
+        variants[v] = (struct fx_variant){.entry = arena_printf(r->arena, "fx_random_%d_%d", number, v), .config = "", .needs = random_expr(r, 4),
+                                          .prefers = random_expr(r, 4), .grid = random_size(r, 1 << 20), .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
+                                          .block = 32 << v, .cluster = number == 1 ? v + 1 : 1};
+    for (int i = 0; i < n_args; i++) {
+        args[i].kind = (enum fx_arg_kind)pick(r, n_buffers ? 3 : 1);
+        args[i].index = pick(r, args[i].kind == FX_ARG_PARAM ? r->n_params : args[i].kind == FX_ARG_BUFFER ? n_buffers : r->n_extents);
+    }
+    return (struct fx_launch){.name = "l", .driver = "pointwise", .n_args = n_args, .n_variants = n, .args = args, .variants = variants};
+}
+
+static struct fx_kernel random_kernel(struct random_plan *r) {
+    static const enum fx_dtype dtypes[] = {FX_F32, FX_F16, FX_I8, FX_BOOL, FX_F64};
+    struct fx_kernel k = {.name = "random", .n_extents = r->n_extents, .n_params = r->n_params, .n_buffers = pick(r, 3), .n_launches = 1 + pick(r, 2),
+                          .n_checks = pick(r, 6) == 0, .receipt = ""};
+    struct fx_extent *extents = NEW_ARRAY(r->arena, struct fx_extent, k.n_extents);
+    struct fx_param *params = NEW_ARRAY(r->arena, struct fx_param, k.n_params);
+    struct fx_buffer *buffers = NEW_ARRAY(r->arena, struct fx_buffer, k.n_buffers + 1);
+    struct fx_launch *launches = NEW_ARRAY(r->arena, struct fx_launch, k.n_launches);
+    struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 1);
+    for (int i = 0; i < k.n_extents; i++) extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
+    for (int i = 0; i < k.n_params; i++)
+        params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/", .dtype = i ? dtypes[pick(r, 5)] : FX_F32, .is_scalar = i == 0, .is_output = i == 3, .rank = i > 0};
+    for (int i = 0; i < k.n_buffers; i++) buffers[i] = (struct fx_buffer){"", FX_BUFFER_WORKSPACE, pick(r, 8) ? random_size(r, 1 << 30) : random_expr(r, 3)};
+    for (int i = 0; i < k.n_launches; i++) launches[i] = random_launch(r, i, k.n_buffers);
+    checks[0] = (struct fx_check){random_expr(r, 3), "a check"};
+    k.extents = extents, k.params = params, k.buffers = buffers, k.launches = launches, k.checks = checks;
+    return k;
+}
+
+START_TEST(test_random_plan) {
+    struct arena a;
+    jmp_buf oom;
+    struct buf text;
+    const char *names[MAX_NAMES];
+    struct fx_kernel kernels[8];
+    arena_init(&a, &oom);
+    struct random_plan r = {.arena = &a, .seed = 88172645463325252u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 4};
+    for (int i = 0; i < 8; i++) {
+        kernels[i] = random_kernel(&r);
+        names[i] = i ? arena_printf(&a, "random%d", i + 1) : "random";
+    }
+    struct fx_plan p = {.file = "t.fx", .arch = "sm_90a", .source = "", .n_kernels = 8, .kernels = kernels};
+    buf_init(&text, &a);
+    emit_host_c(&text, &p);
+    struct library l = load_library(&a, &p, text.s, names);
+    for (int i = 0; i < p.n_kernels; i++) check_kernel(&l, &kernels[i], i, 400);
+    dlclose(l.handle);
+    arena_release(&a);
+}
+END_TEST
+
+/* A launch that nothing can run, and a kernel without any, still give a file that compiles and answers. */
+START_TEST(test_nothing_to_launch) {
+    struct arena a;
+    jmp_buf oom;
+    struct buf text;
+    arena_init(&a, &oom);
+    const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true}, {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
+    const struct fx_extent extents[] = {{"N", -1}};
+    const struct fx_arg args[] = {{FX_ARG_PARAM, 0}, {FX_ARG_PARAM, 1}};
+    const struct fx_launch launches[] = {{.name = "l", .driver = "gemm", .n_args = 2, .args = args}};
+    const struct fx_kernel kernels[] = {{.name = "f", .n_extents = 1, .n_params = 2, .n_launches = 1, .extents = extents, .params = params, .launches = launches},
+                                        {.name = "g", .n_extents = 1, .n_params = 2, .extents = extents, .params = params}};
+    const struct fx_plan p = {.file = "t.fx", .arch = "sm_90a", .source = "", .n_kernels = 2, .kernels = kernels};
+    const char *const names[] = {"f", "g"};
+    buf_init(&text, &a);
+    emit_host_c(&text, &p);
+    struct library l = load_library(&a, &p, text.s, names);
+    for (int i = 0; i < 2; i++) check_kernel(&l, &kernels[i], i, 50);
+    dlclose(l.handle);
+    arena_release(&a);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("host_c");
+    TCase *t = tcase_create("host_c");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_spec, 0, N_SPECS);
+    tcase_add_loop_test(t, test_random_plan, 0, 6);
+    tcase_add_test(t, test_nothing_to_launch);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
