@@ -109,8 +109,13 @@ static bool accept_driver(struct search *s, void *library) {
 }
 
 static void search_driver(void) {
-    static const char *const places[] = {"/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                         "/run/opengl-driver/lib/libcuda.so.1"};
+    static const char *const places[] = {"/usr/lib/wsl/lib/libcuda.so.1",
+                                         "/usr/local/nvidia/lib64/libcuda.so.1",
+                                         "/run/opengl-driver/lib/libcuda.so.1",
+                                         /* A stub once opened answers to the bare name from then on, but not to these. */
+                                         "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+                                         "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+                                         "/usr/lib64/libcuda.so.1"};
     struct search *s = &driver_search;
     const char *given = secure_getenv("FX_LIBCUDA");
     if (given && *given) try_library(s, given, 0);

@@ -1,0 +1,127 @@
+#!/bin/sh
+# Holds README.md and docs/ to what the command does.
+#
+# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-refused CODE block must fail with exit 1 and that code, every
+# ```fx-out ARGS block must be what `fxc ARGS` prints for the block of fx before it; README's ```cuda block must be lines of what its fx block becomes,
+# in order. A first line `# args: ...` of a block adds arguments. What the tables of the sources list must stand on the page about it, and links
+# must lead somewhere. Output: what failed, `docs: N passed, M failed`. Exit 1 when one fails.
+set -u
+set -f
+fxc=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+cd "$(dirname "$0")/.." || exit 3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+result() { # STATUS NAME, on failure the reason in $work/why
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL docs: $2"
+        head -n 20 "$work/why" | sed 's/^/    /'
+    fi
+}
+
+# Writes the fenced blocks of a page to $work/blocks/NNN, what stands behind the fence to NNN.fence, the line to NNN.line.
+split_page() { # PAGE
+    rm -rf "$work/blocks"
+    mkdir "$work/blocks"
+    awk -v to="$work/blocks/" '
+        /^```/ && open { close(file); open = 0; next }
+        /^```/ { open = 1; file = sprintf("%s%03d", to, ++n); print substr($0, 4) >(file ".fence"); print NR >(file ".line")
+                 close(file ".fence"); close(file ".line"); printf "" >file; next }
+        open { print >file }' "$1"
+}
+
+# Runs fxc on the block of fx seen last, in a folder where it is called spec.fx; both streams go to $work/out.
+run_spec() { # ARGS...
+    extra=$(sed -n '1s/^# args: //p' "$work/spec.fx")
+    (cd "$work" && timeout 60 "$fxc" "$@" $extra -o - spec.fx >out 2>&1 </dev/null)
+}
+
+check_block() { # NAME FENCE FILE
+    case $2 in
+    fx)
+        cp "$3" "$work/spec.fx"
+        run_spec
+        status=$?
+        cp "$work/out" "$work/why"
+        result $status "$1 does not compile"
+        ;;
+    fx-refused\ *)
+        cp "$3" "$work/spec.fx"
+        code=${2#fx-refused }
+        run_spec
+        status=$?
+        { echo "exit $status" && cat "$work/out"; } >"$work/why"
+        [ $status = 1 ] && grep -q "error: .*\[$code\]\$" "$work/out"
+        result $? "$1 is not refused with $code"
+        ;;
+    fx-out*)
+        run_spec ${2#fx-out}
+        diff -u "$3" "$work/out" >"$work/why"
+        result $? "$1 is not what fxc prints"
+        ;;
+    cuda)
+        run_spec
+        awk 'NR == FNR { if ($0 !~ /^ *(\/\/ \.\.\..*)?$/) want[++n] = $0; next }
+             at < n && $0 == want[at + 1] { at++ }
+             END { if (at < n) { print "not emitted, or not in this order: " want[at + 1]; exit 1 } }' "$3" "$work/out" >"$work/why"
+        result $? "$1 is not what the spec becomes"
+        ;;
+    esac
+}
+
+check_page() { # PAGE
+    split_page "$1"
+    set +f
+    for block in "$work"/blocks/*.fence; do
+        [ -e "$block" ] || continue
+        file=${block%.fence}
+        set -f
+        check_block "$1:$(cat "$file.line")" "$(cat "$block")" "$file"
+    done
+    set -f
+}
+
+# Each word of a list must stand on the page as a word; an empty list is a failure of its own.
+all_stand_on() { # PAGE WHAT WORDS
+    for word in $3; do
+        grep -qwF -e "$word" "$1" || echo "$word"
+    done >"$work/why" 2>&1
+    [ -n "$3" ] || echo 'the list is empty' >"$work/why"
+    [ ! -s "$work/why" ]
+    result $? "$1 leaves out $2"
+}
+
+check_links() { # PAGE
+    for link in $(grep -oE '\]\([a-zA-Z0-9_./-]+\.[a-z]+' "$1" | sed 's/^](//' | sort -u); do
+        [ -e "$(dirname "$1")/$link" ] || echo "$link"
+    done >"$work/why"
+    [ ! -s "$work/why" ]
+    result $? "$1 links to what is not there"
+}
+
+for page in README.md $(ls docs | grep '\.md$' | sed 's|^|docs/|'); do
+    check_page "$page"
+    check_links "$page"
+done
+table() { sed -n "$1" "$2"; } # SCRIPT FILE
+all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0-9]*\)".*/\1/p' compiler/diags.def)"
+all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/ops.def)"
+all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/prelude.fx)"
+all_stand_on docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"
+all_stand_on docs/passes.md 'rules of canonicalise' "$(table 's/^    RULE(\([a-z_]*\),.*/\1/p' compiler/passes/canonicalise.c)"
+all_stand_on docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedules.def)"
+all_stand_on docs/kernels.md 'files of kernels/' "$(ls compiler/kernels)"
+for command in 'make demo' 'make test'; do
+    echo "no $command" >"$work/why"
+    grep -qF "$command" README.md
+    result $? 'README.md leaves out a command'
+done
+split_page README.md
+diff -u examples/linear_gelu.fx "$work/blocks/001" >"$work/why"
+result $? 'README.md shows another linear_gelu.fx'
+echo "docs: $passed passed, $failed failed"
+[ $failed = 0 ]
