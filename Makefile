@@ -43,13 +43,14 @@ MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
 
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+HELPERS  := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
 FAKE     := $(patsubst tests/fake/%.c,$(B)/tests/%.so,$(wildcard tests/fake/*.c))
 GPU      := $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c)) \
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test test-unit test-golden test-arch test-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test test-unit test-golden test-docs test-arch test-gpu bench-gpu golden-update emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -72,8 +73,8 @@ LEMON_TEMPLATE ?= $(firstword $(wildcard /usr/share/lemon/lempar.c /usr/local/sh
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN_GEN) $(INCLUDE_FRONT) -c -o $@ $<
 
-$(B)/obj/compiler/embed.o: compiler/embed.S $(TEXTS) | $(ready) $$(@D)/
-	$(call say,as   )$(CC) -Wa,-Icompiler -c -o $@ $<
+$(B)/obj/compiler/embed.o: compiler/embed.S compiler/pieces.def $(TEXTS) | $(ready) $$(@D)/
+	$(call say,as   )$(CC) -Wa,-Icompiler -Icompiler -c -o $@ $<
 
 $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_FRONT) -c -o $@ $<
@@ -105,8 +106,14 @@ $(B)/fxc: $(MAIN) $(B)/libfx.a
 
 # ---- programs of the tests, embedding examples ----
 
-$(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx.a | $(ready) $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(B)/libfx.a $(LDFLAGS) \
+# What several tests share; of the archive a program links what it needs.
+$(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -c -o $@ $<
+
+$(B)/libfx_test.a: $(HELPERS)
+
+$(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) \
 	    $$(pkg-config --libs check) $(LIBS)
 
 # Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
@@ -136,13 +143,16 @@ demo: setup $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES)
-	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden cli arch
+	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden cli docs arch
 
 test-unit: $(UNIT) $(FAKE)
 	@sh tests/run.sh $(B) unit
 
 test-golden: $(B)/fxc
 	@sh tests/run.sh $(B) golden
+
+test-docs: $(B)/fxc
+	@sh tests/run.sh $(B) docs
 
 test-arch: $(HOST)
 	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch
@@ -176,7 +186,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-arch golden-update emit-diff [REF=main]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch golden-update emit-diff [REF=main]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
--include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES))
+-include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES))

@@ -1,6 +1,6 @@
 /* The texts the compiler carries with it: the prelude in .fx and the pieces kernels are put together from.
  *
- * Each file of the list becomes fx_text_NAME, its bytes as they stand, followed by a NUL that fx_text_NAME_end points
+ * Each file of pieces.def becomes fx_text_NAME, its bytes as they stand, followed by a NUL that fx_text_NAME_end points
  * at. Nothing outside the library sees these names. */
 
 .macro text name, file
@@ -19,12 +19,7 @@ fx_text_\name\()_end:
 
     .section .rodata
     text prelude, prelude.fx
-    text ptx, kernels/ptx.cuh
-    text math, kernels/math.cuh
-    text access, kernels/access.cuh
-    text engine_simt, kernels/engine_simt.cuh
-    text engine_mma, kernels/engine_mma.cuh
-    text driver_gemm, kernels/driver_gemm.cuh
-    text driver_pointwise, kernels/driver_pointwise.cuh
+#define PIECE(name, title) text name, kernels/name.cuh ;
+#include "pieces.def"
 
     .section .note.GNU-stack, "", %progbits

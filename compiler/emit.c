@@ -136,9 +136,9 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
 
 /* ---- the pieces of compiler/kernels ---- */
 
-#define TEXT(name) extern const char fx_text_##name[], fx_text_##name##_end[];
-TEXT(ptx) TEXT(math) TEXT(access) TEXT(engine_simt) TEXT(engine_mma) TEXT(driver_gemm) TEXT(driver_pointwise)
-#undef TEXT
+#define PIECE(name, title) extern const char fx_text_##name[], fx_text_##name##_end[];
+#include "pieces.def"
+#undef PIECE
 
 struct piece { /* one item of a .cuh file: from `// name: ..` to the next */
     const char *text;
@@ -213,13 +213,9 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
     static const struct {
         const char *title, *text, *end;
     } files[] = {
-        {"the hardware", fx_text_ptx, fx_text_ptx_end},
-        {"mathematics", fx_text_math, fx_text_math_end},
-        {"elements of tensors", fx_text_access, fx_text_access_end},
-        {"the simt engine", fx_text_engine_simt, fx_text_engine_simt_end},
-        {"the mma engine", fx_text_engine_mma, fx_text_engine_mma_end},
-        {"the gemm driver", fx_text_driver_gemm, fx_text_driver_gemm_end},
-        {"the pointwise driver", fx_text_driver_pointwise, fx_text_driver_pointwise_end},
+#define PIECE(name, title) {title, fx_text_##name, fx_text_##name##_end},
+#include "pieces.def"
+#undef PIECE
     };
     enum { N_FILES = sizeof files / sizeof *files };
     struct piece *pieces = NULL;

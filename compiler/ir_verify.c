@@ -41,6 +41,8 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     }
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || g->kernel->params[n->param].is_output))
         return fail(g, n, "names no input");
+    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && g->kernel->params[n->param].is_scalar != (n->kind == N_SCALAR))
+        return fail(g, n, "takes a tensor for a scalar");
     if (n->kind == N_REDUCE) {
         if (!is_set(n->reduced, n->n_reduced, g->kernel->n_axes) || n->n_reduced == 0) return fail(g, n, "reduces over no set of axes");
         for (int r = 0; r < n->n_reduced; r++)

@@ -200,7 +200,9 @@ __global__ void compare_matmul(PROBLEM p, int batches, const T *buffer, long lon
       round_to(sum + widen(p.bias[n]), expected);
     }
     if (!same_bits(expected, buffer[i])) {
-      if (!atomicAdd(errors, 1ull)) printf("  first error: case %d, m %lld n %lld batch %lld of %d x %d x %d\n", which, m, n, batch, p.M, p.N, p.K);
+      if (!atomicAdd(errors, 1ull))
+        printf("  first error: case %d, m %lld n %lld batch %lld of %d x %d x %d: %g, not %g\n", which, m, n, batch, p.M, p.N, p.K, widen(buffer[i]),
+               widen(expected));
     }
   }
 }
@@ -325,15 +327,13 @@ static void check_pointwise(const char *name) {
       };
       for (long long i = 0; i < count; ++i) {
         const long long at = i - shift;
-        if (at >= 0 && at / pitch < rows && at % pitch < cols)
-          errors += value(hz[i]) != std::max(value(hx[i]) * value(hy[i]) + value(hz0[i]), 0.0f);
-        else
+        if (at >= 0 && at / pitch < rows && at % pitch < cols) {
+          const float expected = std::max(value(hx[i]) * value(hy[i]) + value(hz0[i]), 0.0f);
+          if (value(hz[i]) != expected && !errors++) printf("  %d x %d at %lld: %g * %g + %g gave %g\n", rows, cols, at, value(hx[i]), value(hy[i]), value(hz0[i]), value(hz[i]));
+        } else
           for (size_t b = 0; b < sizeof(T); ++b) errors += ((unsigned char *)&hz[i])[b] != 0xff;
       }
-      if (errors) {
-        CUDA(cudaMemcpy(error_count, &errors, sizeof errors, cudaMemcpyHostToDevice));
-        printf("  %d x %d\n", rows, cols);
-      }
+      if (errors) CUDA(cudaMemcpy(error_count, &errors, sizeof errors, cudaMemcpyHostToDevice));
       ++cases;
     }
   report(name, cases);
@@ -376,10 +376,6 @@ struct f_sigmoid { __device__ float operator()(float x) const { return fx_sigmoi
 struct g_sigmoid { __device__ double operator()(double x) const { return 1 / (1 + exp(-x)); } };
 struct f_silu { __device__ float operator()(float x) const { return fx_silu(x); } };
 struct g_silu { __device__ double operator()(double x) const { return x / (1 + exp(-x)); } };
-struct f_softplus { __device__ float operator()(float x) const { return fx_softplus(x); } };
-struct g_softplus { __device__ double operator()(double x) const { return fmax(x, 0.0) + log1p(exp(-fabs(x))); } };
-struct f_gelu_tanh { __device__ float operator()(float x) const { return fx_gelu_tanh(x); } };
-struct g_gelu_tanh { __device__ double operator()(double x) const { return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x))); } };
 
 static void check_all() {
   CUDA(cudaMalloc(&pool, POOL_BYTES));
@@ -409,12 +405,10 @@ static void check_all() {
   check_pointwise<float, long long, 4, 4, false>("pointwise f32 any");
   check_pointwise<fx_bf16, int, 8, 2, true>("pointwise bf16 aligned");
   check_pointwise<fx_bf16, long long, 8, 2, false>("pointwise bf16 any");
-  check_math("gelu", 1e-6f, f_gelu(), g_gelu());
-  check_math("gelu_tanh", 1e-4f, f_gelu_tanh(), g_gelu_tanh());
-  check_math("tanh", 4e-7f, f_tanh(), g_tanh());
-  check_math("sigmoid", 1e-6f, f_sigmoid(), g_sigmoid());
-  check_math("silu", 1e-6f, f_silu(), g_silu());
-  check_math("softplus", 1e-6f, f_softplus(), g_softplus());
+  check_math("gelu", 7e-7f, f_gelu(), g_gelu());
+  check_math("tanh", 3e-7f, f_tanh(), g_tanh());
+  check_math("sigmoid", 3e-7f, f_sigmoid(), g_sigmoid());
+  check_math("silu", 7e-7f, f_silu(), g_silu());
   CUDA(cudaFree(pool));
   CUDA(cudaFree(error_count));
   printf("%d failures\n\n", failures);

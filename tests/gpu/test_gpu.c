@@ -896,20 +896,29 @@ static void substitute(const char *form, const char *dtype, char *text) {
     text[n] = 0;
 }
 
-/* The axes of a spec in several combinations: whole tiles, odd, all 1, and each in turn 0. */
+enum { SIZES_WHOLE, SIZES_RAGGED, SIZES_ODD, SIZES_ONE, N_SIZES };
+
+/* The extent of a label where n are in play, so that the oracle's work stays small: M, N and K the largest. */
+static int form_size(int which, char label, int n) {
+    static const int whole[] = {64, 40, 24, 16}, ragged[] = {131, 67, 35, 19};
+    int rank = n <= 3 ? 0 : n >= 6 ? 3 : n - 3;
+    bool is_large = label == 'M' || label == 'N' || label == 'K';
+    switch (which) {
+    case SIZES_WHOLE: return is_large ? whole[rank] : 8;
+    case SIZES_RAGGED: return is_large ? ragged[rank] + 4 * (label % 3) : 2 + label % 4;
+    case SIZES_ODD: return is_large ? 5 + 2 * (label % 7) : 3;
+    default: return 1;
+    }
+}
+
+/* The axes of a spec in several combinations: whole tiles, ragged, small at odd addresses, all 1, and each in turn 0. */
 static void try_sizes(struct worker *w, const struct spec *s, bool is_exact) {
-    static const char small[] = "ABCDEFJ";
-    for (int c = -4; c < s->kernel->n_extents; c++) {
-        struct setup u = {.data = DATA_UNITS, .seed = (uint64_t)(c + 100), .is_exact = is_exact};
-        for (int i = 0; i < 26; i++) {
-            bool is_small = strchr(small, 'A' + i);
-            if (c == -4) u.size[i] = is_small ? 8 : 64;
-            else if (c == -3) u.size[i] = is_small ? 2 + i % 2 : i == 'P' - 'A' || i == 'L' - 'A' ? 9 : 131 + 4 * (i % 3);
-            else if (c == -2) u.size[i] = is_small ? 3 : 5 + 2 * (i % 7);
-            else u.size[i] = c == -1 ? 1 : 9;
-        }
-        if (c >= 0) u.size[s->kernel->extents[c].name[0] - 'A'] = 0;
-        for (int p = 0; c == -2 && p < MAX_PARAMS; p++) u.shift[p] = (unsigned)p % 4;
+    int n = s->kernel->n_extents;
+    for (int c = 0; c < N_SIZES + n; c++) {
+        struct setup u = {.data = DATA_UNITS, .seed = (uint64_t)c, .is_exact = is_exact};
+        for (int i = 0; i < 26; i++) u.size[i] = form_size(c < N_SIZES ? c : SIZES_ODD, (char)('A' + i), n);
+        if (c >= N_SIZES) u.size[s->kernel->extents[c - N_SIZES].name[0] - 'A'] = 0;
+        for (int p = 0; c == SIZES_ODD && p < MAX_PARAMS; p++) u.shift[p] = (unsigned)p % 4;
         try(w, s, &u);
     }
 }

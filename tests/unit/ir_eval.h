@@ -1,0 +1,27 @@
+/* The meaning of a graph, and of a partition of it, in double: every element of every output, in a fixed order.
+ *
+ * In: a verified graph, the extents of its axes, its arguments. Out: one array an output, in the order its parameter
+ * declares. Written for clarity and small shapes; shares nothing with the passes but op_eval and the conversions. */
+#ifndef FX_TEST_IR_EVAL_H
+#define FX_TEST_IR_EVAL_H
+
+#include "ir.h"
+
+struct ir_data {
+    const int64_t *extents;      /* of the kernel's axes */
+    const double *const *params; /* by parameter: elements in declared order, a scalar's value; those of outputs are unused */
+};
+
+/* Elements of a parameter. */
+int64_t ir_param_size(const struct kernel *k, int param, const int64_t *extents);
+
+/* result[i] belongs to g->outputs[i]. */
+double **ir_eval(struct arena *a, const struct graph *g, const struct ir_data *d);
+
+/* The same by the groups of p in order. A group reads inputs, buffers that earlier groups have written, and its own
+ * contraction, whose factors come from where the group says; anything else is refused: NULL, and *wrong says what.
+ * Where is_rounded, a buffer holds what its 16-bit dtype can, and *n_lost counts the elements that lose something. */
+double **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p, const struct ir_data *d, bool is_rounded,
+                           int64_t *n_lost, const char **wrong);
+
+#endif

@@ -1,0 +1,650 @@
+/* Every pass keeps what a kernel means: the graph before and after it, and every partition the fuse pass proposes, give the
+ * same elements, bit for bit in double, on integers and on special values. What they start from is compared with the oracle.
+ *
+ * Specs are generated (spec_gen.h) and written by hand. A failure is shrunk before it is reported. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval.h"
+#include "fx.h"
+#include "ir_eval.h"
+#include "passes/passes.h"
+#include "pipeline.h"
+#include "spec_gen.h"
+
+extern const char fx_text_prelude[], fx_text_prelude_end[];
+
+typedef struct graph *pass_fn(const struct graph *);
+
+/* ---- from text to a graph ---- */
+
+struct subject { /* a spec under test */
+    struct cx cx;
+    const struct kernel *kernel;
+    struct graph *graph; /* as lowered; NULL: the spec has errors */
+};
+
+static void add_file(struct cx *cx, const char *name, const char *text, size_t len) {
+    cx->files[cx->n_files++] = (struct source_file){name, text, len};
+}
+
+static struct subject *subject_open(const char *text) {
+    struct subject *s = calloc(1, sizeof *s);
+    ck_assert(s != NULL);
+    if (setjmp(s->cx.oom)) ck_abort_msg("out of memory");
+    arena_init(&s->cx.arena, &s->cx.oom);
+    s->cx.arch = "sm_90a";
+    add_file(&s->cx, "t.fx", text, strlen(text));
+    struct ast_file *file = fx_parse(&s->cx, 0);
+    add_file(&s->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude));
+    struct ast_file *prelude = s->cx.n_errors ? NULL : fx_parse(&s->cx, 1);
+    struct program *program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL);
+    if (s->cx.n_errors) return s;
+    s->kernel = &program->kernels[0];
+    s->graph = fx_lower(&s->cx, s->kernel);
+    return s;
+}
+
+static void subject_close(struct subject *s) {
+    arena_release(&s->cx.arena);
+    free(s);
+}
+
+static const char *messages(struct subject *s) {
+    struct buf b;
+    buf_init(&b, &s->cx.arena);
+    diag_print(&s->cx, &b);
+    return b.s;
+}
+
+static const char *text_of(const struct graph *g) {
+    struct buf b;
+    buf_init(&b, &g->cx->arena);
+    ir_print(&b, g);
+    return b.s;
+}
+
+/* ---- arguments ---- */
+
+enum flavour { INTEGERS, SPECIALS };
+
+struct arguments {
+    struct ir_data data;
+    struct oracle_input *inputs; /* the same, as stored */
+};
+
+/* What every dtype holds, drawn for every parameter; extents from the spec, or 3, 2, 4, .. by axis. */
+static struct arguments draw(struct subject *s, const struct spec *spec, enum flavour flavour, uint64_t random) {
+    static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1, -1, 2, -0.5, 3};
+    static const int plain[] = {3, 2, 4, 3, 2};
+    struct arena *a = &s->cx.arena;
+    const struct kernel *k = s->kernel;
+    int64_t *extents = NEW_ARRAY(a, int64_t, k->n_axes + 1);
+    const double **params = NEW_ARRAY(a, const double *, k->n_params + 1);
+    struct oracle_input *inputs = NEW_ARRAY(a, struct oracle_input, k->n_params + 1);
+    for (int i = 0; i < k->n_axes; i++)
+        extents[i] = k->axes[i].extent >= 0 ? k->axes[i].extent : spec ? spec_extent(spec, k->axes[i].name.s, k->axes[i].name.len) : plain[i % 5];
+    for (int i = 0; i < k->n_params; i++) {
+        if (k->params[i].is_output) continue;
+        int64_t n = ir_param_size(k, i, extents);
+        double *v = NEW_ARRAY(a, double, n + 1);
+        void *stored = arena_alloc(a, (size_t)(n + 1) * 8);
+        for (int64_t e = 0; e < n; e++) {
+            v[e] = flavour == INTEGERS ? random_below(&random, 5) - 2 : specials[random_below(&random, (int)(sizeof specials / sizeof *specials))];
+            fx_store_double(k->params[i].dtype, stored, (size_t)e, v[e]);
+        }
+        params[i] = v;
+        inputs[i] = (struct oracle_input){k->params[i].dtype, stored};
+    }
+    return (struct arguments){{extents, params}, inputs};
+}
+
+/* ---- comparison ---- */
+
+static bool same_bits(double a, double b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
+
+/* NULL, or where got differs from want. */
+static const char *differ(const struct graph *g, const struct ir_data *d, double *const *want, double *const *got, const char *what) {
+    for (int o = 0; o < g->n_outputs; o++) {
+        int64_t n = ir_param_size(g->kernel, g->outputs[o].param, d->extents);
+        for (int64_t i = 0; i < n; i++)
+            if (!same_bits(want[o][i], got[o][i]))
+                return arena_printf(&g->cx->arena, "%s: %s[%lld] is %.17g, before it was %.17g", what, g->kernel->params[g->outputs[o].param].name,
+                                    (long long)i, got[o][i], want[o][i]);
+    }
+    return NULL;
+}
+
+/* Sums in the order the spec names axes differ from sums in ascending order by their rounding, where there is any. */
+static const char *differ_from_oracle(struct subject *s, const struct arguments *x, double *const *got, bool is_exact) {
+    struct arena *a = &s->cx.arena;
+    const struct graph *g = s->graph;
+    for (int o = 0; o < g->n_outputs; o++) {
+        int64_t n = ir_param_size(s->kernel, g->outputs[o].param, x->data.extents);
+        double *want = NEW_ARRAY(a, double, n + 1);
+        if (oracle_eval(a, s->kernel, x->data.extents, x->inputs, g->outputs[o].param, NULL, n, want, NULL) != FX_OK) return "the oracle failed";
+        for (int64_t i = 0; i < n; i++) {
+            bool is_near = !is_exact && fabs(want[i] - got[o][i]) <= 1e-9 * (1 + fabs(want[i]));
+            if (!same_bits(want[i], got[o][i]) && !is_near)
+                return arena_printf(a, "%s[%lld] is %.17g, by the oracle it is %.17g", s->kernel->params[g->outputs[o].param].name, (long long)i, got[o][i],
+                                    want[i]);
+        }
+    }
+    return NULL;
+}
+
+/* ---- properties ---- */
+
+struct tally { /* over many specs */
+    int n_partitions, n_rounded, n_exact; /* proposals; those with 16-bit buffers; of them those that lost nothing */
+};
+
+static const char *check_partitions(const struct graph *g, const struct ir_data *d, double *const *want, bool is_exact, struct tally *tally) {
+    struct arena *a = &g->cx->arena;
+    for (int i = 0; i < g->n_partitions; i++) {
+        const struct partition *p = &g->partitions[i];
+        const char *wrong;
+        int64_t n_lost;
+        bool has_narrow = false;
+        for (int b = 0; b < p->n_buffers; b++) has_narrow |= p->buffers[b].dtype != FX_F32;
+        double **got = ir_eval_partition(a, g, p, d, false, &n_lost, &wrong);
+        if (!got) return arena_printf(a, "partition %s: %s", p->name, wrong);
+        const char *difference = differ(g, d, want, got, p->name);
+        if (difference) return difference;
+        tally->n_partitions++;
+        if (!has_narrow || !is_exact) continue;
+        got = ir_eval_partition(a, g, p, d, true, &n_lost, &wrong);
+        tally->n_rounded++;
+        if (n_lost) continue; /* the data does not fit the buffers: the licence to round applies */
+        tally->n_exact++;
+        if ((difference = differ(g, d, want, got, p->name))) return difference;
+    }
+    return NULL;
+}
+
+/* Runs passes one after another; after each the graph must be sound, mean the same, and have left the one before alone. */
+static const char *check_sequence(struct subject *s, const char *sequence, const struct arguments *x, double *const *want, bool is_exact,
+                                  struct tally *tally) {
+    struct arena *a = &s->cx.arena;
+    const struct graph *g = s->graph;
+    for (const char *pass = sequence; *pass; pass++) {
+        pass_fn *run = *pass == 'c' ? pass_canonicalise : *pass == 's' ? pass_cse : *pass == 'd' ? pass_dce : pass_fuse;
+        const char *before = text_of(g);
+        struct graph *next = run(g);
+        const char *where = arena_printf(a, "after %.*s", (int)(pass - sequence + 1), sequence), *wrong = ir_verify(next);
+        if (wrong) return arena_printf(a, "%s: %s", where, wrong);
+        if (strcmp(before, text_of(g)) != 0) return arena_printf(a, "%s: the graph before was changed", where);
+        const char *difference = differ(next, &x->data, want, ir_eval(a, next, &x->data), where);
+        if (!difference) difference = check_partitions(next, &x->data, want, is_exact, tally);
+        if (difference) return arena_printf(a, "%s: %s", where, difference);
+        g = next;
+    }
+    return NULL;
+}
+
+/* Equal nodes, nodes no output needs, and what a second run would still change. */
+static const char *check_result(struct subject *s) {
+    struct arena *a = &s->cx.arena;
+    struct graph *g = pass_dce(pass_cse(pass_canonicalise(s->graph)));
+    const char *once = text_of(g);
+    if (strcmp(once, text_of(pass_dce(g))) != 0) return "dce: a second run drops more";
+    if (strcmp(once, text_of(pass_cse(g))) != 0) return "cse: a second run joins more";
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < i; j++) {
+            const struct node *m = g->nodes[i], *n = g->nodes[j];
+            if (m->kind == N_OP && n->kind == N_OP && m->op == n->op && memcmp(m->args, n->args, sizeof m->args) == 0)
+                return arena_printf(a, "cse: nodes %d and %d are equal", j, i);
+        }
+    struct graph *again = pass_dce(pass_canonicalise(g));
+    return again->n_nodes > g->n_nodes ? "canonicalise: a second run adds nodes" : NULL;
+}
+
+static const char *const sequences[] = {"csdf", "s", "d", "f", "sc", "dsc", "ccsdf", "sdf"};
+enum { N_SEQUENCES = sizeof sequences / sizeof *sequences };
+
+/* NULL, or what is wrong with the passes on this spec, in the subject's arena. */
+static const char *check_subject(struct subject *s, const struct spec *spec, uint64_t seed, bool is_exact, struct tally *tally) {
+    struct arena *a = &s->cx.arena;
+    const char *wrong = ir_verify(s->graph);
+    if (wrong) return arena_printf(a, "as lowered: %s", wrong);
+    for (int flavour = INTEGERS; flavour <= SPECIALS; flavour++) {
+        struct arguments x = draw(s, spec, flavour, seed * 2 + 1);
+        double **want = ir_eval(a, s->graph, &x.data);
+        if (flavour == INTEGERS && (wrong = differ_from_oracle(s, &x, want, is_exact))) return wrong;
+        for (int i = 0; i < N_SEQUENCES; i++)
+            if ((wrong = check_sequence(s, sequences[i], &x, want, is_exact && flavour == INTEGERS, tally))) return wrong;
+    }
+    return check_result(s);
+}
+
+/* ---- generated specs ---- */
+
+enum { N_BATCHES = 10, BATCH = 60 };
+
+static const char *spec_text(struct arena *a, const struct spec *spec) {
+    struct buf b;
+    buf_init(&b, a);
+    spec_print(&b, spec);
+    return b.s;
+}
+
+/* Whether the passes fail on a spec; one that does not compile is none of their failures. */
+static bool fails(void *user, const struct spec *spec) {
+    struct arena a;
+    jmp_buf oom;
+    struct tally tally = {0};
+    if (setjmp(oom)) ck_abort_msg("out of memory");
+    arena_init(&a, &oom);
+    struct subject *s = subject_open(spec_text(&a, spec));
+    bool failed = s->graph && check_subject(s, spec, *(uint64_t *)user, spec->is_exact, &tally) != NULL;
+    subject_close(s);
+    arena_release(&a);
+    return failed;
+}
+
+static void report(struct arena *a, struct subject *s, const struct spec *spec, uint64_t seed, const char *wrong) {
+    const struct spec *least = spec_shrink(a, spec, fails, &seed);
+    struct subject *t = subject_open(spec_text(a, least));
+    struct tally tally = {0};
+    const char *then = t->graph ? check_subject(t, least, seed, least->is_exact, &tally) : NULL;
+    ck_abort_msg("seed %llu: %s\n%s\nshrunk: %s\n%s\n%s", (unsigned long long)seed, wrong, s->cx.files[0].text, then ? then : "", spec_text(a, least),
+                 t->graph ? text_of(pass_fuse(pass_dce(pass_cse(pass_canonicalise(t->graph))))) : "");
+}
+
+static void check_seed(uint64_t seed, struct tally *tally) {
+    struct arena a;
+    jmp_buf oom;
+    if (setjmp(oom)) ck_abort_msg("out of memory");
+    arena_init(&a, &oom);
+    struct spec *spec = spec_generate(&a, seed);
+    struct subject *s = subject_open(spec_text(&a, spec));
+    ck_assert_msg(s->graph != NULL, "seed %llu is no valid spec:\n%s\n%s", (unsigned long long)seed, spec_text(&a, spec), messages(s));
+    const char *wrong = check_subject(s, spec, seed, spec->is_exact, tally);
+    if (wrong) report(&a, s, spec, seed, wrong);
+    subject_close(s);
+    arena_release(&a);
+}
+
+START_TEST(test_generated) {
+    struct tally tally = {0};
+    for (int i = 0; i < BATCH; i++) check_seed((uint64_t)_i * BATCH + (uint64_t)i, &tally);
+    ck_assert_msg(tally.n_exact * 2 >= tally.n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", tally.n_exact, tally.n_rounded);
+}
+END_TEST
+
+/* The same specs through the whole compiler: a plan, or a refusal that says why; nothing in between. */
+static void compile_seed(uint64_t seed) {
+    struct arena a;
+    jmp_buf oom;
+    fx_compilation *c;
+    struct fx_options o = FX_OPTIONS;
+    if (setjmp(oom)) ck_abort_msg("out of memory");
+    arena_init(&a, &oom);
+    const char *text = spec_text(&a, spec_generate(&a, seed));
+    fx_status status = fx_compile(text, strlen(text), "t.fx", &o, &c);
+    ck_assert_msg(status == FX_OK || (status == FX_ERR_COMPILE && *fx_messages(c)), "seed %llu gives %d:\n%s\n%s", (unsigned long long)seed, status, text,
+                  fx_messages(c));
+    ck_assert(status != FX_OK || fx_text(c, FX_TEXT_HOST_C) != NULL);
+    fx_close(c);
+    arena_release(&a);
+}
+
+START_TEST(test_generated_compile) {
+    for (int i = 0; i < BATCH; i++) compile_seed((uint64_t)_i * BATCH + (uint64_t)i);
+}
+END_TEST
+
+/* The shrinker ends at the smallest spec that still has what is looked for: an output that needs a maximum. */
+static bool has_max(void *user, const struct spec *spec) {
+    struct subject *s = subject_open(spec_text(user, spec));
+    struct graph *g = s->graph ? pass_dce(s->graph) : NULL;
+    bool found = false;
+    for (int i = 0; g && i < g->n_nodes; i++) found |= g->nodes[i]->kind == N_OP && g->nodes[i]->op == O_MAX;
+    subject_close(s);
+    return found;
+}
+
+START_TEST(test_shrinker) {
+    struct arena a;
+    jmp_buf oom;
+    int n = 0;
+    arena_init(&a, &oom);
+    for (uint64_t seed = 0; n < 5 && seed < 100; seed++) {
+        const struct spec *spec = spec_generate(&a, seed);
+        if (!has_max(&a, spec)) continue;
+        const struct spec *least = spec_shrink(&a, spec, has_max, &a);
+        ck_assert_msg(least->n_stmts == 1, "%s", spec_text(&a, least));
+        ck_assert_msg(strlen(spec_text(&a, least)) < 120, "%s", spec_text(&a, least));
+        n++;
+    }
+    ck_assert_int_eq(n, 5);
+    arena_release(&a);
+}
+END_TEST
+
+/* ---- specs written by hand ---- */
+
+static const char *const specs[] = {
+    "kernel f(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }",
+    /* one contraction, two outputs, one of them permuted and one broadcast from a row */
+    "kernel f(x: f32[M,K], w: f32[K,N], b: f32[M]) -> (y: f32[N,M], z: f16[M,N], r: f32[M,N]) {\n h = x @ w\n y = relu(h)\n z = h * b\n r = b\n}",
+    /* chains: a computed factor on either side, rounded by licence, by a cast, not at all */
+    "kernel f(x: f16[M,K], w: f16[K,N], v: f16[N,P]) -> y: f16[M,P] { y = relu(x @ w) @ v }",
+    "kernel f(x: f16[M,K], w: f16[K,N], v: f32[N,P]) -> y: f16[M,P] { y = f16(x @ w) @ v }",
+    "kernel f(x: f16[M,K], w: f16[K,N], v: bf16[N,P]) -> y: f16[M,P] with { precision: ieee } { y = v{N->N} @[N] (x @ w) }",
+    "kernel f(x: f16[M,K], w: bf16[K,N]) -> y: f16[M,N] { y = x @ w }",
+    "kernel f(x: f32[M,K], w: f32[K,N], v: f32[N,P], u: f32[P,M]) -> y: f32[M] { y = (x @ w @ v) @[P] u }",
+    /* a contraction read by an epilogue over more axes, and by two others */
+    "kernel f(x: f32[M,K], w: f32[K,N], u: f32[M,N,P]) -> y: f32[M,N,P] { y = u + x @ w }",
+    "kernel f(x: f32[M,K], w: f32[K,N], u: f32[N,K]) -> y: f32[M,N] { y = x @ w + x @[K] u }",
+    "kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], z: f32[M,N]) { y = x @ w\n z = (x @ w) * 2 + y @[N] y }",
+    "kernel f(x: f32[M,K], w: f32[K,N], v: f32[M,N]) -> (a: f32[M,N], b: f32[K,N]) { a = x @ w + v\n b = x @[M] (a + 1) }",
+    /* the same value as an output and as a factor, in two dtypes */
+    "kernel f(x: bf16[M,K], w: bf16[K,N], v: bf16[N,P], u: f32[N,P]) -> (h: f32[M,N], y: f32[M,P], z: f32[M,P]) {\n h = relu(x @ w)\n y = h @ v\n z = h @ u\n}",
+    /* batch axes, one factor twice, a contraction to one element, several axes at once */
+    "kernel f(x: f32[B,M,K], w: f32[K,B,N]) -> y: f32[M,B,N] { y = x @ w }",
+    "kernel f(x: f32[M,K]) -> (y: f32[M], z: f32[]) { y = x @ x\n z = x @[M,K] x }",
+    "kernel f(x: f32[M,K], w: f32[M,K,N]) -> y: f32[N] { y = x @[M,K] w }",
+    /* a contraction of zero terms, a label of one */
+    "kernel f(x: f32[M,K=0], w: f32[K,N=1]) -> y: f32[M,N] { y = x @ w + 1 }",
+    /* no contraction: constants, scalars, several outputs over several spaces */
+    "kernel f(x: f32[M], s: f32 = 2) -> (y: f32[M], z: f32[M], o: f32[M], t: f32[]) { y = x * s\n z = y\n o = 1\n t = s / 2 }",
+    "kernel f(x: f32[M,N], y: f32[N,M]) -> (a: f32[M,N], b: f32[N,M]) { a = x - y\n b = where(x > y && !(x == 0), -(-x), y) }",
+    /* reductions that are no contraction */
+    "kernel f(x: f32[M,K]) -> (y: f32[M], z: f32[M]) { y = max[K](x)\n z = sum[K](x) * 2 }",
+    "kernel f(x: f32[M,K], b: f32[M]) -> y: f32[M] { y = sum[K](x * b) }",
+};
+
+START_TEST(test_written) {
+    struct tally tally = {0};
+    struct subject *s = subject_open(specs[_i]);
+    if (!s->graph && strstr(specs[_i], "{N->N}")) return subject_close(s); /* a construct not compiled yet */
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        const char *wrong = check_subject(s, NULL, seed, true, &tally);
+        ck_assert_msg(!wrong, "%s\n%s%s", wrong, specs[_i], text_of(s->graph));
+    }
+    subject_close(s);
+}
+END_TEST
+
+/* ---- the rules of canonicalise: each on what it is for, and on what looks like it ---- */
+
+static void print_form(struct buf *out, const struct graph *g, const struct node *n) {
+    switch (n->kind) {
+    case N_CONST: buf_printf(out, "%g", n->num); return;
+    case N_SCALAR:
+    case N_INPUT: buf_printf(out, "%s", g->kernel->params[n->param].name); return;
+    case N_OP: buf_printf(out, "(%s", op_info[n->op].id); break;
+    case N_ROUND: buf_printf(out, "(%s", fx_dtype_name(n->dtype)); break;
+    case N_REDUCE: buf_printf(out, "(%s", reduction_name(n->reduction)); break;
+    }
+    for (int i = 0; i < 3 && n->args[i]; i++) {
+        buf_putc(out, ' ');
+        print_form(out, g, n->args[i]);
+    }
+    buf_putc(out, ')');
+}
+
+static const struct {
+    const char *expr, *form; /* over x, y: f32[M], h: f16[M], s: a scalar; x is lowered before y */
+} forms[] = {
+    {"x + 2 * 3", "(ADD x 6)"}, {"x + s * 3", "(ADD x (MUL s 3))"},                                       /* fold */
+    {"where(1 < 2, 3, 4) + x", "(ADD x 3)"}, {"max(2, 5) + x", "(ADD x 5)"},
+    {"2 + x", "(ADD x 2)"}, {"2 - x", "(SUB 2 x)"}, {"2 / x", "(DIV 2 x)"}, {"pow(2, x)", "(POW 2 x)"},    /* order */
+    {"max(1, x)", "(MAX x 1)"}, {"where(1 == x, x, y)", "(WHERE (EQ x 1) x y)"}, {"where(1 < x, x, y)", "(WHERE (LT 1 x) x y)"},
+    {"y + 0 * x - x * 0", NULL}, {"(x + y) - (y + x)", NULL},
+    {"x * 1", "x"}, {"1 * x", "x"}, {"x / 1", "x"}, {"1 / x", "(DIV 1 x)"}, {"x * 2", "(MUL x 2)"},        /* mul_one */
+    {"x ** 1", "(POW x 1)"}, {"x + 0", "(ADD x 0)"}, {"x * 0", "(MUL x 0)"},                              /* not right for -0, for NaN */
+    {"-(-x)", "x"}, {"-(-(-x))", "(NEG x)"}, {"-(x)", "(NEG x)"}, {"-(abs(x))", "(NEG (ABS x))"},         /* double_inverse */
+    {"where(!(!(x < y)), x, y)", "(WHERE (LT x y) x y)"}, {"where(!(x < y), x, y)", "(WHERE (NOT (LT x y)) x y)"},
+    {"x - 2", "(ADD x -2)"}, {"x - s", "(SUB x s)"}, {"2 - x", "(SUB 2 x)"},                              /* sub_const */
+    {"x / 4", "(MUL x 0.25)"}, {"x / 0.5", "(MUL x 2)"}, {"x / 3", "(DIV x 3)"}, {"x / 0", "(DIV x 0)"}, {"x / s", "(DIV x s)"}, /* div_power_of_two */
+    {"x / -8", "(MUL x -0.125)"}, {"x / 1e-35", "(DIV x 1e-35)"},
+    {"max(x, x)", "x"}, {"min(x, x)", "x"}, {"x - x", "(SUB x x)"}, {"x / x", "(DIV x x)"}, {"max(x, y)", "(MAX x y)"},          /* same_operands */
+    {"x * x", "(MUL x x)"}, {"where(x < y && x < y, x, y)", NULL},
+    {"where(true, x, y)", "x"}, {"where(false, x, y)", "y"}, {"where(x < y, x, x)", "x"}, {"where(x < y, x, y)", "(WHERE (LT x y) x y)"}, /* where_decided */
+    {"where(true, s, x)", "(WHERE 1 s x)"}, {"where(x < 1, s, s)", "(WHERE (LT x 1) s s)"},               /* the value would lose its axis */
+    {"bf16(bf16(x))", "(bf16 x)"}, {"f16(bf16(x))", "(f16 (bf16 x))"}, {"bf16(f16(x))", "(bf16 (f16 x))"},                        /* round_twice */
+    {"f16(h)", "h"}, {"bf16(h)", "(bf16 h)"}, {"f16(x)", "(f16 x)"}, {"f16(h + h)", "(f16 (ADD h h))"},   /* round_stored */
+    {"f32(h)", "h"},
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+START_TEST(test_rule) {
+    char text[300];
+    struct tally tally = {0};
+    snprintf(text, sizeof text, "kernel f(x: f32[M], y: f32[M], h: f16[M], s: f32) -> z: f32[M] { z = %s }", forms[_i].expr);
+    struct subject *s = subject_open(text);
+    struct buf form;
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_canonicalise(s->graph);
+    buf_init(&form, &s->cx.arena);
+    print_form(&form, g, g->outputs[0].value);
+    if (forms[_i].form) ck_assert_msg(strcmp(form.s, forms[_i].form) == 0, "%s became %s, expected %s", forms[_i].expr, form.s, forms[_i].form);
+    const char *wrong = check_subject(s, NULL, 7, true, &tally);
+    ck_assert_msg(!wrong, "%s: %s", forms[_i].expr, wrong);
+    subject_close(s);
+}
+END_TEST
+
+/* ---- cse, dce, fuse: what comes out ---- */
+
+static const struct {
+    const char *body;
+    int n_nodes; /* after canonicalise, cse, dce */
+} sizes[] = {
+    {"z = gelu(x) + gelu(x)", 3}, {"z = gelu(x) + gelu(y)", 5},
+    {"a = exp(x)\n z = x + y", 3}, {"a = x + y\n b = y + x\n z = a * b", 4}, {"a = x - y\n b = y - x\n z = a * b", 5},
+    {"z = max(x, y) + min(x, y)", 5}, {"z = f16(x) + bf16(x)", 4}, {"z = f16(x) * f16(x)", 3}, {"a = x\n a = y\n z = a", 1},
+};
+
+START_TEST(test_size) {
+    char text[300];
+    snprintf(text, sizeof text, "kernel f(x: f32[M], y: f32[M]) -> z: f32[M] { %s }", sizes[_i].body);
+    struct subject *s = subject_open(text);
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_dce(pass_cse(pass_canonicalise(s->graph)));
+    ck_assert_msg(g->n_nodes == sizes[_i].n_nodes, "%s: %d nodes, expected %d\n%s", sizes[_i].body, g->n_nodes, sizes[_i].n_nodes, text_of(g));
+    subject_close(s);
+}
+END_TEST
+
+/* Kernels and buffers of the two proposals. */
+static const struct {
+    const char *spec;
+    int n_groups[2], n_buffers[2];
+} partitions[] = {
+    {"kernel f(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] { y = gelu(x @ w + b) }", {1, 2}, {0, 1}},
+    {"kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", {1, 1}, {0, 0}},
+    {"kernel f(x: f32[M,N], b: f32[N]) -> (y: f32[M,N], z: f32[N,M]) { y = x + b\n z = x * b }", {1, 1}, {0, 0}},
+    {"kernel f(x: f32[M,K], w: f32[K,N], v: f32[N,P]) -> y: f32[M,P] { y = relu(x @ w) @ v }", {2, 3}, {1, 2}},
+    {"kernel f(x: f16[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", {2, 2}, {1, 1}},
+    {"kernel f(x: f32[M,K], w: f32[K,N], u: f32[M,N,P]) -> y: f32[M,N,P] { y = u + x @ w }", {2, 2}, {1, 1}},
+};
+
+START_TEST(test_partition) {
+    struct subject *s = subject_open(partitions[_i].spec);
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_fuse(pass_dce(pass_cse(pass_canonicalise(s->graph))));
+    ck_assert_int_eq(g->n_partitions, 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_msg(g->partitions[i].n_groups == partitions[_i].n_groups[i] && g->partitions[i].n_buffers == partitions[_i].n_buffers[i],
+                      "%s: %d kernels and %d buffers, expected %d and %d\n%s", g->partitions[i].name, g->partitions[i].n_groups, g->partitions[i].n_buffers,
+                      partitions[_i].n_groups[i], partitions[_i].n_buffers[i], text_of(g));
+    }
+    subject_close(s);
+}
+END_TEST
+
+/* ---- the verifier: graphs broken by hand ---- */
+
+static struct node *node_of(struct graph *g, enum node_kind kind) {
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        if (g->nodes[i]->kind == kind) return g->nodes[i];
+    ck_abort_msg("the graph has no node of kind %d", kind);
+    return NULL;
+}
+
+static struct node *op_of(struct graph *g, enum op op) {
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->kind == N_OP && g->nodes[i]->op == op) return g->nodes[i];
+    ck_abort_msg("the graph has no %s", op_info[op].id);
+    return NULL;
+}
+
+static struct group *group_with_contraction(struct graph *g) {
+    for (int i = g->partitions[0].n_groups - 1; i >= 0; i--)
+        if (g->partitions[0].groups[i].contraction) return &g->partitions[0].groups[i];
+    return NULL;
+}
+
+#define BREAK(name) static void name(struct graph *g)
+BREAK(wrong_id) { g->nodes[1]->id = 0; }
+BREAK(operand_later) { op_of(g, O_ADD)->args[0] = g->nodes[g->n_nodes - 1]; }
+BREAK(operand_of_itself) { op_of(g, O_ADD)->args[0] = op_of(g, O_ADD); }
+BREAK(operand_outside) { op_of(g, O_ADD)->args[0] = graph_add(graph_like(g), op_of(g, O_ADD)->args[0]); }
+BREAK(operand_missing) { op_of(g, O_ADD)->args[1] = NULL; }
+BREAK(operand_extra) { op_of(g, O_ADD)->args[2] = g->nodes[0]; }
+BREAK(operand_of_leaf) { node_of(g, N_CONST)->args[0] = g->nodes[0]; }
+BREAK(axes_unordered) {
+    struct node *n = op_of(g, O_ADD);
+    int t = n->axes[0];
+    n->axes[0] = n->axes[1];
+    n->axes[1] = t;
+}
+BREAK(axes_twice) { op_of(g, O_ADD)->axes[1] = op_of(g, O_ADD)->axes[0]; }
+BREAK(axis_missing) { op_of(g, O_ADD)->n_axes--; }
+BREAK(axis_unknown) { op_of(g, O_ADD)->axes[1] = g->kernel->n_axes; }
+BREAK(axis_extra) {
+    struct node *n = node_of(g, N_CONST);
+    n->axes[n->n_axes++] = 0;
+}
+BREAK(input_axes) { node_of(g, N_INPUT)->n_axes--; }
+BREAK(input_is_output) { node_of(g, N_INPUT)->param = g->outputs[0].param; }
+BREAK(input_is_scalar) { node_of(g, N_INPUT)->param = node_of(g, N_SCALAR)->param, node_of(g, N_INPUT)->n_axes = 0; }
+BREAK(input_unknown) { node_of(g, N_INPUT)->param = g->kernel->n_params; }
+BREAK(scalar_unknown) { node_of(g, N_SCALAR)->param = -1; }
+BREAK(reduces_nothing) { node_of(g, N_REDUCE)->n_reduced = 0; }
+BREAK(reduces_what_is_not_there) { node_of(g, N_REDUCE)->reduced[0] = g->kernel->n_axes - 1; }
+BREAK(reduces_and_keeps) {
+    struct node *n = node_of(g, N_REDUCE);
+    n->axes[n->n_axes++] = n->reduced[0];
+}
+BREAK(dtype_of_storage) { op_of(g, O_ADD)->dtype = FX_F16; }
+BREAK(dtype_of_condition) { op_of(g, O_LT)->dtype = FX_F32; }
+BREAK(dtype_of_sum) { node_of(g, N_REDUCE)->dtype = FX_I32; }
+BREAK(rounds_to_f32) { node_of(g, N_ROUND)->dtype = FX_F32; }
+BREAK(condition_is_number) { op_of(g, O_WHERE)->args[0] = op_of(g, O_WHERE)->args[1]; }
+BREAK(number_is_condition) { op_of(g, O_WHERE)->args[1] = op_of(g, O_WHERE)->args[0]; }
+BREAK(output_outside) { g->outputs[0].value = graph_add(graph_like(g), g->outputs[0].value); }
+BREAK(output_with_stray_axis) { g->outputs[0].value = node_of(g, N_REDUCE)->args[0]; }
+BREAK(store_missing) { group_with_contraction(g)->n_stores = 0; }
+BREAK(store_twice) {
+    struct group *r = group_with_contraction(g);
+    struct store *two = NEW_ARRAY(&g->cx->arena, struct store, 2);
+    two[0] = two[1] = r->stores[0];
+    r->stores = two, r->n_stores = 2;
+}
+BREAK(buffer_unwritten) {
+    for (int i = 0; i < g->partitions[0].n_groups; i++)
+        for (int s = 0; s < g->partitions[0].groups[i].n_stores; s++)
+            if (g->partitions[0].groups[i].stores[s].buffer >= 0) g->partitions[0].groups[i].n_stores = s;
+}
+BREAK(group_too_early) {
+    struct partition *p = &g->partitions[0];
+    struct group t = p->groups[0];
+    p->groups[0] = p->groups[p->n_groups - 1];
+    p->groups[p->n_groups - 1] = t;
+}
+
+#define BROKEN(name) {#name, name}
+static const struct {
+    const char *name;
+    void (*break_it)(struct graph *g);
+} broken[] = {
+    BROKEN(wrong_id), BROKEN(operand_later), BROKEN(operand_of_itself), BROKEN(operand_outside), BROKEN(operand_missing), BROKEN(operand_extra),
+    BROKEN(operand_of_leaf), BROKEN(axes_unordered), BROKEN(axes_twice), BROKEN(axis_missing), BROKEN(axis_unknown), BROKEN(axis_extra),
+    BROKEN(input_axes), BROKEN(input_is_output), BROKEN(input_is_scalar), BROKEN(input_unknown), BROKEN(scalar_unknown), BROKEN(reduces_nothing),
+    BROKEN(reduces_what_is_not_there), BROKEN(reduces_and_keeps), BROKEN(dtype_of_storage), BROKEN(dtype_of_condition), BROKEN(dtype_of_sum),
+    BROKEN(rounds_to_f32), BROKEN(condition_is_number), BROKEN(number_is_condition), BROKEN(output_outside), BROKEN(output_with_stray_axis),
+    BROKEN(store_missing), BROKEN(store_twice), BROKEN(buffer_unwritten), BROKEN(group_too_early),
+};
+enum { N_BROKEN = sizeof broken / sizeof *broken };
+
+START_TEST(test_broken) {
+    struct subject *s = subject_open("kernel f(x: f16[M,K], w: f16[K,N], v: f16[N,P], b: f32[M,P], s: f32) -> y: f32[M,P] {\n"
+                                     "  a = f16(relu(x @ w)) @ v + b\n  y = where(a < s, a, 3) }");
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_fuse(s->graph);
+    ck_assert(ir_verify(g) == NULL);
+    broken[_i].break_it(g);
+    ck_assert_msg(ir_verify(g) != NULL, "the verifier accepts a graph with %s", broken[_i].name);
+    subject_close(s);
+}
+END_TEST
+
+/* The evaluator itself refuses a group that reads what it may not. */
+START_TEST(test_evaluator_refuses) {
+    struct subject *s = subject_open("kernel f(x: f32[M,K], w: f32[K,N], v: f32[N,P]) -> y: f32[M,P] { y = relu(x @ w) @ v }");
+    struct graph *g = pass_fuse(s->graph);
+    struct arguments x = draw(s, NULL, INTEGERS, 1);
+    const char *wrong;
+    int64_t n_lost;
+    struct partition p = g->partitions[0];
+    ck_assert(ir_eval_partition(&s->cx.arena, g, &p, &x.data, false, &n_lost, &wrong) != NULL);
+    struct group *groups = NEW_ARRAY(&s->cx.arena, struct group, p.n_groups);
+    memcpy(groups, p.groups, (size_t)p.n_groups * sizeof *groups);
+    p.groups = groups;
+    groups[1].operand_buffer[0] = groups[1].operand_buffer[1] = -1;
+    ck_assert(ir_eval_partition(&s->cx.arena, g, &p, &x.data, false, &n_lost, &wrong) == NULL);
+    memcpy(groups, g->partitions[0].groups, (size_t)p.n_groups * sizeof *groups);
+    groups[1].contraction = NULL;
+    ck_assert(ir_eval_partition(&s->cx.arena, g, &p, &x.data, false, &n_lost, &wrong) == NULL);
+    subject_close(s);
+}
+END_TEST
+
+/* ---- the pipeline ---- */
+
+START_TEST(test_pipeline) {
+    static const struct pipeline_options runs[] = {{NULL, NULL, NULL}, {"all", "cse", NULL}, {"cse", NULL, "canonicalise,dce"}, {NULL, "canonicalise", "cse"}};
+    static const char *const passes_left[] = {"csdf", "csf", "sf", "cf"};
+    struct subject *s = subject_open("kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { a = 2 + x\n y = (x @ w) * 1 + (1 + 2) - (x @ w) }");
+    struct graph *g = s->graph;
+    struct buf dump;
+    const char *wrong;
+    buf_init(&dump, &s->cx.arena);
+    struct graph *got = pipeline_run(g, &runs[_i], &dump, &wrong);
+    ck_assert_msg(got != NULL, "%s", wrong);
+    for (const char *p = passes_left[_i]; *p; p++) g = (*p == 'c' ? pass_canonicalise : *p == 's' ? pass_cse : *p == 'd' ? pass_dce : pass_fuse)(g);
+    ck_assert_str_eq(text_of(got), text_of(g));
+    ck_assert(!runs[_i].dump_after == !dump.len);
+    subject_close(s);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("passes");
+    TCase *t = tcase_create("passes");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, test_rule, 0, N_FORMS);
+    tcase_add_loop_test(t, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
+    tcase_add_loop_test(t, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
+    tcase_add_loop_test(t, test_broken, 0, N_BROKEN);
+    tcase_add_loop_test(t, test_written, 0, (int)(sizeof specs / sizeof *specs));
+    tcase_add_test(t, test_evaluator_refuses);
+    tcase_add_loop_test(t, test_pipeline, 0, 4);
+    tcase_add_test(t, test_shrinker);
+    tcase_add_loop_test(t, test_generated, 0, N_BATCHES);
+    tcase_add_loop_test(t, test_generated_compile, 0, N_BATCHES);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
