@@ -34,6 +34,8 @@ struct checker {
     const struct ast_item *calls[MAX_CALLS]; /* the fns being expanded, outermost first */
     int n_calls;
     bool *define_used;             /* by index of cx->defines */
+    const struct ast_expr **equation_values; /* by index of k->equations, as written */
+    int n_equation_values;
     bool is_too_big;               /* the kernel has more than MAX_VALUES values, and the error was given */
     struct span call_span;         /* outermost call being expanded: what errors inside the prelude point at */
 };
@@ -94,6 +96,18 @@ static const char *axes_text(struct checker *c, const int *axes, int n) {
     buf_init(&b, &c->cx->arena);
     for (int i = 0; i < n; i++) buf_printf(&b, "%s" NAME_FMT, i ? "," : "", NAME_ARG(c->k->axes[axes[i]].name));
     return n ? b.s : "none";
+}
+
+static const char *expr_text(struct checker *c, const struct ast_expr *e) {
+    struct buf b;
+    buf_init(&b, &c->cx->arena);
+    ast_print_expr(&b, e);
+    return b.s;
+}
+
+static bool mentions_name(const struct ast_expr *e, struct name n) {
+    if (!e) return false;
+    return (e->kind == AST_ID && name_eq(e->name, n)) || mentions_name(e->a, n) || mentions_name(e->b, n) || mentions_name(e->c, n);
 }
 
 static struct value *not_yet(struct checker *c, struct span at, const char *what) {
@@ -344,8 +358,6 @@ static bool const_eval(struct checker *c, const struct ast_expr *e, int depth, d
         const struct define *d = item ? find_define(c, e->name) : NULL;
         if (d) return define_number(c, d, out);
         if (item) return const_eval(c, item->value, depth + 1, out);
-        if (c->k && find_axis(c->k, e->name) >= 0)
-            return not_yet(c, e->span, "an extent that depends on another label"), false;
         diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no constant is named " NAME_FMT, NAME_ARG(e->name));
         return false;
     }
@@ -609,6 +621,145 @@ static struct value *check_expr(struct checker *c, const struct ast_expr *e) {
     return NULL;
 }
 
+/* ---- extents ---- */
+
+/* Whether an identifier below e is no constant, and so a label. */
+static bool mentions_label(struct checker *c, const struct ast_expr *e) {
+    if (!e) return false;
+    if (e->kind == AST_ID) return !find_const(c, e->name);
+    return mentions_label(c, e->a) || mentions_label(c, e->b) || mentions_label(c, e->c);
+}
+
+struct extent_terms {
+    struct fx_term *t;
+    int n;
+};
+
+static void put_term(struct checker *c, struct extent_terms *x, enum fx_term_op op, int64_t v) {
+    struct fx_term *t = &PUSH(&c->cx->arena, x->t, x->n);
+    *t = (struct fx_term){op, v};
+}
+
+static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
+
+static bool put_extent_number(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    double v;
+    if (!const_eval(c, e, 0, &v)) return false;
+    if (v != floor(v) || fabs(v) > 0x1p48) {
+        diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from integers");
+        return false;
+    }
+    put_term(c, x, FX_T_CONST, (int64_t)v);
+    return true;
+}
+
+static bool put_extent_binary(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    static const struct {
+        enum ast_op op;
+        enum fx_term_op term;
+        bool swap, negate;
+    } forms[] = {
+        {OP_ADD, FX_T_ADD, 0, 0}, {OP_SUB, FX_T_SUB, 0, 0}, {OP_MUL, FX_T_MUL, 0, 0}, {OP_DIV, FX_T_DIV, 0, 0}, {OP_FLOORDIV, FX_T_DIV, 0, 0},
+        {OP_MOD, FX_T_MOD, 0, 0}, {OP_LT, FX_T_LT, 0, 0}, {OP_LE, FX_T_LE, 0, 0}, {OP_GT, FX_T_LT, 1, 0}, {OP_GE, FX_T_LE, 1, 0},
+        {OP_EQ, FX_T_EQ, 0, 0}, {OP_NE, FX_T_EQ, 0, 1}, {OP_AND, FX_T_AND, 0, 0}, {OP_OR, FX_T_OR, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (forms[i].op != e->op) continue;
+        if (!put_extent(c, forms[i].swap ? e->b : e->a, x) || !put_extent(c, forms[i].swap ? e->a : e->b, x)) return false;
+        put_term(c, x, forms[i].term, 0);
+        if (forms[i].negate) put_term(c, x, FX_T_NOT, 0);
+        return true;
+    }
+    diag_error(c->cx, e->op_span, D_BAD_EXTENT, "this operator cannot stand in an extent");
+    return false;
+}
+
+/* An expression over extents as terms of the plan. `/` here divides exactly: the kernel requires it. */
+static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    if (!mentions_label(c, e)) return put_extent_number(c, e, x);
+    if (e->kind == AST_ID) {
+        int axis = find_axis(c->k, e->name);
+        if (axis < 0) {
+            diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no label or constant is named " NAME_FMT, NAME_ARG(e->name));
+            return false;
+        }
+        put_term(c, x, FX_T_EXTENT, axis);
+        return true;
+    }
+    if (e->kind == AST_UNARY) {
+        if (e->op == OP_NEG) put_term(c, x, FX_T_CONST, 0);
+        if (!put_extent(c, e->a, x)) return false;
+        put_term(c, x, e->op == OP_NEG ? FX_T_SUB : FX_T_NOT, 0);
+        return true;
+    }
+    if (e->kind == AST_BINARY) return put_extent_binary(c, e, x);
+    diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from labels, constants and + - * / // %%");
+    return false;
+}
+
+/* Every `a / b` in an extent states that b divides a. */
+static void require_divisions(struct checker *c, const struct ast_expr *e) {
+    if (!e || (e->kind != AST_BINARY && e->kind != AST_UNARY)) return;
+    require_divisions(c, e->a);
+    require_divisions(c, e->b);
+    struct extent_terms x = {0};
+    if (e->kind != AST_BINARY || e->op != OP_DIV || !mentions_label(c, e)) return;
+    if (!put_extent(c, e->a, &x) || !put_extent(c, e->b, &x)) return;
+    put_term(c, &x, FX_T_MOD, 0);
+    put_term(c, &x, FX_T_CONST, 0);
+    put_term(c, &x, FX_T_EQ, 0);
+    struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
+    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", expr_text(c, e)), e->span};
+}
+
+/* `L = expr` over labels that may be declared after it: resolved once all are. */
+static void resolve_equations(struct checker *c) {
+    for (int i = 0; i < c->k->n_equations; i++) {
+        struct equation *q = &c->k->equations[i];
+        struct extent_terms x = {0};
+        if (!put_extent(c, c->equation_values[i], &x)) continue;
+        require_divisions(c, c->equation_values[i]);
+        q->value = (struct fx_expr){x.n, x.t};
+        q->text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[q->axis].name), expr_text(c, c->equation_values[i]));
+    }
+}
+
+/* What fixed extents determine by the equations is fixed as well: the code specialises on it. */
+static void solve_fixed(struct checker *c) {
+    struct kernel *k = c->k;
+    struct fx_kernel p = {.n_extents = k->n_axes, .n_equations = k->n_equations};
+    struct fx_extent *extents = NEW_ARRAY(&c->cx->arena, struct fx_extent, k->n_axes + 1);
+    struct fx_equation *equations = NEW_ARRAY(&c->cx->arena, struct fx_equation, k->n_equations + 1);
+    int64_t *values = NEW_ARRAY(&c->cx->arena, int64_t, k->n_axes + 1);
+    char message[256];
+    for (int i = 0; i < k->n_axes; i++) {
+        extents[i].name = cstr(c, k->axes[i].name);
+        extents[i].value = values[i] = k->axes[i].extent;
+    }
+    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    p.extents = extents;
+    p.equations = equations;
+    if (fx_solve_extents(&p, values, message, sizeof message)) diag_error(c->cx, k->equations[0].span, D_EXTENT_CONFLICT, "%s", message);
+    else for (int i = 0; i < k->n_axes; i++) k->axes[i].extent = values[i];
+}
+
+static void check_require(struct checker *c, const struct ast_stmt *s) {
+    struct extent_terms x = {0};
+    if (!mentions_label(c, s->value)) {
+        diag_error(c->cx, s->value->span, D_BAD_EXTENT, "require states a condition on extents");
+        return;
+    }
+    for (int i = 0; i < c->k->n_params; i++)
+        if (c->k->params[i].is_scalar && mentions_name(s->value, c->k->params[i].ast->name)) {
+            not_yet(c, s->span, "a condition on a scalar parameter");
+            return;
+        }
+    if (!put_extent(c, s->value, &x)) return;
+    require_divisions(c, s->value);
+    struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
+    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`require %s` does not hold", expr_text(c, s->value)), s->span};
+}
+
 /* ---- kernels ---- */
 
 static bool is_supported_dtype(struct checker *c, const struct ast_param *p) {
@@ -642,6 +793,12 @@ static int declare_axis(struct checker *c, const struct ast_axis *a) {
         }
     }
     if (!a->extent) return i;
+    if (mentions_label(c, a->extent)) {
+        struct equation *q = &PUSH(&c->cx->arena, k->equations, k->n_equations);
+        *q = (struct equation){.axis = i, .span = a->span};
+        PUSH(&c->cx->arena, c->equation_values, c->n_equation_values) = a->extent;
+        return i;
+    }
     double v;
     if (!const_eval(c, a->extent, 0, &v)) return i;
     if (!(v >= 0 && v <= 0x1p40) || v != floor(v)) {
@@ -810,13 +967,37 @@ static void check_attribute(struct checker *c, const struct ast_attr *a) {
     if (later) diag_error(c->cx, a->span, D_NOT_YET_ATTRIBUTE, "%s: this version does not compile it yet", later);
 }
 
+static bool equation_mentions(const struct equation *q, int axis) {
+    for (int i = 0; i < q->value.n; i++)
+        if (q->value.terms[i].op == FX_T_EXTENT && q->value.terms[i].v == axis) return true;
+    return q->axis == axis;
+}
+
+/* What fixed extents, inputs and equations between them bind. */
+static bool *bound_axes(struct checker *c) {
+    struct kernel *k = c->k;
+    bool *bound = NEW_ARRAY(&c->cx->arena, bool, k->n_axes + 1);
+    for (int i = 0; i < k->n_axes; i++) bound[i] = k->axes[i].extent >= 0;
+    for (int p = 0; p < k->n_params; p++)
+        for (int a = 0; !k->params[p].is_output && a < k->params[p].n_axes; a++) bound[k->params[p].axes[a]] = true;
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (int i = 0; i < k->n_equations; i++) {
+            int unknown = -1, n = 0;
+            for (int axis = 0; axis < k->n_axes; axis++)
+                if (!bound[axis] && equation_mentions(&k->equations[i], axis)) unknown = axis, n++;
+            if (n != 1) continue;
+            bound[unknown] = progress = true;
+        }
+    }
+    return bound;
+}
+
 static void check_bound_extents(struct checker *c) {
     struct kernel *k = c->k;
+    bool *bound = bound_axes(c);
     for (int i = 0; i < k->n_axes; i++) {
-        bool bound = k->axes[i].extent >= 0;
-        for (int p = 0; p < k->n_params; p++)
-            for (int a = 0; a < k->params[p].n_axes; a++) bound |= k->params[p].axes[a] == i && !k->params[p].is_output;
-        if (bound) continue;
+        if (bound[i]) continue;
         diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": no input carries it",
                    NAME_ARG(k->axes[i].name));
         diag_fix(c->cx, "write it: " NAME_FMT "=16, or give it at compile time with -D", NAME_ARG(k->axes[i].name));
@@ -829,15 +1010,20 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     c->is_too_big = false;
     k->ast = item;
     k->name = cstr(c, item->name);
-    if (item->kernel_axes) not_yet(c, item->name_span, "kernel axis parameters");
+    c->n_equation_values = 0;
+    c->equation_values = NULL;
+    for (const struct ast_axis *a = item->kernel_axes; a; a = a->next) declare_axis(c, a);
     for (const struct ast_param *p = item->params; p; p = p->next) declare_param(c, p, false);
     for (const struct ast_param *p = item->outs; p; p = p->next) declare_param(c, p, true);
+    int errors = c->cx->n_errors;
+    resolve_equations(c);
+    if (c->cx->n_errors == errors && k->n_equations) solve_fixed(c);
     for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
     check_bound_extents(c);
     bind_params(c);
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
-            not_yet(c, s->span, "require");
+            check_require(c, s);
             continue;
         }
         struct value *v = check_expr(c, s->value);

@@ -6,6 +6,7 @@
 
 #include "ast.h"
 #include "op.h"
+#include "plan.h"
 
 enum { MAX_AXES = 16 }; /* labels a value may carry */
 
@@ -59,6 +60,19 @@ struct param { /* a parameter or an output of a kernel */
     struct value *result;   /* of an output: what is stored, after broadcast and permutation by name */
 };
 
+struct equation { /* `L = expr` over other labels, where a label was declared; solved when arguments are bound */
+    int axis;
+    struct fx_expr value;
+    const char *text; /* "F = 2 * N" */
+    struct span span;
+};
+
+struct requirement { /* `require expr`: must hold when arguments are bound */
+    struct fx_expr holds;
+    const char *text;
+    struct span span;
+};
+
 enum fuse_rule { FUSE_PREFER, FUSE_REQUIRE, FUSE_NEVER };
 
 struct kernel {
@@ -66,6 +80,10 @@ struct kernel {
     const char *name;
     int n_axes;
     struct axis *axes;
+    int n_equations;
+    struct equation *equations;
+    int n_requirements;
+    struct requirement *requirements;
     int n_params;           /* inputs first, then outputs */
     struct param *params;
     int n_values;

@@ -157,6 +157,75 @@ static fx_status bind_param(const struct fx_kernel *k, const struct fx_shape *co
     return status;
 }
 
+/* ---- equations between extents ---- */
+
+static bool mentions(const struct fx_expr *e, int extent) {
+    for (int i = 0; i < e->n; i++)
+        if (e->terms[i].op == FX_T_EXTENT && e->terms[i].v == extent) return true;
+    return false;
+}
+
+/* The one extent without a value that the equation mentions; -1 when there is none, -2 when there are several. */
+static int unknown_of(const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
+    int unknown = -1;
+    for (int e = 0; e < k->n_extents; e++) {
+        if (extents[e] >= 0 || (e != q->extent && !mentions(&q->value, e))) continue;
+        unknown = unknown == -1 ? e : -2;
+    }
+    return unknown;
+}
+
+static bool value_at(const struct fx_equation *q, int64_t *extents, int unknown, int64_t at, int64_t *out) {
+    int64_t saved = extents[unknown];
+    extents[unknown] = at;
+    bool ok = fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, out);
+    extents[unknown] = saved;
+    return ok;
+}
+
+/* Solves value(x) = extent for x: from its values at 0, 1 and 2, which must lie on a line. */
+static bool solve_linear(const struct fx_equation *q, int64_t *extents, int unknown, int64_t *x) {
+    int64_t v0, v1, v2, check, wanted = extents[q->extent];
+    if (!value_at(q, extents, unknown, 0, &v0) || !value_at(q, extents, unknown, 1, &v1) || !value_at(q, extents, unknown, 2, &v2)) return false;
+    int64_t slope = v1 - v0;
+    if (slope == 0 || v2 - v1 != slope || (wanted - v0) % slope) return false;
+    *x = (wanted - v0) / slope;
+    return value_at(q, extents, unknown, *x, &check) && check == wanted;
+}
+
+static fx_status solve(const struct fx_kernel *k, const struct fx_equation *q, int unknown, int64_t *extents, char *message, size_t size) {
+    int64_t v = -1;
+    bool ok = unknown == q->extent ? fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v) : solve_linear(q, extents, unknown, &v);
+    if (!ok || v < 0 || v > max_extent) {
+        snprintf(message, size, "no extent %s satisfies %s with what the arguments give", k->extents[unknown].name, q->text);
+        return FX_ERR_USAGE;
+    }
+    extents[unknown] = v;
+    return FX_OK;
+}
+
+fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size) {
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (int i = 0; i < k->n_equations; i++) {
+            int unknown = unknown_of(k, &k->equations[i], extents);
+            if (unknown < 0) continue;
+            fx_status status = solve(k, &k->equations[i], unknown, extents, message, size);
+            if (status != FX_OK) return status;
+            progress = true;
+        }
+    }
+    for (int i = 0; i < k->n_equations; i++) {
+        const struct fx_equation *q = &k->equations[i];
+        int64_t v;
+        if (unknown_of(k, q, extents) != -1) continue;
+        if (fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v) && v == extents[q->extent]) continue;
+        snprintf(message, size, "%s does not hold: %s is %lld", q->text, k->extents[q->extent].name, (long long)extents[q->extent]);
+        return FX_ERR_USAGE;
+    }
+    return FX_OK;
+}
+
 static fx_status run_checks(const struct fx_kernel *k, const int64_t *extents, char *message, size_t size) {
     struct fx_env env = {.extents = extents};
     for (int i = 0; i < k->n_checks; i++) {
@@ -175,6 +244,8 @@ fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *cons
         fx_status status = bind_param(k, shapes, i, extents, message, size);
         if (status != FX_OK) return status;
     }
+    fx_status solved = fx_solve_extents(k, extents, message, size);
+    if (solved != FX_OK) return solved;
     for (int e = 0; e < k->n_extents; e++) {
         if (extents[e] >= 0) continue;
         snprintf(message, size, "extent %s is not known: no argument with that axis was given", k->extents[e].name);

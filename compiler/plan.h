@@ -99,6 +99,12 @@ struct fx_launch { /* one GPU kernel of the plan */
     const struct fx_variant *variants;
 };
 
+struct fx_equation { /* extent = value, solved for the one extent that is not known when arguments are bound */
+    int extent;
+    struct fx_expr value; /* linear in an extent it is solved for */
+    const char *text;     /* "F = 2 * N", for messages */
+};
+
 struct fx_check { /* must hold when arguments are bound */
     struct fx_expr holds;
     const char *message; /* what was violated, naming both sides */
@@ -106,8 +112,9 @@ struct fx_check { /* must hold when arguments are bound */
 
 struct fx_kernel { /* one kernel of the spec */
     const char *name;
-    int n_extents, n_params, n_buffers, n_launches, n_checks;
+    int n_extents, n_params, n_buffers, n_launches, n_checks, n_equations;
     const struct fx_extent *extents;
+    const struct fx_equation *equations;
     const struct fx_param *params; /* as declared: inputs, then outputs */
     const struct fx_buffer *buffers;
     const struct fx_launch *launches; /* in order of execution */
@@ -148,6 +155,9 @@ struct fx_shape {
  * message naming both sides into message[size]. */
 fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
                           size_t size);
+/* Gives every extent that is -1 and that the kernel's equations determine its value, in any order; then every equation whose extents are all
+ * known must hold. FX_ERR_USAGE with a message otherwise. */
+fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size);
 /* The variant of l to launch, by the rule of struct fx_variant, or -1 when none applies. */
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env);
 /* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */

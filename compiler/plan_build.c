@@ -291,8 +291,15 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
     }
     for (int i = 0; i < c->n_kernels; i++) build_launch(a, c, &u->launches[index][i], &launches[i]);
+    struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
+    struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
+    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    for (int i = 0; i < k->n_requirements; i++)
+        checks[i] = (struct fx_check){k->requirements[i].holds,
+                                      arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name, span_line(cx, k->requirements[i].span))};
     return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_buffers = c->partition->n_buffers,
-                              .n_launches = c->n_kernels, .extents = extents, .params = params, .buffers = buffers, .launches = launches};
+                              .n_launches = c->n_kernels, .extents = extents, .params = params, .buffers = buffers, .launches = launches, .n_equations = k->n_equations, .equations = equations,
+                              .n_checks = k->n_requirements, .checks = checks};
 }
 
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {

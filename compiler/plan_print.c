@@ -88,6 +88,8 @@ void plan_print(struct buf *out, const struct fx_plan *p) {
         for (int j = 0; j < k->n_extents; j++)
             if (k->extents[j].value >= 0) buf_printf(out, "  extent %s = %lld\n", k->extents[j].name, (long long)k->extents[j].value);
             else buf_printf(out, "  extent %s\n", k->extents[j].name);
+        for (int j = 0; j < k->n_equations; j++) buf_printf(out, "  where %s\n", k->equations[j].text);
+        for (int j = 0; j < k->n_checks; j++) print_labelled(out, k, "  requires ", &k->checks[j].holds);
         for (int j = 0; j < k->n_params; j++) print_param(out, k, &k->params[j]);
         for (int j = 0; j < k->n_buffers; j++) {
             buf_printf(out, "  workspace %s: ", k->buffers[j].name);
