@@ -1,0 +1,241 @@
+/* Constants and extents: what is known when the spec is read, what equations tie together, what must hold later.
+ *
+ * In: expressions over constants and labels. Out: numbers, or terms of the plan that are evaluated when arguments are
+ * bound. */
+#include "check_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- constants ---- */
+
+bool check_define_number(struct checker *c, const struct define *d, double *out) {
+    char *end;
+    *out = strtod(d->value, &end);
+    if (*d->value && !*end) return true;
+    diag_error(c->cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT "=%s: expected a number", NAME_ARG(d->name), d->value);
+    return false;
+}
+
+bool check_const(struct checker *c, const struct ast_expr *e, int depth, double *out) {
+    double a, b;
+    if (depth > MAX_CALLS) {
+        diag_error(c->cx, e->span, D_RECURSION, "a constant that is defined by itself");
+        return false;
+    }
+    if (e->kind == AST_NUM) return *out = e->num.value, true;
+    if (e->kind == AST_UNARY && e->op == OP_NEG) {
+        if (!check_const(c, e->a, depth + 1, &a)) return false;
+        return *out = -a, true;
+    }
+    if (e->kind == AST_ID) {
+        const struct ast_item *item = check_find_const(c, e->name);
+        const struct define *d = item ? check_find_define(c, e->name) : NULL;
+        if (d) return check_define_number(c, d, out);
+        if (item) return check_const(c, item->value, depth + 1, out);
+        diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no constant is named " NAME_FMT, NAME_ARG(e->name));
+        return false;
+    }
+    if (e->kind != AST_BINARY) {
+        diag_error(c->cx, e->span, D_BAD_EXTENT, "expected a constant");
+        return false;
+    }
+    if (!check_const(c, e->a, depth + 1, &a) || !check_const(c, e->b, depth + 1, &b)) return false;
+    switch (e->op) {
+    case OP_ADD: return *out = a + b, true;
+    case OP_SUB: return *out = a - b, true;
+    case OP_MUL: return *out = a * b, true;
+    case OP_DIV: return *out = a / b, true;
+    case OP_FLOORDIV: return *out = b == 0 ? 0 : floor(a / b), true;
+    case OP_MOD: return *out = b == 0 ? 0 : a - b * floor(a / b), true;
+    default:
+        diag_error(c->cx, e->op_span, D_BAD_EXTENT, "this operator cannot stand in a constant");
+        return false;
+    }
+}
+
+/* ---- extents ---- */
+
+bool extent_mentions_label(struct checker *c, const struct ast_expr *e) {
+    if (!e) return false;
+    if (e->kind == AST_ID) return !check_find_const(c, e->name);
+    return extent_mentions_label(c, e->a) || extent_mentions_label(c, e->b) || extent_mentions_label(c, e->c);
+}
+
+struct extent_terms {
+    struct fx_term *t;
+    int n;
+};
+
+static void put_term(struct checker *c, struct extent_terms *x, enum fx_term_op op, int64_t v) {
+    struct fx_term *t = &PUSH(&c->cx->arena, x->t, x->n);
+    *t = (struct fx_term){op, v};
+}
+
+static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
+
+static bool put_extent_number(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    double v;
+    if (!check_const(c, e, 0, &v)) return false;
+    if (v != floor(v) || fabs(v) > 0x1p48) {
+        diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from integers");
+        return false;
+    }
+    put_term(c, x, FX_T_CONST, (int64_t)v);
+    return true;
+}
+
+static bool put_extent_binary(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    static const struct {
+        enum ast_op op;
+        enum fx_term_op term;
+        bool swap, negate;
+    } forms[] = {
+        {OP_ADD, FX_T_ADD, 0, 0}, {OP_SUB, FX_T_SUB, 0, 0}, {OP_MUL, FX_T_MUL, 0, 0}, {OP_DIV, FX_T_DIV, 0, 0}, {OP_FLOORDIV, FX_T_DIV, 0, 0},
+        {OP_MOD, FX_T_MOD, 0, 0}, {OP_LT, FX_T_LT, 0, 0}, {OP_LE, FX_T_LE, 0, 0}, {OP_GT, FX_T_LT, 1, 0}, {OP_GE, FX_T_LE, 1, 0},
+        {OP_EQ, FX_T_EQ, 0, 0}, {OP_NE, FX_T_EQ, 0, 1}, {OP_AND, FX_T_AND, 0, 0}, {OP_OR, FX_T_OR, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (forms[i].op != e->op) continue;
+        if (!put_extent(c, forms[i].swap ? e->b : e->a, x) || !put_extent(c, forms[i].swap ? e->a : e->b, x)) return false;
+        put_term(c, x, forms[i].term, 0);
+        if (forms[i].negate) put_term(c, x, FX_T_NOT, 0);
+        return true;
+    }
+    diag_error(c->cx, e->op_span, D_BAD_EXTENT, "this operator cannot stand in an extent");
+    return false;
+}
+
+/* An expression over extents as terms of the plan. `/` here divides exactly: the kernel requires it. */
+static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    if (!extent_mentions_label(c, e)) return put_extent_number(c, e, x);
+    if (e->kind == AST_ID) {
+        int axis = check_find_axis(c->k, e->name);
+        if (axis < 0) {
+            diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no label or constant is named " NAME_FMT, NAME_ARG(e->name));
+            return false;
+        }
+        put_term(c, x, FX_T_EXTENT, axis);
+        return true;
+    }
+    if (e->kind == AST_UNARY) {
+        if (e->op == OP_NEG) put_term(c, x, FX_T_CONST, 0);
+        if (!put_extent(c, e->a, x)) return false;
+        put_term(c, x, e->op == OP_NEG ? FX_T_SUB : FX_T_NOT, 0);
+        return true;
+    }
+    if (e->kind == AST_BINARY) return put_extent_binary(c, e, x);
+    diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from labels, constants and + - * / // %%");
+    return false;
+}
+
+/* Every `a / b` in an extent states that b divides a. */
+static void require_divisions(struct checker *c, const struct ast_expr *e) {
+    if (!e || (e->kind != AST_BINARY && e->kind != AST_UNARY)) return;
+    require_divisions(c, e->a);
+    require_divisions(c, e->b);
+    struct extent_terms x = {0};
+    if (e->kind != AST_BINARY || e->op != OP_DIV || !extent_mentions_label(c, e)) return;
+    if (!put_extent(c, e->a, &x) || !put_extent(c, e->b, &x)) return;
+    put_term(c, &x, FX_T_MOD, 0);
+    put_term(c, &x, FX_T_CONST, 0);
+    put_term(c, &x, FX_T_EQ, 0);
+    struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
+    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", check_expr_text(c, e)), e->span};
+}
+
+/* `L = expr` over labels that may be declared after it: resolved once all are. */
+static void resolve_equations(struct checker *c) {
+    for (int i = 0; i < c->k->n_equations; i++) {
+        struct equation *q = &c->k->equations[i];
+        struct extent_terms x = {0};
+        if (!put_extent(c, c->equation_values[i], &x)) continue;
+        require_divisions(c, c->equation_values[i]);
+        q->value = (struct fx_expr){x.n, x.t};
+        q->text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[q->axis].name), check_expr_text(c, c->equation_values[i]));
+    }
+}
+
+/* What fixed extents determine by the equations is fixed as well: the code specialises on it. */
+static void solve_fixed(struct checker *c) {
+    struct kernel *k = c->k;
+    struct fx_kernel p = {.n_extents = k->n_axes, .n_equations = k->n_equations};
+    struct fx_extent *extents = NEW_ARRAY(&c->cx->arena, struct fx_extent, k->n_axes + 1);
+    struct fx_equation *equations = NEW_ARRAY(&c->cx->arena, struct fx_equation, k->n_equations + 1);
+    int64_t *values = NEW_ARRAY(&c->cx->arena, int64_t, k->n_axes + 1);
+    char message[256];
+    for (int i = 0; i < k->n_axes; i++) {
+        extents[i].name = check_cstr(c, k->axes[i].name);
+        extents[i].value = values[i] = k->axes[i].extent;
+    }
+    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    p.extents = extents;
+    p.equations = equations;
+    if (fx_solve_extents(&p, values, message, sizeof message)) diag_error(c->cx, k->equations[0].span, D_EXTENT_CONFLICT, "%s", message);
+    else for (int i = 0; i < k->n_axes; i++) k->axes[i].extent = values[i];
+}
+
+void extent_solve(struct checker *c) {
+    int errors = c->cx->n_errors;
+    resolve_equations(c);
+    if (c->cx->n_errors == errors && c->k->n_equations) solve_fixed(c);
+}
+
+static bool mentions_name(const struct ast_expr *e, struct name n) {
+    if (!e) return false;
+    return (e->kind == AST_ID && name_eq(e->name, n)) || mentions_name(e->a, n) || mentions_name(e->b, n) || mentions_name(e->c, n);
+}
+
+void extent_require(struct checker *c, const struct ast_stmt *s) {
+    struct extent_terms x = {0};
+    if (!extent_mentions_label(c, s->value)) {
+        diag_error(c->cx, s->value->span, D_BAD_EXTENT, "require states a condition on extents");
+        return;
+    }
+    for (int i = 0; i < c->k->n_params; i++)
+        if (c->k->params[i].is_scalar && mentions_name(s->value, c->k->params[i].ast->name)) {
+            check_not_yet(c, s->span, "a condition on a scalar parameter");
+            return;
+        }
+    if (!put_extent(c, s->value, &x)) return;
+    require_divisions(c, s->value);
+    struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
+    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`require %s` does not hold", check_expr_text(c, s->value)), s->span};
+}
+static bool equation_mentions(const struct equation *q, int axis) {
+    for (int i = 0; i < q->value.n; i++)
+        if (q->value.terms[i].op == FX_T_EXTENT && q->value.terms[i].v == axis) return true;
+    return q->axis == axis;
+}
+
+/* What fixed extents, inputs and equations between them bind. */
+static bool *bound_axes(struct checker *c) {
+    struct kernel *k = c->k;
+    bool *bound = NEW_ARRAY(&c->cx->arena, bool, k->n_axes + 1);
+    for (int i = 0; i < k->n_axes; i++) bound[i] = k->axes[i].extent >= 0;
+    for (int p = 0; p < k->n_params; p++)
+        for (int a = 0; !k->params[p].is_output && a < k->params[p].n_axes; a++) bound[k->params[p].axes[a]] = true;
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (int i = 0; i < k->n_equations; i++) {
+            int unknown = -1, n = 0;
+            for (int axis = 0; axis < k->n_axes; axis++)
+                if (!bound[axis] && equation_mentions(&k->equations[i], axis)) unknown = axis, n++;
+            if (n != 1) continue;
+            bound[unknown] = progress = true;
+        }
+    }
+    return bound;
+}
+
+void extent_check_bound(struct checker *c) {
+    struct kernel *k = c->k;
+    bool *bound = bound_axes(c);
+    for (int i = 0; i < k->n_axes; i++) {
+        if (bound[i]) continue;
+        diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": no input carries it",
+                   NAME_ARG(k->axes[i].name));
+        diag_fix(c->cx, "write it: " NAME_FMT "=16, or give it at compile time with -D", NAME_ARG(k->axes[i].name));
+    }
+}
