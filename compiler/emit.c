@@ -29,7 +29,8 @@ static const char *take(struct names *s, const char *base) {
     return name;
 }
 
-static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, NAME_FMT "_", NAME_ARG(n)); }
+/* An identifier of the spec as one of the emitted file. A leading underscore is the implementation's: `__LINE_` must not become a macro. */
+static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s" NAME_FMT "_", *n.s == '_' ? "x" : "", NAME_ARG(n)); }
 
 struct kernel_names {
     const char **params, **buffers, **axes;
@@ -119,6 +120,7 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
             const char *base = c->graph->kernel->name;
+            if (*base == '_') base = arena_printf(a, "x%s", base);
             l->kernel = &c->kernels[j];
             l->struct_name = take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s_%d_", base, j) : arena_printf(a, "%s_", base));
             l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes;

@@ -149,11 +149,11 @@ __host__ __device__ static unsigned hash(unsigned x) {
 __device__ static float integer_at(unsigned seed, long long i) { return (float)(int)(hash(seed + (unsigned)i * 2654435761u) % 9) - 4.0f; }
 
 __device__ static void round_to(float x, float &out) { out = x; }
-__device__ static void round_to(float x, fx_bf16 &out) { __nv_bfloat16 b = __float2bfloat16_rn(x); memcpy(&out, &b, 2); }
-__device__ static void round_to(float x, fx_f16 &out) { __half h = __float2half_rn(x); memcpy(&out, &h, 2); }
+__device__ static void round_to(float x, fx_bf16 &out) { out.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x)); }
+__device__ static void round_to(float x, fx_f16 &out) { out.bits = __half_as_ushort(__float2half_rn(x)); }
 __device__ static float widen(float x) { return x; }
-__device__ static float widen(fx_bf16 x) { __nv_bfloat16 b; memcpy(&b, &x, 2); return __bfloat162float(b); }
-__device__ static float widen(fx_f16 x) { __half h; memcpy(&h, &x, 2); return __half2float(h); }
+__device__ static float widen(fx_bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
+__device__ static float widen(fx_f16 x) { return __half2float(__ushort_as_half(x.bits)); }
 
 template <class T>
 __device__ static bool same_bits(const T &x, const T &y) {

@@ -923,21 +923,24 @@ static void try_sizes(struct worker *w, const struct spec *s, bool is_exact) {
     }
 }
 
+/* Each form in f32 and in one of the 16-bit types, in turn. */
 static void task_forms(struct worker *w, int i) {
     char text[TEXT_SIZE];
+    bool is_exact = true;
     struct spec s;
     if (i < N_LONG) long_text(i, text);
     else {
-        const struct form *f = &forms[(i - N_LONG) / 3];
-        if ((i - N_LONG) % 3 && !strchr(f->text, '$')) return;
-        substitute(f->text, float_names[(i - N_LONG) % 3], text);
+        int f = (i - N_LONG) / 2;
+        if ((i - N_LONG) % 2 && !strchr(forms[f].text, '$')) return;
+        substitute(forms[f].text, (i - N_LONG) % 2 ? float_names[1 + f % 2] : "f32", text);
+        is_exact = forms[f].is_exact;
     }
     if (!spec_open(&s, text)) return;
-    try_sizes(w, &s, i < N_LONG || forms[(i - N_LONG) / 3].is_exact);
+    try_sizes(w, &s, is_exact);
     spec_close(&s);
 }
 
-static void section_forms(void) { run_tasks(task_forms, N_LONG + 3 * N_FORMS); }
+static void section_forms(void) { run_tasks(task_forms, N_LONG + 2 * N_FORMS); }
 
 /* ---- pointwise ---- */
 

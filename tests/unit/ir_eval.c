@@ -174,6 +174,16 @@ static double *stored(struct evaluator *ev, const struct node *n, const int *axe
     return out;
 }
 
+/* Equal as sets, neither with an axis twice. */
+static bool is_same_space(const int *a, int n_a, const int *b, int n_b) {
+    for (int i = 0; i < n_a; i++) {
+        int found = 0;
+        for (int j = 0; j < n_b; j++) found += a[i] == b[j];
+        if (found != 1) return false;
+    }
+    return n_a == n_b;
+}
+
 static struct evaluator evaluator(struct arena *a, const struct graph *g, const struct ir_data *d) {
     return (struct evaluator){.arena = a, .g = g, .data = d, .values = NEW_ARRAY(a, double *, g->n_nodes + 1),
                               .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
@@ -196,7 +206,7 @@ static void write_buffer(struct evaluator *ev, int buffer, bool is_rounded, int6
     double *out = stored(ev, b->value, b->axes, b->n_axes);
     if (!out) return;
     if (ev->buffers[buffer]) refuse(ev, b->value, "is a buffer written twice");
-    if (!nodes_same_axes(b->axes, b->n_axes, b->value->axes, b->value->n_axes)) refuse(ev, b->value, "is a buffer over other axes");
+    if (!is_same_space(b->axes, b->n_axes, b->value->axes, b->value->n_axes)) refuse(ev, b->value, "is a buffer over other axes");
     for (int64_t i = 0; is_rounded && b->dtype != FX_F32 && i < size_of(ev->data->extents, b->axes, b->n_axes); i++) {
         double rounded = fx_round_to(b->dtype, out[i]);
         *n_lost += !is_same(rounded, out[i]);
@@ -213,7 +223,7 @@ static void run_group(struct evaluator *ev, const struct group *r, bool is_round
         const struct store *t = &r->stores[s];
         const int *axes = t->param >= 0 ? g->kernel->params[t->param].axes : ev->p->buffers[t->buffer].axes;
         int n_axes = t->param >= 0 ? g->kernel->params[t->param].n_axes : ev->p->buffers[t->buffer].n_axes;
-        if (!nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
+        if (!is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
         else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value) refuse(ev, t->value, "is stored to the buffer of another value");
         else if (t->buffer >= 0) write_buffer(ev, t->buffer, is_rounded, n_lost);
         for (int o = 0; o < g->n_outputs && t->param >= 0 && !ev->wrong; o++)
