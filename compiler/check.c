@@ -266,6 +266,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     c->k = k;
     c->scope = NULL;
     c->is_too_big = false;
+    c->n_visits = 0;
     k->ast = item;
     k->name = check_cstr(c, item->name);
     c->n_equation_values = 0;

@@ -448,15 +448,17 @@ static struct value *check_binary(struct checker *c, const struct ast_expr *e) {
 }
 
 static bool is_too_big(struct checker *c, const struct ast_expr *e) {
-    if (c->k->n_values <= MAX_VALUES) return false;
-    if (!c->is_too_big)
+    bool is_long = c->k->n_values > MAX_VALUES || c->n_visits > MAX_VISITS, is_deep = c->depth == MAX_DEPTH;
+    if (!is_long && !is_deep) return c->is_too_big;
+    if (!c->is_too_big && is_deep)
+        diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "expressions nested more than %d deep, fns expanded", MAX_DEPTH);
+    else if (!c->is_too_big)
         diag_error(c->cx, check_user_span(c, e->span), D_TOO_BIG, "the kernel %s has more than %d operations, fns expanded", c->k->name, MAX_VALUES);
     return c->is_too_big = true;
 }
 
-struct value *check_expr(struct checker *c, const struct ast_expr *e) {
+static struct value *check_kind(struct checker *c, const struct ast_expr *e) {
     struct value *args[3];
-    if (is_too_big(c, e)) return NULL;
     switch (e->kind) {
     case AST_NUM: {
         struct value *v = number(c, e->num.value, e);
@@ -481,4 +483,13 @@ struct value *check_expr(struct checker *c, const struct ast_expr *e) {
     case AST_RELABEL: return check_not_yet(c, e->span, "a relabel");
     }
     return NULL;
+}
+
+struct value *check_expr(struct checker *c, const struct ast_expr *e) {
+    c->n_visits++;
+    if (is_too_big(c, e)) return NULL;
+    c->depth++;
+    struct value *v = check_kind(c, e);
+    c->depth--;
+    return v;
 }

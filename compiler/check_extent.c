@@ -18,12 +18,23 @@ bool check_define_number(struct checker *c, const struct define *d, double *out)
     return false;
 }
 
-bool check_const(struct checker *c, const struct ast_expr *e, int depth, double *out) {
-    double a, b;
-    if (depth > MAX_CALLS) {
-        diag_error(c->cx, e->span, D_RECURSION, "a constant that is defined by itself");
+/* The value of a `const` item, met at `at`, `depth` expressions within those of other constants. */
+static bool const_item(struct checker *c, const struct ast_item *item, struct span at, int depth, double *out) {
+    for (const struct known_const *k = c->consts; k; k = k->next)
+        if (k->item == item) return *out = k->value, true;
+    if (depth > MAX_DEPTH) {
+        diag_error(c->cx, at, D_RECURSION, "a constant defined by itself, or nested more than %d deep", MAX_DEPTH);
         return false;
     }
+    if (!check_const(c, item->value, depth + 1, out)) return false;
+    struct known_const *k = NEW(&c->cx->arena, struct known_const);
+    *k = (struct known_const){item, *out, c->consts};
+    c->consts = k;
+    return true;
+}
+
+bool check_const(struct checker *c, const struct ast_expr *e, int depth, double *out) {
+    double a, b;
     if (e->kind == AST_NUM) return *out = e->num.value, true;
     if (e->kind == AST_UNARY && e->op == OP_NEG) {
         if (!check_const(c, e->a, depth + 1, &a)) return false;
@@ -33,7 +44,7 @@ bool check_const(struct checker *c, const struct ast_expr *e, int depth, double 
         const struct ast_item *item = check_find_const(c, e->name);
         const struct define *d = item ? check_find_define(c, e->name) : NULL;
         if (d) return check_define_number(c, d, out);
-        if (item) return check_const(c, item->value, depth + 1, out);
+        if (item) return const_item(c, item, e->span, depth, out);
         diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no constant is named " NAME_FMT, NAME_ARG(e->name));
         return false;
     }

@@ -7,12 +7,20 @@
 enum {
     MAX_CALLS = 64,    /* fns within fns */
     MAX_VALUES = 4096, /* of a kernel, fns expanded: NVRTC takes 0.8 s for 5,000 dependent operations */
+    MAX_VISITS = 64 * MAX_VALUES,  /* expressions looked at for them: a fn may be called often and compute nothing */
+    MAX_DEPTH = 2 * AST_MAX_DEPTH, /* of expressions, through the fns they call: a recursion that fits any stack */
 };
 
 struct binding { /* a name with a value: a parameter, a let, or a fn's argument */
     struct name name;
     struct value *value;
     struct binding *next;
+};
+
+struct known_const { /* a `const` item that was evaluated */
+    const struct ast_item *item;
+    double value;
+    struct known_const *next;
 };
 
 struct fn_def {
@@ -31,7 +39,9 @@ struct checker {
     bool *define_used;             /* by index of cx->defines */
     const struct ast_expr **equation_values; /* by index of k->equations, as written */
     int n_equation_values;
-    bool is_too_big;               /* the kernel has more than MAX_VALUES values, and the error was given */
+    struct known_const *consts;    /* evaluated so far, so that each is once */
+    int n_visits, depth;           /* of check_expr: calls for this kernel, calls now open */
+    bool is_too_big;               /* the kernel exceeds a limit above, and the error was given */
     struct span call_span;         /* outermost call being expanded: what errors inside the prelude point at */
 };
 

@@ -36,9 +36,9 @@ struct kernel_names {
     const char **params, **buffers, **axes;
 };
 
-static struct kernel_names name_kernel(struct arena *a, const struct chosen *c) {
+/* An entry sees these beside the struct of its launch: `scope` has the structs already. */
+static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct names scope) {
     const struct kernel *k = c->graph->kernel;
-    struct names scope = {.arena = a};
     struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + 1),
                              NEW_ARRAY(a, const char *, k->n_axes + 1)};
     for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
@@ -115,14 +115,15 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
     *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
         struct chosen *c = kernels[i];
-        struct kernel_names names = name_kernel(a, c);
+        struct names structs = {.arena = a};
+        const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
+        for (int j = 0; j < c->n_kernels; j++)
+            u->launches[i][j].struct_name = take(&structs, take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+        struct kernel_names names = name_kernel(a, c, structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
-            const char *base = c->graph->kernel->name;
-            if (*base == '_') base = arena_printf(a, "x%s", base);
             l->kernel = &c->kernels[j];
-            l->struct_name = take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s_%d_", base, j) : arena_printf(a, "%s_", base));
             l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes;
             l->loads = NEW_ARRAY(a, struct tensor, c->graph->n_nodes + 1);
             l->n_loads = group_loads(c->graph, c->partition, l->kernel->group, l->loads, c->graph->n_nodes);

@@ -182,23 +182,44 @@ static void run_tasks(task *t, int n) {
 
 /* ---- what every kernel takes of the device ---- */
 
+enum { N_SEEN = 1 << 14, MAX_SPILLS = 256 };
+
 struct usage { /* of one configuration, over all kernels met */
     char config[96];
-    int n, registers, local_bytes, shared_bytes; /* how many; the largest */
+    int n, registers, local_bytes, shared_bytes; /* how many kernels; the largest of each */
     char worst[64];                              /* the entry of most registers */
 };
 static struct usage usages[64];
 static int n_usages;
+static uint64_t seen[N_SEEN]; /* kernels noted, by hash: several tasks share a spec */
+static char *spills[MAX_SPILLS]; /* told by section_resources, so that they hide no wrong result */
+static int n_spills;
 
-static void note_resources(const struct fx_launch *l, const struct fx_variant *v, const struct fx_resources *r, int shared) {
-    char config[sizeof usages->config];
-    snprintf(config, sizeof config, "%s: %s", l->driver, v->config);
-    pthread_mutex_lock(&lock);
+/* Whether the key is new; from then on it is not. A full table takes everything for new. */
+static bool is_new(uint64_t key) {
+    for (uint64_t i = 0; i < N_SEEN; i++) {
+        uint64_t *slot = &seen[(key + i) % N_SEEN];
+        if (*slot == key) return false;
+        if (*slot) continue;
+        *slot = key;
+        return true;
+    }
+    return true;
+}
+
+static struct usage *usage_of(const char *config) {
+    const int most = sizeof usages / sizeof *usages;
     int i = 0;
     while (i < n_usages && strcmp(usages[i].config, config) != 0) i++;
-    if (i == (int)(sizeof usages / sizeof *usages)) i--;
-    if (i == n_usages) n_usages++, snprintf(usages[i].config, sizeof usages[i].config, "%s", config);
-    struct usage *u = &usages[i];
+    if (i == most) return &usages[most - 1];
+    if (i == n_usages) snprintf(usages[n_usages++].config, sizeof usages->config, "%s", config);
+    return &usages[i];
+}
+
+static void note_resources(const char *driver, const struct fx_variant *v, const struct fx_resources *r, int shared) {
+    char config[sizeof usages->config];
+    snprintf(config, sizeof config, "%s: %s", driver, v->config);
+    struct usage *u = usage_of(config);
     u->n++;
     if (r->registers > u->registers) {
         u->registers = r->registers;
@@ -206,7 +227,13 @@ static void note_resources(const struct fx_launch *l, const struct fx_variant *v
     }
     if (r->local_bytes > u->local_bytes) u->local_bytes = r->local_bytes;
     if (shared > u->shared_bytes) u->shared_bytes = shared;
-    pthread_mutex_unlock(&lock);
+}
+
+static void note_spill(const struct fx_variant *v, const struct fx_resources *r, const char *text) {
+    if (n_spills == MAX_SPILLS) return;
+    size_t n = strlen(text) + 256;
+    spills[n_spills] = need(malloc(n));
+    snprintf(spills[n_spills++], n, "%s (%s) has %d bytes of local memory, %d registers\n%s", v->entry, v->config, r->local_bytes, r->registers, text);
 }
 
 /* ---- specs ---- */
@@ -216,12 +243,12 @@ struct spec { /* compiled and prepared */
     fx_compilation *compilation;
     const struct fx_kernel *kernel;
     fx_prepared *prepared; /* NULL when dry */
-    bool has_frame;        /* sinf and cosf of large arguments keep an array of their own: local memory, but no spill */
+    int frame_bytes;       /* local memory that is no spill: sinf and cosf of large arguments keep an array */
 };
 
 static bool spec_open(struct spec *s, const char *text) {
     struct fx_options options = FX_OPTIONS;
-    *s = (struct spec){.text = text, .has_frame = strstr(text, "sin(") || strstr(text, "cos(")};
+    *s = (struct spec){.text = text, .frame_bytes = strstr(text, "sin(") || strstr(text, "cos(") ? 32 : 0};
     if (!dry) options.arch = fx_context_arch(context);
     fx_status status = fx_compile(text, strlen(text), "test.fx", &options, &s->compilation);
     if (status != FX_OK) {
@@ -237,28 +264,34 @@ static bool spec_open(struct spec *s, const char *text) {
     return false;
 }
 
-static void check_resources(const struct spec *s) {
-    for (int l = 0; l < s->kernel->n_launches; l++)
-        for (int v = 0; v < s->kernel->launches[l].n_variants; v++) {
-            const struct fx_variant *variant = &s->kernel->launches[l].variants[v];
-            struct fx_resources r;
-            int64_t one[MAX_EXTENTS] = {0}, shared = 0;
-            struct fx_env env = {.extents = one, .sm_count = fx_context_sm_count(context)};
-            fx_status status = fx_variant_resources(s->prepared, l, v, &r);
-            if (status != FX_OK) {
-                fail("%s: no resources: %s\n%s", variant->entry, fx_last_error(), s->text);
-                continue;
-            }
-            fx_expr_eval(&variant->smem, &env, &shared);
-            note_resources(&s->kernel->launches[l], variant, &r, (int)shared + r.shared_bytes);
-            if (r.local_bytes && !s->has_frame)
-                fail("%s (%s) has %d bytes of local memory, %d registers\n%s", variant->entry, variant->config, r.local_bytes,
-                     r.registers, s->text);
-        }
+static uint64_t key_of(const char *text, int l, int v) {
+    uint64_t key = (uint64_t)(l * 64 + v + 1);
+    for (; *text; text++) key = (key ^ (unsigned char)*text) * 0x100000001b3u;
+    return key | 1;
+}
+
+static void note_variant(const struct spec *s, int l, int v) {
+    const struct fx_launch *launch = &s->kernel->launches[l];
+    const struct fx_variant *variant = &launch->variants[v];
+    int64_t zeros[MAX_EXTENTS] = {0}, shared = 0;
+    struct fx_env env = {.extents = zeros, .sm_count = fx_context_sm_count(context)};
+    struct fx_resources r;
+    if (fx_variant_resources(s->prepared, l, v, &r) != FX_OK) {
+        fail("%s: no resources: %s\n%s", variant->entry, fx_last_error(), s->text);
+        return;
+    }
+    fx_expr_eval(&variant->smem, &env, &shared);
+    pthread_mutex_lock(&lock);
+    if (is_new(key_of(s->text, l, v))) {
+        note_resources(launch->driver, variant, &r, (int)shared + r.shared_bytes);
+        if (r.local_bytes > s->frame_bytes) note_spill(variant, &r, s->text);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void spec_close(struct spec *s) {
-    if (!dry) check_resources(s);
+    for (int l = 0; !dry && l < s->kernel->n_launches; l++)
+        for (int v = 0; v < s->kernel->launches[l].n_variants; v++) note_variant(s, l, v);
     fx_prepared_release(s->prepared);
     fx_close(s->compilation);
 }
@@ -1274,6 +1307,11 @@ static void task_examples(struct worker *w, int i) {
 
 static void section_resources(void) {
     run_tasks(task_examples, 2);
+    for (int i = 0; i < n_spills; i++) {
+        fail("%s", spills[i]);
+        free(spills[i]);
+    }
+    n_spills = 0;
     printf("  %-66s %8s %9s %7s %6s  %s\n", "configuration", "kernels", "registers", "shared", "local", "most registers in");
     for (int i = 0; i < n_usages; i++)
         printf("  %-66s %8d %9d %7d %6d  %s\n", usages[i].config, usages[i].n, usages[i].registers, usages[i].shared_bytes, usages[i].local_bytes,
