@@ -44,6 +44,9 @@ static bool is_f32(double v) { return (double)(float)v == v; }
 /* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. */
 static double rounding(double ulps, double f) { return isfinite(f) ? ulps * UNIT * larger(fabs(f), NORMAL) : 0; }
 
+/* An op that is approximated (ulps above 1) may also give 0 where its result is no normal f32. */
+static double op_rounding(double ulps, double f) { return rounding(ulps, f) + (ulps > 1 && fabs(f) < 2 * NORMAL ? NORMAL : 0); }
+
 /* How far x is from v where equal infinities and NaN with NaN agree. */
 static double deviation(double x, double v) {
     if (x == v || (isnan(x) && isnan(v))) return 0;
@@ -97,7 +100,7 @@ static bool is_exact(enum op op, double a, double b, double c, double f) {
 static struct approx exact_op(enum op op, double a, double b, double c) {
     double f = op_eval(op, a, b, c), ulps = op_info[op].ulps;
     if (isnan(f) || ulps == 0 || (ulps <= 1 && is_exact(op, a, b, c, f))) return (struct approx){f, 0};
-    return bounded(f, rounding(ulps, f));
+    return bounded(f, op_rounding(ulps, f));
 }
 
 static struct approx select_op(struct approx condition, struct approx a, struct approx b) {
@@ -127,7 +130,7 @@ static struct approx op_at(const struct value *v, const struct approx x[3]) {
         change = larger(change, deviation(g, f));
         largest = larger(largest, fabs(g));
     }
-    return bounded(f, change + rounding(op->ulps, largest));
+    return bounded(f, change + op_rounding(op->ulps, largest));
 }
 
 static struct approx cast_at(enum fx_dtype t, struct approx x, bool is_condition) {

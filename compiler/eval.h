@@ -9,7 +9,8 @@
  * spacing of the least normal:
  *   leaf      0; the error of rounding it to f32 where it is no f32
  *   op        the largest |f(corner) - v| over operands moved to v - e, v + e and a 0 in between (conditions to 0 and
- *             1), plus ulps * u * [f] for the largest f met; no rounding where all operands are exact, ops.def states a
+ *             1), plus ulps * u * [f] for the largest f met, plus 2^-126 where ulps is above 1 and |f| below 2^-125 (an
+ *             approximation may flush what is no normal number); no rounding where all operands are exact, ops.def states a
  *             correctly rounded form (ulps 1) and the result is an f32. A comparison is open (e = 1) where its operands
  *             overlap; where() with an exact condition is the operand it takes
  *   cast      the cast of v, and the largest change of that over v - e, v + e

@@ -155,12 +155,20 @@ static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, c
     return c;
 }
 
+/* Whether all its kernels run over the same axes. */
+static bool has_one_space(const struct chosen *c) {
+    const struct group *r = c->partition->groups;
+    bool same = true;
+    for (int i = 1; i < c->n_kernels; i++) same &= nodes_same_axes(r[0].axes, r[0].n_axes, r[i].axes, r[i].n_axes);
+    return same;
+}
+
 static bool contract_holds(struct cx *cx, const struct chosen *c) {
     const struct kernel *k = c->graph->kernel;
     if (k->fuse == FUSE_REQUIRE && c->n_kernels > 1) {
         const struct buffer *b = c->partition->n_buffers ? &c->partition->buffers[0] : NULL;
         diag_error(cx, b ? b->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_kernels,
-                   b ? b->why : "its outputs have different axes");
+                   b ? b->why : has_one_space(c) ? "its outputs do not come from the same contraction" : "its outputs have different axes");
         diag_fix(cx, b ? "write `fuse: prefer` to accept it, or split the kernel there" : "write a kernel for each output");
         return false;
     }
@@ -169,6 +177,13 @@ static bool contract_holds(struct cx *cx, const struct chosen *c) {
         return false;
     }
     return true;
+}
+
+/* The number of kernels asked for comes first, then the time. */
+static bool is_better(const struct chosen *a, const struct chosen *b) {
+    int wanted = a->graph->kernel->kernels;
+    if (wanted && (a->n_kernels == wanted) != (b->n_kernels == wanted)) return a->n_kernels == wanted;
+    return a->seconds < b->seconds;
 }
 
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
@@ -180,7 +195,7 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
         struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);
         if (!c) return NULL;
-        if (!best || c->seconds < best->seconds) other = best, best = c;
+        if (!best || is_better(c, best)) other = best, best = c;
         else other = c;
     }
     if (!contract_holds(cx, best)) return NULL;

@@ -61,6 +61,14 @@ struct fx_gemm_source {
     a.land(slice, stage);
     b.land(slice, stage + ENGINE::A_BYTES);
   }
+  template <class FRAGMENT_A, class FRAGMENT_B>
+  FX_DEVICE void fetch(FRAGMENT_A &fa, FRAGMENT_B &fb, unsigned stage, int step) const {
+#pragma unroll
+    for (int part = 0; part < ENGINE::PARTS; ++part) {
+      a.fetch(fa, stage, step, part);
+      b.fetch(fb, stage + ENGINE::A_BYTES, step, part);
+    }
+  }
 };
 
 // fx_gemm_accumulate: the mainloop; STAGES - 1 blocks of copies are in flight, and the fragments of a step are read under the products of the one before
@@ -91,8 +99,7 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
 
   typename decltype(source.a)::fragment a[2];
   typename decltype(source.b)::fragment b[2];
-  source.a.fetch(a[0], read, 0);
-  source.b.fetch(b[0], read + ENGINE::A_BYTES, 0);
+  source.fetch(a[0], b[0], read, 0);
 
   const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
 #pragma unroll 1
@@ -105,8 +112,7 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
         fx_cp_async_wait<STAGES - 2>();
         fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
       }
-      source.a.fetch(a[(step + 1) % 2], from, (step + 1) % STEPS);
-      source.b.fetch(b[(step + 1) % 2], from + ENGINE::A_BYTES, (step + 1) % STEPS);
+      source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
       source.issue(step, write);
       if (step == STEPS - 2) fx_cp_async_commit();
       ENGINE::multiply(acc, a[step % 2], b[step % 2]);

@@ -9,17 +9,19 @@ FX_DEVICE void fx_pointwise(const PROBLEM &p) {
   constexpr int THREADS = 256;
   const index rows = (index)p.rows(), cols = (index)p.cols();
   const index across = (cols + (V - 1)) / V, chunks = rows * across, stride = (index)gridDim.x * (THREADS * UNROLL);
+  const index rows_on = UNROLL == 1 || rows == 1 ? 0 : THREADS / across, chunks_on = THREADS - rows_on * across;  // from one of a thread's chunks to its next
   for (index first = (index)blockIdx.x * (THREADS * UNROLL) + threadIdx.x; first < chunks; first += stride) {
     typename PROBLEM::template frag<V> f[UNROLL];
     index row[UNROLL], col[UNROLL];
     int n_valid[UNROLL];
+    index at_row = rows == 1 ? 0 : first / across, at = first - at_row * across;
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      const index chunk = first + u * THREADS;
-      row[u] = rows == 1 ? 0 : chunk / across;
-      col[u] = (chunk - row[u] * across) * V;
-      n_valid[u] = chunk >= chunks ? 0 : cols - col[u] < V ? (int)(cols - col[u]) : V;
+      row[u] = at_row, col[u] = at * V;
+      n_valid[u] = at_row >= rows || at >= across ? 0 : cols - col[u] < V ? (int)(cols - col[u]) : V;
       if (n_valid[u] > 0) p.template fetch<V, ALIGNED>(f[u], row[u], col[u], n_valid[u]);
+      at_row += rows_on, at += chunks_on;
+      if (at >= across && rows > 1) at -= across, ++at_row;
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)

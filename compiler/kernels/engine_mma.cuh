@@ -24,10 +24,10 @@ struct fx_mma_operand {
   static constexpr int STEP = ENGINE::THREADS / CHUNKS;
   static constexpr int COPIES = ROWS / STEP;
   static constexpr bool ASYNC = ALIGNED && LAYOUT != FX_STRIDED;
-  static constexpr int SLICES = BK / 16 - (ASYNC ? 1 : 0);
+  static constexpr int SLICES = ASYNC ? BK / 32 : BK / 16;   // together, copies cost the tensor cores less than spread out
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");
-  static_assert(WARP_MN % 16 == 0 && (WARP_MN & (WARP_MN - 1)) == 0, "a warp's share is a power of two");
+  static_assert(WARP_MN >= 32 && (WARP_MN & (WARP_MN - 1)) == 0, "a warp's share is a power of two, and halves into 16 x 16 blocks");
 
   typedef unsigned fragment[WARP_MN / 16][4];
 
@@ -103,10 +103,10 @@ struct fx_mma_operand {
     }
   }
 
-  // The warp's fragments for step k of the block in a stage. Blocks along the permuted direction differ in bits that the exclusive or only flips.
-  FX_DEVICE void fetch(fragment &f, unsigned stage, int k) const {
+  // Half of the warp's fragments for step k of the block in a stage. Blocks along the permuted direction differ in bits that the exclusive or only flips.
+  FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int half) const {
 #pragma unroll
-    for (int i = 0; i < WARP_MN / 16; ++i) {
+    for (int i = half * WARP_MN / 32; i < (half + 1) * WARP_MN / 32; ++i) {
       if constexpr (ROWS_ARE_K) {
         fx_ldmatrix_trans(f[i], (stage + lane_slot ^ i * 32) + k * 16 * PITCH);
       } else {
@@ -126,6 +126,7 @@ struct fx_mma {
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
   static constexpr int V = 8;                                  // columns the epilogue takes at a time
   static constexpr int STEPS = BK / 16;                        // steps of the mainloop in a k-block
+  static constexpr int PARTS = 2;                              // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = WM * WN / 32;            // of a thread
   static constexpr int A_BYTES = BM * BK * 2, STAGE_BYTES = (BM + BN) * BK * 2;
   static constexpr int STAGING_PITCH = (BN + 8) * 4;           // rows 8 banks apart: the four rows that half a warp writes fill all banks
@@ -143,15 +144,18 @@ struct fx_mma {
   static FX_DEVICE int acc_row(int i) { return warp_m() + i / (WN / 2) * 16 + i % 4 / 2 * 8 + (threadIdx.x & 31) / 4; }
   static FX_DEVICE int acc_col(int i) { return warp_n() + i / 4 % (WN / 8) * 8 + (threadIdx.x & 3) * 2 + i % 2; }
 
-  // Serpentine, so that neighbouring instructions share an operand.
+  // By quadrants, so that the parts of the next fragments find their registers free and are wanted one after the other; serpentine within, so that
+  // neighbouring instructions share an operand.
   static FX_DEVICE void multiply(float (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4]) {
 #pragma unroll
-    for (int i = 0; i < WM / 16; ++i)
+    for (int q = 0; q < 4; ++q)
 #pragma unroll
-      for (int s = 0; s < WN / 8; ++s) {
-        const int j = i % 2 ? WN / 8 - 1 - s : s;
-        fx_multiply(acc + (i * (WN / 8) + j) * 4, a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T());
-      }
+      for (int r = 0; r < WM / 32; ++r)
+#pragma unroll
+        for (int s = 0; s < WN / 16; ++s) {
+          const int i = q % 2 * (WM / 32) + r, j = q / 2 * (WN / 16) + (r % 2 ? WN / 16 - 1 - s : s);
+          fx_multiply(acc + (i * (WN / 8) + j) * 4, a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T());
+        }
   }
 
   // The staged tile: in every other 32 columns the two 16-byte halves of each 8 columns change places, so that neighbouring lanes read from all banks.

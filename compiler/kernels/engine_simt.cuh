@@ -73,7 +73,7 @@ struct fx_simt_operand {
   FX_DEVICE void land(int, unsigned) {}
 
   // The thread's fragment at one k: groups of four, LANES * 4 apart.
-  FX_DEVICE void fetch(fragment &f, unsigned stage, int k) const {
+  FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int) const {
 #pragma unroll
     for (int i = 0; i < SHARE / 4; ++i) fx_shared_get4(f + 4 * i, stage + lane_slot + k * PITCH + i * LANES * 16);
   }
@@ -89,6 +89,7 @@ struct fx_simt {
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
   static constexpr int V = 4;                                          // columns the epilogue takes at a time
   static constexpr int STEPS = BK;                                     // steps of the mainloop in a k-block
+  static constexpr int PARTS = 1;                                      // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = TM * TN;                         // of a thread
   static constexpr int A_BYTES = (BM + 4) * BK * 4, STAGE_BYTES = (BM + BN + 8) * BK * 4;
   static constexpr int PIPELINE_BYTES = STAGES * STAGE_BYTES, STAGING_BYTES = BM * BN * 4;

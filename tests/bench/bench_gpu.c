@@ -372,7 +372,9 @@ static struct entry *add_entry(struct bench *b, const char *name, int launch, in
     return e;
 }
 
-static bool has_peer(const struct bench *b) { return b->c->form == ADD_MUL_RELU || b->c->form == GELU ? driver.cuInit != NULL : cublas.handle != NULL; }
+static bool has_peer(const struct bench *b) {
+    return b->c->form == ADD_MUL_RELU || b->c->form == GELU ? driver.cuInit != NULL : cublas.handle != NULL;
+}
 
 /* The plan's choice first, then each variant that can run in its stead, then the peer. */
 static void list_entries(struct bench *b) {
@@ -498,7 +500,8 @@ static bool is_right(struct bench *b, const struct entry *e, const double *value
         double got = fx_load_double(b->shapes[p].dtype, raw, 0);
         if (fx_is_right(b->shapes[p].dtype, got, value[i], bound[i])) continue;
         if (n_wrong++ == 0)
-            printf("%s: %s: element %lld is %.9g, expected %.9g, bound %.3g\n", b->c->name, e->name, (long long)b->elements[i], got, value[i], bound[i]);
+            printf("%s: %s: element %lld is %.9g, expected %.9g, bound %.3g\n", b->c->name, e->name, (long long)b->elements[i], got,
+                   value[i], bound[i]);
     }
     if (n_wrong) printf("%s: %s: %d of %d elements wrong, not timed\n", b->c->name, e->name, n_wrong, n);
     return n_wrong == 0;
@@ -618,8 +621,9 @@ static void print_entry(const struct bench *b, const struct entry *e, const stru
            number(us, "%.2f", text[0]), number(100 * spread_of(e), "%.1f%%", text[1]), number(ratio, "%.3f", text[2]), number(alone, "%.2f", text[3]),
            number(ratio_alone, "%.3f", text[4]), number(rate, is_compute ? "%.1f" : "%.3f", text[5]), is_compute ? "TFLOP/s" : "TB/s");
     if (!json) return;
-    fprintf(json, "{\"case\": \"%s\", \"entry\": \"%s\", \"kind\": \"%s\", \"interleaved_us\": %.4f, \"spread\": %.4f, \"ratio\": %.4f, \"alone_us\": %.4f, "
-                  "\"alone_ratio\": %.4f, \"rate\": %.4f, \"unit\": \"%s\", \"rounds\": %d, \"batch\": %d, \"sets\": %d}\n",
+    fprintf(json,
+            "{\"case\": \"%s\", \"entry\": \"%s\", \"kind\": \"%s\", \"interleaved_us\": %.4f, \"spread\": %.4f, \"ratio\": %.4f, "
+            "\"alone_us\": %.4f, \"alone_ratio\": %.4f, \"rate\": %.4f, \"unit\": \"%s\", \"rounds\": %d, \"batch\": %d, \"sets\": %d}\n",
             b->c->name, e->name, e->is_peer ? "peer" : e->is_preferred ? "preferred" : "variant", us, spread_of(e), ratio, alone, ratio_alone, rate,
             is_compute ? "TFLOP/s" : "TB/s", n_rounds, e->batch, b->n_sets);
 }

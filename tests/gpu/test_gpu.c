@@ -3,7 +3,8 @@
  * Invariant: outputs and workspace hold NaN before a launch and everything beside them must still do so after it; what
  * lies beside inputs is NaN too; every variant whose `needs` holds runs, not only the one that would be chosen.
  *
- *   test_gpu [FILTER]       the sections whose names contain FILTER; `smallest` is made for compute-sanitizer
+ *   test_gpu [FILTER]       the sections whose names contain FILTER; `smallest` is made for compute-sanitizer:
+ *                           each tensor is an allocation of its own, so that its ends are seen
  *   FX_DRY=right|wrong|outside test_gpu    without a GPU: the oracle's results stand for the launch's, kept as they are
  *                           or spoilt, which must pass and must fail: a test of this program alone */
 #include <math.h>
@@ -233,7 +234,8 @@ static void note_spill(const struct fx_variant *v, const struct fx_resources *r,
     if (n_spills == MAX_SPILLS) return;
     size_t n = strlen(text) + 256;
     spills[n_spills] = need(malloc(n));
-    snprintf(spills[n_spills++], n, "%s (%s) has %d bytes of local memory, %d registers\n%s", v->entry, v->config, r->local_bytes, r->registers, text);
+    snprintf(spills[n_spills++], n, "%s (%s) has %d bytes of local memory, %d registers\n%s", v->entry, v->config, r->local_bytes,
+             r->registers, text);
 }
 
 /* ---- specs ---- */
@@ -359,6 +361,7 @@ struct setup { /* what makes the arguments of a spec */
     bool is_exact;      /* the oracle's bounds must all be 0 */
     bool is_big;        /* outputs are read a sampled element at a time */
     bool tries_refused; /* variants whose `needs` does not hold must be refused */
+    bool is_tight;      /* every tensor is an allocation of its own, for tools that watch their ends */
 };
 
 struct argument {
@@ -366,6 +369,7 @@ struct argument {
     struct fx_shape shape;
     size_t n, n_bytes, at; /* elements, bytes, offset in the block of inputs or outputs */
     DLTensor tensor;
+    unsigned char *own;    /* its own allocation, of a tight trial */
     int64_t *elements;     /* those compared, NULL: all */
     int64_t n_expected;
     double *value, *bound; /* of an output, by the oracle */
@@ -450,6 +454,17 @@ static void fill_inputs(struct trial *t) {
     device_write(w->in.device, w->in.host, t->in_bytes);
 }
 
+static size_t own_offset(const struct trial *t, int p) { return t->setup->shift[p] * element_bytes(t->args[p].shape.dtype); }
+
+static void open_own(struct trial *t) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        if (a->param->is_scalar || a->n == 0) continue;
+        a->own = device_alloc(own_offset(t, p) + a->n_bytes);
+        if (!a->param->is_output) device_write(a->own + own_offset(t, p), t->w->in.host + a->at, a->n_bytes);
+    }
+}
+
 /* The values a launch takes, its outputs in `out`. */
 static void bind_values(struct trial *t, unsigned char *out) {
     for (int p = 0; p < t->kernel->n_params; p++) {
@@ -459,8 +474,9 @@ static void bind_values(struct trial *t, unsigned char *out) {
             t->align[p] = 256;
             continue;
         }
-        a->tensor = (DLTensor){.data = (a->param->is_output ? out : t->w->in.device) + a->at, .device = {.device_type = 2},
-                               .ndim = a->shape.rank, .dtype = tensor_dtype(a->shape.dtype), .shape = a->shape.extents};
+        unsigned char *data = a->own ? a->own + own_offset(t, p) : (a->param->is_output ? out : t->w->in.device) + a->at;
+        a->tensor = (DLTensor){.data = data, .device = {.device_type = 2}, .ndim = a->shape.rank,
+                               .dtype = tensor_dtype(a->shape.dtype), .shape = a->shape.extents};
         t->values[p] = (struct fx_value){.tensor = &a->tensor};
         t->align[p] = alignment(a->tensor.data);
     }
@@ -564,6 +580,7 @@ static void trial_open(struct trial *t, struct worker *w, const struct spec *s, 
     block_reserve(&w->in, t->in_bytes, true);
     block_reserve(&w->out, t->out_bytes, !u->is_big);
     fill_inputs(t);
+    if (u->is_tight) open_own(t);
     bind_values(t, w->out.device);
     ask_oracle(t);
     make_want(t);
@@ -575,6 +592,7 @@ static void trial_open(struct trial *t, struct worker *w, const struct spec *s, 
 
 static void trial_close(struct trial *t) {
     for (int p = 0; p < t->kernel->n_params; p++) {
+        if (t->args[p].own) device_free(t->args[p].own);
         free(t->args[p].elements);
         free(t->args[p].value);
         free(t->args[p].bound);
@@ -583,6 +601,7 @@ static void trial_close(struct trial *t) {
 
 /* ---- running a trial ---- */
 
+/* Stores what the oracle says; then spoils the last element compared, or the byte behind the last output. */
 static void dry_launch(const struct trial *t) {
     const struct argument *last = NULL;
     for (int p = 0; p < t->kernel->n_params; p++) {
@@ -591,8 +610,11 @@ static void dry_launch(const struct trial *t) {
             fx_store_double(a->shape.dtype, a->tensor.data, (size_t)(a->elements ? a->elements[i] : i), a->value[i]);
         if (a->n_expected) last = a;
     }
-    if (last && dry == DRY_WRONG) ((unsigned char *)last->tensor.data)[(size_t)(last->elements ? last->elements[last->n_expected - 1] + 1 : last->n_expected) * element_bytes(last->shape.dtype) - 1] ^= 0x55;
-    if (last && dry == DRY_OUTSIDE) ((unsigned char *)last->tensor.data)[last->n_bytes] = 0;
+    if (!last) return;
+    unsigned char *data = last->tensor.data;
+    int64_t at = last->elements ? last->elements[last->n_expected - 1] : last->n_expected - 1;
+    if (dry == DRY_WRONG) data[(size_t)(at + 1) * element_bytes(last->shape.dtype) - 1] ^= 0x55;
+    if (dry == DRY_OUTSIDE && !last->own) data[last->n_bytes] = 0;
 }
 
 static fx_status trial_launch(struct trial *t, void *workspace, void *stream) {
@@ -674,17 +696,32 @@ static bool workspace_holds(const struct trial *t) {
     return true;
 }
 
+static void poison(const struct trial *t) {
+    struct worker *w = t->w;
+    device_fill(w->out.device, 0xFF, t->out_bytes, w->stream);
+    for (int p = 0; p < t->kernel->n_params; p++)
+        if (t->args[p].own && t->args[p].param->is_output) device_fill(t->args[p].tensor.data, 0xFF, t->args[p].n_bytes, w->stream);
+    if (t->workspace_bytes) device_fill(w->workspace.device, 0xFF, t->workspace_bytes + GUARD, w->stream);
+}
+
+/* The block of outputs as the launch left it, to its image. */
+static void read_outputs(const struct trial *t) {
+    struct worker *w = t->w;
+    device_read(w->out.host, w->out.device, t->out_bytes);
+    for (int p = 0; p < t->kernel->n_params; p++)
+        if (t->args[p].own && t->args[p].param->is_output) device_read(w->out.host + t->args[p].at, t->args[p].tensor.data, t->args[p].n_bytes);
+}
+
 /* Poisons, launches, compares; `entry` names what is pinned. */
 static bool trial_run(struct trial *t, const char *entry) {
     struct worker *w = t->w;
     char what[512] = "";
-    device_fill(w->out.device, 0xFF, t->out_bytes, w->stream);
-    if (t->workspace_bytes) device_fill(w->workspace.device, 0xFF, t->workspace_bytes + GUARD, w->stream);
+    poison(t);
     fx_status status = trial_launch(t, t->workspace_bytes ? w->workspace.device : NULL, w->stream);
     if (status == FX_ERR_GPU) die("%s: %s\n%s", entry, fx_last_error(), t->spec->text);
     if (status != FX_OK) return trial_fail(t, entry, fx_last_error()), false;
     stream_wait(w->stream, entry, t->spec->text);
-    if (!t->setup->is_big) device_read(w->out.host, w->out.device, t->out_bytes);
+    if (!t->setup->is_big) read_outputs(t);
     bool is_right = t->setup->is_big ? big_is_right(t, what, sizeof what) : block_is_right(t, w->out.host, what, sizeof what);
     if (is_right && !workspace_holds(t)) is_right = false, snprintf(what, sizeof what, "memory behind the workspace was written");
     for (int p = 0; p < t->kernel->n_params; p++) n_compared += t->args[p].n_expected;
@@ -806,7 +843,7 @@ static void task_smallest(struct worker *w, int i) {
     struct spec s;
     if (!spec_open(&s, i < 5 ? linear_text(linear[i], text) : pointwise)) return;
     for (int odd = 0; odd < 2; odd++) {
-        struct setup u = {.data = DATA_INTEGERS, .is_exact = true};
+        struct setup u = {.data = DATA_INTEGERS, .is_exact = true, .is_tight = true};
         size(&u, "MNK", odd ? 17 : 24, odd ? 9 : 16, odd ? 33 : 40);
         for (int p = 0; odd && p < MAX_PARAMS; p++) u.shift[p] = 1;
         try(w, &s, &u);
@@ -1002,7 +1039,8 @@ static const char *order(int n, int which, char *buffer) {
 }
 
 static void try_pointwise(struct worker *w, const char *text) {
-    static const int sizes[][6] = {{8, 16, 8, 4, 2, 8}, {7, 5, 3, 2, 3, 9}, {3, 1, 1, 5, 1, 64}, {0, 2, 2, 2, 2, 2}, {1, 1, 1, 1, 1, 1}, {2, 3, 2, 5, 4, 65}};
+    static const int sizes[][6] = {{8, 16, 8, 4, 2, 8}, {7, 5, 3, 2, 3, 9},  {3, 1, 1, 5, 1, 64},
+                                   {0, 2, 2, 2, 2, 2},  {1, 1, 1, 1, 1, 1},  {2, 3, 2, 5, 4, 65}};
     struct spec s;
     if (!spec_open(&s, text)) return;
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
@@ -1059,9 +1097,12 @@ static void length_task(struct worker *w, int i) {
 /* Many operands, many ops: registers. */
 static void wide_text(char *text) {
     size_t n = (size_t)snprintf(text, TEXT_SIZE, "kernel t(");
-    for (int i = 0; i < 20; i++) n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%se%d: %s[%s]", i ? ", " : "", i, float_names[i % 3], i % 5 == 4 ? "B" : i % 5 == 3 ? "A" : "A,B");
+    static const char *const axes[] = {"A,B", "A,B", "A,B", "A", "B"};
+    for (int i = 0; i < 20; i++)
+        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%se%d: %s[%s]", i ? ", " : "", i, float_names[i % 3], axes[i % 5]);
     n += (size_t)snprintf(text + n, TEXT_SIZE - n, ") -> (y: f32[A,B], z: bf16[A,B]) {\n  v = e0\n");
-    for (int i = 1; i < 20; i++) n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  v = min(max(v * %d + e%d, -7), 9)\n", i % 2 ? -1 : 2, i);
+    for (int i = 1; i < 20; i++)
+        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  v = min(max(v * %d + e%d, -7), 9)\n", i % 2 ? -1 : 2, i);
     snprintf(text + n, TEXT_SIZE - n, "  y = v\n  z = v * e0\n}");
 }
 
@@ -1098,15 +1139,17 @@ enum { N_OPS = sizeof ops / sizeof *ops };
 
 /* Operands a, b, c are each an axis of their own, so that every combination is met. */
 static void op_text(const struct op *op, const char *in, const char *out, char *text) {
-    static const char *const axes[] = {"", "A", "A,B", "A,B,C"};
+    static const char *const axes[] = {"", "A", "A,B", "A,B,C"}, *const operands[] = {"", "(a)", "(a, b)", "(a, b, c)"};
     bool is_infix = strspn(op->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(op->name);
     bool is_logic = !strcmp(op->rule, "LOGIC"), gives_bool = is_logic || !strcmp(op->rule, "COMPARE");
     size_t n = (size_t)snprintf(text, TEXT_SIZE, "kernel t(");
     for (int i = 0; i < op->arity; i++) n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%sx%d: %s[%c]", i ? ", " : "", i, in, 'A' + i);
     n += (size_t)snprintf(text + n, TEXT_SIZE - n, ") -> y: %s[%s] {\n", out, axes[op->arity]);
-    for (int i = 0; i < op->arity; i++)
-        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  %c = x%d%s\n", 'a' + i, i, is_logic || (i == 0 && !strcmp(op->rule, "SELECT")) ? " > 0.5" : "");
-    n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  r = %s%s\n", op->name, is_infix ? "" : op->arity == 1 ? "(a)" : op->arity == 2 ? "(a, b)" : "(a, b, c)");
+    for (int i = 0; i < op->arity; i++) {
+        bool is_condition = is_logic || (i == 0 && !strcmp(op->rule, "SELECT"));
+        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  %c = x%d%s\n", 'a' + i, i, is_condition ? " > 0.5" : "");
+    }
+    n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  r = %s%s\n", op->name, is_infix ? "" : operands[op->arity]);
     snprintf(text + n, TEXT_SIZE - n, "  y = %s\n}\n", gives_bool ? "where(r, 1, 0)" : "r");
 }
 
@@ -1127,7 +1170,8 @@ static void section_ops(void) { run_tasks(task_ops, 3 * N_OPS); }
 /* ---- random data, within the oracle's bounds ---- */
 
 static const char *const epilogues[] = {
-    "gelu(x @ w + b)", "gelu_tanh(x @ w + b)", "silu(x @ w) * sigmoid(b)", "tanh((x @ w) / 16 + b)", "exp(-abs(x @ w + b))", "(x @ w) * rsqrt(1 + b * b)",
+    "gelu(x @ w + b)",        "gelu_tanh(x @ w + b)", "silu(x @ w) * sigmoid(b)",
+    "tanh((x @ w) / 16 + b)", "exp(-abs(x @ w + b))", "(x @ w) * rsqrt(1 + b * b)",
 };
 enum { N_EPILOGUES = sizeof epilogues / sizeof *epilogues, N_SQUARES = 4 };
 
@@ -1147,7 +1191,8 @@ static void task_square(struct worker *w, int i) {
     struct setup u = {.data = DATA_NORMAL, .seed = (uint64_t)i, .n_sampled = dry ? 2000 : 20000};
     int n = dry ? 300 : 4096;
     size(&u, "MNK", n, n, n);
-    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t, t, i / 2 ? "N,K" : "K,N", t, t);
+    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t, t,
+             i / 2 ? "N,K" : "K,N", t, t);
     try_text(w, text, &u);
 }
 
@@ -1198,7 +1243,8 @@ static void task_repeat(struct worker *w, int i) {
     trial_run(&t, "as chosen");
     unsigned char *first = need(malloc(t.out_bytes));
     memcpy(first, w->out.host, t.out_bytes);
-    struct lane lanes[2] = {{w->stream, w->out.device, w->workspace.device}, {stream_open(), device_alloc(t.out_bytes), device_alloc(t.workspace_bytes + 1)}};
+    struct lane lanes[2] = {{w->stream, w->out.device, w->workspace.device},
+                            {stream_open(), device_alloc(t.out_bytes), device_alloc(t.workspace_bytes + 1)}};
     repeat(&t, lanes, 1, first);
     repeat(&t, lanes, 2, first);
     device_free(lanes[1].out);
@@ -1324,8 +1370,9 @@ static const struct section {
     const char *name;
     void (*run)(void);
 } sections[] = {
-    {"smallest", section_smallest}, {"gemm", section_gemm},     {"bases", section_bases},   {"forms", section_forms}, {"pointwise", section_pointwise},
-    {"ops", section_ops},           {"random", section_random}, {"repeat", section_repeat}, {"big", section_big},     {"resources", section_resources},
+    {"smallest", section_smallest}, {"gemm", section_gemm},     {"bases", section_bases}, {"forms", section_forms},
+    {"pointwise", section_pointwise}, {"ops", section_ops},     {"random", section_random}, {"repeat", section_repeat},
+    {"big", section_big},           {"resources", section_resources},
 };
 
 static void run_section(const struct section *s) {
