@@ -44,6 +44,8 @@ void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+/* strtod under the C locale, whatever the host's. */
+double text_to_double(const char *s, char **end);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- source text ---- */
@@ -65,6 +67,8 @@ struct source_file {
     const char *name; /* as the user gave it, for messages */
     const char *text;
     size_t len;
+    uint32_t *lines; /* where each line begins, in order */
+    int n_lines;
 };
 
 /* ---- diag.c: messages to the user, collected, at most DIAG_MAX errors ---- */
@@ -99,6 +103,9 @@ const char *diag_code_title(enum diag_code code); /* one line of what it means *
  * bytes of quoted source are replaced, tabs expanded to 8, columns 1-based and counted in code points. */
 void diag_print(const struct cx *cx, struct buf *out);
 int span_line(const struct cx *cx, struct span at); /* 1-based */
+/* Opens a file of the compilation: copies name and text, finds its lines. Returns its number. */
+void source_index(struct cx *cx, int file); /* finds the lines of a file whose text is set */
+int source_open(struct cx *cx, const char *name, const char *text, size_t len);
 
 /* ---- the compilation ---- */
 struct ast_file;

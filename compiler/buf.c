@@ -6,6 +6,7 @@
 
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void reserve(struct buf *b, size_t more) {
@@ -67,4 +68,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...) {
     buf_vprintf(&b, fmt, ap);
     va_end(ap);
     return b.s;
+}
+
+double text_to_double(const char *s, char **end) {
+    locale_t users = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    double v = strtod(s, end);
+    uselocale(users);
+    return v;
 }

@@ -12,7 +12,7 @@
 
 bool check_define_number(struct checker *c, const struct define *d, double *out) {
     char *end;
-    *out = strtod(d->value, &end);
+    *out = text_to_double(d->value, &end);
     if (*d->value && !*end) return true;
     diag_error(c->cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT "=%s: expected a number", NAME_ARG(d->name), d->value);
     return false;
@@ -152,6 +152,11 @@ static void require_divisions(struct checker *c, const struct ast_expr *e) {
     put_term(c, &x, FX_T_MOD, 0);
     put_term(c, &x, FX_T_CONST, 0);
     put_term(c, &x, FX_T_EQ, 0);
+    if (!put_extent(c, e->b, &x)) return; /* a % 0 is 0 here, and no division */
+    put_term(c, &x, FX_T_CONST, 0);
+    put_term(c, &x, FX_T_EQ, 0);
+    put_term(c, &x, FX_T_NOT, 0);
+    put_term(c, &x, FX_T_AND, 0);
     struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
     *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", check_expr_text(c, e)), e->span};
 }

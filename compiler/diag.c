@@ -68,17 +68,32 @@ struct place {
 static struct place find_place(const struct cx *cx, struct span at) {
     if (at.file >= cx->n_files) return (struct place){.line = 1};
     const struct source_file *f = &cx->files[at.file];
-    struct place p = {.file = f, .line = 1};
     size_t start = at.start < f->len ? at.start : f->len;
-    for (size_t i = 0; i < start; i++)
-        if (f->text[i] == '\n') {
-            p.line++;
-            p.line_start = i + 1;
-        }
+    int first = 0, past = f->n_lines; /* the line begins in [first, past) */
+    while (past - first > 1) {
+        int middle = first + (past - first) / 2;
+        if (f->lines[middle] <= start) first = middle;
+        else past = middle;
+    }
+    struct place p = {.file = f, .line = first + 1, .line_start = f->n_lines ? f->lines[first] : 0};
     const char *newline = memchr(f->text + p.line_start, '\n', f->len - p.line_start);
     p.line_end = newline ? (size_t)(newline - f->text) : f->len;
     if (p.line_end > p.line_start && newline && newline[-1] == '\r') p.line_end--;
     return p;
+}
+
+void source_index(struct cx *cx, int file) {
+    struct source_file *f = &cx->files[file];
+    PUSH(&cx->arena, f->lines, f->n_lines) = 0;
+    for (size_t i = 0; i < f->len; i++)
+        if (f->text[i] == '\n') PUSH(&cx->arena, f->lines, f->n_lines) = (uint32_t)(i + 1);
+}
+
+int source_open(struct cx *cx, const char *name, const char *text, size_t len) {
+    struct source_file *f = &cx->files[cx->n_files];
+    *f = (struct source_file){.name = arena_printf(&cx->arena, "%s", name), .text = arena_strndup(&cx->arena, text, len), .len = len};
+    source_index(cx, cx->n_files);
+    return cx->n_files++;
 }
 
 int span_line(const struct cx *cx, struct span at) { return find_place(cx, at).line; }

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fx_dtype {
 #define DTYPE(id, spelling, bits, class, ctype) FX_##id,
 #include "dtypes.def"
@@ -28,5 +32,9 @@ double fx_round_to(enum fx_dtype t, double v);
 double fx_unit_roundoff(enum fx_dtype t);
 /* The least positive value t holds, subnormals counted; 0 for integers and bool. */
 double fx_smallest(enum fx_dtype t);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

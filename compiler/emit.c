@@ -107,6 +107,23 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
         if (extent_used[i] && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
 }
 
+/* What the plan or the runtime could not hold. */
+static void check_limits(struct cx *cx, const struct chosen *c) {
+    const struct kernel *k = c->graph->kernel;
+    const struct {
+        const char *what;
+        int n, most;
+    } limits[] = {
+        {"parameters", k->n_params, FX_MAX_PARAMS},
+        {"labels", k->n_axes, FX_MAX_EXTENTS},
+        {"intermediate values in memory", c->partition->n_buffers, FX_MAX_BUFFERS},
+        {"GPU kernels", c->n_kernels, FX_MAX_LAUNCHES},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].n > limits[i].most)
+            diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+}
+
 struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
     struct arena *a = &cx->arena;
     struct unit *u = NEW(a, struct unit);
@@ -115,6 +132,7 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
     *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
         struct chosen *c = kernels[i];
+        check_limits(cx, c);
         struct names structs = {.arena = a};
         const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
@@ -128,6 +146,9 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
             l->loads = NEW_ARRAY(a, struct tensor, c->graph->n_nodes + 1);
             l->n_loads = group_loads(c->graph, c->partition, l->kernel->group, l->loads, c->graph->n_nodes);
             plan_drop_impossible(cx, c, l, &c->kernels[j]);
+            if (!l->kernel->n_configs)
+                diag_error(cx, l->kernel->group->stores[0].value->span, D_NO_SCHEDULE,
+                           "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", l->kernel->schedule->name);
             l->entries = NEW_ARRAY(a, struct entry, l->kernel->n_configs);
             for (int e = 0; e < l->kernel->n_configs; e++)
                 l->entries[e] = (struct entry){take(&scope, arena_printf(a, "fx_%s%s", l->struct_name, l->kernel->configs[e].suffix)), number++};

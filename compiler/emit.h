@@ -30,7 +30,7 @@ struct unit { /* a file: every kernel of the spec with its launches */
     struct launch **launches; /* by kernel, then in order */
 };
 
-/* emit.c: names everything, once. */
+/* emit.c: names everything, once. What cannot be emitted is an error in the diagnostics. */
 struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels);
 /* The whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);

@@ -150,7 +150,7 @@ static const char *literal(struct body *b, const struct node *n) {
     char *s = arena_printf(arena(b), "%.9g", f);
     for (int digits = 1; digits < 9; digits++) { /* the shortest that reads back the same */
         char *shorter = arena_printf(arena(b), "%.*g", digits, f);
-        if (strtof(shorter, NULL) == f) {
+        if ((float)text_to_double(shorter, NULL) == f) {
             s = shorter;
             break;
         }
@@ -248,6 +248,13 @@ static void emit_store(struct body *b) {
     line(b, "  }");
 }
 
+/* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
+static void emit_skew(struct body *b) {
+    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
+    if (along_of(b, &t) == ALONG_CONTIGUOUS) line(b, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
+    else line(b, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
+}
+
 /* ---- the operands of a contraction ---- */
 
 static const char *layout_name(enum layout l) {
@@ -278,6 +285,7 @@ static const char *as_int(struct body *b, const struct axis_list *l) {
 static void emit_gemm_shape(struct body *b) {
     const struct gemm_shape *s = &b->l->kernel->gemm;
     line(b, "  static constexpr int A_LAYOUT = %s, B_LAYOUT = %s;", layout_name(s->a_layout), layout_name(s->b_layout));
+    line(b, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
     line(b, "  FX_DEVICE int m() const { return %s; }", as_int(b, &s->m));
     line(b, "  FX_DEVICE int n() const { return %s; }", as_int(b, &s->n));
     line(b, "  FX_DEVICE int k() const { return %s; }", as_int(b, &s->k));
@@ -344,6 +352,7 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     } else {
         line(&b, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
         line(&b, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));
+        emit_skew(&b);
     }
     emit_frag(&b);
     emit_fetch(&b);

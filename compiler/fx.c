@@ -70,11 +70,6 @@ static bool read_options(fx_compilation *c, const struct fx_options *o) {
     return true;
 }
 
-static int add_file(struct cx *cx, const char *name, const char *text, size_t len) {
-    cx->files[cx->n_files] = (struct source_file){arena_printf(&cx->arena, "%s", name), arena_strndup(&cx->arena, text, len), len};
-    return cx->n_files++;
-}
-
 static bool has_kernel(const struct ast_file *ast, const char *name) {
     for (const struct ast_item *i = ast->items; i; i = i->next)
         if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && name_is(i->name, name)) return true;
@@ -99,7 +94,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip};
     if (!read_options(c, o)) return FX_ERR_USAGE;
     buf_init(&c->dump, a);
-    add_file(cx, file, text, len);
+    source_open(cx, file, text, len);
     struct ast_file *ast = fx_parse(cx, 0);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->ast = ast;
@@ -107,7 +102,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
         refuse(c, "error: the file has no kernel %s\n", o->kernel);
         return FX_ERR_USAGE;
     }
-    struct ast_file *prelude = fx_parse(cx, add_file(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
     struct program *program = fx_check(cx, c->ast, prelude, o->kernel);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
@@ -122,6 +117,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     }
     if (status) return status;
     c->unit = emit_unit(cx, cx->files[0].name, chosen, program->n_kernels);
+    if (cx->n_errors) return FX_ERR_COMPILE;
     c->plan = plan_build(cx, c->unit);
     return FX_OK;
 }

@@ -26,6 +26,7 @@ struct node {
     int axes[MAX_AXES];    /* a set: ascending */
     int n_reduced;
     int reduced[MAX_AXES]; /* a set: ascending */
+    bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored 16-bit tensor, so a computed one may be rounded to it */
     struct node *args[3];
     double num;
     int param;

@@ -57,12 +57,22 @@ struct node *graph_add(struct graph *g, const struct node *n) {
     return copy;
 }
 
+/* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md, "Accumulation"). */
+static bool may_round(const struct kernel *k, const struct value *v) {
+    if (v->kind != V_REDUCE || k->is_ieee || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
+    for (int i = 0; i < 2; i++) {
+        const struct value *factor = v->args[0]->args[i];
+        if (factor->kind == V_LOAD && fx_dtype_bits(k->params[factor->param].dtype) == 16) return true;
+    }
+    return false;
+}
+
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
     static const enum node_kind kinds[] = {
         [V_NUM] = N_CONST, [V_SCALAR] = N_SCALAR, [V_LOAD] = N_INPUT, [V_OP] = N_OP, [V_REDUCE] = N_REDUCE, [V_ROUND] = N_ROUND,
     };
     struct node n = {.kind = kinds[v->kind], .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .n_axes = v->n_axes,
-                     .n_reduced = v->n_reduced, .num = v->num, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .num = v->num, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
     memcpy(n.axes, v->axes, sizeof n.axes);
     memcpy(n.reduced, v->reduced, sizeof n.reduced);
     sort_axes(n.axes, n.n_axes);

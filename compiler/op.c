@@ -23,6 +23,8 @@ static double nan_max(double a, double b) { return isnan(a) || isnan(b) ? NAN : 
 static double nan_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b || (a == b && signbit(a)) ? a : b; }
 static double sign(double a) { return isnan(a) ? a : (a > 0) - (a < 0); }
 static double sigmoid(double a) { return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)); }
+/* At -inf its limit, as gelu: -inf * 0 would be NaN. */
+static double silu(double a) { return isinf(a) && a < 0 ? -0.0 : a * sigmoid(a); }
 /* erfc keeps the negative tail, where 1 + erf would cancel. */
 static double gelu(double a) { return isinf(a) && a < 0 ? -0.0 : 0.5 * a * erfc(-a * 0.70710678118654752440); }
 

@@ -11,7 +11,14 @@
 extern "C" {
 #endif
 
-enum { FX_MAX_RANK = 8 };
+enum {
+    FX_MAX_RANK = 8,
+    FX_MAX_PARAMS = 256, /* these limits let a launch do without allocation; the compiler refuses more (FX1006) */
+    FX_MAX_EXTENTS = 128,
+    FX_MAX_BUFFERS = 128,
+    FX_MAX_LAUNCHES = 128,
+    FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS,
+};
 
 /* Numbers are stable and are also the exit codes of the command. */
 typedef enum fx_status {

@@ -284,7 +284,7 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
     for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
     for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
     for (int i = 0; i < c->partition->n_buffers; i++) {
-        struct tensor t = tensor_of_buffer(c->partition, i);
+        struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         struct terms x = {.a = a};
         int n = 0;
         add_bytes(&x, k, &t, &n);

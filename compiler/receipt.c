@@ -60,7 +60,7 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
     buf_putc(&out, '\n');
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
-        struct tensor t = tensor_of_buffer(c->partition, i);
+        struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         buf_printf(&out, "  workspace %s: ", k->buffers[i].name);
         plan_print_expr(&out, k, &k->buffers[i].bytes);
         buf_printf(&out, " bytes (%.3g), as %s: %s\n", tensor_bytes(c->graph, &t), fx_dtype_name(b->dtype), b->why);

@@ -22,22 +22,28 @@ static const double LAUNCH_SECONDS = 2e-6;
 
 /* ---- tensors ---- */
 
+/* The labels of a tensor in storage order. One fixed at 1 changes no address: leaving it out lets its neighbours merge. */
+static void set_axes(const struct graph *g, struct tensor *t, const int *axes, int n_axes) {
+    for (int i = 0; i < n_axes; i++)
+        if (g->kernel->axes[axes[i]].extent != 1) t->axes[t->n_axes++] = axes[i];
+}
+
 struct tensor tensor_of_param(const struct graph *g, int param) {
     const struct param *p = &g->kernel->params[param];
-    struct tensor t = {.param = param, .buffer = -1, .dtype = p->dtype, .n_axes = p->n_axes};
-    memcpy(t.axes, p->axes, sizeof p->axes);
+    struct tensor t = {.param = param, .buffer = -1, .dtype = p->dtype};
+    set_axes(g, &t, p->axes, p->n_axes);
     return t;
 }
 
-struct tensor tensor_of_buffer(const struct partition *p, int buffer) {
+struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer) {
     const struct buffer *b = &p->buffers[buffer];
-    struct tensor t = {.param = -1, .buffer = buffer, .dtype = b->dtype, .n_axes = b->n_axes};
-    memcpy(t.axes, b->axes, sizeof b->axes);
+    struct tensor t = {.param = -1, .buffer = buffer, .dtype = b->dtype};
+    set_axes(g, &t, b->axes, b->n_axes);
     return t;
 }
 
 struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s) {
-    return s->param >= 0 ? tensor_of_param(g, s->param) : tensor_of_buffer(p, s->buffer);
+    return s->param >= 0 ? tensor_of_param(g, s->param) : tensor_of_buffer(g, p, s->buffer);
 }
 
 int tensor_axis(const struct tensor *t, int axis) {
@@ -68,7 +74,7 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
     for (int s = 0; s < r->n_stores; s++)
         if (r->stores[s].buffer == b && r->stores[s].value == n) return false; /* this group writes it */
     if (b < 0) return false;
-    *t = tensor_of_buffer(p, b);
+    *t = tensor_of_buffer(g, p, b);
     return true;
 }
 

@@ -85,7 +85,7 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
 
 /* What stores and loads look like as memory. */
 struct tensor tensor_of_param(const struct graph *g, int param);
-struct tensor tensor_of_buffer(const struct partition *p, int buffer);
+struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer);
 struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s);
 /* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
  * whether each was met. Returns how many. */
@@ -102,6 +102,7 @@ double tensor_bytes(const struct graph *g, const struct tensor *t);
 
 /* schedules/gemm.c: shared by the engines. */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 
 #endif

@@ -79,7 +79,7 @@ static fx_status enqueue(fx_context *ctx, const struct ready *r, void **argument
 /* The driver copies what the pointers point to before it returns. */
 static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, uint64_t *buffers, void *stream) {
     const struct fx_kernel *k = p->kernel;
-    void *arguments[MAX_ARGS];
+    void *arguments[FX_MAX_ARGS];
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
         if (!ready[i].entry) continue;
@@ -101,9 +101,9 @@ fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_arg
                     void *stream) {
     const struct fx_kernel *k = p->kernel;
     struct bound b;
-    struct ready ready[MAX_LAUNCHES];
-    size_t offsets[MAX_BUFFERS];
-    uint64_t buffers[MAX_BUFFERS];
+    struct ready ready[FX_MAX_LAUNCHES];
+    size_t offsets[FX_MAX_BUFFERS];
+    uint64_t buffers[FX_MAX_BUFFERS];
     struct scope scope;
     fx_status status = arguments_bind(p, args, n_args, true, &b);
     if (status != FX_OK) return status;

@@ -11,18 +11,18 @@
 
 /* Room for every array a launch keeps on its stack. */
 static fx_status check_size(const struct fx_kernel *k) {
-    const struct { const char *what; int n, limit; } sizes[] = {{"parameters", k->n_params, MAX_PARAMS},
-                                                                {"extents", k->n_extents, MAX_EXTENTS},
-                                                                {"buffers", k->n_buffers, MAX_BUFFERS},
-                                                                {"launches", k->n_launches, MAX_LAUNCHES}};
+    const struct { const char *what; int n, limit; } sizes[] = {{"parameters", k->n_params, FX_MAX_PARAMS},
+                                                                {"extents", k->n_extents, FX_MAX_EXTENTS},
+                                                                {"buffers", k->n_buffers, FX_MAX_BUFFERS},
+                                                                {"launches", k->n_launches, FX_MAX_LAUNCHES}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].n > sizes[i].limit)
             return error_set(FX_ERR_USAGE, "kernel %s has %d %s, at most %d can be launched", k->name, sizes[i].n, sizes[i].what,
                              sizes[i].limit);
     for (int i = 0; i < k->n_launches; i++)
-        if (k->launches[i].n_args > MAX_ARGS)
+        if (k->launches[i].n_args > FX_MAX_ARGS)
             return error_set(FX_ERR_USAGE, "launch %s has %d arguments, at most %d are possible", k->launches[i].name,
-                             k->launches[i].n_args, MAX_ARGS);
+                             k->launches[i].n_args, FX_MAX_ARGS);
     return FX_OK;
 }
 
@@ -86,7 +86,7 @@ static int64_t constant_shared(const struct fx_variant *v) {
 static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, bool *wanted) {
     static const unsigned ends[] = {256, 1};
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
-        unsigned align[MAX_PARAMS];
+        unsigned align[FX_MAX_PARAMS];
         for (int a = 0; a < p->kernel->n_params; a++) align[a] = ends[end];
         struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count};
         int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
@@ -145,7 +145,7 @@ static fx_status open_stages(fx_prepared *p) {
 }
 
 static fx_status prepare(fx_prepared *p, const struct fx_hint *hints, int n_hints) {
-    int64_t extents[MAX_EXTENTS];
+    int64_t extents[FX_MAX_EXTENTS];
     char arch[32];
     fx_status status = check_size(p->kernel);
     if (status == FX_OK) status = choose_arch(p->ctx, p->plan, arch, sizeof arch);

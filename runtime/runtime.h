@@ -93,14 +93,6 @@ fx_status entries_load(fx_context *ctx, const struct program *p, const struct wa
 void programs_release(fx_context *ctx);
 
 /* ---- prepare.c ---- */
-enum { /* beyond them a kernel is refused, so that a launch needs no memory but the stack's */
-    MAX_PARAMS = 256,
-    MAX_EXTENTS = 128,
-    MAX_BUFFERS = 128,
-    MAX_LAUNCHES = 128,
-    MAX_ARGS = 512,
-};
-
 struct stage { /* a launch of the plan */
     struct entry **entries; /* of each variant; NULL where not compiled */
     int pinned;             /* the variant to be taken, or -1: by the plan's rule */
@@ -121,10 +113,10 @@ int stage_choose(const struct stage *s, const struct fx_launch *l, const struct 
 
 /* ---- tensor.c: arguments ---- */
 struct bound { /* the arguments of a call, checked */
-    int64_t extents[MAX_EXTENTS];
-    uint64_t slots[MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
-    size_t n_bytes[MAX_PARAMS]; /* of a tensor; 0 of a scalar */
-    unsigned align[MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
+    int64_t extents[FX_MAX_EXTENTS];
+    uint64_t slots[FX_MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
+    size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor; 0 of a scalar */
+    unsigned align[FX_MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
 };
 
 /* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as

@@ -134,8 +134,8 @@ static fx_status bind_scalar(const struct fx_param *p, const struct fx_value *v,
 /* ---- all of them ---- */
 
 static fx_status bind_shapes(const struct fx_kernel *k, const struct fx_value *args, bool for_launch, int64_t *extents) {
-    struct fx_shape shapes[MAX_PARAMS];
-    const struct fx_shape *known[MAX_PARAMS];
+    struct fx_shape shapes[FX_MAX_PARAMS];
+    const struct fx_shape *known[FX_MAX_PARAMS];
     char message[512];
     for (int i = 0; i < k->n_params; i++) {
         const struct fx_param *p = &k->params[i];

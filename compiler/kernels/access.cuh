@@ -1,5 +1,5 @@
 /* Elements of tensors: the 16-bit types, their conversion to and from float, and reading and writing V adjacent (or strided) elements as floats.
-   ALIGNED accesses touch whole aligned vectors and ignore n_valid; the others touch the first n_valid elements and nothing else. */
+   ALIGNED accesses touch whole aligned vectors and ignore n_valid; the others touch the first n_valid elements and nothing else, as vectors where they can. */
 
 // FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED: how an operand of a contraction is stored: k contiguous, m or n contiguous, or neither
 enum { FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED };
@@ -86,28 +86,45 @@ FX_DEVICE void fx_store_strided(T *p, long long stride, const float (&x)[V], int
     if (v < n_valid) fx_store_one(p + v * stride, x[v]);
 }
 
+// fx_is_aligned: whether V elements at p may be accessed as vectors
+template <int V, class T>
+FX_DEVICE bool fx_is_aligned(const T *p) {
+  constexpr int BYTES = V * (int)sizeof(T) < 16 ? V * (int)sizeof(T) : 16;
+  return (unsigned long long)p % BYTES == 0;
+}
+
+// fx_skew: how many elements p lies past a multiple of V of them
+template <int V, class T>
+FX_DEVICE int fx_skew(const T *p) {
+  return (int)((unsigned long long)p / sizeof(T) % V);
+}
+
 // fx_load: V adjacent elements, zeros from n_valid on
 template <int V, bool ALIGNED, class T>
 FX_DEVICE void fx_load(float (&x)[V], const T *p, int n_valid) {
   constexpr int WORDS = V * (int)sizeof(T) / 4;
-  if constexpr (ALIGNED && WORDS > 0) {
-    unsigned w[WORDS];
-    fx_load_words(w, p);
-    fx_unpack<V>(x, w, p);
-  } else {
-    fx_load_strided(x, p, 1, ALIGNED ? V : n_valid);
+  if constexpr (WORDS > 0) {
+    if (ALIGNED || (n_valid == V && fx_is_aligned<V>(p))) {
+      unsigned w[WORDS];
+      fx_load_words(w, p);
+      fx_unpack<V>(x, w, p);
+      return;
+    }
   }
+  fx_load_strided(x, p, 1, ALIGNED ? V : n_valid);
 }
 
 // fx_store: V adjacent elements, the first n_valid of them where not aligned
 template <int V, bool ALIGNED, class T>
 FX_DEVICE void fx_store(T *p, const float (&x)[V], int n_valid) {
   constexpr int WORDS = V * (int)sizeof(T) / 4;
-  if constexpr (ALIGNED && WORDS > 0) {
-    unsigned w[WORDS];
-    fx_pack<V>(w, x, p);
-    fx_store_words(p, w);
-  } else {
-    fx_store_strided(p, 1, x, ALIGNED ? V : n_valid);
+  if constexpr (WORDS > 0) {
+    if (ALIGNED || (n_valid == V && fx_is_aligned<V>(p))) {
+      unsigned w[WORDS];
+      fx_pack<V>(w, x, p);
+      fx_store_words(p, w);
+      return;
+    }
   }
+  fx_store_strided(p, 1, x, ALIGNED ? V : n_valid);
 }

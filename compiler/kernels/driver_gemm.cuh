@@ -1,6 +1,6 @@
 /* The contraction driver: D[m,n] = sum over k of A[m,k] B[k,n], batched, then the problem's epilogue. An engine moves and multiplies; a problem says where
    the operands lie and what becomes of the sums. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, with
-   ENGINE::SMEM_BYTES of dynamic shared memory. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of ENGINE::V.
+   ENGINE::SMEM_BYTES of dynamic shared memory. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
 
 // fx_tile: which output tile a block computes
@@ -75,13 +75,14 @@ struct fx_gemm_source {
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
-  typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM> source_type;
-  source_type source(p, at);
-  const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * ENGINE::STAGE_BYTES;
-  unsigned read = ring, write = ring;
-
 #pragma unroll
   for (int i = 0; i < ENGINE::ACCUMULATORS; ++i) acc[i] = 0.0f;
+  const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
+  if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
+
+  fx_gemm_source<ENGINE, ALIGNED, PROBLEM> source(p, at);
+  const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * ENGINE::STAGE_BYTES;
+  unsigned read = ring, write = ring;
 
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
@@ -101,7 +102,6 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
   typename decltype(source.b)::fragment b[2];
   source.fetch(a[0], b[0], read, 0);
 
-  const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
 #pragma unroll 1
   for (int block = 0; block < blocks; ++block) {
     unsigned from = read;
@@ -125,28 +125,30 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
 }
 
 // fx_gemm_epilogue: hands the staged sums to the problem, V columns of a row at a time; what it reads from memory is asked for AHEAD rows early
+// where registers allow
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
-  constexpr int V = ENGINE::V, ACROSS = ENGINE::BN / V, STEP = ENGINE::THREADS / ACROSS, AHEAD = 2;
-  static_assert(ENGINE::THREADS % ACROSS == 0, "the threads do not cover a row evenly");
+  constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V, STEP = ENGINE::THREADS / ACROSS;
+  typedef typename PROBLEM::template frag<V> frag;
+  constexpr int AHEAD = sizeof(frag) <= 64 ? 2 : sizeof(frag) <= 96 ? 1 : 0;
+  static_assert(V <= ENGINE::MAX_V && ENGINE::THREADS % ACROSS == 0, "the threads do not cover a row evenly");
   const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM;
   const int col = (int)threadIdx.x % ACROSS * V;
   const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
   if (n_valid <= 0) return;
   int row = threadIdx.x / ACROSS;
-  typename PROBLEM::template frag<V> ahead[AHEAD];
+  frag ahead[AHEAD + 1];
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
     if (row + i * STEP < rows) p.template fetch<V, ALIGNED>(ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
 #pragma unroll 1
   for (; row < rows; row += STEP) {
-    const typename PROBLEM::template frag<V> now = ahead[0];
-#pragma unroll
-    for (int i = 1; i < AHEAD; ++i) ahead[i - 1] = ahead[i];
-    if (row + AHEAD * STEP < rows) p.template fetch<V, ALIGNED>(ahead[AHEAD - 1], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+    if (row + AHEAD * STEP < rows) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
     float acc[V];
     ENGINE::get(acc, row, col);
-    p.template store<V, ALIGNED>(acc, now, at.batch, at.m + row, at.n + col, n_valid);
+    p.template store<V, ALIGNED>(acc, ahead[0], at.batch, at.m + row, at.n + col, n_valid);
+#pragma unroll
+    for (int i = 0; i < AHEAD; ++i) ahead[i] = ahead[i + 1];
   }
 }
 

@@ -1,30 +1,22 @@
 /* The pointwise driver: every element of the output space once, V adjacent columns at a time. The space is rows() x cols(), cols the innermost axis after
-   merging. Grid: any; ceil(chunks / (256 * UNROLL)) blocks of 256 threads visit each chunk in one pass, chunks = rows * ceil(cols / V).
-   PROBLEM::index is int where rows * cols < 2**30, else long long. ALIGNED: cols is a multiple of V, rows begin at vector boundaries. */
+   merging. Grid: any; ceil(rows * ceil(cols / V) / 256) blocks of 256 threads visit nearly every chunk in one pass.
+   PROBLEM::index is int where rows * cols < 2**30, else long long. ALIGNED: cols is a multiple of V, rows begin at vector boundaries. Otherwise
+   PROBLEM::skew<V>(row) says how far the first output's row lies past such a boundary; its chunks begin and end at boundaries all the same. */
 
-// fx_pointwise: all loads of UNROLL chunks are under way before the first is used
-template <int V, int UNROLL, bool ALIGNED, class PROBLEM>
+// fx_pointwise: each thread takes a chunk and those a whole grid on
+template <int V, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_pointwise(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
   constexpr int THREADS = 256;
   const index rows = (index)p.rows(), cols = (index)p.cols();
-  const index across = (cols + (V - 1)) / V, chunks = rows * across, stride = (index)gridDim.x * (THREADS * UNROLL);
-  const index rows_on = UNROLL == 1 || rows == 1 ? 0 : THREADS / across, chunks_on = THREADS - rows_on * across;  // from one of a thread's chunks to its next
-  for (index first = (index)blockIdx.x * (THREADS * UNROLL) + threadIdx.x; first < chunks; first += stride) {
-    typename PROBLEM::template frag<V> f[UNROLL];
-    index row[UNROLL], col[UNROLL];
-    int n_valid[UNROLL];
-    index at_row = rows == 1 ? 0 : first / across, at = first - at_row * across;
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-      row[u] = at_row, col[u] = at * V;
-      n_valid[u] = at_row >= rows || at >= across ? 0 : cols - col[u] < V ? (int)(cols - col[u]) : V;
-      if (n_valid[u] > 0) p.template fetch<V, ALIGNED>(f[u], row[u], col[u], n_valid[u]);
-      at_row += rows_on, at += chunks_on;
-      if (at >= across && rows > 1) at -= across, ++at_row;
-    }
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u)
-      if (n_valid[u] > 0) p.template store<V, ALIGNED>(f[u], row[u], col[u], n_valid[u]);
+  const index across = (cols + (ALIGNED ? 0 : 2 * (V - 1))) / V, chunks = rows * across;  // unaligned rows may begin and end with part of a chunk
+  for (index chunk = (index)blockIdx.x * THREADS + threadIdx.x; chunk < chunks; chunk += (index)gridDim.x * THREADS) {
+    const index row = rows == 1 ? 0 : chunk / across;
+    const index begin = (chunk - row * across) * V - (ALIGNED ? 0 : p.template skew<V>(row));
+    const index col = begin > 0 ? begin : 0, end = begin + V < cols ? begin + V : cols;
+    if (end <= col) continue;
+    typename PROBLEM::template frag<V> f;
+    p.template fetch<V, ALIGNED>(f, row, col, (int)(end - col));
+    p.template store<V, ALIGNED>(f, row, col, (int)(end - col));
   }
 }

@@ -124,7 +124,7 @@ struct fx_mma {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
   static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N;   // a warp's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
-  static constexpr int V = 8;                                  // columns the epilogue takes at a time
+  static constexpr int MAX_V = 8;                              // columns the epilogue may take at a time
   static constexpr int STEPS = BK / 16;                        // steps of the mainloop in a k-block
   static constexpr int PARTS = 2;                              // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = WM * WN / 32;            // of a thread
@@ -164,8 +164,10 @@ struct fx_mma {
 #pragma unroll
     for (int i = 0; i < ACCUMULATORS; i += 2) fx_shared_put2(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1]);
   }
+  template <int V>
   static FX_DEVICE void get(float (&x)[V], int row, int col) {
-    fx_shared_get4(x, staged(row, col));
-    fx_shared_get4(x + 4, staged(row, col + 4));
+    constexpr int PIECE = V < 4 ? V : 4;
+#pragma unroll
+    for (int v = 0; v < V; v += PIECE) fx_shared_get<PIECE>(x + v, staged(row, col + v));
   }
 };

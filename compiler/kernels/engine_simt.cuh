@@ -75,7 +75,7 @@ struct fx_simt_operand {
   // The thread's fragment at one k: groups of four, LANES * 4 apart.
   FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int) const {
 #pragma unroll
-    for (int i = 0; i < SHARE / 4; ++i) fx_shared_get4(f + 4 * i, stage + lane_slot + k * PITCH + i * LANES * 16);
+    for (int i = 0; i < SHARE / 4; ++i) fx_shared_get<4>(f + 4 * i, stage + lane_slot + k * PITCH + i * LANES * 16);
   }
 };
 
@@ -87,7 +87,7 @@ struct fx_simt {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
   static constexpr int TM = BM / WARPS_M / 4, TN = BN / WARPS_N / 8;   // a thread's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
-  static constexpr int V = 4;                                          // columns the epilogue takes at a time
+  static constexpr int MAX_V = 4;                                      // columns the epilogue may take at a time
   static constexpr int STEPS = BK;                                     // steps of the mainloop in a k-block
   static constexpr int PARTS = 1;                                      // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = TM * TN;                         // of a thread
@@ -122,5 +122,8 @@ struct fx_simt {
 #pragma unroll
     for (int i = 0; i < ACCUMULATORS; i += 4) fx_shared_put4(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1], acc[i + 2], acc[i + 3]);
   }
-  static FX_DEVICE void get(float (&x)[V], int row, int col) { fx_shared_get4(x, staged(row, col)); }
+  template <int V>
+  static FX_DEVICE void get(float (&x)[V], int row, int col) {
+    fx_shared_get<V>(x, staged(row, col));
+  }
 };

@@ -147,9 +147,17 @@ FX_DEVICE void fx_shared_put4(unsigned to, const unsigned (&w)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
 }
 
-// fx_shared_get4: four adjacent floats from shared memory
-FX_DEVICE void fx_shared_get4(float *x, unsigned from) {
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from));
+// fx_shared_get: N adjacent floats from shared memory; 1, 2 or 4
+template <int N>
+FX_DEVICE void fx_shared_get(float *x, unsigned from) {
+  static_assert(N == 1 || N == 2 || N == 4, "no such vector");
+  if constexpr (N == 1) {
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0]) : "r"(from));
+  } else if constexpr (N == 2) {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[0]), "=f"(x[1]) : "r"(from));
+  } else {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from));
+  }
 }
 
 // fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid

@@ -11,13 +11,14 @@ static uint64_t hash(const struct node *n) {
     h = mix(mix(h, bits), (uint64_t)n->param);
     for (int i = 0; i < 3; i++) h = mix(h, n->args[i] ? (uint64_t)n->args[i]->id + 1 : 0);
     for (int i = 0; i < n->n_reduced; i++) h = mix(h, (uint64_t)n->reduced[i]);
+    h = mix(h, n->may_round);
     return h;
 }
 
 static bool is_same(const struct node *a, const struct node *b) {
     return a->kind == b->kind && a->op == b->op && a->reduction == b->reduction && a->dtype == b->dtype && a->param == b->param &&
            memcmp(&a->num, &b->num, sizeof a->num) == 0 && memcmp(a->args, b->args, sizeof a->args) == 0 &&
-           a->n_reduced == b->n_reduced && memcmp(a->reduced, b->reduced, (size_t)a->n_reduced * sizeof *a->reduced) == 0;
+           a->may_round == b->may_round && a->n_reduced == b->n_reduced && memcmp(a->reduced, b->reduced, (size_t)a->n_reduced * sizeof *a->reduced) == 0;
 }
 
 struct graph *pass_cse(const struct graph *g) {

@@ -64,11 +64,11 @@ static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_ROUND ? n->dtype : FX_F32;
 }
 
-static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b) {
+static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b, bool may_round) {
     enum fx_dtype ta = stored_dtype(g, a), tb = stored_dtype(g, b);
     if (ta == tb) return ta;
     bool computed_a = a->kind != N_INPUT && ta == FX_F32, computed_b = b->kind != N_INPUT && tb == FX_F32;
-    if (g->kernel->is_ieee) return FX_F32;
+    if (!may_round) return FX_F32;
     /* A computed factor may be rounded once to the dtype in which the other is stored. */
     if (computed_a && is_16_bit(tb) && b->kind == N_INPUT) return tb;
     if (computed_b && is_16_bit(ta) && a->kind == N_INPUT) return ta;
@@ -78,7 +78,7 @@ static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, 
 static void place_operands(struct fuser *f, struct group *r) {
     struct contraction c;
     as_contraction(r->contraction, &c);
-    enum fx_dtype dtype = operand_dtype(f->g, c.a, c.b);
+    enum fx_dtype dtype = operand_dtype(f->g, c.a, c.b, r->contraction->may_round);
     struct node *operand[2] = {c.a, c.b};
     for (int s = 0; s < 2; s++) {
         struct node *n = operand[s];

@@ -59,7 +59,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     struct tensor t[2];
     struct node *factor[2] = {c.a, c.b};
     for (int i = 0; i < 2; i++)
-        t[i] = r->operand_buffer[i] >= 0 ? tensor_of_buffer(p, r->operand_buffer[i]) : tensor_of_param(g, factor[i]->param);
+        t[i] = r->operand_buffer[i] >= 0 ? tensor_of_buffer(g, p, r->operand_buffer[i]) : tensor_of_param(g, factor[i]->param);
     struct tensor out = tensor_of_store(g, p, &r->stores[0]);
     /* n is the factor that has the output's last axis alone. */
     int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
@@ -76,6 +76,16 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     shape->a_layout = layout_of(&shape->a, &shape->k, &shape->m);
     shape->b_layout = layout_of(&shape->b, &shape->k, &shape->n);
     return true;
+}
+
+/* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
+int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
+    enum { HELD = 32 };
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
+    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = 0;
+    for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
+    while (most > 1 && most * n_along > HELD) most /= 2;
+    return most;
 }
 
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {

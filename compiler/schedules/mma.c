@@ -4,14 +4,19 @@
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 void schedule_mma_price(const struct graph *, const struct partition *, struct scheduled *);
 
-/* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_mma.cuh. */
+/* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_mma.cuh. Operands
+ * that are not copied 16 bytes at a time pass through registers, which leaves fewer for sums: they have tiles of their own. */
 static const struct tile {
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
+    bool copies; /* 16 bytes at a time */
     double rate; /* flops a cycle and SM */
 } tiles[] = {
-    {128, 256, 64, 2, 4, 3, 1, 2500},
-    {128, 128, 32, 2, 2, 4, 2, 2300},
-    {64, 64, 64, 2, 2, 4, 3, 1300},
+    {128, 256, 64, 2, 4, 3, 1, true, 2450},
+    {128, 128, 64, 2, 2, 3, 2, true, 2150},
+    {64, 128, 64, 2, 2, 3, 3, true, 1700},
+    {64, 64, 64, 2, 2, 4, 3, true, 1430},
+    {128, 128, 64, 2, 4, 3, 1, false, 600},
+    {64, 64, 64, 2, 2, 4, 3, false, 450},
 };
 
 static int smem_bytes(const struct tile *t) {
@@ -24,17 +29,20 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     enum fx_dtype t = s->gemm.dtype;
     if (t != FX_F16 && t != FX_BF16)
         return *why_not = arena_printf(&g->cx->arena, "mma multiplies f16 and bf16, the operands are %s", fx_dtype_name(t)), false;
+    bool strided = s->gemm.a_layout == LAYOUT_STRIDED || s->gemm.b_layout == LAYOUT_STRIDED;
+    int vector = gemm_vector(g, p, s, 8);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
+            if (e->copies != (aligned && !strided)) continue;
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .block = e->warps_m * e->warps_n * 32,
-                                 .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = 8, .rate = aligned ? e->rate : e->rate / 3};
+                                 .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = e->rate};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>", fx_dtype_name(t), e->bm, e->bn, e->bk,
                                      e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "mma %dx%dx%d, %d stages, %s", e->bm, e->bn, e->bk, e->stages,
-                                   aligned ? "16-byte copies" : "any alignment");
+                                   e->copies ? "16-byte copies" : aligned ? "aligned, strided operands" : "any alignment");
         }
     return true;
 }

@@ -40,19 +40,18 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
     choose_columns(&out, tensors, n, &s->pointwise);
     for (int i = 0; i < n; i++)
         if (fx_dtype_bits(tensors[i].dtype) / 8 < narrowest) narrowest = fx_dtype_bits(tensors[i].dtype) / 8;
-    /* What a thread fetches before it stores must stay in registers: fewer chunks at a time, then shorter ones. */
+    /* What a thread fetches before it stores must stay in registers. */
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
-    int vector = 16 / narrowest, unroll = 4;
-    while (unroll > 1 && unroll * vector * n_along > 32) unroll /= 2;
+    int vector = 16 / narrowest;
     while (vector > 1 && vector * n_along > 96) vector /= 2;
-    int held = unroll * vector * n_along, min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
+    int held = vector * n_along, min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
     for (int aligned = 1; aligned >= 0; aligned--)
         s->configs[s->n_configs++] = (struct config){
-            .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * unroll * THREADS, .block = THREADS, .min_blocks = min_blocks,
+            .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * THREADS, .block = THREADS, .min_blocks = min_blocks,
             .vector = vector, .suffix = aligned ? "vector" : "any",
-            .engine = arena_printf(&g->cx->arena, "%d, %d", vector, unroll),
-            .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector * unroll, aligned ? "16-byte accesses" : "any alignment")};
+            .engine = arena_printf(&g->cx->arena, "%d", vector),
+            .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector, aligned ? "16-byte accesses" : "any alignment")};
     return true;
 }
 

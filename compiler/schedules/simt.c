@@ -9,8 +9,9 @@ static const struct tile {
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
     double rate; /* flops a cycle and SM, of the 256 an SM has */
 } tiles[] = {
-    {128, 128, 16, 4, 2, 3, 2, 220},
-    {64, 64, 16, 2, 2, 3, 3, 140},
+    {128, 256, 16, 2, 4, 3, 1, 240},
+    {64, 128, 16, 2, 2, 3, 3, 215},
+    {64, 64, 16, 2, 2, 3, 4, 170},
 };
 
 static int smem_bytes(const struct tile *t) {
@@ -22,12 +23,13 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.dtype != FX_F32)
         return *why_not = arena_printf(&g->cx->arena, "simt multiplies f32, the operands are %s", fx_dtype_name(s->gemm.dtype)), false;
+    int vector = gemm_vector(g, p, s, 4);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .block = e->warps_m * e->warps_n * 32,
-                                 .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = 4, .rate = aligned ? e->rate : e->rate * 0.9};
+                                 .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = aligned ? e->rate : e->rate * 0.9};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_simt<%d, %d, %d, %d, %d, %d>", e->bm, e->bn, e->bk, e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "simt %dx%dx%d, %d stages, %s", e->bm, e->bn, e->bk, e->stages,

@@ -53,6 +53,7 @@ struct matmul {
   int M, N, K, KO;
   long long x_m, x_k, x_ko, x_batch, w_n, w_k, w_ko, w_batch, y_m, y_batch;
   static constexpr int A_LAYOUT = A, B_LAYOUT = B;
+  static constexpr int V = sizeof(T) == 2 ? 8 : 4;
   FX_DEVICE int m() const { return M; }
   FX_DEVICE int n() const { return N; }
   FX_DEVICE int k() const { return K; }
@@ -109,6 +110,10 @@ struct multiply_add {
   FX_DEVICE long long rows() const { return n_rows; }
   FX_DEVICE long long cols() const { return n_cols; }
   template <int V>
+  FX_DEVICE int skew(index row) const {
+    return fx_skew<V>(z + row * (index)pitch);
+  }
+  template <int V>
   struct frag {
     float x[V], y[V], z[V];
   };
@@ -128,15 +133,15 @@ struct multiply_add {
   }
 };
 
-template <int V, int UNROLL, bool ALIGNED, class PROBLEM>
+template <int V, bool ALIGNED, class PROBLEM>
 __global__ void __launch_bounds__(256) pointwise_kernel(PROBLEM p) {
-  fx_pointwise<V, UNROLL, ALIGNED>(p);
+  fx_pointwise<V, ALIGNED>(p);
 }
 
-template <int V, int UNROLL, bool ALIGNED, class PROBLEM>
+template <int V, bool ALIGNED, class PROBLEM>
 static void launch_pointwise(const PROBLEM &p) {
   const long long chunks = p.n_rows * ((p.n_cols + V - 1) / V);
-  pointwise_kernel<V, UNROLL, ALIGNED><<<(unsigned)((chunks + 256 * UNROLL - 1) / (256 * UNROLL)), 256>>>(p);
+  pointwise_kernel<V, ALIGNED><<<(unsigned)((chunks + 255) / 256), 256>>>(p);
   CUDA(cudaGetLastError());
 }
 
@@ -297,7 +302,7 @@ static void check_strided(const char *name) {
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_STRIDED>(name);
 }
 
-template <class T, class INDEX, int V, int UNROLL, bool ALIGNED>
+template <class T, class INDEX, int V, bool ALIGNED>
 static void check_pointwise(const char *name) {
   static const int EXTENTS[] = {1, 7, 8, 16, 17, 64, 1000, 1024};
   int cases = 0;
@@ -313,7 +318,7 @@ static void check_pointwise(const char *name) {
       fill_integers<<<64, 256>>>(y + shift, 2, 1, 1, rows, cols, 0, 0, pitch, 1);
       fill_integers<<<64, 256>>>(z0 + shift, 3, 1, 1, rows, cols, 0, 0, pitch, 1);
       multiply_add<T, INDEX> p{x + shift, y + shift, z0 + shift, z + shift, rows, cols, pitch};
-      launch_pointwise<V, UNROLL, ALIGNED>(p);
+      launch_pointwise<V, ALIGNED>(p);
       std::vector<T> hx(count), hy(count), hz0(count), hz(count);
       CUDA(cudaMemcpy(hx.data(), x, count * sizeof(T), cudaMemcpyDeviceToHost));
       CUDA(cudaMemcpy(hy.data(), y, count * sizeof(T), cudaMemcpyDeviceToHost));
@@ -381,31 +386,31 @@ static void check_all() {
   CUDA(cudaMalloc(&pool, POOL_BYTES));
   CUDA(cudaMalloc(&error_count, 8));
   CUDA(cudaMemset(error_count, 0, 8));
-  check_engine<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, true, 2>("mma bf16 128x128x32");
-  check_engine<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, false, 2>("mma bf16 128x128x32");
-  check_strided<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, true, 2>("mma bf16 128x128x32");
-  check_strided<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, false, 2>("mma bf16 128x128x32");
-  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 4>("mma bf16 64x64x64");
-  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 4>("mma bf16 64x64x64");
   check_engine<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, true, 1>("mma bf16 128x256x64");
-  check_engine<fx_mma<fx_bf16, 128, 256, 32, 2, 4, 4>, true, 1>("mma bf16 128x256x32");
   check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 2, 3>, true, 2>("mma bf16 128x128x64");
   check_engine<fx_mma<fx_bf16, 64, 128, 64, 2, 2, 3>, true, 3>("mma bf16 64x128x64");
-  check_engine<fx_mma<fx_f16, 128, 128, 32, 2, 2, 4>, true, 2>("mma f16 128x128x32");
-  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 4>("mma f16 64x64x64");
-  check_engine<fx_simt<128, 128, 16, 4, 2, 3>, true, 2>("simt 128x128x16");
-  check_engine<fx_simt<128, 128, 16, 4, 2, 3>, false, 2>("simt 128x128x16");
-  check_strided<fx_simt<128, 128, 16, 4, 2, 3>, false, 2>("simt 128x128x16");
+  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 3>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
+  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 3>("mma bf16 64x64x64");
+  check_strided<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, true, 1>("mma bf16 128x128x64");
+  check_strided<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
+  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 3>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_f16, 128, 256, 64, 2, 4, 3>, true, 1>("mma f16 128x256x64");
+  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 3>("mma f16 64x64x64");
+  check_engine<fx_simt<128, 256, 16, 2, 4, 3>, true, 1>("simt 128x256x16");
+  check_engine<fx_simt<128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
+  check_engine<fx_simt<64, 128, 16, 2, 2, 3>, true, 3>("simt 64x128x16");
+  check_engine<fx_simt<64, 128, 16, 2, 2, 3>, false, 3>("simt 64x128x16");
   check_engine<fx_simt<64, 64, 16, 2, 2, 3>, true, 4>("simt 64x64x16");
   check_engine<fx_simt<64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
-  check_engine<fx_simt<256, 128, 16, 4, 2, 3>, true, 1>("simt 256x128x16");
-  check_engine<fx_simt<256, 128, 8, 4, 2, 4>, false, 1>("simt 256x128x8");
-  check_engine<fx_simt<128, 256, 8, 2, 4, 4>, true, 1>("simt 128x256x8");
-  check_pointwise<float, int, 4, 4, true>("pointwise f32 aligned");
-  check_pointwise<float, long long, 4, 4, false>("pointwise f32 any");
-  check_pointwise<fx_bf16, int, 8, 2, true>("pointwise bf16 aligned");
-  check_pointwise<fx_bf16, long long, 8, 2, false>("pointwise bf16 any");
-  check_math("gelu", 7e-7f, f_gelu(), g_gelu());
+  check_strided<fx_simt<128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
+  check_strided<fx_simt<64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
+  check_pointwise<float, int, 4, true>("pointwise f32 aligned");
+  check_pointwise<float, long long, 4, false>("pointwise f32 any");
+  check_pointwise<fx_bf16, int, 8, true>("pointwise bf16 aligned");
+  check_pointwise<fx_bf16, long long, 8, false>("pointwise bf16 any");
+  check_pointwise<fx_bf16, long long, 1, false>("pointwise bf16 any, one by one");
+  check_math("gelu", 1.1e-5f, f_gelu(), g_gelu());
   check_math("tanh", 3e-7f, f_tanh(), g_tanh());
   check_math("sigmoid", 3e-7f, f_sigmoid(), g_sigmoid());
   check_math("silu", 7e-7f, f_silu(), g_silu());
@@ -510,26 +515,20 @@ static void time_bf16(int m, int n, int k, bool wide, bool alone) {
   c.push_back({"cublas", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
   c.push_back({"cublas again", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
 #define OURS(name, blocks, ...) c.push_back(ours<fx_mma<fx_bf16, __VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
-  OURS("128x128x32 s4 gelu", 2, 128, 128, 32, 2, 2, 4);
+  OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
   OURS("128x128x64 s3 gelu", 2, 128, 128, 64, 2, 2, 3);
   if (wide) {
-    OURS("128x256x32 s4 gelu", 1, 128, 256, 32, 2, 4, 4);
-    OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
-    OURS("128x256x64 s4 gelu", 1, 128, 256, 64, 2, 4, 4);
-    OURS("256x128x32 s4 gelu", 1, 256, 128, 32, 4, 2, 4);
-    OURS("128x128x32 s3 gelu", 2, 128, 128, 32, 2, 2, 3);
-    OURS("128x128x32 s5 gelu", 2, 128, 128, 32, 2, 2, 5);
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, false>("128x128x32 s4 bias only", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_K_MAJOR, true>("128x128x32 s4 gelu A k B k", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x128x32 s4 gelu A mn B mn", m, n, k));
+    compete("bf16 4096 x 4096 x 4096, bias + gelu, the best two; cublas plain", c, 61, 2.0 * m * n * k, "TFLOP/s", alone);
+    for (auto &x : c) x.times.clear();
+    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, false>("128x256x64 s3 bias only", m, n, k));
     c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A k B k", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x32 s4 gelu unaligned path", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x64 s3 gelu A mn B mn", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A mn B k", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, 3, FX_K_MAJOR, FX_MN_MAJOR, true, false>("64x64x64 s4 gelu any", m, n, k));
   } else {
     OURS("64x128x64 s3 gelu", 3, 64, 128, 64, 2, 2, 3);
-    OURS("64x128x32 s4 gelu", 3, 64, 128, 32, 2, 2, 4);
-    OURS("64x64x64 s4 gelu", 4, 64, 64, 64, 2, 2, 4);
-    OURS("64x64x64 s3 gelu", 4, 64, 64, 64, 2, 2, 3);
-    OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
+    OURS("64x64x64 s4 gelu", 3, 64, 64, 64, 2, 2, 4);
   }
 #undef OURS
   char title[96];
@@ -543,19 +542,13 @@ static void time_f32(int m, int n, int k, bool wide, bool alone) {
   c.push_back({"cublas f32", [=] { run_cublas<float>(m, n, k); }, {}});
   c.push_back({"cublas f32 again", [=] { run_cublas<float>(m, n, k); }, {}});
 #define OURS(name, blocks, ...) c.push_back(ours<fx_simt<__VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
-  OURS("128x128x16 s3 gelu", 2, 128, 128, 16, 4, 2, 3);
-  OURS("128x128x8 s4 gelu", 2, 128, 128, 8, 4, 2, 4);
+  OURS("128x256x16 s3 gelu", 1, 128, 256, 16, 2, 4, 3);
+  OURS("64x128x16 s3 gelu", 3, 64, 128, 16, 2, 2, 3);
+  OURS("64x64x16 s3 gelu", 4, 64, 64, 16, 2, 2, 3);
+  c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x256x16 s3 gelu any", m, n, k));
   if (wide) {
-    OURS("256x128x16 s3 gelu", 1, 256, 128, 16, 4, 2, 3);
-    OURS("256x128x8 s4 gelu", 1, 256, 128, 8, 4, 2, 4);
-    OURS("128x256x16 s3 gelu", 1, 128, 256, 16, 2, 4, 3);
-    OURS("128x256x8 s4 gelu", 1, 128, 256, 8, 2, 4, 4);
-    c.push_back(ours<fx_simt<256, 128, 16, 4, 2, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("256x128x16 s3 gelu A k B k", m, n, k));
-    c.push_back(ours<fx_simt<256, 128, 16, 4, 2, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("256x128x16 s3 gelu A mn B mn", m, n, k));
-    c.push_back(ours<fx_simt<128, 128, 16, 4, 2, 3>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x16 s3 gelu unaligned path", m, n, k));
-  } else {
-    OURS("64x64x16 s3 gelu", 4, 64, 64, 16, 2, 2, 3);
-    OURS("64x64x8 s4 gelu", 4, 64, 64, 8, 2, 2, 4);
+    c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x16 s3 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x16 s3 gelu A mn B mn", m, n, k));
   }
 #undef OURS
   char title[96];
@@ -565,20 +558,20 @@ static void time_f32(int m, int n, int k, bool wide, bool alone) {
 
 template <class T, int V>
 static void time_pointwise(const char *title) {
-  const long long rows = 8192, cols = 4096, bytes = rows * cols * sizeof(T);
+  const long long rows = 8192, cols = 4096, odd_cols = 4095, bytes = rows * cols * sizeof(T);
   fill_normal<<<1024, 256>>>((T *)arena, 7, 3 * rows * cols);
   multiply_add<T, int> p{(T *)arena, (T *)(arena + bytes), (T *)(arena + 2 * bytes), (T *)(arena + 3 * bytes), 1, rows * cols, 0};
   multiply_add<T, int> rows_too = p;
   rows_too.n_rows = rows, rows_too.n_cols = rows_too.pitch = cols;
-  multiply_add<T, long long> any{p.x, p.y, p.z0, p.z, rows, cols, cols};
+  multiply_add<T, long long> any{p.x, p.y, p.z0, p.z, rows, odd_cols, odd_cols};
+  multiply_add<T, long long> askew = any;
+  ++askew.y;
   std::vector<contender> c;
   c.push_back({"copy of the same bytes", [=] { CUDA(cudaMemcpyAsync(arena + 2 * bytes, arena, 2 * bytes, cudaMemcpyDeviceToDevice)); }, {}});
-  c.push_back({"unroll 1", [=] { launch_pointwise<V, 1, true>(p); }, {}});
-  c.push_back({"unroll 2", [=] { launch_pointwise<V, 2, true>(p); }, {}});
-  c.push_back({"unroll 4", [=] { launch_pointwise<V, 4, true>(p); }, {}});
-  c.push_back({"unroll 2, rows x cols", [=] { launch_pointwise<V, 2, true>(rows_too); }, {}});
-  c.push_back({"unroll 1, any, rows x cols", [=] { launch_pointwise<V, 1, false>(any); }, {}});
-  c.push_back({"unroll 2, any, one column", [=] { launch_pointwise<1, 2, false>(any); }, {}});
+  c.push_back({"aligned", [=] { launch_pointwise<V, true>(p); }, {}});
+  c.push_back({"aligned, rows x cols", [=] { launch_pointwise<V, true>(rows_too); }, {}});
+  c.push_back({"any, odd columns", [=] { launch_pointwise<V, false>(any); }, {}});
+  c.push_back({"any, odd columns, one operand askew", [=] { launch_pointwise<V, false>(askew); }, {}});
   compete(title, c, 31, 4.0 * bytes, "TB/s", false);
 }
 

@@ -111,6 +111,7 @@ END_TEST
 
 static void file(const char *text) {
     cx.files[0] = (struct source_file){.name = "t.fx", .text = text, .len = strlen(text)};
+    source_index(&cx, 0);
     cx.n_files = 1;
 }
 

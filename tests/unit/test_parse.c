@@ -35,6 +35,7 @@ static struct ast_file *parse_bytes(const char *text, size_t len) {
     memcpy(copy, text, len);
     copy[len] = 0;
     cx.files[cx.n_files] = (struct source_file){.name = "t.fx", .text = copy, .len = len};
+    source_index(&cx, cx.n_files);
     return fx_parse(&cx, cx.n_files++);
 }
 

@@ -28,7 +28,8 @@ struct subject { /* a spec under test */
 };
 
 static void add_file(struct cx *cx, const char *name, const char *text, size_t len) {
-    cx->files[cx->n_files++] = (struct source_file){name, text, len};
+    cx->files[cx->n_files] = (struct source_file){.name = name, .text = text, .len = len};
+    source_index(cx, cx->n_files++);
 }
 
 static struct subject *subject_open(const char *text) {
