@@ -52,8 +52,7 @@ static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, 
     return n;
 }
 
-static bool uses_tensor(const struct launch *l, const struct unit *u, const struct chosen *c, int param, int buffer) {
-    (void)u;
+static bool uses_tensor(const struct launch *l, int param, int buffer) {
     for (int i = 0; i < l->n_loads; i++)
         if (l->loads[i].param == param && l->loads[i].buffer == buffer) return true;
     const struct group *r = l->kernel->group;
@@ -62,7 +61,6 @@ static bool uses_tensor(const struct launch *l, const struct unit *u, const stru
     const struct tensor *operands[2] = {&l->kernel->gemm.a, &l->kernel->gemm.b};
     for (int i = 0; r->contraction && i < 2; i++)
         if (operands[i]->param == param && operands[i]->buffer == buffer) return true;
-    (void)c;
     return false;
 }
 
@@ -92,14 +90,14 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
             bool *seen = NEW_ARRAY(a, bool, c->graph->n_nodes + 1);
             for (int s = 0; s < r->n_stores && !used; s++) used = uses_scalar(r->stores[s].value, i, seen, r);
         } else {
-            used = uses_tensor(l, u, c, i, -1);
+            used = uses_tensor(l, i, -1);
         }
         if (!used) continue;
         add_arg(a, l, FX_ARG_PARAM, i);
         for (int j = 0; j < k->params[i].n_axes; j++) extent_used[k->params[i].axes[j]] = true;
     }
     for (int i = 0; i < c->partition->n_buffers; i++) {
-        if (!uses_tensor(l, u, c, -1, i)) continue;
+        if (!uses_tensor(l, -1, i)) continue;
         add_arg(a, l, FX_ARG_BUFFER, i);
         for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
     }
@@ -261,14 +259,14 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 
 /* ---- entries ---- */
 
-static void emit_entry(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, int i) {
+static void emit_entry(struct buf *out, const struct chosen *c, const struct launch *l, int i) {
     const struct config *f = &l->kernel->configs[i];
     bool is_gemm = l->kernel->group->contraction != NULL;
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", l->entries[i].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, l->entries[i].name);
     for (int a = 0; a < l->n_args; a++) {
         buf_puts(out, a ? ", " : "");
-        emit_declaration(out, u, c, l, &l->args[a]);
+        emit_declaration(out, c, l, &l->args[a]);
     }
     buf_puts(out, ") {\n");
     if (is_gemm) buf_printf(out, "  fx_gemm<%s, %s>(%s{", f->engine, f->is_aligned ? "true" : "false", l->struct_name);
@@ -295,13 +293,6 @@ static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct 
     buf_putc(out, ']');
 }
 
-static void put_args(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
-    for (int i = 0; i < l->n_args; i++) {
-        const struct fx_arg *a = &l->args[i];
-        buf_printf(out, "%s%s", i ? ", " : "", a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name);
-    }
-}
-
 static void put_contract(struct buf *out, const struct fx_kernel *k) {
     buf_printf(out, "//\n// kernel %s(", k->name);
     bool is_out = false;
@@ -322,7 +313,7 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
         else buf_puts(out, "//   launch");
         buf_puts(out, " one of these, with arguments (");
-        put_args(out, k, l);
+        for (int a = 0; a < l->n_args; a++) buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(k, &l->args[a]));
         buf_puts(out, "), tensors row-major, extents as long long\n");
         for (int v = 0; v < l->n_variants; v++) {
             const struct fx_variant *e = &l->variants[v];
@@ -356,7 +347,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
             const struct launch *l = &u->launches[i][j];
             emit_problem(&generated, u, u->kernels[i], l);
             buf_putc(&generated, '\n');
-            for (int e = 0; e < l->kernel->n_configs; e++) emit_entry(&generated, u, u->kernels[i], l, e);
+            for (int e = 0; e < l->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], l, e);
         }
     buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch);
     buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"

@@ -38,7 +38,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 const char *emit_ctype(enum fx_dtype t);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
-void emit_declaration(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
+void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
 
 /* plan_build.c */
 /* Drops the configurations whose needs no extents or alignment can meet. */
@@ -46,6 +46,8 @@ void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct la
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u);
 /* plan_print.c: the plan as text; an expression in infix form over the kernel's extents. */
 void plan_print(struct buf *out, const struct fx_plan *p);
+/* The spec's name of an argument of a launch. */
+const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a);
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
 /* receipt.c: the text of `explain` for one kernel. */
 const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k);

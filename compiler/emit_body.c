@@ -54,8 +54,7 @@ static const char *product(struct body *b, const int *axes, int n) {
 /* Elements between neighbours along position i of t. */
 static const char *stride(struct body *b, const struct tensor *t, int i) { return product(b, t->axes + i + 1, t->n_axes - i - 1); }
 
-static void add_term(struct body *b, struct buf *s, const char *index, const char *step) {
-    (void)b;
+static void add_term(struct buf *s, const char *index, const char *step) {
     if (s->len) buf_puts(s, " + ");
     if (strcmp(step, "1") == 0) buf_puts(s, index);
     else if (strchr(step, ' ')) buf_printf(s, "%s * (%s)", index, step);
@@ -67,7 +66,7 @@ static void add_index(struct body *b, struct buf *s, const struct tensor *t, con
     int at = find_run(t, l);
     if (at == -2) return;
     if (at >= 0) {
-        add_term(b, s, var, stride(b, t, at + l->n - 1));
+        add_term(s, var, stride(b, t, at + l->n - 1));
         return;
     }
     for (int i = 0; i < l->n; i++) {
@@ -76,7 +75,7 @@ static void add_index(struct body *b, struct buf *s, const struct tensor *t, con
         const char *index = var;
         if (i < l->n - 1) index = arena_printf(arena(b), l->n - i > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + i + 1, l->n - 1 - i));
         if (i > 0) index = arena_printf(arena(b), "%s %% %s", index, b->l->axis_names[l->axes[i]]);
-        add_term(b, s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
+        add_term(s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
     }
 }
 
@@ -296,8 +295,7 @@ static void emit_gemm_shape(struct body *b) {
 
 /* ---- the struct ---- */
 
-void emit_declaration(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
-    (void)u;
+void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
     const struct kernel *k = c->graph->kernel;
     switch (a->kind) {
     case FX_ARG_PARAM:
@@ -320,7 +318,7 @@ static void emit_fields(struct body *b) {
         const struct fx_arg *a = &b->l->args[i];
         buf_puts(b->out, "  ");
         if (a->kind == FX_ARG_EXTENT && !b->is_gemm) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
-        else emit_declaration(b->out, b->u, b->c, b->l, a);
+        else emit_declaration(b->out, b->c, b->l, a);
         buf_puts(b->out, ";");
         const int *axes = NULL;
         int n_axes = 0;

@@ -90,6 +90,8 @@ struct graph *fx_lower(struct cx *cx, const struct kernel *k);
 struct node *graph_add(struct graph *g, const struct node *n);
 /* An empty graph of the same kernel. */
 struct graph *graph_like(const struct graph *g);
+/* Gives `out` the outputs of g, whose nodes became map[id]. */
+void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map);
 
 struct contraction { /* the two factors, in the order written */
     struct node *a, *b;

@@ -15,8 +15,7 @@ void ir_print_name(struct buf *out, const struct graph *g, const struct node *n)
     else buf_printf(out, "%%%d", n->id);
 }
 
-static void print_op(struct buf *out, const struct graph *g, const struct node *n) {
-    (void)g;
+static void print_op(struct buf *out, const struct node *n) {
     const struct op_info *info = &op_info[n->op];
     if (!info->is_infix) {
         buf_puts(out, info->name);
@@ -34,7 +33,7 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
     case N_CONST: buf_printf(out, "%.9g", n->num); break;
     case N_SCALAR: buf_printf(out, "scalar %s", g->kernel->params[n->param].name); break;
     case N_INPUT: buf_printf(out, "input %s", g->kernel->params[n->param].name); break;
-    case N_OP: print_op(out, g, n); break;
+    case N_OP: print_op(out, n); break;
     case N_ROUND: buf_printf(out, "round %%%d to %s", n->args[0]->id, fx_dtype_name(n->dtype)); break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));

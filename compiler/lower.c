@@ -49,6 +49,13 @@ struct graph *graph_like(const struct graph *g) {
     return out;
 }
 
+void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map) {
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
+        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
+    }
+}
+
 struct node *graph_add(struct graph *g, const struct node *n) {
     struct node *copy = NEW(&g->cx->arena, struct node);
     *copy = *n;

@@ -23,9 +23,10 @@ static void constant(struct terms *x, int64_t v) { push(x, FX_T_CONST, v); }
 /* Applies o to the two expressions written last; of two constants only the result is kept. */
 static void op(struct terms *x, enum fx_term_op o) {
     push(x, o, 0);
+    if (x->n < 3) return;
     struct fx_term *last = x->t + x->n - 3;
     int64_t value;
-    if (x->n < 3 || last[0].op != FX_T_CONST || last[1].op != FX_T_CONST) return;
+    if (last[0].op != FX_T_CONST || last[1].op != FX_T_CONST) return;
     if (!fx_expr_eval(&(struct fx_expr){3, last}, &(struct fx_env){0}, &value)) return;
     x->n -= 3;
     constant(x, value);

@@ -44,6 +44,10 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
     buf_puts(out, n ? stack[n - 1].s : "nothing");
 }
 
+const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a) {
+    return a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name;
+}
+
 static void print_labelled(struct buf *out, const struct fx_kernel *k, const char *label, const struct fx_expr *e) {
     buf_printf(out, "%s", label);
     plan_print_expr(out, k, e);
@@ -63,10 +67,7 @@ static void print_param(struct buf *out, const struct fx_kernel *k, const struct
 
 static void print_launch(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
     buf_printf(out, "  launch %s by %s(", l->name, l->driver);
-    for (int i = 0; i < l->n_args; i++) {
-        const struct fx_arg *a = &l->args[i];
-        buf_printf(out, "%s%s", i ? ", " : "", a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name);
-    }
+    for (int i = 0; i < l->n_args; i++) buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(k, &l->args[i]));
     buf_puts(out, ")\n");
     print_labelled(out, k, "    flops ", &l->flops);
     print_labelled(out, k, "    bytes ", &l->bytes);

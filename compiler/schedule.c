@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#define SCHEDULE(name, driver)                                                                                          \
+#define SCHEDULE(name, driver, price)                                                                                   \
     bool schedule_##name##_configure(const struct graph *, const struct partition *, struct scheduled *, const char **); \
-    void schedule_##name##_price(const struct graph *, const struct partition *, struct scheduled *);
+    void price(const struct graph *, const struct partition *, struct scheduled *);
 #include "schedules.def"
 #undef SCHEDULE
 
 const struct schedule schedules[] = {
-#define SCHEDULE(name, driver) {#name, driver, schedule_##name##_configure, schedule_##name##_price},
+#define SCHEDULE(name, driver, price) {#name, driver, schedule_##name##_configure, price},
 #include "schedules.def"
 #undef SCHEDULE
 };

@@ -136,9 +136,6 @@ struct graph *pass_canonicalise(const struct graph *g) {
         map[i] = rewrite(&w, n);
         if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
     }
-    for (int i = 0; i < g->n_outputs; i++) {
-        struct output *o = &PUSH(&g->cx->arena, w.g->outputs, w.g->n_outputs);
-        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
-    }
+    graph_map_outputs(w.g, g, map);
     return w.g;
 }

@@ -37,9 +37,6 @@ struct graph *pass_cse(const struct graph *g) {
         map[i] = table[at];
         if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
     }
-    for (int i = 0; i < g->n_outputs; i++) {
-        struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
-        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
-    }
+    graph_map_outputs(out, g, map);
     return out;
 }

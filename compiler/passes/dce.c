@@ -16,9 +16,6 @@ struct graph *pass_dce(const struct graph *g) {
             if (n.args[a]) n.args[a] = map[n.args[a]->id];
         map[i] = graph_add(out, &n);
     }
-    for (int i = 0; i < g->n_outputs; i++) {
-        struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
-        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
-    }
+    graph_map_outputs(out, g, map);
     return out;
 }

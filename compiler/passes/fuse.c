@@ -26,8 +26,8 @@ static const char *node_name(struct fuser *f, const struct node *n) {
     return b.s;
 }
 
-/* The storage order of a value: that of an output or input with the same axes if there is one, else ascending with the
- * axes that are reduced over later last, so that the reader finds them contiguous. */
+/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for a pointwise
+ * reader, the order of an output with the same axes if there is one. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;

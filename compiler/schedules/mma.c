@@ -2,7 +2,6 @@
 #include "../schedule.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
-void schedule_mma_price(const struct graph *, const struct partition *, struct scheduled *);
 
 /* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_mma.cuh. Operands
  * that are not copied 16 bytes at a time pass through registers, which leaves fewer for sums: they have tiles of their own. */
@@ -16,7 +15,7 @@ static const struct tile {
     {64, 128, 64, 2, 2, 3, 3, true, 1700},
     {64, 64, 64, 2, 2, 4, 3, true, 1430},
     {128, 128, 64, 2, 4, 3, 1, false, 600},
-    {64, 64, 64, 2, 2, 4, 3, false, 450},
+    {64, 64, 64, 2, 2, 4, 2, false, 450},
 };
 
 static int smem_bytes(const struct tile *t) {
@@ -35,6 +34,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             if (e->copies != (aligned && !strided)) continue;
+            if (strided && e->bm > 64) continue; /* element by element takes twice the registers */
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .block = e->warps_m * e->warps_n * 32,
                                  .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = e->rate};
@@ -46,5 +46,3 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         }
     return true;
 }
-
-void schedule_mma_price(const struct graph *g, const struct partition *p, struct scheduled *s) { gemm_price(g, p, s); }

@@ -2,7 +2,6 @@
 #include "../schedule.h"
 
 bool schedule_simt_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
-void schedule_simt_price(const struct graph *, const struct partition *, struct scheduled *);
 
 /* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_simt.cuh. */
 static const struct tile {
@@ -37,5 +36,3 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
         }
     return true;
 }
-
-void schedule_simt_price(const struct graph *g, const struct partition *p, struct scheduled *s) { gemm_price(g, p, s); }

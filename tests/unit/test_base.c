@@ -1,6 +1,7 @@
 /* arena.c, buf.c, diag.c: memory that stays valid, text that grows, messages as people read them. */
 #include "base.h"
 #include "utf8.h"
+#include "suite.h"
 
 #include <check.h>
 #include <locale.h>
@@ -228,9 +229,5 @@ int main(void) {
     tcase_add_test(t, recording_stops_but_counting_does_not);
     tcase_add_test(t, codes_are_named);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "suite.h"
 
 START_TEST(philox_known_answers) {
     /* kat_vectors of the authors' Random123. */
@@ -148,9 +149,5 @@ int main(void) {
     tcase_add_test(t, fills);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int n_failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return n_failed != 0;
+    return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* dtype.c: every value of the small floats there and back, rounding against methods that share nothing with it. */
 #include "dtype.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -205,9 +206,5 @@ int main(void) {
     tcase_add_test(t, arrays_are_indexed_by_element);
     tcase_add_test(t, grain_of_each_float);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

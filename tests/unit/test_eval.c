@@ -4,6 +4,7 @@
  * dropped, an index off, an accumulator of 16 bits) must not. */
 #include "eval.h"
 #include "fx.h"
+#include "suite.h"
 
 #include <check.h>
 #include <float.h>
@@ -791,9 +792,5 @@ int main(void) {
     tcase_set_timeout(bounds, 60);
     suite_add_tcase(suite, values);
     suite_add_tcase(suite, bounds);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

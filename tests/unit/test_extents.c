@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fx.h"
+#include "suite.h"
 
 static const char spec[] =
     "kernel f[Q=2*R](x: f32[M, F=2*N+Q], w: f32[N], r: f32[R], z: f32[Q]) -> y: f32[M,F] {\n"
@@ -134,9 +135,5 @@ int main(void) {
     tcase_add_test(t, fixed_extents_fix_others);
     tcase_add_loop_test(t, rejects_text, 0, sizeof rejects / sizeof *rejects);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "emit.h"
+#include "suite.h"
 
 enum { MAX_NAMES = 16, MAX_RECORDS = 16 };
 
@@ -494,9 +495,5 @@ int main(void) {
     tcase_add_loop_test(t, test_random_plan, 0, 6);
     tcase_add_test(t, test_nothing_to_launch);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npy.h"
+#include "suite.h"
 
 struct file { /* bytes of exactly their size, so that the address sanitizer sees a read beyond them */
     unsigned char *bytes;
@@ -251,9 +252,5 @@ int main(void) {
     tcase_add_test(t, truncated_anywhere);
     tcase_add_test(t, every_byte_changed);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int n_failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return n_failed != 0;
+    return run_suite(s);
 }

@@ -8,6 +8,7 @@
 
 #include "fx.h"
 #include "fx_runtime.h"
+#include "suite.h"
 
 static char *read_all(const char *path, size_t *len) {
     FILE *f = fopen(path, "rb");
@@ -54,9 +55,5 @@ int main(void) {
     tcase_set_timeout(t, 600);
     tcase_add_loop_test(t, compiles_clean, 0, 4);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
  *
  * Every row of ops.def must be reached by `points`, so a new op comes with its points. */
 #include "op.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -111,9 +112,5 @@ int main(void) {
     tcase_add_test(tests, test_find);
     tcase_add_test(tests, test_zero_sign);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
  * reading. Runs in the root of the tree. Texts are handed over in blocks of their exact size, so that a sanitizer sees a
  * read past the end. */
 #include "ast.h"
+#include "suite.h"
 
 #include <check.h>
 #include <glob.h>
@@ -569,9 +570,5 @@ int main(void) {
     tcase_add_test(t, every_prefix_is_survived);
     tcase_add_test(t, random_damage_is_survived);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -14,6 +14,7 @@
 #include "passes/passes.h"
 #include "pipeline.h"
 #include "spec_gen.h"
+#include "suite.h"
 
 extern const char fx_text_prelude[], fx_text_prelude_end[];
 
@@ -710,9 +711,5 @@ int main(void) {
     tcase_add_loop_test(t, test_generated, 0, N_BATCHES);
     tcase_add_loop_test(t, test_generated_compile, 0, N_BATCHES);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan.h"
+#include "suite.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define EXPR(...) {COUNT(((const struct fx_term[]){__VA_ARGS__})), (const struct fx_term[]){__VA_ARGS__}}
@@ -220,9 +221,5 @@ int main(void) {
     tcase_add_test(tests, workspace);
     tcase_add_test(tests, kernels);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

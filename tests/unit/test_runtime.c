@@ -11,6 +11,7 @@
 
 #include "cuda_api.h"
 #include "fx_runtime.h"
+#include "suite.h"
 
 #ifndef FX_TEST_DIR
 #define FX_TEST_DIR "build/tests"
@@ -801,9 +802,5 @@ int main(void) {
     tcase_add_test(tests, nvrtc_compiles);
     tcase_add_test(tests, nvrtc_errors_are_whole);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
