@@ -142,7 +142,7 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
     p->default_value = ap->value->num.value;
 }
 
-static void bind(struct checker *c, struct name n, struct value *v) {
+void check_bind(struct checker *c, struct name n, struct value *v) {
     struct binding *b = NEW(&c->cx->arena, struct binding);
     *b = (struct binding){n, v, c->scope};
     c->scope = b;
@@ -159,7 +159,7 @@ static void bind_params(struct checker *c) {
         v->name = p->ast->name;
         v->n_axes = p->n_axes;
         for (int a = 0; a < p->n_axes; a++) v->axes[a] = p->axes[a];
-        bind(c, p->ast->name, v);
+        check_bind(c, p->ast->name, v);
     }
 }
 
@@ -222,7 +222,7 @@ static void assign(struct checker *c, const struct ast_ids *target, struct value
         p->result = v ? check_as_number(c, v, v->source) : NULL;
     }
     if (v && !v->name.len && v->kind != V_NUM) v->name = target->name;
-    bind(c, target->name, v);
+    check_bind(c, target->name, v);
 }
 
 static void check_attribute(struct checker *c, const struct ast_attr *a) {
@@ -283,13 +283,13 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
             extent_require(c, s);
             continue;
         }
-        struct value *v = check_expr(c, s->value);
-        if (s->targets->next) {
-            if (v) check_not_yet(c, s->span, "several targets");
-            for (const struct ast_ids *t = s->targets; t; t = t->next) bind(c, t->name, NULL);
-            continue;
-        }
-        assign(c, s->targets, v);
+        struct value *v[MAX_RESULTS] = {0};
+        int n = 0;
+        for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
+        if (n == 1) v[0] = check_expr(c, s->value);
+        else check_results(c, s->value, n, v);
+        n = 0;
+        for (const struct ast_ids *t = s->targets; t; t = t->next, n++) assign(c, t, n < MAX_RESULTS ? v[n] : NULL);
     }
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];

@@ -11,7 +11,7 @@ const char *reduction_name(enum reduction r) { return reduction_names[r]; }
 
 /* What the language has and this version does not compile. */
 static const char *const later_functions[] = {
-    "mean", "var", "any", "all", "argmax", "argmin", "logsumexp", "softmax", "layernorm", "rmsnorm", "halves",
+    "mean", "var", "any", "all", "argmax", "argmin", "layernorm", "rmsnorm", "halves",
     "evenodd", "concat", "rand", "cumsum", "cumprod", "idx", "size",
 };
 
@@ -139,32 +139,50 @@ static struct value *reduce(struct checker *c, enum reduction r, struct value *a
     return v;
 }
 
-/* Reads the labels in [ ] into axes; each must be on every operand. */
+/* The labels a name stands for: one of the kernel's, or inside a fn those of its axis parameter. 0 after an error. */
+static int resolve_label(struct checker *c, const struct ast_arg *l, int *axes) {
+    if (l->to.len || l->label.len || !l->value || l->value->kind != AST_ID) {
+        diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "expected a label here");
+        return 0;
+    }
+    struct name name = l->value->name;
+    for (const struct axis_binding *b = c->axis_scope; c->n_calls && b; b = b->next)
+        if (name_eq(b->name, name)) {
+            memcpy(axes, b->axes, (size_t)b->n * sizeof *axes);
+            return b->n;
+        }
+    *axes = c->n_calls ? -1 : check_find_axis(c->k, name);
+    if (*axes >= 0) return 1;
+    diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT, c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(name));
+    if (c->n_calls) diag_fix(c->cx, "make it a parameter: fn " NAME_FMT "[" NAME_FMT "](..)", NAME_ARG(c->calls[c->n_calls - 1]->name), NAME_ARG(name));
+    return 0;
+}
+
+/* Reads the labels in [ ] into axes; each must be on every operand given. */
 static int read_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes) {
     int n = 0;
     for (const struct ast_arg *l = labels; l; l = l->next) {
-        if (l->to.len || l->label.len || !l->value || l->value->kind != AST_ID) {
-            diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "expected a label here");
-            return -1;
-        }
-        struct name name = l->value->name;
-        int axis = check_find_axis(c->k, name);
-        if (axis < 0) {
-            diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "the kernel has no axis " NAME_FMT, NAME_ARG(name));
-            return -1;
-        }
-        const struct value *lacks = !value_has_axis(a, axis) ? a : b && !value_has_axis(b, axis) ? b : NULL;
-        if (lacks) {
-            diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s",
-                       NAME_ARG(name), check_axes_text(c, lacks->axes, lacks->n_axes));
-            return -1;
-        }
-        for (int i = 0; i < n; i++)
-            if (axes[i] == axis) {
-                diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(name));
+        int found[MAX_AXES], n_found = resolve_label(c, l, found);
+        if (!n_found) return -1;
+        for (int f = 0; f < n_found; f++) {
+            struct name name = c->k->axes[found[f]].name;
+            const struct value *lacks = a && !value_has_axis(a, found[f]) ? a : b && !value_has_axis(b, found[f]) ? b : NULL;
+            if (lacks) {
+                diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s",
+                           NAME_ARG(name), check_axes_text(c, lacks->axes, lacks->n_axes));
                 return -1;
             }
-        axes[n++] = axis;
+            for (int i = 0; i < n; i++)
+                if (axes[i] == found[f]) {
+                    diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(name));
+                    return -1;
+                }
+            if (n == MAX_AXES) {
+                diag_error(c->cx, check_user_span(c, l->span), D_TOO_MANY_AXES, "more than %d labels", MAX_AXES);
+                return -1;
+            }
+            axes[n++] = found[f];
+        }
     }
     return n;
 }
@@ -315,31 +333,121 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
     return scope;
 }
 
-static struct value *call_fn(struct checker *c, const struct ast_expr *e, const struct ast_item *f) {
-    if (f->axis_params || f->body || e->has_labels) return check_not_yet(c, e->span, "a fn with axis parameters or a body");
+/* Binds the labels of a call to the axis parameters of f; a sole parameter takes them all. False after an error. */
+static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct ast_item *f, struct axis_binding **scope) {
+    int n_params = 0, n_labels = 0;
+    for (const struct ast_ids *p = f->axis_params; p; p = p->next) n_params++;
+    for (const struct ast_arg *l = e->labels; l; l = l->next) n_labels++;
+    if (n_params == 1 ? n_labels == 0 : n_labels != n_params) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes %d label%s, %d %s given", NAME_ARG(f->name), n_params,
+                   n_params == 1 ? " or more" : n_params == 0 ? "s" : "s", n_labels, n_labels == 1 ? "was" : "were");
+        return false;
+    }
+    const struct ast_arg *label = e->labels;
+    for (const struct ast_ids *p = f->axis_params; p; p = p->next) {
+        struct axis_binding *b = NEW(&c->cx->arena, struct axis_binding);
+        struct ast_arg one = {0};
+        if (n_params > 1) one = *label, one.next = NULL, label = label->next;
+        b->name = p->name;
+        b->n = read_labels(c, n_params == 1 ? e->labels : &one, NULL, NULL, b->axes);
+        if (b->n < 0) return false;
+        b->next = *scope;
+        *scope = b;
+    }
+    return true;
+}
+
+/* The statements of a fn, whose parameters are in scope. */
+static void check_body(struct checker *c, const struct ast_stmt *body) {
+    for (const struct ast_stmt *s = body; s; s = s->next) {
+        struct value *v[MAX_RESULTS] = {0};
+        int n = 0;
+        if (s->is_require) {
+            check_not_yet(c, s->span, "require in a fn");
+            continue;
+        }
+        for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
+        if (n == 1) v[0] = check_expr(c, s->value);
+        else check_results(c, s->value, n, v);
+        n = 0;
+        for (const struct ast_ids *t = s->targets; t; t = t->next, n++) check_bind(c, t->name, n < MAX_RESULTS ? v[n] : NULL);
+    }
+}
+
+/* Takes the results of a fn with a body from its scope. */
+static bool take_results(struct checker *c, const struct ast_item *f, int n, struct value **out) {
+    int i = 0;
+    for (const struct ast_ids *r = f->results; r; r = r->next, i++) {
+        const struct binding *b = c->scope;
+        while (b && !name_eq(b->name, r->name)) b = b->next;
+        if (!b) {
+            diag_error(c->cx, check_user_span(c, r->span), D_OUTPUT_UNASSIGNED, "the result " NAME_FMT " of " NAME_FMT " is never assigned", NAME_ARG(r->name), NAME_ARG(f->name));
+            return false;
+        }
+        if (i < n) out[i] = b->value;
+    }
+    return true;
+}
+
+static int n_results(const struct ast_item *f) {
+    int n = f->body ? 0 : 1;
+    for (const struct ast_ids *r = f->results; f->body && r; r = r->next) n++;
+    return n;
+}
+
+static bool may_call(struct checker *c, const struct ast_expr *e, const struct ast_item *f) {
     for (int i = 0; i < c->n_calls; i++)
         if (c->calls[i] == f) {
             diag_error(c->cx, check_user_span(c, e->span), D_RECURSION, NAME_FMT " calls itself", NAME_ARG(f->name));
-            return NULL;
+            return false;
         }
-    if (c->n_calls == MAX_CALLS) {
-        diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "more than %d fns within fns", MAX_CALLS);
-        return NULL;
-    }
+    if (c->n_calls < MAX_CALLS) return true;
+    diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "more than %d fns within fns", MAX_CALLS);
+    return false;
+}
+
+/* Expands a call of f with n results into out[0..n). */
+static bool call_fn(struct checker *c, const struct ast_expr *e, const struct ast_item *f, int n, struct value **out) {
+    struct axis_binding *axes = NULL, *saved_axes = c->axis_scope;
     int errors = c->cx->n_errors;
+    if (!may_call(c, e, f)) return false;
+    if (n_results(f) != n) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " has %d result%s, %d %s wanted here", NAME_ARG(f->name), n_results(f),
+                   n_results(f) == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+        return false;
+    }
+    if (!bind_axes(c, e, f, &axes)) return false;
     struct binding *scope = bind_arguments(c, e, f), *saved = c->scope;
-    if (c->cx->n_errors > errors) return NULL;
+    if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
     if (c->n_calls == 0 || e->span.file == 0) c->call_span = e->span;
     c->calls[c->n_calls++] = f;
     c->scope = scope;
+    c->axis_scope = axes;
     int first_new = c->k->n_values;
-    struct value *v = check_expr(c, f->value);
-    if (v && v->id >= first_new) v->source = e, v->span = check_user_span(c, e->span); /* what the caller wrote */
+    bool ok = true;
+    if (f->body) {
+        check_body(c, f->body);
+        ok = take_results(c, f, n, out);
+    } else {
+        out[0] = check_expr(c, f->value);
+    }
+    for (int i = 0; ok && i < n; i++)
+        if (!out[i]) ok = false;
+        else if (out[i]->id >= first_new && n == 1) out[i]->source = e, out[i]->span = check_user_span(c, e->span); /* what the caller wrote */
     c->scope = saved;
+    c->axis_scope = saved_axes;
     c->n_calls--;
     c->call_span = call_span;
-    return v;
+    return ok && c->cx->n_errors == errors;
+}
+
+bool check_results(struct checker *c, const struct ast_expr *e, int n, struct value **out) {
+    const struct ast_item *f = e->kind == AST_CALL ? find_fn(c, e->name) : NULL;
+    if (f && n <= MAX_RESULTS) return call_fn(c, e, f, n, out);
+    if (e->kind == AST_CALL && (name_is(e->name, "halves") || name_is(e->name, "evenodd"))) check_expr(c, e); /* says that it is not compiled yet */
+    else diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d targets take a call of a fn with %d results", n, n);
+    return false;
 }
 
 static struct value *call_reduction(struct checker *c, const struct ast_expr *e, enum reduction r) {
@@ -393,7 +501,10 @@ static struct value *check_call(struct checker *c, const struct ast_expr *e) {
             return NULL;
         }
     }
-    if (f) return call_fn(c, e, f);
+    if (f) {
+        struct value *v = NULL;
+        return call_fn(c, e, f, 1, &v) ? v : NULL;
+    }
     enum op op = op_find(n.s, n.len);
     if (op != N_OPS && !e->has_labels) return call_op(c, e, op);
     for (size_t i = 0; i < sizeof later_functions / sizeof *later_functions; i++)

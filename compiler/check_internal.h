@@ -17,6 +17,13 @@ struct binding { /* a name with a value: a parameter, a let, or a fn's argument 
     struct binding *next;
 };
 
+struct axis_binding { /* an axis parameter of a fn: the labels it stands for */
+    struct name name;
+    int n;
+    int axes[MAX_AXES];
+    struct axis_binding *next;
+};
+
 struct known_const { /* a `const` item that was evaluated */
     const struct ast_item *item;
     double value;
@@ -34,6 +41,7 @@ struct checker {
     const struct ast_file *file;
     struct kernel *k;              /* the kernel being checked */
     struct binding *scope;         /* innermost first */
+    struct axis_binding *axis_scope; /* of the fn being expanded: its body sees no other labels */
     const struct ast_item *calls[MAX_CALLS]; /* the fns being expanded, outermost first */
     int n_calls;
     bool *define_used;             /* by index of cx->defines */
@@ -61,6 +69,11 @@ const struct define *check_find_define(struct checker *c, struct name n);
 /* ---- check_expr.c ---- */
 /* What e means in the scope at hand; NULL after an error. */
 struct value *check_expr(struct checker *c, const struct ast_expr *e);
+enum { MAX_RESULTS = 16 }; /* of a fn */
+/* The values of a call of a fn with n results, `a, b = f(x)`: fills out[0..n), false after an error. */
+bool check_results(struct checker *c, const struct ast_expr *e, int n, struct value **out);
+/* Names v in the scope at hand. */
+void check_bind(struct checker *c, struct name n, struct value *v);
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e);
 /* A condition used as a number counts as 0 or 1. */
 struct value *check_as_number(struct checker *c, struct value *v, const struct ast_expr *e);

@@ -44,6 +44,8 @@ void emit_declaration(struct buf *out, const struct chosen *c, const struct laun
 /* Drops the configurations whose needs no extents or alignment can meet. */
 void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s);
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u);
+/* A plan that launches nothing: what each kernel takes and gives, for the oracle. */
+struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct program *program);
 /* plan_print.c: the plan as text; an expression in infix form over the kernel's extents. */
 void plan_print(struct buf *out, const struct fx_plan *p);
 /* The spec's name of an argument of a launch. */

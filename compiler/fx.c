@@ -106,6 +106,10 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     struct program *program = fx_check(cx, c->ast, prelude, o->kernel);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
+    if (o->oracle_only) {
+        c->plan = plan_signatures(cx, cx->files[0].name, program);
+        return FX_OK;
+    }
     c->lowered = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
     c->fused = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
     struct chosen **chosen = NEW_ARRAY(a, struct chosen *, program->n_kernels + 1);
@@ -160,12 +164,12 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
         return c->ast != NULL;
     case FX_TEXT_IR:
     case FX_TEXT_FUSED:
-        for (int i = 0; c->program && i < c->program->n_kernels; i++) {
+        for (int i = 0; c->program && c->lowered && i < c->program->n_kernels; i++) {
             struct graph *g = stage == FX_TEXT_IR ? c->lowered[i] : c->fused[i];
             if (!g) return false;
             ir_print(out, g);
         }
-        return c->program != NULL;
+        return c->program != NULL && c->lowered != NULL;
     case FX_TEXT_PLAN:
         if (c->plan) plan_print(out, c->plan);
         return c->plan != NULL;

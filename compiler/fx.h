@@ -24,6 +24,7 @@ struct fx_options { /* zero means the default of every field */
     const char *dump_after;     /* a pass: fx_text(c, FX_TEXT_DUMP) then gives the graph after it; "all" */
     const char *stop_after;     /* a pass: later optional passes do not run */
     const char *skip;           /* passes to leave out, separated by commas */
+    bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec; the plan has no launches */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`; NULL: refused */
     void *user;                 /* handed to read_file */
 };

@@ -274,16 +274,30 @@ static struct fx_param build_param(struct cx *cx, const struct param *p) {
     return out;
 }
 
+/* What a kernel takes and gives, without the recipe: all that the oracle needs. */
+static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
+    struct arena *a = &cx->arena;
+    struct fx_extent *extents = NEW_ARRAY(a, struct fx_extent, k->n_axes + 1);
+    struct fx_param *params = NEW_ARRAY(a, struct fx_param, k->n_params + 1);
+    struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
+    struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
+    for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
+    for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
+    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    for (int i = 0; i < k->n_requirements; i++)
+        checks[i] = (struct fx_check){k->requirements[i].holds,
+                                      arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name, span_line(cx, k->requirements[i].span))};
+    return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_equations = k->n_equations, .n_checks = k->n_requirements,
+                              .extents = extents, .equations = equations, .params = params, .checks = checks, .receipt = ""};
+}
+
 static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
     struct arena *a = &cx->arena;
     const struct chosen *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
-    struct fx_extent *extents = NEW_ARRAY(a, struct fx_extent, k->n_axes + 1);
-    struct fx_param *params = NEW_ARRAY(a, struct fx_param, k->n_params + 1);
+    struct fx_kernel out = build_signature(cx, k);
     struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, c->partition->n_buffers + 1);
     struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_kernels + 1);
-    for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
-    for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         struct terms x = {.a = a};
@@ -292,15 +306,19 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
     }
     for (int i = 0; i < c->n_kernels; i++) build_launch(a, c, &u->launches[index][i], &launches[i]);
-    struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
-    struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
-    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
-    for (int i = 0; i < k->n_requirements; i++)
-        checks[i] = (struct fx_check){k->requirements[i].holds,
-                                      arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name, span_line(cx, k->requirements[i].span))};
-    return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_buffers = c->partition->n_buffers,
-                              .n_launches = c->n_kernels, .extents = extents, .params = params, .buffers = buffers, .launches = launches, .n_equations = k->n_equations, .equations = equations,
-                              .n_checks = k->n_requirements, .checks = checks};
+    out.n_buffers = c->partition->n_buffers;
+    out.buffers = buffers;
+    out.n_launches = c->n_kernels;
+    out.launches = launches;
+    return out;
+}
+
+struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct program *program) {
+    struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
+    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, program->n_kernels + 1);
+    for (int i = 0; i < program->n_kernels; i++) kernels[i] = build_signature(cx, &program->kernels[i]);
+    *p = (struct fx_plan){.file = file, .arch = cx->arch, .source = "", .n_kernels = program->n_kernels, .kernels = kernels};
+    return p;
 }
 
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {

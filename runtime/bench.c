@@ -131,7 +131,7 @@ static fx_status bench_job(const struct gpu *gpu) {
 fx_status command_bench(const struct command *cmd) {
     struct job job;
     struct gpu gpu;
-    fx_status status = job_open(cmd, true, &job);
+    fx_status status = job_open(cmd, true, false, &job);
     if (status != FX_OK) return status;
     if (!job.context) status = complain(job.gpu_status, "no GPU: %s", job.no_gpu);
     if (status == FX_OK && (status = gpu_open(&job, &gpu)) == FX_OK) {

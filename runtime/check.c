@@ -239,7 +239,7 @@ fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_varia
 fx_status command_check(const struct command *cmd) {
     struct job job;
     struct gpu gpu;
-    fx_status status = job_open(cmd, true, &job);
+    fx_status status = job_open(cmd, true, false, &job);
     if (status != FX_OK) return status;
     if (!job.context) {
         printf("not checked: no GPU: %s\n", job.no_gpu);

@@ -72,7 +72,7 @@ size_t memory_bytes(void);
 /* ---- compile.c: specs ---- */
 enum { SPEC_MAX_BYTES = 1 << 20 };
 /* Compiles the spec at `path` with the options given and prints its messages. On success *out is to be closed. */
-fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, fx_compilation **out);
+fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out);
 /* The only operand of a subcommand that takes one. */
 fx_status only_operand(const struct command *cmd, const char **path);
 
@@ -96,8 +96,8 @@ struct job {
     int n_outputs;
 };
 
-/* Opens the GPU if wanted, compiles, reads and draws the inputs, binds the extents, allocates the outputs. */
-fx_status job_open(const struct command *cmd, bool wants_gpu, struct job *job);
+/* Opens the GPU if wanted, compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */
+fx_status job_open(const struct command *cmd, bool wants_gpu, bool oracle_will_do, struct job *job);
 void job_close(struct job *job);
 const char *job_arch(const struct job *job);
 /* Number of the parameter that is output `i`. */

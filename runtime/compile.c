@@ -38,7 +38,7 @@ static fx_status collect_defines(const struct command *cmd, const char **defines
 }
 
 /* *out is set, and to be closed, whenever the compiler got as far as having messages. */
-static fx_status compile_file(const struct command *cmd, const char *path, const char *arch, fx_compilation **out) {
+static fx_status compile_file(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out) {
     const char **defines = calloc((size_t)cmd->n_given + 1, sizeof *defines);
     struct reader reader = {.spec = path};
     struct fx_options options = FX_OPTIONS;
@@ -50,6 +50,7 @@ static fx_status compile_file(const struct command *cmd, const char *path, const
     if (status == FX_OK) status = read_whole(path, SPEC_MAX_BYTES, &text, &n);
     if (status == FX_OK) {
         options.arch = arch;
+        options.oracle_only = oracle_only;
         options.kernel = option_value(cmd, OPT_KERNEL);
         options.defines = defines;
         options.dump_after = option_value(cmd, OPT_DUMP_AFTER);
@@ -66,8 +67,8 @@ static fx_status compile_file(const struct command *cmd, const char *path, const
     return status;
 }
 
-fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, fx_compilation **out) {
-    fx_status status = compile_file(cmd, path, arch, out);
+fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out) {
+    fx_status status = compile_file(cmd, path, arch, oracle_only, out);
     if (*out) fputs(fx_messages(*out), stderr);
     if (status == FX_OK) return FX_OK;
     fx_close(*out);
@@ -147,7 +148,7 @@ static fx_status compile_one(const struct command *cmd, const char *input, const
     char *to = given ? strdup(given) : output_name(input, stage);
     fx_compilation *c = NULL;
     fx_status status = check_output(cmd, input, stage, to);
-    if (status == FX_OK) status = compile_file(cmd, input, option_value(cmd, OPT_ARCH), &c);
+    if (status == FX_OK) status = compile_file(cmd, input, option_value(cmd, OPT_ARCH), false, &c);
     /* What a later stage refuses is no fault of the stage asked for. */
     if (status == FX_ERR_COMPILE && fx_text(c, stage->text)) status = FX_OK;
     else if (c) fputs(fx_messages(c), stderr);

@@ -50,7 +50,7 @@ fx_status command_explain(const struct command *cmd) {
     const char *path, *arch = option_value(cmd, OPT_ARCH);
     fx_compilation *c = NULL;
     fx_status status = only_operand(cmd, &path);
-    if (status == FX_OK) status = compile_spec(cmd, path, arch, &c);
+    if (status == FX_OK) status = compile_spec(cmd, path, arch, false, &c);
     if (status != FX_OK) return status;
     const struct fx_plan *plan = fx_get_plan(c);
     for (int i = 0; plan && i < plan->n_kernels; i++) {

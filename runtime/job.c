@@ -40,12 +40,12 @@ static fx_status choose_kernel(struct job *job) {
     return job->kernel ? FX_OK : complain(FX_ERR_USAGE, "no kernel is called '%s'", name);
 }
 
-static fx_status open_spec(struct job *job, const char *path) {
+static fx_status open_spec(struct job *job, const char *path, bool oracle_will_do) {
     const char *arch = option_value(job->cmd, OPT_ARCH);
     bool is_native = arch && !strcmp(arch, "native");
     if (is_native && !job->context) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", job->no_gpu);
     if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
-    fx_status status = compile_spec(job->cmd, path, arch, &job->compilation);
+    fx_status status = compile_spec(job->cmd, path, arch, oracle_will_do && !job->context, &job->compilation);
     return status == FX_OK ? choose_kernel(job) : status;
 }
 
@@ -253,12 +253,12 @@ static fx_status bind(struct job *job) {
     return status;
 }
 
-fx_status job_open(const struct command *cmd, bool wants_gpu, struct job *job) {
+fx_status job_open(const struct command *cmd, bool wants_gpu, bool oracle_will_do, struct job *job) {
     const char *path;
     *job = (struct job){.cmd = cmd};
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK && wants_gpu) open_context(job);
-    if (status == FX_OK) status = open_spec(job, path);
+    if (status == FX_OK) status = open_spec(job, path, oracle_will_do);
     if (status == FX_OK) status = bind(job);
     if (status != FX_OK) job_close(job);
     return status;

@@ -90,7 +90,7 @@ fx_status command_run(const struct command *cmd) {
     bool is_auto = !strcmp(device, "auto"), is_cpu = !strcmp(device, "cpu");
     if (!is_auto && !is_cpu && strcmp(device, "gpu") != 0)
         return usage_error(cmd, "unknown device '%s': expected auto, gpu or cpu", device);
-    fx_status status = job_open(cmd, !is_cpu, &job);
+    fx_status status = job_open(cmd, !is_cpu, is_cpu || is_auto, &job);
     if (status != FX_OK) return status;
     if (!is_auto && !is_cpu && !job.context) status = complain(job.gpu_status, "no GPU: %s", job.no_gpu);
     else if (job.context) fprintf(stderr, "running on %s\n", fx_context_device(job.context));
