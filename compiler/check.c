@@ -317,7 +317,7 @@ static void collect_fns(struct checker *c, const struct ast_file *file, bool is_
 
 static void refuse_items(struct checker *c) {
     for (const struct ast_item *i = c->file->items; i; i = i->next) {
-        const char *what = i->kind == ITEM_INCLUDE ? "include" : i->kind == ITEM_GRAD ? "grad"
+        const char *what = i->kind == ITEM_GRAD ? "grad"
                            : i->kind == ITEM_TEST ? "a test block" : i->kind == ITEM_BENCH ? "a bench block" : NULL;
         if (what) check_not_yet(c, i->span, what);
         if (i->kind != ITEM_KERNEL) continue;

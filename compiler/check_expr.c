@@ -420,7 +420,7 @@ static bool call_fn(struct checker *c, const struct ast_expr *e, const struct as
     struct binding *scope = bind_arguments(c, e, f), *saved = c->scope;
     if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
-    if (c->n_calls == 0 || e->span.file == 0) c->call_span = e->span;
+    if (c->n_calls == 0 || e->span.file < c->cx->n_files - 1) c->call_span = e->span;
     c->calls[c->n_calls++] = f;
     c->scope = scope;
     c->axis_scope = axes;

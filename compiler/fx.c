@@ -70,6 +70,83 @@ static bool read_options(fx_compilation *c, const struct fx_options *o) {
     return true;
 }
 
+/* ---- includes ---- */
+
+struct includer {
+    fx_compilation *c;
+    const struct fx_options *options;
+};
+
+static bool is_open(const struct cx *cx, const char *path) {
+    for (int i = 1; i < cx->n_files; i++)
+        if (strcmp(cx->files[i].name, path) == 0) return true;
+    return false;
+}
+
+/* The same file may go by two paths, the spec's own above all: its text tells. */
+static bool is_known(const struct cx *cx, const char *text, size_t len) {
+    for (int i = 0; i < cx->n_files; i++)
+        if (cx->files[i].len == len && memcmp(cx->files[i].text, text, len) == 0) return true;
+    return false;
+}
+
+static struct ast_item **splice(struct includer *in, struct ast_item **at);
+
+/* The items of the file an include names; NULL where it adds none: an error, or a file that is included already. */
+static struct ast_item *included_items(struct includer *in, const struct ast_item *include) {
+    struct cx *cx = &in->c->cx;
+    char *path = arena_strndup(&cx->arena, include->path.s, include->path.len);
+    size_t len = 0;
+    const char *text;
+    if (is_open(cx, path)) return NULL;
+    if (cx->n_files + 1 >= (int)(sizeof cx->files / sizeof *cx->files)) { /* one is the prelude's */
+        diag_error(cx, include->span, D_INCLUDE, "more than %d files", (int)(sizeof cx->files / sizeof *cx->files) - 2);
+        return NULL;
+    }
+    if (!in->options->read_file) {
+        diag_error(cx, include->span, D_INCLUDE, "include is not served here: the program that compiles gave no way to read files");
+        return NULL;
+    }
+    if (!(text = in->options->read_file(in->options->user, path, &len))) {
+        diag_error(cx, include->span, D_INCLUDE, "cannot read %s", path);
+        return NULL;
+    }
+    if (is_known(cx, text, len)) return NULL;
+    struct ast_file *file = fx_parse(cx, source_open(cx, path, text, len));
+    splice(in, &file->items);
+    return file->items;
+}
+
+/* Puts the items of every file included in place of its `include`; returns where the list ends. */
+static struct ast_item **splice(struct includer *in, struct ast_item **at) {
+    while (*at) {
+        if ((*at)->kind != ITEM_INCLUDE) {
+            at = &(*at)->next;
+            continue;
+        }
+        struct ast_item *rest = (*at)->next;
+        *at = included_items(in, *at);
+        while (*at) at = &(*at)->next;
+        *at = rest;
+    }
+    return at;
+}
+
+/* The items of the spec and of all it includes. The spec's own tree stays as it was read, for --emit=ast. */
+static struct ast_file *with_includes(fx_compilation *c, const struct fx_options *o) {
+    struct ast_file *whole = NEW(&c->cx.arena, struct ast_file);
+    struct ast_item **end = &whole->items;
+    struct includer in = {c, o};
+    for (const struct ast_item *i = c->ast->items; i; i = i->next) {
+        *end = NEW(&c->cx.arena, struct ast_item);
+        **end = *i;
+        end = &(*end)->next;
+    }
+    *end = NULL;
+    splice(&in, &whole->items);
+    return whole;
+}
+
 static bool has_kernel(const struct ast_file *ast, const char *name) {
     for (const struct ast_item *i = ast->items; i; i = i->next)
         if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && name_is(i->name, name)) return true;
@@ -98,12 +175,14 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     struct ast_file *ast = fx_parse(cx, 0);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->ast = ast;
+    ast = with_includes(c, o);
+    if (cx->n_errors) return FX_ERR_COMPILE;
     if (o->kernel && !has_kernel(ast, o->kernel)) {
         refuse(c, "error: the file has no kernel %s\n", o->kernel);
         return FX_ERR_USAGE;
     }
     struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
-    struct program *program = fx_check(cx, c->ast, prelude, o->kernel);
+    struct program *program = fx_check(cx, ast, prelude, o->kernel);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
     if (o->oracle_only) {

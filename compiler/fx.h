@@ -25,7 +25,8 @@ struct fx_options { /* zero means the default of every field */
     const char *stop_after;     /* a pass: later optional passes do not run */
     const char *skip;           /* passes to leave out, separated by commas */
     bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec; the plan has no launches */
-    const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`; NULL: refused */
+    const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
+                                                                           * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}

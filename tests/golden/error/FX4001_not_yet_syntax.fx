@@ -1,4 +1,3 @@
-include "a.fx"
 fn g[K](v) = sum[K](v)
 kernel k[U=3](x: f32[M], t: f32[H]) -> (y: f32[M], z: f32[H]) {
   require M % 16 == 0

@@ -1,0 +1,2 @@
+include "lib/acts.fx"
+const scale = 3
