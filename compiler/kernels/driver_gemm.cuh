@@ -25,16 +25,16 @@ template <class ENGINE, bool ALIGNED, class PROBLEM>
 struct fx_gemm_source {
   const PROBLEM &p;                                                           // the problem
   const fx_tile at;                                                           // the tile
-  typename ENGINE::template operand_a<PROBLEM::A_LAYOUT, ALIGNED> a;          // A's rows of the tile
-  typename ENGINE::template operand_b<PROBLEM::B_LAYOUT, ALIGNED> b;          // B's columns of the tile
+  typename ENGINE::template operand_a<PROBLEM, ALIGNED> a;                    // A's rows of the tile
+  typename ENGINE::template operand_b<PROBLEM, ALIGNED> b;                    // B's columns of the tile
   int outer;                                                                  // index over the outer k axes
   int left;                                                                   // k not yet begun at this index
 
   FX_DEVICE fx_gemm_source(const PROBLEM &problem, const fx_tile &tile)
       : p(problem),
         at(tile),
-        a(p.a_stride_m(), p.a_stride_k(), p.m() - at.m, ENGINE::warp_m()),
-        b(p.b_stride_n(), p.b_stride_k(), p.n() - at.n, ENGINE::warp_n()),
+        a(p.a_stride_m(), p.a_stride_k(), at.m, p.m(), ENGINE::warp_m()),
+        b(p.b_stride_n(), p.b_stride_k(), at.n, p.n(), ENGINE::warp_n()),
         outer(0) {
     start();
   }
@@ -53,13 +53,17 @@ struct fx_gemm_source {
       b.next();
     }
   }
-  FX_DEVICE void issue(int slice, unsigned stage) {
-    a.issue(slice, stage);
-    b.issue(slice, stage + ENGINE::A_BYTES);
+  FX_DEVICE void issue(int step, unsigned stage) {
+    a.issue(step, stage);
+    b.issue(step, stage + ENGINE::A_BYTES);
   }
-  FX_DEVICE void land(int slice, unsigned stage) {
-    a.land(slice, stage);
-    b.land(slice, stage + ENGINE::A_BYTES);
+  FX_DEVICE void load() {
+    a.load();
+    b.load();
+  }
+  FX_DEVICE void land(int step, unsigned stage) {
+    if (step == (ENGINE::STEPS - 2) / 2) a.land(stage);
+    if (step == ENGINE::STEPS - 2) b.land(stage + ENGINE::A_BYTES);
   }
   template <class FRAGMENT_A, class FRAGMENT_B>
   FX_DEVICE void fetch(FRAGMENT_A &fa, FRAGMENT_B &fb, unsigned stage, int step) const {
@@ -71,10 +75,13 @@ struct fx_gemm_source {
   }
 };
 
-// fx_gemm_accumulate: the mainloop; STAGES - 1 blocks of copies are in flight, and the fragments of a step are read under the products of the one before
+// fx_gemm_accumulate: the mainloop; the fragments of a step are read under the products of the one before
+// STAGES - 1 blocks are in shared memory or on their way there. Operands that are not copied asynchronously wait in registers for a block: they are loaded
+// before the barrier that ends one block, across which loads stay where they are, and land before the next.
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
+  constexpr bool COPIED = ENGINE::template COPIED<PROBLEM, ALIGNED>;
 #pragma unroll
   for (int i = 0; i < ENGINE::ACCUMULATORS; ++i) acc[i] = 0.0f;
   const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
@@ -86,16 +93,20 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
 
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
+    if constexpr (COPIED) {
 #pragma unroll
-    for (int step = 0; step < STEPS; ++step) {
-      source.issue(step, write);
-      source.land(step, write);
+      for (int step = 0; step < STEPS; ++step) source.issue(step, write);
+      fx_cp_async_commit();
+    } else {
+      source.load();
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step) source.land(step, write);
     }
-    fx_cp_async_commit();
     source.next();
     write += ENGINE::STAGE_BYTES;
   }
-  fx_cp_async_wait<STAGES - 2>();
+  if constexpr (COPIED) fx_cp_async_wait<STAGES - 2>();
+  else source.load();
   fx_barrier();  // everyone's part of block 0 has landed
 
   typename decltype(source.a)::fragment a[2];
@@ -109,16 +120,23 @@ FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROB
     for (int step = 0; step < STEPS; ++step) {
       if (step == STEPS - 1) {
         from = read + ENGINE::STAGE_BYTES == ring_end ? ring : read + ENGINE::STAGE_BYTES;
-        fx_cp_async_wait<STAGES - 2>();
+        if constexpr (COPIED) {
+          fx_cp_async_wait<STAGES - 2>();
+        } else {
+          source.next();
+          source.load();
+        }
         fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
       }
       source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
-      source.issue(step, write);
-      if (step == STEPS - 2) fx_cp_async_commit();
+      if constexpr (COPIED) {
+        source.issue(step, write);
+        if (step == STEPS - 2) fx_cp_async_commit();
+      }
       ENGINE::multiply(acc, a[step % 2], b[step % 2]);
-      source.land(step, write);
+      if constexpr (!COPIED) source.land(step, write);
     }
-    source.next();
+    if constexpr (COPIED) source.next();
     write = read;
     read = from;
   }

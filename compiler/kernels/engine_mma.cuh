@@ -1,19 +1,59 @@
 /* The tensor-core engine for f16 and bf16: mma.sync over operands that cp.async brings into a ring of shared-memory stages. It says how one k-block of
    each operand is loaded, read and multiplied, and which (accumulator, lane, warp) is which (row, column); the gemm driver owns the loops.
-   Invariant: whatever lies outside an operand is zero in shared memory, and is not read from memory. */
+   Invariant: beyond the last k there are zeros in shared memory; nothing outside an operand is read. */
 
 // fx_multiply: d += a b over 16 x 8 x 16 elements of the last argument's type
 FX_DEVICE void fx_multiply(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_bf16) { fx_mma_bf16(d, a, b0, b1); }
 FX_DEVICE void fx_multiply(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f16) { fx_mma_f16(d, a, b0, b1); }
 
+// fx_mma_gather: n_valid elements a stride apart and zeros up to 8, as words
+template <class T>
+FX_DEVICE void fx_mma_gather(unsigned (&element)[8], const T *p, long long stride, int n_valid) {
+#pragma unroll
+  for (int e = 0; e < 8; ++e) {
+    element[e] = fx_load_u16_if(p, e < n_valid);
+    p += stride;
+    fx_hide(p);
+  }
+}
+
+// fx_mma_put: eight elements, one a word, into shared memory
+FX_DEVICE void fx_mma_put(unsigned to, const unsigned (&element)[8]) {
+  unsigned w[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) w[i] = element[2 * i] | element[2 * i + 1] << 16;
+  fx_shared_put4(to, w);
+}
+
+// fx_mma_window: the 24 bytes from an 8-byte boundary on in which 8 adjacent elements lie
+struct fx_mma_window {
+  unsigned words[6];  // the bytes, zeros where they were not to be read
+  int skew;           // elements before the first of the 8
+
+  template <class T>
+  FX_DEVICE void read(const T *p, bool readable) {
+    skew = fx_skew<4>(p);
+    fx_load_24_if(words, p - skew, readable);
+  }
+  FX_DEVICE void put(unsigned to) const {
+    unsigned w[4], u[5];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) u[i] = skew & 2 ? words[i + 1] : words[i];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) w[i] = fx_funnel(u[i], u[i + 1], skew % 2 * 16);
+    fx_shared_put4(to, w);
+  }
+};
+
 // fx_mma_operand: one operand (A: MN = BM, B: MN = BN) on its way from memory to fragments
 // In shared memory a block is rows of 16-byte chunks in the order of memory: MN rows of BK elements, or BK rows of MN where mn is contiguous. The chunks
 // of a row are permuted by an exclusive or with the row's number, so that the eight rows ldmatrix reads at one chunk index lie in all 32 banks.
-// A thread brings COPIES chunks of a block, STEP rows apart, a few at a time: SLICES slices a block. Aligned operands are copied asynchronously;
-// others pass through registers, loaded by issue() and stored by land(). Fragments are read as 16 (mn) x 16 (k) blocks of four 8 x 8 matrices: A's in the
-// order (mn, k) = (0, 0) (8, 0) (0, 8) (8, 8), one m16n8k16 fragment; with K_FIRST (0, 0) (0, 8) (8, 0) (8, 8), two neighbouring fragments of B,
-// each in adjacent registers.
-template <class ENGINE, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
+// A thread brings COPIES chunks of a block, STEP rows apart. Copies are asynchronous, issued in SLICES steps of the mainloop. Otherwise load() reads a block
+// into registers, a whole block before land() stores it: as windows of whole words where elements lie side by side, which are readable in an inner block,
+// one around which the operand goes on; element by element where not. Fragments are read as 16 (mn) x 16 (k) blocks of four 8 x 8
+// matrices: A's in the order (mn, k) = (0, 0) (8, 0) (0, 8) (8, 8), one m16n8k16 fragment; with K_FIRST (0, 0) (0, 8) (8, 0) (8, 8), two neighbouring
+// fragments of B, each in adjacent registers.
+template <class ENGINE, int MN, int WARP_MN, bool K_FIRST, int LAYOUT>
 struct fx_mma_operand {
   typedef typename ENGINE::element T;
   static constexpr int BK = ENGINE::BK;
@@ -23,8 +63,8 @@ struct fx_mma_operand {
   static constexpr int PITCH = CHUNKS * 16;
   static constexpr int STEP = ENGINE::THREADS / CHUNKS;
   static constexpr int COPIES = ROWS / STEP;
-  static constexpr bool ASYNC = ALIGNED && LAYOUT != FX_STRIDED;
-  static constexpr int SLICES = ASYNC ? BK / 32 : BK / 16;   // together, copies cost the tensor cores less than spread out
+  static constexpr bool WINDOWS = LAYOUT != FX_STRIDED;
+  static constexpr int SLICES = BK / 32;   // together, copies cost the tensor cores less than spread out
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");
   static_assert(WARP_MN >= 32 && (WARP_MN & (WARP_MN - 1)) == 0, "a warp's share is a power of two, and halves into 16 x 16 blocks");
@@ -34,11 +74,14 @@ struct fx_mma_operand {
   const T *from;                       // this thread's next chunk
   long long stride_mn;                 // elements from one m or n to the next
   long long stride_k;                  // elements from one k to the next
-  int mn_left;                         // valid m or n from the thread's first chunk on
-  int k_left;                          // valid k from there on
+  int mn_left, k_left;                 // valid m or n, and k, from the thread's first chunk on
   unsigned slot;                       // offset of that chunk in a stage
   unsigned lane_slot;                  // offset of the row this lane names in the warp's first 16 x 16 block
-  unsigned short held[SLICE][8];       // the slice between issue and land
+  int mn_end, k_end;                   // extents of the operand
+  int k;                               // where the next block begins
+  bool inner;                          // whether the block in registers is an inner one
+  fx_mma_window window[COPIES];        // that block
+  unsigned element[COPIES][8];         // likewise, element by element
 
   static FX_DEVICE unsigned chunk_offset(int row, int chunk) {
     const int permuted = chunk ^ (CHUNKS >= 8 ? row & 7 : row >> 1 & 3);
@@ -47,59 +90,70 @@ struct fx_mma_operand {
   static FX_DEVICE int first_mn() { return ROWS_ARE_K ? (int)threadIdx.x % CHUNKS * 8 : (int)threadIdx.x / CHUNKS; }
   static FX_DEVICE int first_k() { return ROWS_ARE_K ? (int)threadIdx.x / CHUNKS : (int)threadIdx.x % CHUNKS * 8; }
 
-  FX_DEVICE fx_mma_operand(long long a_stride_mn, long long a_stride_k, int mn_valid, int warp_mn) {
+  FX_DEVICE fx_mma_operand(long long a_stride_mn, long long a_stride_k, int tile_mn, int a_mn_end, int warp_mn) {
     const int lane = threadIdx.x & 31;
     stride_mn = a_stride_mn;
     stride_k = a_stride_k;
-    mn_left = mn_valid - first_mn();
+    mn_end = a_mn_end;
+    mn_left = mn_end - tile_mn - first_mn();
     slot = chunk_offset(threadIdx.x / CHUNKS, threadIdx.x % CHUNKS);
-    const int row = lane & 7, mn = K_FIRST ? lane >> 4 : lane >> 3 & 1, k = K_FIRST ? lane >> 3 & 1 : lane >> 4;
-    lane_slot = ROWS_ARE_K ? chunk_offset(row + k * 8, warp_mn / 8 + mn) : chunk_offset(warp_mn + row + mn * 8, k);
+    const int row = lane & 7, right = K_FIRST ? lane >> 4 : lane >> 3 & 1, down = K_FIRST ? lane >> 3 & 1 : lane >> 4;
+    lane_slot = ROWS_ARE_K ? chunk_offset(row + down * 8, warp_mn / 8 + right) : chunk_offset(warp_mn + row + right * 8, down);
   }
 
-  // Begins a walk along k over k_valid elements; base is the element at the tile's first m or n.
-  FX_DEVICE void start(const T *base, int k_valid) {
+  // Begins a walk along k; base is the element at the tile's first m or n.
+  FX_DEVICE void start(const T *base, int a_k_end) {
     from = base + first_mn() * stride_mn + first_k() * stride_k;
-    k_left = k_valid - first_k();
+    k_end = a_k_end;
+    k_left = k_end - first_k();
+    k = 0;
   }
   FX_DEVICE void next() {
     if (!ROWS_ARE_K) from += BK * stride_k - ROWS * stride_mn;
     k_left -= BK;
+    k += BK;
   }
 
-  FX_DEVICE void issue(int slice, unsigned stage) {
+  // Row c * STEP of the thread: how many elements are valid from its chunk on, if the row is.
+  FX_DEVICE int valid(int c) const { return c * STEP < (ROWS_ARE_K ? k_left : mn_left) ? (ROWS_ARE_K ? mn_left : k_left) : 0; }
+
+  FX_DEVICE void advance() {
+    from += STEP * (ROWS_ARE_K ? stride_k : stride_mn);
+    fx_hide(from);
+  }
+
+  FX_DEVICE void issue(int step, unsigned stage) {
 #pragma unroll
-    for (int i = 0; i < SLICE; ++i) {
-      const int c = slice * SLICE + i;
-      if (c >= COPIES) break;
-      const bool row_valid = c * STEP < (ROWS_ARE_K ? k_left : mn_left);
-      const int n_valid = ROWS_ARE_K ? mn_left : k_left;
-      if constexpr (ASYNC) {
-        fx_cp_async16(stage + slot + c * STEP * PITCH, from, row_valid && n_valid > 0);
-      } else {
-        const T *p = from;
-#pragma unroll
-        for (int e = 0; e < 8; ++e) {
-          held[i][e] = fx_load_u16_if(p, row_valid && e < n_valid);
-          p += ROWS_ARE_K ? stride_mn : stride_k;
-          if (LAYOUT == FX_STRIDED) fx_hide(p);
-        }
-      }
-      from += STEP * (ROWS_ARE_K ? stride_k : stride_mn);
-      fx_hide(from);
+    for (int c = step * SLICE; c < (step + 1) * SLICE && c < COPIES; ++c) {
+      fx_cp_async16(stage + slot + c * STEP * PITCH, from, valid(c) > 0);
+      advance();
     }
   }
-  FX_DEVICE void land(int slice, unsigned stage) {
-    if constexpr (!ASYNC) {
+
+  // A window reaches at most 3 elements back and 12 on, into the row before or the next where rows follow each other without a gap.
+  FX_DEVICE void load() {
+    inner = ROWS_ARE_K ? stride_k == mn_end && k > 0 && k_end - k >= 2 * BK : k > 0 && k_end - k >= BK + 4;
 #pragma unroll
-      for (int i = 0; i < SLICE; ++i) {
-        const int c = slice * SLICE + i;
-        if (c >= COPIES) break;
-        unsigned w[4];
+    for (int c = 0; c < COPIES; ++c) {
+      if constexpr (WINDOWS) window[c].read(from, inner && valid(c) > 0);
+      else fx_mma_gather(element[c], from, ROWS_ARE_K ? stride_mn : stride_k, valid(c));
+      advance();
+    }
+  }
+  FX_DEVICE void land(unsigned stage) const {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) w[e] = held[i][2 * e] | (unsigned)held[i][2 * e + 1] << 16;
-        fx_shared_put4(stage + slot + c * STEP * PITCH, w);
-      }
+    for (int c = 0; c < COPIES; ++c) {
+      if constexpr (WINDOWS) window[c].put(stage + slot + c * STEP * PITCH);
+      else fx_mma_put(stage + slot + c * STEP * PITCH, element[c]);
+    }
+    if (!WINDOWS || inner) return;
+    const T *p = from - COPIES * STEP * (ROWS_ARE_K ? stride_k : stride_mn);
+#pragma unroll 1
+    for (int c = 0; c < COPIES; ++c) {
+      unsigned one_by_one[8];
+      fx_mma_gather(one_by_one, p, 1, valid(c));
+      fx_mma_put(stage + slot + c * STEP * PITCH, one_by_one);
+      p += STEP * (ROWS_ARE_K ? stride_k : stride_mn);
     }
   }
 
@@ -134,8 +188,11 @@ struct fx_mma {
   static constexpr int SMEM_BYTES = PIPELINE_BYTES > STAGING_BYTES ? PIPELINE_BYTES : STAGING_BYTES;
   static_assert(STEPS % 2 == 0 && STAGES >= 3, "the mainloop alternates two sets of fragments and copies two blocks ahead");
 
-  template <int LAYOUT, bool ALIGNED> using operand_a = fx_mma_operand<fx_mma, BM, WM, false, LAYOUT, ALIGNED>;
-  template <int LAYOUT, bool ALIGNED> using operand_b = fx_mma_operand<fx_mma, BN, WN, true, LAYOUT, ALIGNED>;
+  // Whether operands so stored are copied asynchronously; else they pass through registers.
+  template <class PROBLEM, bool ALIGNED>
+  static constexpr bool COPIED = ALIGNED && PROBLEM::A_LAYOUT != FX_STRIDED && PROBLEM::B_LAYOUT != FX_STRIDED;
+  template <class PROBLEM, bool ALIGNED> using operand_a = fx_mma_operand<fx_mma, BM, WM, false, PROBLEM::A_LAYOUT>;
+  template <class PROBLEM, bool ALIGNED> using operand_b = fx_mma_operand<fx_mma, BN, WN, true, PROBLEM::B_LAYOUT>;
 
   static FX_DEVICE int warp_m() { return (int)threadIdx.x / 32 % WARPS_M * WM; }
   static FX_DEVICE int warp_n() { return (int)threadIdx.x / 32 / WARPS_M * WN; }

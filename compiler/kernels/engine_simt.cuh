@@ -33,10 +33,10 @@ struct fx_simt_operand {
   static FX_DEVICE int first_mn() { return TRANSPOSED ? (int)threadIdx.x / ACROSS : (int)threadIdx.x % ACROSS * WIDTH; }
   static FX_DEVICE int first_k() { return TRANSPOSED ? (int)threadIdx.x % ACROSS : (int)threadIdx.x / ACROSS; }
 
-  FX_DEVICE fx_simt_operand(long long a_stride_mn, long long a_stride_k, int mn_valid, int thread_mn) {
+  FX_DEVICE fx_simt_operand(long long a_stride_mn, long long a_stride_k, int tile_mn, int mn_end, int thread_mn) {
     stride_mn = a_stride_mn;
     stride_k = a_stride_k;
-    mn_left = mn_valid - first_mn();
+    mn_left = mn_end - tile_mn - first_mn();
     slot = first_k() * PITCH + first_mn() * 4;
     lane_slot = thread_mn * 4;
   }
@@ -70,7 +70,8 @@ struct fx_simt_operand {
       }
     }
   }
-  FX_DEVICE void land(int, unsigned) {}
+  FX_DEVICE void load() {}
+  FX_DEVICE void land(unsigned) const {}
 
   // The thread's fragment at one k: groups of four, LANES * 4 apart.
   FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int) const {
@@ -96,8 +97,10 @@ struct fx_simt {
   static constexpr int SMEM_BYTES = PIPELINE_BYTES > STAGING_BYTES ? PIPELINE_BYTES : STAGING_BYTES;
   static_assert(TM % 4 == 0 && TN % 4 == 0 && STAGES >= 3, "fragments are read four floats at a time, and blocks copied two ahead");
 
-  template <int LAYOUT, bool ALIGNED> using operand_a = fx_simt_operand<fx_simt, BM, TM, 4, LAYOUT, ALIGNED>;
-  template <int LAYOUT, bool ALIGNED> using operand_b = fx_simt_operand<fx_simt, BN, TN, 8, LAYOUT, ALIGNED>;
+  // Whether operands so stored are copied asynchronously: floats always can.
+  template <class PROBLEM, bool ALIGNED> static constexpr bool COPIED = true;
+  template <class PROBLEM, bool ALIGNED> using operand_a = fx_simt_operand<fx_simt, BM, TM, 4, PROBLEM::A_LAYOUT, ALIGNED>;
+  template <class PROBLEM, bool ALIGNED> using operand_b = fx_simt_operand<fx_simt, BN, TN, 8, PROBLEM::B_LAYOUT, ALIGNED>;
 
   static FX_DEVICE int warp_m() { return (int)threadIdx.x / 32 % WARPS_M * (TM * 4) + (threadIdx.x & 31) / 8 * 4; }
   static FX_DEVICE int warp_n() { return (int)threadIdx.x / 32 / WARPS_M * (TN * 8) + (threadIdx.x & 7) * 4; }

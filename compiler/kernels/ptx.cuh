@@ -23,6 +23,9 @@ FX_DEVICE unsigned fx_bits(float x) { return __float_as_uint(x); }
 // fx_from_bits: the float with the given bits
 FX_DEVICE float fx_from_bits(unsigned bits) { return __uint_as_float(bits); }
 
+// fx_funnel: the word that begins `bits` bits into the double word hi:lo; bits < 32
+FX_DEVICE unsigned fx_funnel(unsigned lo, unsigned hi, int bits) { return __funnelshift_r(lo, hi, bits); }
+
 // fx_hide: makes a pointer's value opaque, so that the compiler neither keeps its multiples of a stride in registers nor derives them anew
 template <class T>
 FX_DEVICE void fx_hide(const T *&p) {
@@ -132,6 +135,16 @@ FX_DEVICE unsigned short fx_load_u16_if(const void *p, bool valid) {
                : "=h"(x)
                : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
   return x;
+}
+
+// fx_load_24_if: the 24 bytes from p, which is aligned to 8, where valid; zeros and no access where not; of memory that the kernel does not write
+FX_DEVICE void fx_load_24_if(unsigned (&w)[6], const void *p, bool valid) {
+#pragma unroll
+  for (int i = 0; i < 6; ++i) w[i] = 0;
+  asm volatile("{ .reg .pred valid; setp.ne.u32 valid, %7, 0;\n\t"
+               "@valid ld.global.v2.b32 {%0, %1}, [%6]; @valid ld.global.v2.b32 {%2, %3}, [%6 + 8]; @valid ld.global.v2.b32 {%4, %5}, [%6 + 16]; }"
+               : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3]), "+r"(w[4]), "+r"(w[5])
+               : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
 }
 
 // fx_shared_put2: two adjacent floats into shared memory

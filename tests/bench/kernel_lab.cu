@@ -391,12 +391,11 @@ static void check_all() {
   check_engine<fx_mma<fx_bf16, 64, 128, 64, 2, 2, 3>, true, 3>("mma bf16 64x128x64");
   check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 3>("mma bf16 64x64x64");
   check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
-  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 3>("mma bf16 64x64x64");
-  check_strided<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, true, 1>("mma bf16 128x128x64");
-  check_strided<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
-  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 3>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
+  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 2>("mma bf16 64x64x64");
+  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
   check_engine<fx_mma<fx_f16, 128, 256, 64, 2, 4, 3>, true, 1>("mma f16 128x256x64");
-  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 3>("mma f16 64x64x64");
+  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 2>("mma f16 64x64x64");
   check_engine<fx_simt<128, 256, 16, 2, 4, 3>, true, 1>("simt 128x256x16");
   check_engine<fx_simt<128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
   check_engine<fx_simt<64, 128, 16, 2, 2, 3>, true, 3>("simt 64x128x16");
@@ -525,7 +524,9 @@ static void time_bf16(int m, int n, int k, bool wide, bool alone) {
     c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x64 s3 gelu A mn B mn", m, n, k));
     c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A mn B k", m, n, k));
     c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, 3, FX_K_MAJOR, FX_MN_MAJOR, true, false>("64x64x64 s4 gelu any", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("64x64x64 s4 gelu any", m, n, k));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any, less 1", m - 1, n - 1, k - 1));
+    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true, false>("the same, A k B k", m - 1, n - 1, k - 1));
   } else {
     OURS("64x128x64 s3 gelu", 3, 64, 128, 64, 2, 2, 3);
     OURS("64x64x64 s4 gelu", 3, 64, 64, 64, 2, 2, 4);
