@@ -17,6 +17,7 @@ CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 REF     ?= main
 NVCC    ?= nvcc
+CLANG   ?= clang
 
 LANGUAGE := -std=c11 -D_GNU_SOURCE -fPIC -pthread $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(WERROR),-Werror)
@@ -50,7 +51,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test test-unit test-golden test-docs test-arch test-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-gpu bench-gpu golden-update emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -133,6 +134,15 @@ $(B)/tests/bench/%: tests/bench/%.cu $(TEXTS) | $$(@D)/
 $(B)/examples/%: examples/%.c $(B)/libfx.a | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) -Icompiler -Iruntime -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
+# Any bytes through the whole compiler, under clang's libFuzzer and sanitizers; what it finds on top of the goldens stays in $(B)/fuzz/corpus.
+FUZZ_SECONDS ?= 60
+fuzz: $(B)/gen/lex.c $(B)/gen/parse.c | $(B)/fuzz/corpus/
+	$(call say,fuzz )$(CLANG) -std=gnu11 -D_GNU_SOURCE -DNDEBUG -g -O1 -w -fsanitize=fuzzer$(,)address$(,)undefined \
+	    -fno-sanitize-recover=undefined $(INCLUDE_FRONT) -Icompiler -Wa,-Icompiler -o $(B)/fuzz/compile tests/fuzz/fuzz_compile.c \
+	    $(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c) $(B)/gen/lex.c $(B)/gen/parse.c compiler/embed.S -lm
+	@cd $(B)/fuzz && ./compile -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3000 -max_len=4096 -verbosity=0 -print_final_stats=1 \
+	    corpus $(wildcard $(CURDIR)/tests/golden/*/)
+
 # ---- what a person runs ----
 
 setup:
@@ -186,7 +196,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch golden-update emit-diff [REF=main]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES))
