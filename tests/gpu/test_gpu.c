@@ -7,6 +7,7 @@
  *                           each tensor is an allocation of its own, so that its ends are seen
  *   FX_DRY=right|wrong|outside test_gpu    without a GPU: the oracle's results stand for the launch's, kept as they are
  *                           or spoilt, which must pass and must fail: a test of this program alone */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -1232,6 +1233,60 @@ static void repeat(struct trial *t, const struct lane *lanes, int n_lanes, const
     }
 }
 
+/* ---- capture into a graph: the driver's own calls, which the runtime needs none of ---- */
+
+struct graph_calls {
+    int (*stream_context)(void *stream, void **ctx), (*push)(void *ctx), (*pop)(void **ctx);
+    int (*begin)(void *stream, int mode), (*end)(void *stream, void **graph);
+    int (*instantiate)(void **exec, void *graph, unsigned long long flags), (*launch)(void *exec, void *stream);
+    int (*exec_destroy)(void *exec), (*destroy)(void *graph);
+};
+
+static void *driver_symbol(const char *name) {
+    static void *library;
+    if (!library) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, name) : NULL;
+    if (!symbol) die("the driver has no %s", name);
+    return symbol;
+}
+
+static struct graph_calls graph_calls(void) {
+    struct graph_calls c;
+    *(void **)&c.stream_context = driver_symbol("cuStreamGetCtx");
+    *(void **)&c.push = driver_symbol("cuCtxPushCurrent_v2");
+    *(void **)&c.pop = driver_symbol("cuCtxPopCurrent_v2");
+    *(void **)&c.begin = driver_symbol("cuStreamBeginCapture_v2");
+    *(void **)&c.end = driver_symbol("cuStreamEndCapture");
+    *(void **)&c.instantiate = driver_symbol("cuGraphInstantiateWithFlags");
+    *(void **)&c.launch = driver_symbol("cuGraphLaunch");
+    *(void **)&c.exec_destroy = driver_symbol("cuGraphExecDestroy");
+    *(void **)&c.destroy = driver_symbol("cuGraphDestroy");
+    return c;
+}
+
+/* Captures the launch once and replays it: what a launch may not do (allocate, synchronise, load) would end the capture. */
+static void replay(struct trial *t, const struct lane *l, const unsigned char *first) {
+    enum { THREAD_LOCAL = 1, N_REPLAYS = 3 };
+    struct graph_calls c = graph_calls();
+    void *ctx = NULL, *graph = NULL, *exec = NULL;
+    bind_values(t, l->out);
+    if (c.stream_context(l->stream, &ctx) || c.push(ctx)) die("no context of a stream");
+    bool ok = c.begin(l->stream, THREAD_LOCAL) == 0 && trial_launch(t, t->workspace_bytes ? l->workspace : NULL, l->stream) == FX_OK;
+    ok = c.end(l->stream, &graph) == 0 && ok && c.instantiate(&exec, graph, 0) == 0;
+    for (int i = 0; ok && i < N_REPLAYS; i++) {
+        device_fill(l->out, 0xFF, t->out_bytes, l->stream);
+        ok = c.launch(exec, l->stream) == 0;
+        stream_wait(l->stream, "a replayed graph", t->spec->text);
+        device_read(t->w->out.host, l->out, t->out_bytes);
+        for (int p = 0; p < t->kernel->n_params; p++) n_compared += t->args[p].n_expected;
+        ok = ok && memcmp(t->w->out.host, first, t->out_bytes) == 0;
+    }
+    if (!ok) trial_fail(t, "as chosen", "captured into a graph it failed, or a replay gave other bits");
+    if (exec) c.exec_destroy(exec);
+    if (graph) c.destroy(graph);
+    c.pop(&ctx);
+}
+
 static void task_repeat(struct worker *w, int i) {
     struct setup u = {.data = DATA_NORMAL, .seed = (uint64_t)i, .n_sampled = 20000};
     struct spec s;
@@ -1247,6 +1302,7 @@ static void task_repeat(struct worker *w, int i) {
                             {stream_open(), device_alloc(t.out_bytes), device_alloc(t.workspace_bytes + 1)}};
     repeat(&t, lanes, 1, first);
     repeat(&t, lanes, 2, first);
+    if (!dry) replay(&t, &lanes[1], first);
     device_free(lanes[1].out);
     device_free(lanes[1].workspace);
     if (!dry) fx_stream_close(context, lanes[1].stream);
