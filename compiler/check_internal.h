@@ -1,4 +1,5 @@
-/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_extent.c (constants, extents). */
+/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c (constants,
+ * extents). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -66,18 +67,27 @@ const struct ast_item *check_find_const(struct checker *c, struct name n);
 /* The -D of that name, which then counts as used; or NULL. */
 const struct define *check_find_define(struct checker *c, struct name n);
 
+/* Names v in the scope at hand. */
+void check_bind(struct checker *c, struct name n, struct value *v);
+
 /* ---- check_expr.c ---- */
 /* What e means in the scope at hand; NULL after an error. */
 struct value *check_expr(struct checker *c, const struct ast_expr *e);
-enum { MAX_RESULTS = 16 }; /* of a fn */
-/* The values of a call of a fn with n results, `a, b = f(x)`: fills out[0..n), false after an error. */
-bool check_results(struct checker *c, const struct ast_expr *e, int n, struct value **out);
-/* Names v in the scope at hand. */
-void check_bind(struct checker *c, struct name n, struct value *v);
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e);
 /* A condition used as a number counts as 0 or 1. */
 struct value *check_as_number(struct checker *c, struct value *v, const struct ast_expr *e);
 bool value_has_axis(const struct value *v, int axis);
+struct value *check_number(struct checker *c, double num, const struct ast_expr *e);
+/* Reads the labels in [ ] into axes; each must be on every operand given. Their number, or -1 after an error. */
+int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes);
+
+/* ---- check_call.c ---- */
+const struct ast_item *check_find_fn(struct checker *c, struct name n); /* the user's, else the prelude's, else NULL */
+/* Expands a call of f with n results into out[0..n); false after an error. */
+bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast_item *f, int n, struct value **out);
+enum { MAX_RESULTS = 16 }; /* of a fn */
+/* The values of a call of a fn with n results, `a, b = f(x)`: fills out[0..n), false after an error. */
+bool check_results(struct checker *c, const struct ast_expr *e, int n, struct value **out);
 
 /* ---- check_extent.c ---- */
 /* The value of an expression of numbers and constants; false after an error. */
