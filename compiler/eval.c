@@ -7,213 +7,19 @@
  * nested inside each other's operands recurse, each level adding an axis, MAX_AXES at most. First the output's elements
  * mark, readers before operands, which elements of stored values are needed; then those are computed, operands first.
  * Invariant: every needed element of a stored value is computed exactly once. */
-#include "eval.h"
-#include "fx.h"
+#include "eval_bound.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double UNIT = 0x1p-24;    /* f32's unit roundoff */
-static const double NORMAL = 0x1p-126; /* f32's least normal */
-
 enum {
-    LINE = 256,              /* points evaluated together */
     DENSE_MAX = 1 << 24,     /* cells of a stored value that has one for every element */
     COPY_MAX = 1 << 24,      /* elements of a tensor converted to double beforehand */
     SHARE_MAX = 1 << 22,     /* elements of a pointwise value stored only because several read it */
     CELLS_MAX = 1 << 26,     /* cells of all stored values together: a gigabyte */
 };
-
-struct approx {
-    double v; /* the value in double */
-    double e; /* how far a right f32 implementation may be from it */
-};
-
-struct line { /* a value at up to LINE points */
-    double v[LINE], e[LINE];
-    bool is_exact; /* every e is 0 */
-};
-
-/* ---- the bound of one operation ---- */
-
-static double larger(double a, double b) { return a > b ? a : b; }
-static bool is_f32(double v) { return (double)(float)v == v; }
-
-/* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. */
-static double rounding(double ulps, double f) { return isfinite(f) ? ulps * UNIT * larger(fabs(f), NORMAL) : 0; }
-
-/* An op that is approximated (ulps above 1) may also give 0 where its result is no normal f32. */
-static double op_rounding(double ulps, double f) { return rounding(ulps, f) + (ulps > 1 && fabs(f) < 2 * NORMAL ? NORMAL : 0); }
-
-/* How far x is from v where equal infinities and NaN with NaN agree. */
-static double deviation(double x, double v) {
-    if (x == v || (isnan(x) && isnan(v))) return 0;
-    double d = fabs(x - v);
-    return isnan(d) ? INFINITY : d;
-}
-
-/* A finite value that f32 may hold as infinity has no bound. */
-static struct approx bounded(double v, double e) {
-    bool overflows = isfinite(v) && fabs(v) + e > FLT_MAX;
-    return (struct approx){v, isnan(e) || overflows ? INFINITY : e};
-}
-
-static struct approx leaf(double v) { return bounded(v, is_f32(v) || isnan(v) ? 0 : deviation((float)v, v)); }
-
-/* What x may be instead of x.v, x.v first: where an operation is evaluated to see how far its result moves. */
-static int corners(struct approx x, bool is_condition, double at[4]) {
-    int n = 0;
-    at[n++] = x.v;
-    if (x.e == 0) return n;
-    if (is_condition) {
-        at[n++] = x.v == 0;
-        return n;
-    }
-    at[n++] = x.v - x.e;
-    at[n++] = x.v + x.e;
-    if (fabs(x.v) < x.e) at[n++] = 0; /* a pole or a kink inside */
-    return n;
-}
-
-/* The error of a + b as doubles, exactly (Knuth). */
-static double sum_residual(double a, double b) {
-    double s = a + b, t = s - a;
-    return (a - (s - t)) + (b - t);
-}
-
-/* Whether f, the double result of a correctly rounded op on exact f32 operands, is what f32 yields without rounding.
- * An op not listed is taken to round. */
-static bool is_exact(enum op op, double a, double b, double c, double f) {
-    switch (op) {
-    case O_ADD: return is_f32(f) && sum_residual(a, b) == 0;
-    case O_SUB: return is_f32(f) && sum_residual(a, -b) == 0;
-    case O_MUL: return is_f32(f); /* two 24-bit significands fit a double */
-    case O_DIV: return is_f32(f) && fma(-f, b, a) == 0;
-    case O_SQRT: return is_f32(f) && fma(-f, f, a) == 0;
-    case O_FMA: return is_f32(f) && sum_residual(a * b, c) == 0;
-    default: return false;
-    }
-}
-
-static struct approx exact_op(enum op op, double a, double b, double c) {
-    double f = op_eval(op, a, b, c), ulps = op_info[op].ulps;
-    if (isnan(f) || ulps == 0 || (ulps <= 1 && is_exact(op, a, b, c, f))) return (struct approx){f, 0};
-    return bounded(f, op_rounding(ulps, f));
-}
-
-static struct approx select_op(struct approx condition, struct approx a, struct approx b) {
-    struct approx taken = condition.v != 0 ? a : b, other = condition.v != 0 ? b : a;
-    if (condition.e == 0) return taken;
-    return bounded(taken.v, larger(taken.e, deviation(other.v, taken.v) + other.e));
-}
-
-static bool overlap(struct approx a, struct approx b) {
-    return a.e + b.e > 0 && !(fabs(a.v - b.v) > a.e + b.e);
-}
-
-static struct approx op_at(const struct value *v, const struct approx x[3]) {
-    const struct op_info *op = &op_info[v->op];
-    if (op->rule == RULE_SELECT) return select_op(x[0], x[1], x[2]);
-    if (x[0].e == 0 && x[1].e == 0 && x[2].e == 0) return exact_op(v->op, x[0].v, x[1].v, x[2].v);
-    double f = op_eval(v->op, x[0].v, x[1].v, x[2].v);
-    if (op->rule == RULE_COMPARE && op->arity == 2) return (struct approx){f, overlap(x[0], x[1])};
-    double at[3][4], change = 0, largest = 0;
-    int n[3];
-    for (int j = 0; j < 3; j++) {
-        if (isinf(x[j].e)) return (struct approx){f, v->dtype == FX_BOOL ? 1 : INFINITY};
-        n[j] = corners(x[j], j < op->arity && v->args[j]->dtype == FX_BOOL, at[j]);
-    }
-    for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
-        double g = op_eval(v->op, at[0][i % n[0]], at[1][i / n[0] % n[1]], at[2][i / n[0] / n[1]]);
-        change = larger(change, deviation(g, f));
-        largest = larger(largest, fabs(g));
-    }
-    return bounded(f, change + op_rounding(op->ulps, largest));
-}
-
-static struct approx cast_at(enum fx_dtype t, struct approx x, bool is_condition) {
-    double at[4], v = fx_round_to(t, x.v), change = 0;
-    if (isinf(x.e)) return (struct approx){v, INFINITY};
-    for (int i = corners(x, is_condition, at) - 1; i > 0; i--) change = larger(change, deviation(fx_round_to(t, at[i]), v));
-    return bounded(v, change);
-}
-
-/* ---- the bound of a reduction ---- */
-
-struct total { /* of the terms so far */
-    double v;         /* their sum, product, maximum or minimum */
-    double e;         /* the error that theirs amount to */
-    double magnitude; /* sum: of |term| + e over finite terms; prod: of what factors beyond 1 contribute */
-    double least;     /* prod: of what nonzero factors below 1 contribute */
-    double n;         /* how many */
-    int lowest;       /* sum: every term is a multiple of 2^lowest */
-    bool is_exact;    /* sum, prod: no partial result rounds so far, whatever the order */
-};
-
-static struct total total_of_nothing(enum reduction r) {
-    static const double neutral[N_REDUCTIONS] = {[RED_PROD] = 1, [RED_MAX] = -INFINITY, [RED_MIN] = INFINITY};
-    return (struct total){.v = neutral[r], .magnitude = r == RED_PROD, .least = 1, .lowest = INT32_MAX, .is_exact = true};
-}
-
-/* The exponent of v's lowest set bit, v an f32 but for 0. */
-static int lowest_bit(double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    uint64_t significand = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
-    return (int)(bits >> 52 & 0x7ff) - 1075 + __builtin_ctzll(significand);
-}
-
-static void total_sum(struct total *t, const struct line *x, int n) {
-    for (int i = 0; i < n; i++) {
-        t->v += x->v[i];
-        t->e += x->e[i];
-        t->magnitude += fabs(x->v[i]) <= DBL_MAX ? fabs(x->v[i]) + x->e[i] : 0;
-    }
-    t->n += n;
-    t->is_exact = t->is_exact && x->is_exact && isfinite(t->v);
-    for (int i = 0; t->is_exact && i < n; i++) {
-        int bit = x->v[i] == 0 ? t->lowest : lowest_bit(x->v[i]);
-        if (bit < t->lowest) t->lowest = bit;
-    }
-    t->is_exact = t->is_exact && (t->magnitude == 0 || t->magnitude <= ldexp(1, t->lowest + 24));
-}
-
-static void total_prod(struct total *t, const struct line *x, int n) {
-    for (int i = 0; i < n; i++) {
-        double v = x->v[i], e = x->e[i], size = fabs(v) + e;
-        t->e = e == 0 && t->e == 0 ? 0 : fabs(t->v) * e + fabs(v) * t->e + t->e * e;
-        t->v *= v;
-        if (size > 1) t->magnitude *= size;
-        if (v != 0 && fabs(v) < 1) t->least *= fabs(v);
-        t->is_exact = t->is_exact && e == 0 && rint(v) == v && t->magnitude <= 0x1p24;
-    }
-    t->n += n;
-}
-
-static void total_extreme(struct total *t, const struct line *x, int n, double sign) {
-    for (int i = 0; i < n; i++) {
-        if (sign * x->v[i] > sign * t->v || isnan(x->v[i])) t->v = x->v[i];
-        t->e = larger(t->e, x->e[i]);
-    }
-}
-
-static void total_add(struct total *t, enum reduction r, const struct line *x, int n) {
-    if (r == RED_SUM) total_sum(t, x, n);
-    else if (r == RED_PROD) total_prod(t, x, n);
-    else total_extreme(t, x, n, r == RED_MAX ? 1 : -1);
-}
-
-static struct approx total_end(const struct total *t, enum reduction r) {
-    if (r == RED_MAX || r == RED_MIN || (t->is_exact && isfinite(t->v))) return bounded(t->v, t->e);
-    /* some order overflows, or loses to underflow what later factors would restore */
-    bool is_open = t->magnitude > FLT_MAX || (r == RED_PROD && t->least < NORMAL && t->magnitude > 1);
-    if (isinf(t->e) || isnan(t->e) || is_open) return (struct approx){t->v, INFINITY};
-    if (!isfinite(t->v)) return (struct approx){t->v, 0};
-    if (r == RED_SUM) return bounded(t->v, t->e + (t->n + 16) * UNIT * t->magnitude);
-    return bounded(t->v, t->e + rounding(t->n, fabs(t->v) + t->e));
-}
 
 /* ---- elements: where they are, which are needed, what they are ---- */
 
@@ -522,7 +328,7 @@ static void load_line(const struct tensor *t, int64_t offset, int64_t stride, in
         out->e[i] = 0;
     }
     for (int i = 0; t->is_wide && i < n; i++) {
-        out->e[i] = leaf(out->v[i]).e;
+        out->e[i] = bound_leaf(out->v[i]).e;
         out->is_exact = out->is_exact && out->e[i] == 0;
     }
 }
@@ -531,9 +337,9 @@ static void fetch_line(struct eval *ev, const struct value *v, int axis, int n, 
     const struct node *node = &ev->nodes[v->id];
     int64_t offset = layout_offset(&node->layout, ev->at), stride = layout_stride(&node->layout, axis);
     if (v->kind == V_NUM) {
-        fill(out, leaf(v->num), n);
+        fill(out, bound_leaf(v->num), n);
     } else if (v->kind == V_SCALAR) {
-        fill(out, leaf(fx_load_double(ev->tensors[v->param].dtype, ev->tensors[v->param].data, 0)), n);
+        fill(out, bound_leaf(fx_load_double(ev->tensors[v->param].dtype, ev->tensors[v->param].data, 0)), n);
     } else if (v->kind == V_LOAD) {
         load_line(&ev->tensors[v->param], offset, stride, n, out);
     } else {
@@ -577,7 +383,7 @@ static void multiply_line(const struct value *v, const struct line *a, const str
         if (!from_exact) e = fabs(x[0].v) * x[1].e + fabs(x[1].v) * x[0].e + x[0].e * x[1].e;
         e += e == 0 && is_f32(f) ? 0 : UNIT * larger(fabs(f) + e, NORMAL);
         if (!(fabs(f) + e <= FLT_MAX)) { /* overflow, infinities, NaN */
-            struct approx y = op_at(v, x);
+            struct approx y = bound_op(v, x);
             f = y.v, e = y.e;
         }
         out->v[i] = f;
@@ -602,7 +408,7 @@ static void op_line(const struct step *s, const struct line *lines, int n, struc
     for (int i = 0; i < n; i++) {
         struct approx x[3] = {{0, 0}, {0, 0}, {0, 0}};
         for (int j = 0; j < op_info[v->op].arity; j++) x[j] = (struct approx){args[j]->v[i], args[j]->e[i]};
-        struct approx y = op_at(v, x);
+        struct approx y = bound_op(v, x);
         out->v[i] = y.v;
         out->e[i] = y.e;
         out->is_exact = out->is_exact && y.e == 0;
@@ -612,7 +418,7 @@ static void op_line(const struct step *s, const struct line *lines, int n, struc
 static void cast_line(const struct value *v, const struct line *x, int n, struct line *out) {
     out->is_exact = true;
     for (int i = 0; i < n; i++) {
-        struct approx y = cast_at(v->dtype, (struct approx){x->v[i], x->e[i]}, v->args[0]->dtype == FX_BOOL);
+        struct approx y = bound_cast(v->dtype, (struct approx){x->v[i], x->e[i]}, v->args[0]->dtype == FX_BOOL);
         out->v[i] = y.v;
         out->e[i] = y.e;
         out->is_exact = out->is_exact && y.e == 0;
@@ -633,25 +439,25 @@ static void eval_body(struct eval *ev, const struct body *b, int axis, int n, st
 /* A reduction where evaluation stands: lines along its last axis, the others stepped around them. */
 static struct approx reduce_at(struct eval *ev, const struct value *v, struct line *lines) {
     const struct body *operand = ev->nodes[v->id].operand;
-    struct total total = total_of_nothing(v->reduction);
+    struct total total = bound_of_nothing(v->reduction);
     int inner = v->n_reduced > 0 ? v->reduced[v->n_reduced - 1] : -1;
     bool is_empty = false;
     for (int i = 0; i < v->n_reduced; i++) {
         ev->at[v->reduced[i]] = 0;
         is_empty = is_empty || ev->extents[v->reduced[i]] == 0;
     }
-    if (is_empty) return total_end(&total, v->reduction);
+    if (is_empty) return bound_total(&total, v->reduction);
     int64_t extent = inner >= 0 ? ev->extents[inner] : 1;
     do {
         for (int64_t start = 0; start < extent; start += LINE) {
             int n = extent - start < LINE ? (int)(extent - start) : LINE;
             if (inner >= 0) ev->at[inner] = start;
             eval_body(ev, operand, inner, n, lines);
-            total_add(&total, v->reduction, &lines[operand->n_steps - 1], n);
+            bound_add(&total, v->reduction, &lines[operand->n_steps - 1], n);
         }
         if (inner >= 0) ev->at[inner] = 0;
     } while (advance(ev, v->reduced, v->n_reduced - 1));
-    return total_end(&total, v->reduction);
+    return bound_total(&total, v->reduction);
 }
 
 static void reduce_line(struct eval *ev, const struct value *v, int axis, int n, struct line *out, struct line *inside) {
@@ -837,16 +643,4 @@ fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t
     fx_status status = run(&ev, inputs, elements, n, value, bound);
     eval_release(&ev);
     return status;
-}
-
-/* ---- the one statement of when a result is right ---- */
-
-/* It lies between the roundings of value - bound and value + bound, one included: what a store makes of anything the
- * bound allows. */
-bool fx_is_right(enum fx_dtype t, double got, double value, double bound) {
-    double want = fx_round_to(t, value);
-    if (!(bound < INFINITY)) return true;
-    if (isnan(want)) return isnan(got);
-    if (fx_dtype_class_of(t) == FX_CLASS_B && bound > 0) return got == 0 || got == 1;
-    return fx_round_to(t, value - bound) <= got && got <= fx_round_to(t, value + bound);
 }
