@@ -67,7 +67,8 @@ struct group {             /* one GPU kernel */
 };
 
 struct partition {
-    const char *name;      /* "fused", "separate" */
+    const char *name;  /* "fused", "separate" */
+    bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
     int n_groups, n_buffers;
     struct group *groups;
     struct buffer *buffers;

@@ -31,6 +31,7 @@ static void print_kernel(struct buf *out, const struct unit *u, const struct cho
     const struct group *r = s->group;
     bool *seen = NEW_ARRAY(out->arena, bool, c->graph->n_nodes + 1);
     buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, c->n_kernels, l->struct_name, s->schedule->driver, s->schedule->name);
+    buf_printf(out, "    not taken: %s\n", s->others);
     for (int j = 0; j < r->n_stores; j++) mark(c, r, r->stores[j].value, seen);
     for (int j = 0; j < c->graph->n_nodes; j++) {
         const struct node *n = c->graph->nodes[j];

@@ -15,7 +15,7 @@ const struct schedule schedules[] = {
 #include "schedules.def"
 #undef SCHEDULE
 };
-const int n_schedules = sizeof schedules / sizeof *schedules;
+enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 
 /* Beginning one more kernel costs this much, in a stream that is kept full: the gap between dependent launches. */
 static const double LAUNCH_SECONDS = 2e-6;
@@ -130,22 +130,30 @@ static bool reductions_are_scheduled(struct cx *cx, const struct graph *g) {
 }
 
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
-    bool found = false;
-    const char *why_not = NULL, *first_reason = NULL;
-    for (int i = 0; i < n_schedules; i++) {
-        struct scheduled s = {.group = r, .schedule = &schedules[i]};
-        if (!schedules[i].configure(g, p, &s, &why_not)) {
-            if (!first_reason && (r->contraction != NULL) == (strcmp(schedules[i].driver, "gemm") == 0)) first_reason = why_not;
+    struct scheduled tried[N_SCHEDULES];
+    struct buf others;
+    int taken = -1;
+    buf_init(&others, &cx->arena);
+    for (int i = 0; i < N_SCHEDULES; i++) {
+        const char *why_not = "";
+        tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i]};
+        if (!schedules[i].configure(g, p, &tried[i], &why_not)) {
+            buf_printf(&others, "%s%s: %s", others.len ? "; " : "", schedules[i].name, why_not);
             continue;
         }
-        schedules[i].price(g, p, &s);
-        if (!found || s.seconds < best->seconds) *best = s;
-        found = true;
+        schedules[i].price(g, p, &tried[i]);
+        if (taken >= 0)
+            buf_printf(&others, "%s%s and %s: %.1f and %.1f us", others.len ? "; " : "", schedules[taken].name, schedules[i].name,
+                       tried[taken].seconds * 1e6, tried[i].seconds * 1e6);
+        if (taken < 0 || tried[i].seconds < tried[taken].seconds) taken = i;
     }
-    if (!found)
-        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s",
-                   first_reason ? first_reason : "unknown shape");
-    return found;
+    if (taken < 0) {
+        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", others.s);
+        return false;
+    }
+    *best = tried[taken];
+    best->others = others.s;
+    return true;
 }
 
 static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
@@ -196,7 +204,7 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
     if (!reductions_are_scheduled(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
-        bool is_separate = strcmp(g->partitions[i].name, "separate") == 0;
+        bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
         struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);

@@ -37,7 +37,7 @@ struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
     const char *engine;  /* device type: "fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>", or driver arguments */
     const char *text;    /* for people: "mma 128x128x32, 4 stages" */
-    bool is_aligned;     /* every contiguous run starts and ends on 16 bytes (n_vector elements for the epilogue) */
+    bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
     bool is_small;       /* indices fit 32 bits */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
@@ -52,6 +52,7 @@ struct scheduled {
     const struct schedule *schedule;
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
+    const char *others;  /* what the other schedules lacked or would have cost, for the receipt */
     int n_configs;
     struct config configs[MAX_VARIANTS];
     double seconds;      /* predicted, at the nominal extents */
@@ -68,7 +69,6 @@ struct schedule {
 };
 
 extern const struct schedule schedules[];
-extern const int n_schedules;
 
 struct chosen { /* the partition taken, each group scheduled */
     const struct graph *graph;
@@ -95,7 +95,9 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
 /* Position of the run `l` within t: its labels stand there adjacent in order; -1 if not, -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
-/* The extent used where a price needs a number: the fixed one, or a nominal 4096 (1024 for batch-like third and further axes). */
+/* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
+static const double BYTES_PER_SECOND = 4.2e12;
+/* The extent used where a price needs a number: the fixed one, or a nominal 4096. */
 double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);
 double tensor_bytes(const struct graph *g, const struct tensor *t);

@@ -181,6 +181,7 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
     f.p->name = name;
+    f.p->is_separate = !epilogues;
     struct contraction c;
     for (int i = 0; i < g->n_nodes; i++) {
         if (!as_contraction(g->nodes[i], &c)) continue;

@@ -7,38 +7,34 @@
 
 #include "../schedule.h"
 
-/* H200: 132 SMs at 1.6 GHz under load, 4.2 TB/s (docs/benchmarks.md). Prices rank; they do not promise. */
-static const double SM_CYCLES = 132 * 1.6e9, BYTES_PER_SECOND = 4.2e12;
+/* H200: 132 SMs at 1.6 GHz under load. */
+static const double SM_CYCLES = 132 * 1.6e9;
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
+
+static bool are_adjacent(const struct tensor *t, int a, int b) { return tensor_axis(t, a) + 1 == tensor_axis(t, b); }
 
 /* Splits `labels`, in t's storage order, into the run that ends last in t (returned in run) and the rest. In `other`,
  * when given, the run must lie adjacent in the same order too. */
 static void split_run(const struct tensor *t, const struct tensor *other, const struct axis_list *labels, struct axis_list *run, struct axis_list *rest) {
-    int last = labels->n; /* [first, last) of labels is the run, as positions of the ordered list */
-    int first = last;
-    while (first > 0) {
-        if (first == last) {
-            first--;
-            continue;
-        }
-        int a = labels->axes[first - 1], b = labels->axes[first];
-        if (tensor_axis(t, a) + 1 != tensor_axis(t, b)) break;
-        if (other && tensor_axis(other, a) + 1 != tensor_axis(other, b)) break;
+    int first = labels->n ? labels->n - 1 : 0; /* of the run, as a position in labels */
+    while (first > 0 && are_adjacent(t, labels->axes[first - 1], labels->axes[first]) &&
+           (!other || are_adjacent(other, labels->axes[first - 1], labels->axes[first])))
         first--;
-    }
     for (int i = 0; i < labels->n; i++) push(i >= first ? run : rest, labels->axes[i]);
 }
 
-/* The labels of t for which keep holds, in storage order. */
-static struct axis_list labels_of(const struct tensor *t, const struct tensor *other, const struct node *n, int which) {
+enum role { OWN, SHARED, SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
+
+/* The labels of t in that role beside the other factor of n, in storage order. */
+static struct axis_list labels_of(const struct tensor *t, const struct tensor *other, const struct node *n, enum role role) {
     struct axis_list l = {0};
     for (int i = 0; i < t->n_axes; i++) {
         int axis = t->axes[i];
-        bool reduced = false, shared = tensor_axis(other, axis) >= 0;
-        for (int r = 0; r < n->n_reduced; r++) reduced |= n->reduced[r] == axis;
-        int is = reduced ? 2 : shared ? 1 : 0;
-        if (is == which) push(&l, axis);
+        enum role is = tensor_axis(other, axis) >= 0 ? SHARED : OWN;
+        for (int r = 0; r < n->n_reduced; r++)
+            if (n->reduced[r] == axis) is = SUMMED;
+        if (is == role) push(&l, axis);
     }
     return l;
 }
@@ -67,9 +63,9 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     shape->a = t[swap];
     shape->b = t[!swap];
     shape->dtype = shape->a.dtype;
-    struct axis_list m = labels_of(&shape->a, &shape->b, r->contraction, 0), n = labels_of(&shape->b, &shape->a, r->contraction, 0);
-    struct axis_list k = labels_of(&shape->a, &shape->b, r->contraction, 2);
-    shape->batch = labels_of(&shape->a, &shape->b, r->contraction, 1);
+    struct axis_list m = labels_of(&shape->a, &shape->b, r->contraction, OWN), n = labels_of(&shape->b, &shape->a, r->contraction, OWN);
+    struct axis_list k = labels_of(&shape->a, &shape->b, r->contraction, SUMMED);
+    shape->batch = labels_of(&shape->a, &shape->b, r->contraction, SHARED);
     split_run(&shape->a, NULL, &m, &shape->m, &shape->batch);
     split_run(&shape->b, NULL, &n, &shape->n, &shape->batch);
     split_run(&shape->a, &shape->b, &k, &shape->k, &shape->k_outer);

@@ -27,7 +27,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     if (!gemm_shape(g, p, s, why_not)) return false;
     enum fx_dtype t = s->gemm.dtype;
     if (t != FX_F16 && t != FX_BF16)
-        return *why_not = arena_printf(&g->cx->arena, "mma multiplies f16 and bf16, the operands are %s", fx_dtype_name(t)), false;
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16, the operands are %s", fx_dtype_name(t)), false;
     bool strided = s->gemm.a_layout == LAYOUT_STRIDED || s->gemm.b_layout == LAYOUT_STRIDED;
     int vector = gemm_vector(g, p, s, 8);
     for (int aligned = 1; aligned >= 0; aligned--)

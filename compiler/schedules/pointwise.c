@@ -63,5 +63,5 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
         s->bytes += tensor_bytes(g, &t);
     }
-    s->seconds = s->bytes / 4.2e12;
+    s->seconds = s->bytes / BYTES_PER_SECOND;
 }

@@ -21,7 +21,7 @@ static int smem_bytes(const struct tile *t) {
 bool schedule_simt_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.dtype != FX_F32)
-        return *why_not = arena_printf(&g->cx->arena, "simt multiplies f32, the operands are %s", fx_dtype_name(s->gemm.dtype)), false;
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f32, the operands are %s", fx_dtype_name(s->gemm.dtype)), false;
     int vector = gemm_vector(g, p, s, 4);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
