@@ -167,7 +167,7 @@ static void bind_params(struct checker *c) {
 static const struct value *find_load(const struct value *v, int axis) {
     if (!v || !value_has_axis(v, axis)) return NULL;
     if (v->kind == V_LOAD) return v;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < v->n_args; i++) {
         const struct value *found = find_load(v->args[i], axis);
         if (found) return found;
     }
@@ -243,7 +243,7 @@ static void check_attribute(struct checker *c, const struct ast_attr *a) {
         if (a->value->kind == VAL_NUM && a->value->num.value >= 1 && a->value->num.value <= 4096) k->kernels = (int)a->value->num.value;
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "kernels is a number from 1 up");
     } else if (name_is(a->name, "precision")) {
-        if (name_is(v, "ieee")) k->is_ieee = true;
+        if (name_is(v, "ieee")) k->precision = PRECISION_IEEE;
         else if (name_is(v, "tf32")) later = "precision: tf32";
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "precision is ieee or tf32");
     } else if (name_is(a->name, "round")) {

@@ -8,44 +8,66 @@
 #include "op.h"
 #include "plan.h"
 
-enum { MAX_AXES = 16 }; /* labels a value may carry */
+enum {
+    MAX_AXES = 16,            /* labels a value may carry */
+    MAX_ARGS = MAX_AXES + 2,  /* operands of a value: an access of every axis, its source and what lies outside */
+};
 
-struct axis { /* a label of a kernel */
+struct axis { /* a label of a kernel; several may have one name: labels introduced in fns are fresh per call */
     struct name name;
     int64_t extent;   /* fixed, or -1: bound from the arguments */
     struct span span; /* where it first stood */
+    int part_of;      /* of an operand of concat[P], P with its own extent: the axis P; else -1 */
+    bool is_inner;    /* introduced in the body: no type of the signature carries it */
 };
 
-enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, N_REDUCTIONS };
+/* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the first NaN if there is one; 0 where
+ * the axis is empty. An empty max is -inf, the least value of an integer type, false; an empty min the opposite. */
+enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ARGMAX, RED_ARGMIN, N_REDUCTIONS };
 const char *reduction_name(enum reduction r);
 
 enum value_kind {
-    V_NUM,    /* num */
+    V_NUM,    /* num, or of an integer dtype `integer` */
     V_SCALAR, /* scalar parameter `param` */
     V_LOAD,   /* tensor parameter `param` as stored, in its compute type */
+    V_INDEX,  /* the running index along `axis`, its only label: i64 */
+    V_SIZE,   /* the extent of `axis`: i64, no labels */
     V_OP,     /* op over args, pointwise, broadcast by name */
     V_REDUCE, /* reduction of args[0] over `reduced` axes */
-    V_ROUND,  /* an explicit cast: args[0] rounded to `dtype`, a rounding no fusion may remove */
+    V_SCAN,   /* running SUM or PROD of args[0] along `axis`, each element included */
+    V_CAST,   /* args[0] converted to `to`, in its compute type: a rounding no fusion may remove (see docs/language.md, "Casts") */
+    V_ACCESS, /* args[0] read at computed positions: along its axis at[i] at args[1 + i], along its other axes at the running index. A position outside gives
+               * args[1 + n_at], the value after `??`; without one (has_fill false) every position is proven inside. Labels: the source's that are not in `at`,
+               * those of the positions and of the fill; a label of the source that is in `at` and stands in a position is the result's, not the source's */
 };
 
 struct value {
     enum value_kind kind;
     enum op op;
     enum reduction reduction;
-    enum fx_dtype dtype;    /* compute type: f32, or bool for conditions; of V_ROUND the type rounded to */
-    bool is_weak;           /* made of literals alone */
+    enum fx_dtype dtype;    /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
+    enum fx_dtype to;       /* V_CAST: the dtype converted to */
+    enum fx_dtype natural;  /* the dtype its operands are stored in, promoted: where `round: op` rounds to */
+    bool is_weak;           /* V_NUM: a literal, which takes the type of what it meets */
     int n_axes;
     int axes[MAX_AXES];     /* indices into the kernel's axes, in the order the language defines */
     bool is_decided;        /* the last axis is decided: `@` and positional access may use it */
     int n_reduced;
     int reduced[MAX_AXES];  /* V_REDUCE */
-    struct value *args[3];
-    double num;
+    int axis;               /* V_INDEX, V_SIZE, V_SCAN */
+    int n_at;
+    int at[MAX_AXES];       /* V_ACCESS: the axes of args[0] read at computed positions */
+    bool has_fill;          /* V_ACCESS */
+    int n_args;
+    struct value *args[MAX_ARGS];
+    double num;             /* V_NUM of a float or a condition */
+    int64_t integer;        /* V_NUM of an integer dtype; u64 by its bits */
     int param;
     struct name name;       /* the spec's name for it, empty when it has none */
     struct span span;       /* the expression it came from */
     const struct ast_expr *source; /* likewise, for reprinting */
     int id;                 /* dense within the kernel; operands have smaller ones */
+    struct value *settled;  /* with its part_of axes as the labels they are parts of, once that was asked for */
 };
 
 struct param { /* a parameter or an output of a kernel */
@@ -74,6 +96,15 @@ struct requirement { /* `require expr`: must hold when arguments are bound */
 };
 
 enum fuse_rule { FUSE_PREFER, FUSE_REQUIRE, FUSE_NEVER };
+enum precision { PRECISION_DEFAULT, PRECISION_IEEE, PRECISION_TF32 };
+enum rounding { ROUND_ONCE, ROUND_OP, ROUND_EAGER };
+
+struct pin { /* `tile: [128, 64]`: the schedule must have it */
+    const char *name;
+    int n;
+    int64_t values[4];
+    struct span span;
+};
 
 struct kernel {
     const struct ast_item *ast;
@@ -92,7 +123,11 @@ struct kernel {
     struct span fuse_span;
     int kernels;            /* `kernels: N`, 0 when not given */
     struct span kernels_span;
-    bool is_ieee;           /* `precision: ieee` was written: no operand may be rounded on the way */
+    enum precision precision; /* ieee: no operand may be rounded on the way; tf32: factors of f32 contractions may be rounded to tf32 */
+    enum rounding round;
+    bool fast_math;
+    int n_pins;
+    struct pin *pins;
 };
 
 struct program {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min"};
+static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min", "argmax", "argmin"};
 const char *reduction_name(enum reduction r) { return reduction_names[r]; }
 
 /* What the language has and this version does not compile. */
@@ -106,6 +106,7 @@ static struct value *pointwise(struct checker *c, enum op op, struct value *cons
     struct value *v = check_new_value(c, V_OP, e);
     v->op = op;
     memcpy(v->args, own, sizeof own);
+    v->n_args = info->arity;
     v->dtype = info->rule == RULE_COMPARE || info->rule == RULE_LOGIC ? FX_BOOL : FX_F32;
     v->is_weak = true;
     for (int i = 0; i < info->arity; i++) v->is_weak &= own[i]->is_weak;
@@ -128,6 +129,7 @@ static struct value *reduce(struct checker *c, enum reduction r, struct value *a
     struct value *v = check_new_value(c, V_REDUCE, e);
     v->reduction = r;
     v->args[0] = a;
+    v->n_args = 1;
     v->n_reduced = n_reduced;
     memcpy(v->reduced, reduced, (size_t)n_reduced * sizeof *reduced);
     for (int i = 0; i < a->n_axes; i++) {
@@ -346,9 +348,10 @@ static struct value *check_cast(struct checker *c, const struct ast_expr *e) {
     }
     a = check_as_number(c, a, e);
     if (!a || e->dtype == FX_F32) return a; /* already the compute type */
-    struct value *v = check_new_value(c, V_ROUND, e);
+    struct value *v = check_new_value(c, V_CAST, e);
     v->args[0] = a;
-    v->dtype = e->dtype;
+    v->n_args = 1;
+    v->to = e->dtype;
     v->n_axes = a->n_axes;
     memcpy(v->axes, a->axes, sizeof v->axes);
     v->is_decided = a->is_decided;

@@ -43,6 +43,13 @@ static const struct layout *layout_of(enum fx_dtype t) {
 
 const char *fx_dtype_name(enum fx_dtype t) { return infos[t].name; }
 int fx_dtype_bits(enum fx_dtype t) { return infos[t].bits; }
+bool fx_is_integer(enum fx_dtype t) { return infos[t].class == FX_CLASS_U || infos[t].class == FX_CLASS_S; }
+bool fx_is_float(enum fx_dtype t) { return infos[t].class == FX_CLASS_F; }
+
+enum fx_dtype fx_compute_type(enum fx_dtype t) {
+    if (infos[t].class == FX_CLASS_F) return t == FX_F64 ? FX_F64 : FX_F32;
+    return infos[t].class == FX_CLASS_B || infos[t].bits >= 32 ? t : FX_I32;
+}
 enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t) { return infos[t].class; }
 
 static int bias(const struct layout *l) { return (1 << (l->exponent_bits - 1)) - 1; }
@@ -94,6 +101,24 @@ static uint64_t to_unsigned(double v, int bits) {
     return v >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : (uint64_t)v;
 }
 
+int64_t fx_wrap(enum fx_dtype t, int64_t v) {
+    int unused = 64 - infos[t].bits;
+    if (infos[t].class == FX_CLASS_S) return (int64_t)((uint64_t)v << unused) >> unused;
+    return (int64_t)((uint64_t)v << unused >> unused);
+}
+
+int64_t fx_saturate(enum fx_dtype t, double v) {
+    return infos[t].class == FX_CLASS_U ? (int64_t)to_unsigned(v, infos[t].bits) : to_signed(v, infos[t].bits);
+}
+
+double fx_integer_to_double(enum fx_dtype t, int64_t v) { return t == FX_U64 ? (double)(uint64_t)v : (double)v; }
+
+bool fx_integer_fits(enum fx_dtype t, enum fx_dtype from, int64_t v) {
+    bool is_huge = from == FX_U64 && v < 0; /* beyond 2^63 */
+    if (t == FX_U64) return is_huge || v >= 0;
+    return !is_huge && fx_wrap(t, v) == v;
+}
+
 /* ---- storage ---- */
 
 /* Arrays may be unaligned (a slice of a file), so elements go through memcpy. The host is little-endian. */
@@ -101,6 +126,21 @@ static uint64_t get_bits(const void *array, size_t i, size_t n_bytes) {
     uint64_t bits = 0;
     memcpy(&bits, (const char *)array + i * n_bytes, n_bytes);
     return bits;
+}
+
+int64_t fx_load_integer(enum fx_dtype t, const void *array, size_t i) {
+    int n_bits = infos[t].bits;
+    if (infos[t].class == FX_CLASS_B) return ((const unsigned char *)array)[i] != 0;
+    if (n_bits == 4) return fx_wrap(t, ((const unsigned char *)array)[i / 2] >> (i % 2 * 4));
+    return fx_wrap(t, (int64_t)get_bits(array, i, (size_t)n_bits / 8));
+}
+
+void fx_store_integer(enum fx_dtype t, void *array, size_t i, int64_t v) {
+    size_t n_bytes = (size_t)infos[t].bits / 8;
+    unsigned char *byte = (unsigned char *)array + i / 2;
+    if (infos[t].class == FX_CLASS_B) ((unsigned char *)array)[i] = v != 0;
+    else if (n_bytes == 0) *byte = (unsigned char)(i % 2 ? (*byte & 0x0f) | (v & 15) << 4 : (*byte & 0xf0) | (v & 15));
+    else memcpy((char *)array + i * n_bytes, &v, n_bytes);
 }
 
 double fx_load_double(enum fx_dtype t, const void *array, size_t i) {

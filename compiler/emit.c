@@ -69,7 +69,7 @@ static bool uses_scalar(const struct node *n, int param, bool *seen, const struc
     seen[n->id] = true;
     if (n->kind == N_SCALAR && n->param == param) return true;
     if (n->kind == N_REDUCE) return false; /* a buffer */
-    for (int i = 0; i < 3 && n->args[i]; i++)
+    for (int i = 0; i < n->n_args; i++)
         if (uses_scalar(n->args[i], param, seen, r)) return true;
     return false;
 }

@@ -169,8 +169,9 @@ static const char *comment(struct body *b, const struct node *n) {
 }
 
 static const char *operation(struct body *b, const struct node *n) {
-    if (n->kind == N_ROUND)
-        return arena_printf(arena(b), "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(n->dtype), b->text[n->args[0]->id]);
+    if (n->kind == N_CAST && n->args[0]->dtype == FX_BOOL) return arena_printf(arena(b), "%s ? 1.0f : 0.0f", b->text[n->args[0]->id]);
+    if (n->kind == N_CAST)
+        return arena_printf(arena(b), "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(n->to), b->text[n->args[0]->id]);
     struct buf s;
     buf_init(&s, arena(b));
     for (const char *c = op_info[n->op].cuda; *c; c++)
@@ -198,8 +199,8 @@ static void emit_node(struct body *b, struct node *root) {
         else if (n->kind == N_CONST) b->text[n->id] = literal(b, n);
         else if (n->kind == N_SCALAR) b->text[n->id] = b->l->param_names[n->param];
         if (b->text[n->id]) continue;
-        for (int i = 2; i >= 0; i--)
-            if (n->args[i] && !b->text[n->args[i]->id]) stack[n_stack++] = n->args[i], waits = true;
+        for (int i = n->n_args - 1; i >= 0; i--)
+            if (!b->text[n->args[i]->id]) stack[n_stack++] = n->args[i], waits = true;
         if (waits) continue;
         const char *name = n->name.len ? arena_printf(arena(b), NAME_FMT "_v%d", NAME_ARG(n->name), n->id) : arena_printf(arena(b), "t%d", n->id);
         line(b, "      const %s %s = %s;%s", n->dtype == FX_BOOL ? "bool" : "float", name, operation(b, n), comment(b, n));

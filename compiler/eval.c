@@ -185,21 +185,21 @@ struct eval {
 /* The operand a sum's product may round, or -1: computed, beside a stored tensor of at most 16 bits. */
 static int licensed_operand(const struct kernel *k, const struct value *sum, enum fx_dtype *licence) {
     const struct value *product = sum->args[0];
-    if (k->is_ieee || sum->reduction != RED_SUM || product->kind != V_OP || product->op != O_MUL) return -1;
+    if (k->precision == PRECISION_IEEE || sum->reduction != RED_SUM || product->kind != V_OP || product->op != O_MUL) return -1;
     for (int i = 0; i < 2; i++) {
         const struct value *stored = product->args[1 - i], *computed = product->args[i];
         if (stored->kind != V_LOAD || computed->n_axes == 0) continue;
         enum fx_dtype t = k->params[stored->param].dtype;
         if (fx_dtype_class_of(t) != FX_CLASS_F || fx_dtype_bits(t) > 16) continue;
         *licence = fx_dtype_bits(t) < 16 ? FX_BF16 : t;
-        bool is_cast = computed->kind == V_ROUND && computed->dtype == *licence;
-        if (computed->kind == V_OP || computed->kind == V_REDUCE || (computed->kind == V_ROUND && !is_cast)) return i;
+        bool is_cast = computed->kind == V_CAST && computed->to == *licence;
+        if (computed->kind == V_OP || computed->kind == V_REDUCE || (computed->kind == V_CAST && !is_cast)) return i;
     }
     return -1;
 }
 
 static bool is_leaf(const struct value *v) { return v->kind == V_NUM || v->kind == V_SCALAR || v->kind == V_LOAD; }
-static int arity_of(const struct value *v) { return is_leaf(v) ? 0 : v->kind == V_OP ? op_info[v->op].arity : 1; }
+static int arity_of(const struct value *v) { return v->n_args; }
 
 enum { MANY = -1 };
 
@@ -418,7 +418,7 @@ static void op_line(const struct step *s, const struct line *lines, int n, struc
 static void cast_line(const struct value *v, const struct line *x, int n, struct line *out) {
     out->is_exact = true;
     for (int i = 0; i < n; i++) {
-        struct approx y = bound_cast(v->dtype, (struct approx){x->v[i], x->e[i]}, v->args[0]->dtype == FX_BOOL);
+        struct approx y = bound_cast(v->to, (struct approx){x->v[i], x->e[i]}, v->args[0]->dtype == FX_BOOL);
         out->v[i] = y.v;
         out->e[i] = y.e;
         out->is_exact = out->is_exact && y.e == 0;
@@ -479,7 +479,7 @@ static void eval_body(struct eval *ev, const struct body *b, int axis, int n, st
         const struct value *v = s->value;
         if (s->is_fetched) fetch_line(ev, v, axis, n, &lines[i]);
         else if (v->kind == V_OP) op_line(s, lines, n, &lines[i]);
-        else if (v->kind == V_ROUND) cast_line(v, &lines[s->args[0]], n, &lines[i]);
+        else if (v->kind == V_CAST) cast_line(v, &lines[s->args[0]], n, &lines[i]);
         else reduce_line(ev, v, axis, n, &lines[i], lines + b->n_steps);
     }
 }

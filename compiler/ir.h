@@ -8,27 +8,38 @@
 
 #include "check.h"
 
-enum node_kind {
-    N_CONST,  /* num */
+enum node_kind { /* as the value_kind of check.h in the same place: lower.c relies on it */
+    N_CONST,  /* num, or of an integer dtype `integer` */
     N_SCALAR, /* scalar parameter */
     N_INPUT,  /* tensor parameter, widened to the compute type */
+    N_INDEX,  /* the running index along `axis`: i64 */
+    N_SIZE,   /* the extent of `axis`: i64 */
     N_OP,     /* pointwise */
-    N_ROUND,  /* args[0] rounded to `dtype`, as a value of the compute type */
     N_REDUCE, /* args[0] reduced over `reduced` */
+    N_SCAN,   /* running sum or product of args[0] along `axis` */
+    N_CAST,   /* args[0] converted to `to`, as a value of its compute type */
+    N_ACCESS, /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
 };
 
 struct node {
     enum node_kind kind;
     enum op op;
     enum reduction reduction;
-    enum fx_dtype dtype;   /* f32 or bool; of N_ROUND the type rounded to */
+    enum fx_dtype dtype;   /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
+    enum fx_dtype to;      /* N_CAST */
     int n_axes;
     int axes[MAX_AXES];    /* a set: ascending */
     int n_reduced;
     int reduced[MAX_AXES]; /* a set: ascending */
     bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored 16-bit tensor, so a computed one may be rounded to it */
-    struct node *args[3];
-    double num;
+    int axis;              /* N_INDEX, N_SIZE, N_SCAN */
+    int n_at;
+    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending */
+    bool has_fill;         /* N_ACCESS: the last operand is the value outside */
+    int n_args;
+    struct node *args[MAX_ARGS];
+    double num;            /* N_CONST of a float or a condition */
+    int64_t integer;       /* N_CONST of an integer dtype */
     int param;
     struct name name;      /* the spec's name for it, or empty */
     struct span span;

@@ -27,21 +27,40 @@ static void print_op(struct buf *out, const struct node *n) {
         else buf_putc(out, *s);
 }
 
+static void print_number(struct buf *out, const struct node *n) {
+    if (n->dtype == FX_U64) buf_printf(out, "%llu", (unsigned long long)n->integer);
+    else if (fx_is_integer(n->dtype)) buf_printf(out, "%lld", (long long)n->integer);
+    else if (n->dtype == FX_F64) buf_printf(out, "%.17g", n->num);
+    else buf_printf(out, "%.9g", n->num);
+}
+
+static void print_access(struct buf *out, const struct graph *g, const struct node *n) {
+    buf_printf(out, "%%%d[", n->args[0]->id);
+    for (int i = 0; i < n->n_at; i++)
+        buf_printf(out, "%s" NAME_FMT ": %%%d", i ? ", " : "", NAME_ARG(g->kernel->axes[n->at[i]].name), n->args[1 + i]->id);
+    buf_putc(out, ']');
+    if (n->has_fill) buf_printf(out, " ?? %%%d", n->args[1 + n->n_at]->id);
+}
+
 static void print_node(struct buf *out, const struct graph *g, const struct node *n) {
     buf_printf(out, "  %%%d = ", n->id);
     switch (n->kind) {
-    case N_CONST: buf_printf(out, "%.9g", n->num); break;
+    case N_CONST: print_number(out, n); break;
     case N_SCALAR: buf_printf(out, "scalar %s", g->kernel->params[n->param].name); break;
     case N_INPUT: buf_printf(out, "input %s", g->kernel->params[n->param].name); break;
     case N_OP: print_op(out, n); break;
-    case N_ROUND: buf_printf(out, "round %%%d to %s", n->args[0]->id, fx_dtype_name(n->dtype)); break;
+    case N_INDEX: buf_printf(out, "idx " NAME_FMT, NAME_ARG(g->kernel->axes[n->axis].name)); break;
+    case N_SIZE: buf_printf(out, "size " NAME_FMT, NAME_ARG(g->kernel->axes[n->axis].name)); break;
+    case N_CAST: buf_printf(out, "cast %%%d to %s", n->args[0]->id, fx_dtype_name(n->to)); break;
+    case N_ACCESS: print_access(out, g, n); break;
+    case N_SCAN: buf_printf(out, "cum%s[" NAME_FMT "] %%%d", reduction_name(n->reduction), NAME_ARG(g->kernel->axes[n->axis].name), n->args[0]->id); break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));
         print_axes(out, g, n->reduced, n->n_reduced);
         buf_printf(out, " %%%d", n->args[0]->id);
         break;
     }
-    buf_printf(out, " : %s", fx_dtype_name(n->kind == N_ROUND ? FX_F32 : n->dtype));
+    buf_printf(out, " : %s", fx_dtype_name(n->dtype));
     print_axes(out, g, n->axes, n->n_axes);
     if (n->name.len && n->kind != N_INPUT && n->kind != N_SCALAR) buf_printf(out, "  # " NAME_FMT, NAME_ARG(n->name));
     buf_putc(out, '\n');

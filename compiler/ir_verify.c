@@ -16,14 +16,16 @@ static bool is_set(const int *axes, int n, int n_axes) {
 
 static const char *verify_axes(const struct graph *g, const struct node *n) {
     if (!is_set(n->axes, n->n_axes, g->kernel->n_axes)) return fail(g, n, "has axes that are no ascending set");
-    int expected[MAX_AXES * 4], n_expected = 0;
-    for (int i = 0; i < 3 && n->args[i]; i++)
+    int expected[MAX_AXES * MAX_ARGS], n_expected = 0;
+    for (int i = 0; i < n->n_args; i++)
         for (int j = 0; j < n->args[i]->n_axes; j++) {
             bool seen = false;
             for (int k = 0; k < n_expected; k++) seen |= expected[k] == n->args[i]->axes[j];
             for (int k = 0; k < n->n_reduced; k++) seen |= n->reduced[k] == n->args[i]->axes[j];
+            for (int k = 0; i == 0 && k < n->n_at; k++) seen |= n->at[k] == n->args[i]->axes[j];
             if (!seen) expected[n_expected++] = n->args[i]->axes[j];
         }
+    if (n->kind == N_INDEX) expected[n_expected++] = n->axis;
     if (n->kind == N_INPUT) {
         const struct param *p = &g->kernel->params[n->param];
         return nodes_same_axes(n->axes, n->n_axes, p->axes, p->n_axes) ? NULL : fail(g, n, "has other axes than its parameter");
@@ -31,14 +33,50 @@ static const char *verify_axes(const struct graph *g, const struct node *n) {
     return nodes_same_axes(n->axes, n->n_axes, expected, n_expected) ? NULL : fail(g, n, "has other axes than its operands give");
 }
 
-static const char *verify_node(const struct graph *g, const struct node *n, int i) {
-    static const int arity[] = {[N_ROUND] = 1, [N_REDUCE] = 1};
-    if (n->id != i) return fail(g, n, "has a wrong id");
-    int n_args = n->kind == N_OP ? op_info[n->op].arity : arity[n->kind];
-    for (int a = 0; a < 3; a++) {
-        if ((n->args[a] != NULL) != (a < n_args)) return fail(g, n, "has a wrong number of operands");
-        if (n->args[a] && (n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a])) return fail(g, n, "stands before an operand");
+static const char *verify_access(const struct graph *g, const struct node *n) {
+    const struct node *source = n->args[0];
+    if (!is_set(n->at, n->n_at, g->kernel->n_axes) || n->n_at == 0) return fail(g, n, "reads at no set of axes");
+    for (int i = 0; i < n->n_at; i++) {
+        if (!node_has_axis(source, n->at[i])) return fail(g, n, "reads at an axis its source lacks");
+        if (!fx_is_integer(n->args[1 + i]->dtype)) return fail(g, n, "reads at a position that is no integer");
     }
+    if (n->dtype != source->dtype || (n->has_fill && n->args[1 + n->n_at]->dtype != n->dtype)) return fail(g, n, "has another dtype than what it reads");
+    return NULL;
+}
+
+/* The dtype an op has over operands of dtype t, its own when they need not be alike. */
+static const char *verify_op(const struct graph *g, const struct node *n) {
+    enum op_rule rule = op_info[n->op].rule;
+    bool is_bool = n->dtype == FX_BOOL;
+    enum fx_dtype own = n->args[rule == RULE_SELECT ? 1 : 0]->dtype;
+    if (rule == RULE_COMPARE || rule == RULE_LOGIC ? !is_bool : is_bool && rule != RULE_SELECT) return fail(g, n, "has the wrong dtype for its op");
+    if (rule == RULE_BITS ? n->dtype != FX_U32 : rule != RULE_COMPARE && n->dtype != own) return fail(g, n, "has another dtype than its operands");
+    if (rule == RULE_FLOAT && !fx_is_float(n->dtype)) return fail(g, n, "has the wrong dtype for its op");
+    if (rule == RULE_INTEGER && !fx_is_integer(n->dtype)) return fail(g, n, "has the wrong dtype for its op");
+    for (int a = 0; a < n->n_args; a++) {
+        bool wants_bool = rule == RULE_LOGIC || (rule == RULE_SELECT && a == 0);
+        if (wants_bool ? n->args[a]->dtype != FX_BOOL : n->args[a]->dtype != own) return fail(g, n, "has an operand of the wrong dtype");
+        if (rule != RULE_SELECT && !wants_bool && own == FX_BOOL) return fail(g, n, "has an operand of the wrong dtype");
+    }
+    return NULL;
+}
+
+static int arity_of(const struct node *n) {
+    switch (n->kind) {
+    case N_OP: return op_info[n->op].arity;
+    case N_REDUCE: case N_SCAN: case N_CAST: return 1;
+    case N_ACCESS: return 1 + n->n_at + n->has_fill;
+    default: return 0;
+    }
+}
+
+static bool has_compute_type(const struct node *n) { return fx_compute_type(n->dtype) == n->dtype; }
+
+static const char *verify_node(const struct graph *g, const struct node *n, int i) {
+    if (n->id != i) return fail(g, n, "has a wrong id");
+    if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
+    for (int a = 0; a < n->n_args; a++)
+        if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a]) return fail(g, n, "stands before an operand");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || g->kernel->params[n->param].is_output))
         return fail(g, n, "names no input");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && g->kernel->params[n->param].is_scalar != (n->kind == N_SCALAR))
@@ -48,17 +86,16 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
         for (int r = 0; r < n->n_reduced; r++)
             if (!node_has_axis(n->args[0], n->reduced[r])) return fail(g, n, "reduces over an axis its operand lacks");
     }
-    bool is_bool = n->dtype == FX_BOOL;
-    if (n->kind == N_ROUND ? n->dtype != FX_F16 && n->dtype != FX_BF16 : !is_bool && n->dtype != FX_F32) return fail(g, n, "has no compute type");
-    if (n->kind == N_OP) {
-        enum op_rule rule = op_info[n->op].rule;
-        if (is_bool != (rule == RULE_COMPARE || rule == RULE_LOGIC)) return fail(g, n, "has the wrong dtype for its op");
-        for (int a = 0; a < n_args; a++) {
-            bool wants_bool = rule == RULE_LOGIC || (rule == RULE_SELECT && a == 0);
-            if ((n->args[a]->dtype == FX_BOOL) != wants_bool) return fail(g, n, "has an operand of the wrong dtype");
-        }
-    }
-    return verify_axes(g, n);
+    if (!has_compute_type(n)) return fail(g, n, "has no compute type");
+    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && n->dtype != fx_compute_type(g->kernel->params[n->param].dtype)) return fail(g, n, "has another dtype than its parameter");
+    if ((n->kind == N_INDEX || n->kind == N_SIZE) && (n->axis < 0 || n->axis >= g->kernel->n_axes || n->dtype != FX_I64)) return fail(g, n, "is no index of an axis");
+    if (n->kind == N_CAST && n->dtype != fx_compute_type(n->to)) return fail(g, n, "has another dtype than it converts to");
+    bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
+    if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype)) return fail(g, n, "has another dtype than what it reduces");
+    if (n->kind == N_REDUCE && is_arg && n->n_reduced != 1) return fail(g, n, "finds an index along several axes");
+    if (n->kind == N_SCAN && (n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_PROD)) return fail(g, n, "is no running sum or product");
+    const char *wrong = n->kind == N_OP ? verify_op(g, n) : n->kind == N_ACCESS ? verify_access(g, n) : NULL;
+    return wrong ? wrong : verify_axes(g, n);
 }
 
 static int group_of_buffer(const struct partition *p, int buffer) {

@@ -66,7 +66,7 @@ struct node *graph_add(struct graph *g, const struct node *n) {
 
 /* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md, "Accumulation"). */
 static bool may_round(const struct kernel *k, const struct value *v) {
-    if (v->kind != V_REDUCE || k->is_ieee || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
+    if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
     for (int i = 0; i < 2; i++) {
         const struct value *factor = v->args[0]->args[i];
         if (factor->kind == V_LOAD && fx_dtype_bits(k->params[factor->param].dtype) == 16) return true;
@@ -74,17 +74,28 @@ static bool may_round(const struct kernel *k, const struct value *v) {
     return false;
 }
 
+/* The positions of an access in ascending order of the axes they stand for. */
+static void sort_positions(struct node *n) {
+    for (int i = 1; i < n->n_at; i++)
+        for (int j = i; j > 0 && n->at[j - 1] > n->at[j]; j--) {
+            int axis = n->at[j];
+            struct node *position = n->args[1 + j];
+            n->at[j] = n->at[j - 1], n->args[1 + j] = n->args[j];
+            n->at[j - 1] = axis, n->args[j] = position;
+        }
+}
+
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
-    static const enum node_kind kinds[] = {
-        [V_NUM] = N_CONST, [V_SCALAR] = N_SCALAR, [V_LOAD] = N_INPUT, [V_OP] = N_OP, [V_REDUCE] = N_REDUCE, [V_ROUND] = N_ROUND,
-    };
-    struct node n = {.kind = kinds[v->kind], .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .n_axes = v->n_axes,
-                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .num = v->num, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+    struct node n = {.kind = (enum node_kind)v->kind, .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .to = v->to, .n_axes = v->n_axes,
+                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .axis = v->axis, .n_at = v->n_at, .has_fill = v->has_fill,
+                     .n_args = v->n_args, .num = v->num, .integer = v->integer, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
     memcpy(n.axes, v->axes, sizeof n.axes);
     memcpy(n.reduced, v->reduced, sizeof n.reduced);
+    memcpy(n.at, v->at, sizeof n.at);
     sort_axes(n.axes, n.n_axes);
     sort_axes(n.reduced, n.n_reduced);
-    for (int i = 0; i < 3; i++) n.args[i] = v->args[i] ? map[v->args[i]->id] : NULL;
+    for (int i = 0; i < v->n_args; i++) n.args[i] = map[v->args[i]->id];
+    sort_positions(&n);
     return graph_add(g, &n);
 }
 

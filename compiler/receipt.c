@@ -14,7 +14,7 @@ static void mark(const struct chosen *c, const struct group *r, struct node *n, 
     if (seen[n->id] || node_is_loaded(c->graph, c->partition, r, n, &t)) return;
     seen[n->id] = true;
     if (n == r->contraction) return;
-    for (int i = 0; i < 3 && n->args[i]; i++) mark(c, r, n->args[i], seen);
+    for (int i = 0; i < n->n_args; i++) mark(c, r, n->args[i], seen);
 }
 
 static void print_node(struct buf *out, const struct unit *u, const struct launch *l, const struct node *n) {
@@ -35,7 +35,7 @@ static void print_kernel(struct buf *out, const struct unit *u, const struct cho
     for (int j = 0; j < r->n_stores; j++) mark(c, r, r->stores[j].value, seen);
     for (int j = 0; j < c->graph->n_nodes; j++) {
         const struct node *n = c->graph->nodes[j];
-        if (seen[j] && n->source && (n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_ROUND)) print_node(out, u, l, n);
+        if (seen[j] && n->source && (n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_CAST)) print_node(out, u, l, n);
     }
     buf_puts(out, "    bytes ");
     plan_print_expr(out, k, &k->launches[i].bytes);
@@ -65,7 +65,7 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
         buf_printf(&out, "  workspace %s: ", k->buffers[i].name);
         plan_print_expr(&out, k, &k->buffers[i].bytes);
         buf_printf(&out, " bytes (%.3g), as %s: %s\n", tensor_bytes(c->graph, &t), fx_dtype_name(b->dtype), b->why);
-        if (b->dtype != FX_F32 && b->value->kind != N_ROUND)
+        if (b->dtype != FX_F32 && b->value->kind != N_CAST)
             buf_printf(&out, "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n",
                        fx_dtype_name(b->dtype));
     }

@@ -87,7 +87,7 @@ static int add_loads(const struct graph *g, const struct partition *p, const str
         if (n_loads < max) loads[n_loads] = t;
         return n_loads + 1;
     }
-    for (int i = 0; i < 3 && n->args[i]; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
+    for (int i = 0; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
     return n_loads;
 }
 

@@ -8,10 +8,17 @@ struct rewrite {
     struct graph *g; /* being built: operands of the node at hand stand in it */
 };
 
-static bool is_const(const struct node *n, double value) { return n->kind == N_CONST && n->num == value; }
+static bool is_const(const struct node *n, double value) {
+    return n->kind == N_CONST && (fx_is_integer(n->dtype) ? (double)n->integer : n->num) == value;
+}
 
 static struct node *constant(struct rewrite *w, double num, const struct node *like) {
-    struct node n = {.kind = N_CONST, .dtype = like->dtype, .num = num, .span = like->span, .source = like->source};
+    struct node n = {.kind = N_CONST, .dtype = like->dtype, .num = num, .axis = -1, .span = like->span, .source = like->source};
+    return graph_add(w->g, &n);
+}
+
+static struct node *integer(struct rewrite *w, int64_t v, const struct node *like) {
+    struct node n = {.kind = N_CONST, .dtype = like->dtype, .integer = v, .axis = -1, .span = like->span, .source = like->source};
     return graph_add(w->g, &n);
 }
 
@@ -20,12 +27,17 @@ typedef struct node *rule_fn(struct rewrite *w, struct node *n);
 
 static struct node *fold(struct rewrite *w, struct node *n) {
     double v[3] = {0};
+    int64_t x[3] = {0};
     if (n->kind != N_OP) return NULL;
-    for (int i = 0; i < op_info[n->op].arity; i++) {
+    for (int i = 0; i < n->n_args; i++) {
         if (n->args[i]->kind != N_CONST) return NULL;
         v[i] = n->args[i]->num;
+        x[i] = fx_is_integer(n->args[i]->dtype) ? n->args[i]->integer : n->args[i]->num != 0;
     }
-    return constant(w, op_eval(n->op, v[0], v[1], v[2]), n);
+    enum fx_dtype t = n->args[n->n_args - 1]->dtype;
+    if (!fx_is_integer(t)) return constant(w, op_eval(n->op, v[0], v[1], v[2]), n);
+    int64_t r = op_eval_integer(n->op, t, x[0], x[1], x[2]);
+    return fx_is_integer(n->dtype) ? integer(w, r, n) : constant(w, (double)r, n);
 }
 
 static struct node *mul_one(struct rewrite *w, struct node *n) {
@@ -43,6 +55,10 @@ static struct node *double_inverse(struct rewrite *w, struct node *n) {
 static struct node *sub_const(struct rewrite *w, struct node *n) {
     if (n->kind != N_OP || n->op != O_SUB || n->args[1]->kind != N_CONST) return NULL;
     n->op = O_ADD;
+    if (fx_is_integer(n->dtype)) {
+        n->args[1] = integer(w, fx_wrap(n->dtype, (int64_t)(0 - (uint64_t)n->args[1]->integer)), n->args[1]);
+        return n;
+    }
     n->args[1] = constant(w, -n->args[1]->num, n->args[1]);
     return n;
 }
@@ -59,7 +75,7 @@ static struct node *div_power_of_two(struct rewrite *w, struct node *n) {
 
 static struct node *same_operands(struct rewrite *w, struct node *n) {
     (void)w;
-    if (n->kind != N_OP || n->args[0] == NULL || n->args[0] != n->args[1]) return NULL;
+    if (n->kind != N_OP || n->n_args < 2 || n->args[0] != n->args[1]) return NULL;
     return n->op == O_MAX || n->op == O_MIN || n->op == O_AND || n->op == O_OR ? n->args[0] : NULL;
 }
 
@@ -73,13 +89,19 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
 
 static struct node *round_twice(struct rewrite *w, struct node *n) {
     (void)w;
-    return n->kind == N_ROUND && n->args[0]->kind == N_ROUND && n->args[0]->dtype == n->dtype ? n->args[0] : NULL;
+    return n->kind == N_CAST && n->args[0]->kind == N_CAST && n->args[0]->to == n->to ? n->args[0] : NULL;
 }
 
 /* Rounding what is stored in the same dtype changes nothing. */
 static struct node *round_stored(struct rewrite *w, struct node *n) {
-    if (n->kind != N_ROUND || n->args[0]->kind != N_INPUT) return NULL;
-    return w->g->kernel->params[n->args[0]->param].dtype == n->dtype ? n->args[0] : NULL;
+    if (n->kind != N_CAST || n->args[0]->kind != N_INPUT) return NULL;
+    return w->g->kernel->params[n->args[0]->param].dtype == n->to ? n->args[0] : NULL;
+}
+
+/* It said something to the derivative, which has been taken. */
+static struct node *detached(struct rewrite *w, struct node *n) {
+    (void)w;
+    return n->kind == N_OP && n->op == O_DETACH ? n->args[0] : NULL;
 }
 
 static bool commutes(enum op op) {
@@ -112,6 +134,7 @@ static const struct {
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
     RULE(round_twice, "bf16(bf16(x)) -> bf16(x)"),
+    RULE(detached, "detach(x) -> x"),
     RULE(round_stored, "bf16(x) -> x, x stored as bf16"),
 };
 
@@ -131,8 +154,7 @@ struct graph *pass_canonicalise(const struct graph *g) {
     struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         struct node n = *g->nodes[i];
-        for (int a = 0; a < 3; a++)
-            if (n.args[a]) n.args[a] = map[n.args[a]->id];
+        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
         map[i] = rewrite(&w, n);
         if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
     }

@@ -7,13 +7,12 @@ struct graph *pass_dce(const struct graph *g) {
     struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     for (int i = 0; i < g->n_outputs; i++) live[g->outputs[i].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--)
-        for (int a = 0; live[i] && a < 3; a++)
-            if (g->nodes[i]->args[a]) live[g->nodes[i]->args[a]->id] = true;
+        for (int a = 0; live[i] && a < g->nodes[i]->n_args; a++)
+            live[g->nodes[i]->args[a]->id] = true;
     for (int i = 0; i < g->n_nodes; i++) {
         if (!live[i]) continue;
         struct node n = *g->nodes[i];
-        for (int a = 0; a < 3; a++)
-            if (n.args[a]) n.args[a] = map[n.args[a]->id];
+        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
         map[i] = graph_add(out, &n);
     }
     graph_map_outputs(out, g, map);

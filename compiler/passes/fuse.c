@@ -61,7 +61,7 @@ static int need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype,
 static bool is_16_bit(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
 
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
-    return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_ROUND ? n->dtype : FX_F32;
+    return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : FX_F32;
 }
 
 static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b, bool may_round) {
@@ -103,7 +103,7 @@ static int reductions_below(struct fuser *f, struct node *n, int n_found) {
         f->below[n_found] = n;
         return n_found + 1;
     }
-    for (int i = 0; i < 3 && n->args[i]; i++) n_found = reductions_below(f, n->args[i], n_found);
+    for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], n_found);
     return n_found;
 }
 
