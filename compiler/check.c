@@ -18,14 +18,18 @@ struct span check_user_span(const struct checker *c, struct span s) {
 
 int check_find_axis(const struct kernel *k, struct name n) {
     for (int i = 0; i < k->n_axes; i++)
-        if (name_eq(k->axes[i].name, n)) return i;
+        if (!k->axes[i].is_local && name_eq(k->axes[i].name, n)) return i;
     return -1;
 }
 
 const char *check_axes_text(struct checker *c, const int *axes, int n) {
     struct buf b;
     buf_init(&b, &c->cx->arena);
-    for (int i = 0; i < n; i++) buf_printf(&b, "%s" NAME_FMT, i ? "," : "", NAME_ARG(c->k->axes[axes[i]].name));
+    for (int i = 0; i < n; i++) {
+        const struct axis *a = &c->k->axes[axes[i]];
+        buf_printf(&b, "%s" NAME_FMT, i ? "," : "", NAME_ARG(a->name));
+        if (a->copy) buf_printf(&b, ".%d", a->copy + 1);
+    }
     return n ? b.s : "none";
 }
 
@@ -57,19 +61,11 @@ const struct define *check_find_define(struct checker *c, struct name n) {
 
 /* ---- kernels ---- */
 
-static bool is_supported_dtype(struct checker *c, const struct ast_param *p) {
-    enum fx_dtype t = p->type.dtype;
-    if (t == FX_F32 || ((t == FX_F16 || t == FX_BF16) && p->type.has_axes)) return true;
-    diag_error(c->cx, p->type.span, D_NOT_YET_DTYPE, "a %s of %s: this version compiles tensors of f32, f16, bf16 and scalars of f32",
-               p->type.has_axes ? "tensor" : "scalar", fx_dtype_name(t));
-    return false;
-}
-
 static bool is_supported_param(struct checker *c, const struct ast_param *p) {
     const char *what = p->is_inout ? "inout" : p->type.is_packed ? "packed" : p->type.is_strided ? "strided"
                        : p->type.align ? "align" : NULL;
     if (what) return check_not_yet(c, p->span, what), false;
-    return is_supported_dtype(c, p);
+    return true;
 }
 
 /* Finds or adds the label; sets its extent where one is written or defined. */
@@ -79,7 +75,7 @@ static int declare_axis(struct checker *c, const struct ast_axis *a) {
     if (i < 0) {
         i = k->n_axes;
         struct axis *axis = &PUSH(&c->cx->arena, k->axes, k->n_axes);
-        *axis = (struct axis){.name = a->name, .extent = -1, .span = a->span};
+        *axis = (struct axis){.name = a->name, .extent = -1, .span = a->span, .part_of = -1};
         const struct define *d = check_find_define(c, a->name);
         double v;
         if (d && check_define_number(c, d, &v)) {
@@ -116,10 +112,9 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
             return;
         }
     struct param *p = &PUSH(&c->cx->arena, k->params, k->n_params);
-    *p = (struct param){.ast = ap, .name = check_cstr(c, ap->name), .dtype = ap->type.dtype, .is_scalar = !ap->type.has_axes,
+    *p = (struct param){.ast = ap, .name = check_cstr(c, ap->name), .dtype = ap->type.dtype, .is_scalar = !ap->type.has_axes && !is_output,
                         .is_output = is_output, .is_const = ap->is_const};
     is_supported_param(c, ap);
-    if (is_output && p->is_scalar) diag_error(c->cx, ap->span, D_DTYPE, "an output is a tensor: %s: %s[] for one element", p->name, fx_dtype_name(p->dtype));
     for (const struct ast_axis *a = ap->type.axes; a; a = a->next) {
         int axis = declare_axis(c, a);
         if (p->n_axes == 8) {
@@ -155,6 +150,8 @@ static void bind_params(struct checker *c) {
         if (p->is_output) continue;
         struct value *v = check_new_value(c, p->is_scalar ? V_SCALAR : V_LOAD, NULL);
         v->span = p->ast->span;
+        v->dtype = fx_compute_type(p->dtype);
+        v->natural = !p->is_scalar && fx_is_float(p->dtype) ? p->dtype : FX_BOOL;
         v->param = i;
         v->name = p->ast->name;
         v->n_axes = p->n_axes;
@@ -218,20 +215,42 @@ static void assign(struct checker *c, const struct ast_ids *target, struct value
             diag_error(c->cx, target->span, D_OUTPUT_ASSIGNED_TWICE, "the output %s is assigned a second time", p->name);
             return;
         }
+        if (v && c->has_parts) v = check_settled(c, v, v->source);
         if (v) check_output_axes(c, p, v, target->span);
-        p->result = v ? check_as_number(c, v, v->source) : NULL;
+        p->result = v ? check_store(c, v, p, v->source, target->span) : NULL;
     }
-    if (v && !v->name.len && v->kind != V_NUM) v->name = target->name;
+    if (v && !v->name.len && v->kind != V_NUM && v->kind != V_LOAD && v->kind != V_SCALAR) v->name = target->name;
     check_bind(c, target->name, v);
+}
+
+static bool pin_value(const struct ast_val *v, struct pin *p) {
+    if (v->kind != VAL_NUM || !v->num.is_integer || v->num.value < 1 || v->num.value > 65536 || p->n == 4) return false;
+    p->values[p->n++] = (int64_t)v->num.value;
+    return true;
+}
+
+/* `tile: [128, 64]`, `stages: 4`: what the schedule must have. False when the attribute is no pin. */
+static bool check_pin(struct checker *c, const struct ast_attr *a) {
+    static const char *const names[] = {"tile", "stages", "warps", "split_k", "cluster"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!name_is(a->name, names[i])) continue;
+        struct pin *p = &PUSH(&c->cx->arena, c->k->pins, c->k->n_pins);
+        *p = (struct pin){.name = names[i], .span = a->span};
+        bool ok = true, is_tile = i == 0;
+        if (a->value->kind != VAL_LIST) ok = !is_tile && pin_value(a->value, p);
+        for (const struct ast_val *v = a->value->kind == VAL_LIST ? a->value->items : NULL; v; v = v->next) ok = is_tile && pin_value(v, p) && ok;
+        if (!ok || (is_tile && (p->n < 2 || p->n > 3)))
+            diag_error(c->cx, a->span, D_ATTRIBUTE, is_tile ? "tile is [m, n] or [m, n, k], numbers from 1 up" : "%s is a number from 1 up", names[i]);
+        return true;
+    }
+    return false;
 }
 
 static void check_attribute(struct checker *c, const struct ast_attr *a) {
     struct kernel *k = c->k;
-    static const char *const pins[] = {"tile", "stages", "warps", "split_k", "cluster"};
     struct name v = a->value->kind == VAL_ID ? a->value->name : (struct name){"", 0};
     bool is_false = a->value->kind == VAL_NUM && a->value->num.is_bool && a->value->num.value == 0;
     bool is_true = a->value->kind == VAL_NUM && a->value->num.is_bool && a->value->num.value != 0;
-    const char *later = NULL;
     if (name_is(a->name, "fuse")) {
         k->fuse_span = a->span;
         if (name_is(v, "require")) k->fuse = FUSE_REQUIRE;
@@ -244,28 +263,27 @@ static void check_attribute(struct checker *c, const struct ast_attr *a) {
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "kernels is a number from 1 up");
     } else if (name_is(a->name, "precision")) {
         if (name_is(v, "ieee")) k->precision = PRECISION_IEEE;
-        else if (name_is(v, "tf32")) later = "precision: tf32";
+        else if (name_is(v, "tf32")) k->precision = PRECISION_TF32;
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "precision is ieee or tf32");
     } else if (name_is(a->name, "round")) {
-        if (name_is(v, "op") || name_is(v, "eager")) later = "round: op and round: eager";
-        else if (!name_is(v, "once")) diag_error(c->cx, a->span, D_ATTRIBUTE, "round is once, op or eager");
+        if (name_is(v, "op")) k->round = ROUND_OP;
+        else if (name_is(v, "eager")) k->round = ROUND_EAGER;
+        else if (name_is(v, "once")) k->round = ROUND_ONCE;
+        else diag_error(c->cx, a->span, D_ATTRIBUTE, "round is once, op or eager");
     } else if (name_is(a->name, "deterministic")) {
         if (!is_true && !is_false) diag_error(c->cx, a->span, D_ATTRIBUTE, "deterministic is true or false");
     } else if (name_is(a->name, "fast_math")) {
-        if (is_true) later = "fast_math: true";
-        else if (!is_false) diag_error(c->cx, a->span, D_ATTRIBUTE, "fast_math is true or false");
-    } else {
-        for (size_t i = 0; i < sizeof pins / sizeof *pins; i++)
-            if (name_is(a->name, pins[i])) later = "pinning a schedule";
-        if (!later) diag_error(c->cx, a->span, D_ATTRIBUTE, "there is no attribute " NAME_FMT, NAME_ARG(a->name));
+        if (!is_true && !is_false) diag_error(c->cx, a->span, D_ATTRIBUTE, "fast_math is true or false");
+        k->fast_math = is_true;
+    } else if (!check_pin(c, a)) {
+        diag_error(c->cx, a->span, D_ATTRIBUTE, "there is no attribute " NAME_FMT, NAME_ARG(a->name));
     }
-    if (later) diag_error(c->cx, a->span, D_NOT_YET_ATTRIBUTE, "%s: this version does not compile it yet", later);
 }
 
 static void check_kernel(struct checker *c, struct kernel *k, const struct ast_item *item) {
     c->k = k;
     c->scope = NULL;
-    c->is_too_big = false;
+    c->is_too_big = c->warned_f64 = c->has_parts = false;
     c->n_visits = 0;
     k->ast = item;
     k->name = check_cstr(c, item->name);
@@ -276,7 +294,6 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     for (const struct ast_param *p = item->outs; p; p = p->next) declare_param(c, p, true);
     extent_solve(c);
     for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
-    extent_check_bound(c);
     bind_params(c);
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
@@ -286,11 +303,13 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
         struct value *v[MAX_RESULTS] = {0};
         int n = 0;
         for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
-        if (n == 1) v[0] = check_expr(c, s->value);
+        if (n == 1) v[0] = check_part(c, s->value);
         else check_results(c, s->value, n, v);
         n = 0;
         for (const struct ast_ids *t = s->targets; t; t = t->next, n++) assign(c, t, n < MAX_RESULTS ? v[n] : NULL);
     }
+    extent_settle(c);
+    extent_check_bound(c);
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
         if (p->is_output && !p->result && !c->cx->n_errors)

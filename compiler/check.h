@@ -13,12 +13,14 @@ enum {
     MAX_ARGS = MAX_AXES + 2,  /* operands of a value: an access of every axis, its source and what lies outside */
 };
 
-struct axis { /* a label of a kernel; several may have one name: labels introduced in fns are fresh per call */
+struct axis { /* a label of a kernel */
     struct name name;
     int64_t extent;   /* fixed, or -1: bound from the arguments */
     struct span span; /* where it first stood */
+    int copy;         /* how many labels of this name stood before: labels of fns are fresh per call */
     int part_of;      /* of an operand of concat[P], P with its own extent: the axis P; else -1 */
-    bool is_inner;    /* introduced in the body: no type of the signature carries it */
+    bool is_inner;    /* introduced in the body: no type of the signature declares it */
+    bool is_local;    /* by a fn or for an operand of concat: its name says nothing elsewhere */
 };
 
 /* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the first NaN if there is one; 0 where

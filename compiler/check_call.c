@@ -13,7 +13,7 @@ const struct ast_item *check_find_fn(struct checker *c, struct name n) {
 }
 
 static struct value *literal_value(struct checker *c, const struct ast_val *v, const struct ast_expr *e) {
-    if (v->kind == VAL_NUM) return check_number(c, v->num.value, e);
+    if (v->kind == VAL_NUM) return v->num.is_integer && !v->num.is_bool && v->num.value < 0 ? check_weak_integer(c, (int64_t)v->num.value, e) : check_literal(c, &v->num, e);
     diag_error(c->cx, v->span, D_CALL, "a default must be a number");
     return NULL;
 }
@@ -69,11 +69,24 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
     return scope;
 }
 
+/* The next label of a call: of `F->N` first F, then N, which may be new. */
+static int label_argument(struct checker *c, const struct ast_arg **label, bool *into, int *axes) {
+    const struct ast_arg *l = *label;
+    bool is_pair = l->to.len > 0, was_into = *into;
+    *into = is_pair && !was_into;
+    if (!*into) *label = l->next;
+    if (is_pair) return check_label_argument(c, was_into ? l->to : l->label, l->span, was_into, axes);
+    if (!l->label.len && l->value && l->value->kind == AST_ID) return check_label_argument(c, l->value->name, l->span, false, axes);
+    diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "expected a label here");
+    return -1;
+}
+
 /* Binds the labels of a call to the axis parameters of f; a sole parameter takes them all. False after an error. */
 static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct ast_item *f, struct axis_binding **scope) {
     int n_params = 0, n_labels = 0;
+    bool into = false; /* the label at hand stands right of `->` */
     for (const struct ast_ids *p = f->axis_params; p; p = p->next) n_params++;
-    for (const struct ast_arg *l = e->labels; l; l = l->next) n_labels++;
+    for (const struct ast_arg *l = e->labels; l; l = l->next) n_labels += l->to.len ? 2 : 1;
     if (n_params == 1 ? n_labels == 0 : n_labels != n_params) {
         diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes %d label%s, %d %s given", NAME_ARG(f->name), n_params,
                    n_params == 1 ? " or more" : n_params == 0 ? "s" : "s", n_labels, n_labels == 1 ? "was" : "were");
@@ -82,10 +95,9 @@ static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct 
     const struct ast_arg *label = e->labels;
     for (const struct ast_ids *p = f->axis_params; p; p = p->next) {
         struct axis_binding *b = NEW(&c->cx->arena, struct axis_binding);
-        struct ast_arg one = {0};
-        if (n_params > 1) one = *label, one.next = NULL, label = label->next;
         b->name = p->name;
-        b->n = check_labels(c, n_params == 1 ? e->labels : &one, NULL, NULL, b->axes);
+        if (n_params == 1) b->n = check_labels(c, e->labels, NULL, NULL, b->axes);
+        else b->n = label_argument(c, &label, &into, b->axes);
         if (b->n < 0) return false;
         b->next = *scope;
         *scope = b;
@@ -103,7 +115,7 @@ static void check_body(struct checker *c, const struct ast_stmt *body) {
             continue;
         }
         for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
-        if (n == 1) v[0] = check_expr(c, s->value);
+        if (n == 1) v[0] = check_part(c, s->value);
         else check_results(c, s->value, n, v);
         n = 0;
         for (const struct ast_ids *t = s->targets; t; t = t->next, n++) check_bind(c, t->name, n < MAX_RESULTS ? v[n] : NULL);
@@ -120,7 +132,7 @@ static bool take_results(struct checker *c, const struct ast_item *f, int n, str
             diag_error(c->cx, check_user_span(c, r->span), D_OUTPUT_UNASSIGNED, "the result " NAME_FMT " of " NAME_FMT " is never assigned", NAME_ARG(r->name), NAME_ARG(f->name));
             return false;
         }
-        if (i < n) out[i] = b->value;
+        if (i < n) out[i] = b->value && c->has_parts ? check_settled(c, b->value, b->value->source) : b->value;
     }
     return true;
 }
@@ -143,7 +155,7 @@ static bool may_call(struct checker *c, const struct ast_expr *e, const struct a
 }
 
 bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast_item *f, int n, struct value **out) {
-    struct axis_binding *axes = NULL, *saved_axes = c->axis_scope;
+    struct axis_binding *axes = NULL;
     int errors = c->cx->n_errors;
     if (!may_call(c, e, f)) return false;
     if (n_results(f) != n) {
@@ -156,9 +168,13 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
     if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
     if (c->n_calls == 0 || e->span.file < c->cx->n_files - 1) c->call_span = e->span;
+    struct axis_binding *saved_axes = c->axis_scope; /* with the labels this call introduced */
+    bool in_access = c->in_access, in_prelude = c->in_prelude, is_contracting = c->is_contracting, is_prelude = f->span.file >= c->cx->n_files - 1;
     c->calls[c->n_calls++] = f;
     c->scope = scope;
     c->axis_scope = axes;
+    c->in_access = c->is_contracting = false;
+    c->in_prelude = in_prelude || is_prelude;
     int first_new = c->k->n_values;
     bool ok = true;
     if (f->body) {
@@ -172,7 +188,11 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
         else if (out[i]->id >= first_new && n == 1) out[i]->source = e, out[i]->span = check_user_span(c, e->span); /* what the caller wrote */
     c->scope = saved;
     c->axis_scope = saved_axes;
+    c->in_access = in_access;
+    c->in_prelude = in_prelude;
+    c->is_contracting = is_contracting;
     c->n_calls--;
+    for (int i = 0; ok && is_prelude && !in_prelude && i < n; i++) out[i] = check_rounded(c, out[i], e);
     c->call_span = call_span;
     return ok && c->cx->n_errors == errors;
 }
@@ -180,7 +200,6 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
 bool check_results(struct checker *c, const struct ast_expr *e, int n, struct value **out) {
     const struct ast_item *f = e->kind == AST_CALL ? check_find_fn(c, e->name) : NULL;
     if (f && n <= MAX_RESULTS) return check_call_fn(c, e, f, n, out);
-    if (e->kind == AST_CALL && (name_is(e->name, "halves") || name_is(e->name, "evenodd"))) check_expr(c, e); /* says that it is not compiled yet */
-    else diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d targets take a call of a fn with %d results", n, n);
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d targets take a call of a fn with %d results", n, n);
     return false;
 }

@@ -1,4 +1,4 @@
-/* Expressions: names, fns, pointwise ops, reductions and `@`, each to a value with its axes and dtype.
+/* Expressions: names, pointwise ops, reductions, scans and `@`, each to a value with its axes and dtype.
  *
  * In: an expression of the AST and the scope. Out: a node of the kernel's DAG, or NULL after an error. Invariant: operands
  * have smaller ids; a fn's body leaves nothing behind but values. */
@@ -9,19 +9,13 @@
 static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min", "argmax", "argmin"};
 const char *reduction_name(enum reduction r) { return reduction_names[r]; }
 
-/* What the language has and this version does not compile. */
-static const char *const later_functions[] = {
-    "mean", "var", "any", "all", "argmax", "argmin", "layernorm", "rmsnorm", "halves",
-    "evenodd", "concat", "rand", "cumsum", "cumprod", "idx", "size",
-};
-
-
 /* ---- values ---- */
 
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e) {
     struct value *v = NEW(&c->cx->arena, struct value);
     v->kind = kind;
     v->dtype = FX_F32;
+    v->axis = -1;
     v->is_decided = true;
     v->source = e;
     if (e) v->span = check_user_span(c, e->span);
@@ -30,17 +24,16 @@ struct value *check_new_value(struct checker *c, enum value_kind kind, const str
     return v;
 }
 
-struct value *check_number(struct checker *c, double num, const struct ast_expr *e) {
-    struct value *v = check_new_value(c, V_NUM, e);
-    v->num = num;
-    v->is_weak = true;
-    return v;
-}
-
 bool value_has_axis(const struct value *v, int axis) {
     for (int i = 0; i < v->n_axes; i++)
         if (v->axes[i] == axis) return true;
     return false;
+}
+
+void check_same_axes(struct value *v, const struct value *like) {
+    v->n_axes = like->n_axes;
+    memcpy(v->axes, like->axes, sizeof v->axes);
+    v->is_decided = like->is_decided;
 }
 
 /* ---- pointwise ---- */
@@ -70,14 +63,6 @@ static bool join_axes(struct checker *c, struct value *v, int n_args) {
     return true;
 }
 
-static struct value *pointwise(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
-
-struct value *check_as_number(struct checker *c, struct value *v, const struct ast_expr *e) {
-    if (v->dtype != FX_BOOL) return v;
-    struct value *args[3] = {v, check_number(c, 1, e), check_number(c, 0, e)};
-    return pointwise(c, O_WHERE, args, e);
-}
-
 /* Where operand i of the expression stands. */
 static struct span operand_span(const struct ast_expr *e, int i) {
     const struct ast_expr *parts[3] = {e->a, e->b, e->c};
@@ -88,40 +73,95 @@ static struct span operand_span(const struct ast_expr *e, int i) {
     return e->span;
 }
 
-static struct value *pointwise(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e) {
-    const struct op_info *info = &op_info[op];
-    struct value *own[3] = {0};
-    for (int i = 0; i < info->arity; i++) {
-        if (!args[i]) return NULL;
-        own[i] = args[i];
-        bool wants_bool = info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && i == 0);
-        if (wants_bool && own[i]->dtype != FX_BOOL) {
-            diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s",
-                       info->is_infix ? "this operator" : info->name, fx_dtype_name(own[i]->dtype));
-            diag_fix(c->cx, "compare it, as in `v != 0`");
-            return NULL;
-        }
-        if (!wants_bool) own[i] = check_as_number(c, own[i], e);
+/* Whether the op's rule takes operand i as it is; else says what it wants. */
+static bool takes(struct checker *c, const struct op_info *info, int i, const struct value *v, const struct ast_expr *e) {
+    bool wants_bool = info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && i == 0);
+    bool wants_integer = info->rule == RULE_INTEGER || info->rule == RULE_BITS;
+    const char *what = info->is_infix ? "this operator" : info->name;
+    if (wants_bool && v->dtype != FX_BOOL) {
+        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s", what, fx_dtype_name(v->dtype));
+        diag_fix(c->cx, "compare it, as in `v != 0`");
+        return false;
     }
-    struct value *v = check_new_value(c, V_OP, e);
+    if (wants_integer && fx_is_float(v->dtype)) {
+        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes integers, found %s", what, fx_dtype_name(v->dtype));
+        diag_fix(c->cx, info->rule == RULE_INTEGER ? "of floats write floor(a / b), and a - b * floor(a / b)" : "write u64(..) around it");
+        return false;
+    }
+    return true;
+}
+
+/* An op over literals is a literal: in double, or in integers where none is a float. */
+static struct value *fold_literals(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e) {
+    const struct op_info *info = &op_info[op];
+    bool is_integer = info->rule != RULE_FLOAT;
+    double x[3] = {0};
+    int64_t n[3] = {0};
+    if (info->rule == RULE_SELECT || info->rule == RULE_LOGIC || info->rule == RULE_BITS || op == O_DETACH) return NULL;
+    for (int i = 0; i < info->arity; i++) {
+        if (!args[i]->is_weak || args[i]->dtype == FX_BOOL || args[i]->dtype == FX_U64) return NULL;
+        is_integer &= fx_is_integer(args[i]->dtype);
+        x[i] = args[i]->num;
+        n[i] = args[i]->integer;
+    }
+    double f = op_eval(op, x[0], x[1], x[2]);
+    bool is_safe = f >= -0x1p62 && f <= 0x1p62;
+    struct value *v = is_integer && is_safe ? check_weak_integer(c, op_eval_integer(op, FX_I64, n[0], n[1], n[2]), e) : check_number(c, f, e);
+    if (info->rule == RULE_COMPARE) v->dtype = FX_BOOL, v->num = f != 0;
+    return v;
+}
+
+/* The type the operands from `first` on meet in, by the op's rule; false after an error. */
+static bool meeting_type(struct checker *c, const struct op_info *info, struct value *const *args, int first, const struct ast_expr *e, enum fx_dtype *t) {
+    bool all_bool = true;
+    for (int i = first; i < info->arity; i++) all_bool &= args[i]->dtype == FX_BOOL;
+    if (info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && all_bool)) return *t = FX_BOOL, true;
+    if (info->rule == RULE_BITS) return *t = FX_U64, true;
+    if (!check_common_type(c, args + first, info->arity - first, e, t)) return false;
+    if (info->rule == RULE_FLOAT && !fx_is_float(*t)) *t = FX_F32;
+    return true;
+}
+
+static struct value *refuse_division(struct checker *c, const struct ast_expr *e) {
+    diag_error(c->cx, check_user_span(c, e->kind == AST_BINARY ? e->op_span : e->span), D_INTEGER_DIVISION, "`/` between two integers");
+    diag_fix(c->cx, "write // for the floor, a point in one of them, or f32(..) around one");
+    return NULL;
+}
+
+struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e) {
+    for (int i = 0; i < op_info[op].arity; i++)
+        if (!args[i]) return NULL;
+    if (op == O_DIV && !fx_is_float(args[0]->dtype) && !fx_is_float(args[1]->dtype)) {
+        if (!c->in_access) return refuse_division(c, e);
+        op = O_FLOORDIV;
+    }
+    const struct op_info *info = &op_info[op];
+    for (int i = 0; i < info->arity; i++)
+        if (!takes(c, info, i, args[i], e)) return NULL;
+    struct value *own[3], *v = fold_literals(c, op, args, e);
+    int first = info->rule == RULE_SELECT;
+    enum fx_dtype t;
+    if (v) return v;
+    if (!meeting_type(c, info, args, first, e, &t)) return NULL;
+    for (int i = 0; i < info->arity; i++) own[i] = check_convert(c, args[i], i < first ? FX_BOOL : t, e);
+    v = check_new_value(c, V_OP, e);
     v->op = op;
-    memcpy(v->args, own, sizeof own);
     v->n_args = info->arity;
-    v->dtype = info->rule == RULE_COMPARE || info->rule == RULE_LOGIC ? FX_BOOL : FX_F32;
-    v->is_weak = true;
-    for (int i = 0; i < info->arity; i++) v->is_weak &= own[i]->is_weak;
-    return join_axes(c, v, info->arity) ? v : NULL;
+    memcpy(v->args, own, (size_t)info->arity * sizeof *own);
+    v->dtype = info->rule == RULE_COMPARE ? FX_BOOL : info->rule == RULE_BITS ? FX_U32 : t;
+    return join_axes(c, v, info->arity) ? check_rounded(c, v, e) : NULL;
 }
 
 static struct value *apply1(struct checker *c, enum op op, struct value *a, const struct ast_expr *e) {
     struct value *args[3] = {a};
-    return a ? pointwise(c, op, args, e) : NULL;
+    return check_op(c, op, args, e);
 }
 
 static struct value *apply2(struct checker *c, enum op op, struct value *a, struct value *b, const struct ast_expr *e) {
     struct value *args[3] = {a, b};
-    return a && b ? pointwise(c, op, args, e) : NULL;
+    return check_op(c, op, args, e);
 }
+
 /* ---- reductions and `@` ---- */
 
 static struct value *reduce(struct checker *c, enum reduction r, struct value *a, const int *reduced, int n_reduced,
@@ -138,54 +178,8 @@ static struct value *reduce(struct checker *c, enum reduction r, struct value *a
         if (!gone) v->axes[v->n_axes++] = a->axes[i];
     }
     v->is_decided = a->is_decided;
+    v->dtype = r == RED_ARGMAX || r == RED_ARGMIN ? FX_I64 : a->dtype;
     return v;
-}
-
-/* The labels a name stands for: one of the kernel's, or inside a fn those of its axis parameter. 0 after an error. */
-static int resolve_label(struct checker *c, const struct ast_arg *l, int *axes) {
-    if (l->to.len || l->label.len || !l->value || l->value->kind != AST_ID) {
-        diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "expected a label here");
-        return 0;
-    }
-    struct name name = l->value->name;
-    for (const struct axis_binding *b = c->axis_scope; c->n_calls && b; b = b->next)
-        if (name_eq(b->name, name)) {
-            memcpy(axes, b->axes, (size_t)b->n * sizeof *axes);
-            return b->n;
-        }
-    *axes = c->n_calls ? -1 : check_find_axis(c->k, name);
-    if (*axes >= 0) return 1;
-    diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT, c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(name));
-    if (c->n_calls) diag_fix(c->cx, "make it a parameter: fn " NAME_FMT "[" NAME_FMT "](..)", NAME_ARG(c->calls[c->n_calls - 1]->name), NAME_ARG(name));
-    return 0;
-}
-
-int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes) {
-    int n = 0;
-    for (const struct ast_arg *l = labels; l; l = l->next) {
-        int found[MAX_AXES], n_found = resolve_label(c, l, found);
-        if (!n_found) return -1;
-        for (int f = 0; f < n_found; f++) {
-            struct name name = c->k->axes[found[f]].name;
-            const struct value *lacks = a && !value_has_axis(a, found[f]) ? a : b && !value_has_axis(b, found[f]) ? b : NULL;
-            if (lacks) {
-                diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s",
-                           NAME_ARG(name), check_axes_text(c, lacks->axes, lacks->n_axes));
-                return -1;
-            }
-            for (int i = 0; i < n; i++)
-                if (axes[i] == found[f]) {
-                    diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(name));
-                    return -1;
-                }
-            if (n == MAX_AXES) {
-                diag_error(c->cx, check_user_span(c, l->span), D_TOO_MANY_AXES, "more than %d labels", MAX_AXES);
-                return -1;
-            }
-            axes[n++] = found[f];
-        }
-    }
-    return n;
 }
 
 static void warn_left_product(struct checker *c, const struct ast_expr *e) {
@@ -236,7 +230,10 @@ static struct value *matmul(struct checker *c, const struct ast_expr *e, struct 
         if (reduced[0] < 0) return NULL;
         n = 1;
     }
+    bool outside = c->is_contracting;
+    c->is_contracting = true; /* products are not rounded before they are added up */
     struct value *product = apply2(c, O_MUL, a, b, e);
+    c->is_contracting = outside;
     if (!product) return NULL;
     struct value *v = reduce(c, RED_SUM, product, reduced, n, e);
     /* The result is a's remaining axes, then b's new ones, whatever order the product had. */
@@ -250,16 +247,34 @@ static struct value *matmul(struct checker *c, const struct ast_expr *e, struct 
         }
     }
     v->is_decided = true;
-    return v;
+    return check_rounded(c, v, e);
 }
-/* ---- expressions ---- */
+
+/* ---- names ---- */
+
+static struct value *find_value(struct checker *c, struct name n, bool *is_bound) {
+    for (struct binding *b = c->scope; b; b = b->next)
+        if (name_eq(b->name, n)) return *is_bound = true, b->value;
+    *is_bound = false;
+    return NULL;
+}
+
+/* A name in a position: a label is its running index. */
+static struct value *check_index_name(struct checker *c, const struct ast_expr *e, const int *axes, int n, bool is_bound) {
+    if (!is_bound) return check_index(c, axes, n, e);
+    diag_error(c->cx, check_user_span(c, e->span), D_AMBIGUOUS, NAME_FMT " is a label and a value: in a position it could be either", NAME_ARG(e->name));
+    diag_fix(c->cx, "rename one of them");
+    return NULL;
+}
 
 static struct value *check_id(struct checker *c, const struct ast_expr *e) {
-    for (struct binding *b = c->scope; b; b = b->next)
-        if (name_eq(b->name, e->name)) return b->value;
-    double num;
-    if (check_find_const(c, e->name)) return check_const(c, e, 0, &num) ? check_number(c, num, e) : NULL;
-    if (check_find_axis(c->k, e->name) >= 0) {
+    bool is_bound;
+    struct value *v = find_value(c, e->name, &is_bound);
+    int axes[MAX_AXES], n = check_find_labels(c, e->name, axes);
+    if (c->in_access && n) return check_index_name(c, e, axes, n, is_bound);
+    if (is_bound) return v;
+    if (check_find_const(c, e->name)) return check_const_value(c, e);
+    if (n) {
         diag_error(c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label, not a value", NAME_ARG(e->name));
         diag_fix(c->cx, "idx(" NAME_FMT ") is its running index, size(" NAME_FMT ") its extent", NAME_ARG(e->name),
                  NAME_ARG(e->name));
@@ -271,16 +286,64 @@ static struct value *check_id(struct checker *c, const struct ast_expr *e) {
     return NULL;
 }
 
-static struct value *call_reduction(struct checker *c, const struct ast_expr *e, enum reduction r) {
-    if (!e->args || e->args->next || e->args->label.len) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s[axes](v) takes one argument", reduction_name(r));
+/* ---- calls ---- */
+
+/* The argument of `name[axes](v)`, or NULL after an error. */
+static struct value *sole_argument(struct checker *c, const struct ast_expr *e) {
+    if (e->args && !e->args->next && !e->args->label.len) return check_expr(c, e->args->value);
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT "[axes](v) takes one argument", NAME_ARG(e->name));
+    return NULL;
+}
+
+static struct value *call_reduction(struct checker *c, const struct ast_expr *e, enum reduction r, bool wants_bool) {
+    struct value *a = sole_argument(c, e);
+    if (!a) return NULL;
+    if (wants_bool && a->dtype != FX_BOOL) {
+        diag_error(c->cx, check_user_span(c, e->args->value->span), D_DTYPE, NAME_FMT " takes a condition, found %s", NAME_ARG(e->name), fx_dtype_name(a->dtype));
+        diag_fix(c->cx, "compare it, as in `v != 0`");
         return NULL;
     }
-    struct value *a = check_expr(c, e->args->value);
+    if (!wants_bool) a = check_as_number(c, a, e);
+    a = check_convert(c, a, a->dtype, e);
+    int reduced[MAX_AXES], n = check_labels(c, e->labels, a, NULL, reduced);
+    if (n < 0) return NULL;
+    if ((r == RED_ARGMAX || r == RED_ARGMIN) && n != 1) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes one axis, %d are given", reduction_name(r), n);
+        diag_fix(c->cx, "flatten them first: %s[P](v{(A,B)->P})", reduction_name(r));
+        return NULL;
+    }
+    return n == 0 ? a : check_rounded(c, reduce(c, r, a, reduced, n, e), e);
+}
+
+static struct value *call_scan(struct checker *c, const struct ast_expr *e, enum reduction r) {
+    struct value *a = sole_argument(c, e);
     if (!a) return NULL;
     a = check_as_number(c, a, e);
-    int reduced[MAX_AXES], n = check_labels(c, e->labels, a, NULL, reduced);
-    return n < 0 ? NULL : n == 0 ? a : reduce(c, r, a, reduced, n, e);
+    int axes[MAX_AXES], n = check_labels(c, e->labels, a, NULL, axes);
+    if (n < 0) return NULL;
+    if (n != 1) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " runs along one axis, %d are given", NAME_ARG(e->name), n);
+        return NULL;
+    }
+    struct value *v = check_new_value(c, V_SCAN, e);
+    v->reduction = r;
+    v->axis = axes[0];
+    v->args[v->n_args++] = a;
+    v->dtype = a->dtype;
+    check_same_axes(v, a);
+    return check_rounded(c, v, e);
+}
+
+/* idx(L) and size(L). */
+static struct value *call_label(struct checker *c, const struct ast_expr *e) {
+    int axes[MAX_AXES];
+    const struct ast_arg *a = e->args;
+    if (!a || a->next || a->label.len || !a->value || a->value->kind != AST_ID || e->has_labels) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes one label: " NAME_FMT "(K)", NAME_ARG(e->name), NAME_ARG(e->name));
+        return NULL;
+    }
+    int n = check_label_argument(c, a->value->name, a->span, false, axes);
+    return n < 0 ? NULL : name_is(e->name, "idx") ? check_index(c, axes, n, e) : check_size(c, axes, n, e);
 }
 
 static struct value *call_op(struct checker *c, const struct ast_expr *e, enum op op) {
@@ -298,82 +361,79 @@ static struct value *call_op(struct checker *c, const struct ast_expr *e, enum o
                    op_info[op].arity, op_info[op].arity == 1 ? "" : "s", n, n == 1 ? "was" : "were");
         return NULL;
     }
-    return pointwise(c, op, args, e);
+    return check_op(c, op, args, e);
+}
+
+/* Operators over axes, by name: those that .fx cannot say. */
+static const struct {
+    const char *name;
+    enum reduction reduction;
+    bool wants_bool, is_scan;
+} axis_operators[] = {
+    {"sum", RED_SUM, 0, 0}, {"prod", RED_PROD, 0, 0}, {"max", RED_MAX, 0, 0}, {"min", RED_MIN, 0, 0}, {"any", RED_MAX, 1, 0}, {"all", RED_MIN, 1, 0},
+    {"argmax", RED_ARGMAX, 0, 0}, {"argmin", RED_ARGMIN, 0, 0}, {"cumsum", RED_SUM, 0, 1}, {"cumprod", RED_PROD, 0, 1},
+};
+enum { N_AXIS_OPERATORS = sizeof axis_operators / sizeof *axis_operators };
+
+static struct value *call_axis_operator(struct checker *c, const struct ast_expr *e, int i) {
+    const char *name = axis_operators[i].name;
+    enum reduction r = axis_operators[i].reduction;
+    if (e->has_labels) return axis_operators[i].is_scan ? call_scan(c, e, r) : call_reduction(c, e, r, axis_operators[i].wants_bool);
+    diag_error(c->cx, check_user_span(c, e->span), D_REDUCTION_FORM, "%s needs the axes it %s over", name, axis_operators[i].is_scan ? "runs" : "reduces");
+    if (strcmp(name, "sum") == 0) diag_fix(c->cx, "sum[K](v) sums over the label K; `a + b` adds two values");
+    else diag_fix(c->cx, "%s[K](v) is taken over the label K", name);
+    return NULL;
+}
+
+/* The op or axis operator the name calls; false when it is none of them. Brackets decide between max[K](x) and max(a, b). */
+static bool call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out) {
+    enum op op = op_find(n.s, n.len);
+    if (op != N_OPS && !e->has_labels) return *out = call_op(c, e, op), true;
+    if (name_is(n, "idx") || name_is(n, "size")) return *out = call_label(c, e), true;
+    if (name_is(n, "concat")) return *out = check_concat(c, e), true;
+    for (int i = 0; i < N_AXIS_OPERATORS; i++)
+        if (name_is(n, axis_operators[i].name)) return *out = call_axis_operator(c, e, i), true;
+    return false;
 }
 
 static struct value *check_call(struct checker *c, const struct ast_expr *e) {
     struct name n = e->name;
-    enum reduction r = 0;
-    while (r < N_REDUCTIONS && !name_is(n, reduction_names[r])) r++;
-    bool is_pair = name_is(n, "max") || name_is(n, "min"); /* brackets decide between max[K](x) and max(a, b) */
-    if (r < N_REDUCTIONS && (e->has_labels || !is_pair)) {
-        if (e->has_labels) return call_reduction(c, e, r);
-        diag_error(c->cx, check_user_span(c, e->span), D_REDUCTION_FORM, "%s needs the axes it reduces over", reduction_name(r));
-        diag_fix(c->cx, "%s[K](v) sums over the label K; `a + b` adds two values", reduction_name(r));
-        return NULL;
-    }
+    struct value *v = NULL;
     const struct define *d = check_find_define(c, n);
-    const struct ast_item *f = d ? NULL : check_find_fn(c, n);
-    if (d) {
-        n = (struct name){d->value, (uint32_t)strlen(d->value)};
-        f = check_find_fn(c, n);
-        if (!f && op_find(n.s, n.len) == N_OPS) {
-            diag_error(c->cx, check_user_span(c, e->span), D_DEFINE, "-D " NAME_FMT "=%s names no fn", NAME_ARG(d->name), d->value);
-            return NULL;
-        }
-    }
-    if (f) {
-        struct value *v = NULL;
-        return check_call_fn(c, e, f, 1, &v) ? v : NULL;
-    }
-    enum op op = op_find(n.s, n.len);
-    if (op != N_OPS && !e->has_labels) return call_op(c, e, op);
-    for (size_t i = 0; i < sizeof later_functions / sizeof *later_functions; i++)
-        if (name_is(n, later_functions[i])) {
-            diag_error(c->cx, check_user_span(c, e->span), D_NOT_YET_FUNCTION, NAME_FMT ": this version does not compile it yet",
-                       NAME_ARG(n));
-            return NULL;
-        }
-    diag_error(c->cx, check_user_span(c, e->op_span), D_UNKNOWN_NAME, "no function is named " NAME_FMT, NAME_ARG(n));
+    if (d) n = (struct name){d->value, (uint32_t)strlen(d->value)};
+    const struct ast_item *f = check_find_fn(c, n);
+    if (f) return check_call_fn(c, e, f, 1, &v) ? v : NULL;
+    if (call_built_in(c, e, n, &v)) return v;
+    if (d) diag_error(c->cx, check_user_span(c, e->span), D_DEFINE, "-D " NAME_FMT "=%s names no fn", NAME_ARG(d->name), d->value);
+    else diag_error(c->cx, check_user_span(c, e->op_span), D_UNKNOWN_NAME, "no function is named " NAME_FMT, NAME_ARG(n));
     return NULL;
 }
+
+/* ---- expressions ---- */
 
 static struct value *check_cast(struct checker *c, const struct ast_expr *e) {
     struct value *a = check_expr(c, e->a);
     if (!a) return NULL;
-    if (e->dtype != FX_F32 && e->dtype != FX_F16 && e->dtype != FX_BF16) {
-        diag_error(c->cx, check_user_span(c, e->span), D_NOT_YET_DTYPE, "a cast to %s: this version does not compile it yet",
-                   fx_dtype_name(e->dtype));
-        return NULL;
-    }
-    a = check_as_number(c, a, e);
-    if (!a || e->dtype == FX_F32) return a; /* already the compute type */
+    bool is_compute = fx_compute_type(e->dtype) == e->dtype;
+    if (a->is_weak && is_compute && e->dtype != FX_BOOL) return check_convert(c, a, e->dtype, e);
+    a = check_convert(c, a, a->dtype, e);
+    bool is_narrow = c->k->round != ROUND_ONCE && a->natural != FX_BOOL && a->natural != e->dtype;
+    if (is_compute && a->dtype == e->dtype && !is_narrow) return a;
     struct value *v = check_new_value(c, V_CAST, e);
-    v->args[0] = a;
-    v->n_args = 1;
+    v->args[v->n_args++] = a;
     v->to = e->dtype;
-    v->n_axes = a->n_axes;
-    memcpy(v->axes, a->axes, sizeof v->axes);
-    v->is_decided = a->is_decided;
+    v->dtype = fx_compute_type(e->dtype);
+    v->natural = fx_is_float(e->dtype) ? e->dtype : FX_BOOL;
+    check_same_axes(v, a);
     return v;
-}
-
-static bool is_integer_literal(const struct ast_expr *e) {
-    return e->kind == AST_NUM && e->num.is_integer && !e->num.is_bool;
 }
 
 static struct value *check_binary(struct checker *c, const struct ast_expr *e) {
     static const enum op ops[] = {
         [OP_ADD] = O_ADD, [OP_SUB] = O_SUB, [OP_MUL] = O_MUL, [OP_DIV] = O_DIV, [OP_POW] = O_POW, [OP_LT] = O_LT,
         [OP_LE] = O_LE,   [OP_GT] = O_GT,   [OP_GE] = O_GE,   [OP_EQ] = O_EQ,   [OP_NE] = O_NE,   [OP_AND] = O_AND,
-        [OP_OR] = O_OR,
+        [OP_OR] = O_OR,   [OP_FLOORDIV] = O_FLOORDIV,         [OP_MOD] = O_MOD,
     };
-    if (e->op == OP_DIV && is_integer_literal(e->a) && is_integer_literal(e->b)) {
-        diag_error(c->cx, check_user_span(c, e->op_span), D_INTEGER_DIVISION, "`/` between two integers");
-        diag_fix(c->cx, "write // for the floor, or a point in one of them");
-        return NULL;
-    }
-    if (e->op == OP_FLOORDIV || e->op == OP_MOD) return check_not_yet(c, e->op_span, "integer `//` and `%`");
     struct value *a = check_expr(c, e->a), *b = check_expr(c, e->b);
     if (!a || !b) return NULL;
     if (a->n_axes) warn_left_product(c, e);
@@ -390,39 +450,47 @@ static bool is_too_big(struct checker *c, const struct ast_expr *e) {
     return c->is_too_big = true;
 }
 
+static struct value *check_fill_expr(struct checker *c, const struct ast_expr *e) {
+    if (e->a->kind == AST_ACCESS) return check_access(c, e->a, e->b);
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "`??` follows an access: it says what lies outside what is read");
+    diag_fix(c->cx, "write x[H: ..] ?? 0, or where(condition, a, b)");
+    return NULL;
+}
+
 static struct value *check_kind(struct checker *c, const struct ast_expr *e) {
     struct value *args[3];
     switch (e->kind) {
-    case AST_NUM: {
-        struct value *v = check_number(c, e->num.value, e);
-        if (e->num.is_bool) v->dtype = FX_BOOL;
-        return v;
-    }
+    case AST_NUM: return check_literal(c, &e->num, e);
     case AST_ID: return check_id(c, e);
     case AST_UNARY: return apply1(c, e->op == OP_NEG ? O_NEG : O_NOT, check_expr(c, e->a), e);
     case AST_BINARY: return check_binary(c, e);
     case AST_MATMUL: {
         struct value *a = check_expr(c, e->a), *b = check_expr(c, e->b);
-        return matmul(c, e, a ? check_as_number(c, a, e) : NULL, b ? check_as_number(c, b, e) : NULL);
+        return matmul(c, e, a, b);
     }
     case AST_COND:
         for (int i = 0; i < 3; i++)
             if (!(args[i] = check_expr(c, i == 0 ? e->a : i == 1 ? e->b : e->c))) return NULL;
-        return pointwise(c, O_WHERE, args, e);
+        return check_op(c, O_WHERE, args, e);
     case AST_CALL: return check_call(c, e);
     case AST_CAST: return check_cast(c, e);
-    case AST_FILL: return check_not_yet(c, e->span, "an access with a value outside, `??`");
-    case AST_ACCESS: return check_not_yet(c, e->span, "an access by computed index");
-    case AST_RELABEL: return check_not_yet(c, e->span, "a relabel");
+    case AST_FILL: return check_fill_expr(c, e);
+    case AST_ACCESS: return check_access(c, e, NULL);
+    case AST_RELABEL: return check_relabel(c, e);
     }
     return NULL;
 }
 
-struct value *check_expr(struct checker *c, const struct ast_expr *e) {
+struct value *check_part(struct checker *c, const struct ast_expr *e) {
     c->n_visits++;
     if (is_too_big(c, e)) return NULL;
     c->depth++;
     struct value *v = check_kind(c, e);
     c->depth--;
     return v;
+}
+
+struct value *check_expr(struct checker *c, const struct ast_expr *e) {
+    struct value *v = check_part(c, e);
+    return c->has_parts ? check_settled(c, v, e) : v;
 }

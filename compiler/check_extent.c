@@ -122,12 +122,15 @@ static bool put_extent_binary(struct checker *c, const struct ast_expr *e, struc
 static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
     if (!extent_mentions_label(c, e)) return put_extent_number(c, e, x);
     if (e->kind == AST_ID) {
-        int axis = check_find_axis(c->k, e->name);
-        if (axis < 0) {
+        int axes[MAX_AXES], n = check_find_labels(c, e->name, axes);
+        if (!n) {
             diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no label or constant is named " NAME_FMT, NAME_ARG(e->name));
             return false;
         }
-        put_term(c, x, FX_T_EXTENT, axis);
+        for (int i = 0; i < n; i++) {
+            put_term(c, x, FX_T_EXTENT, axes[i]);
+            if (i) put_term(c, x, FX_T_MUL, 0);
+        }
         return true;
     }
     if (e->kind == AST_UNARY) {
@@ -254,4 +257,94 @@ void extent_check_bound(struct checker *c) {
                    NAME_ARG(k->axes[i].name));
         diag_fix(c->cx, "write it: " NAME_FMT "=16, or give it at compile time with -D", NAME_ARG(k->axes[i].name));
     }
+}
+
+/* ---- extents that the body ties together ---- */
+
+static const char *extent_name(struct checker *c, int axis) {
+    const struct axis *a = &c->k->axes[axis];
+    if (a->extent >= 0) return arena_printf(&c->cx->arena, "%lld", (long long)a->extent);
+    return arena_printf(&c->cx->arena, NAME_FMT "%s", NAME_ARG(a->name), a->part_of >= 0 ? "'" : "");
+}
+
+static void fix_extent(struct checker *c, int axis, int64_t v, const char *text, struct span at) {
+    struct axis *a = &c->k->axes[axis];
+    if (a->extent >= 0 && a->extent != v)
+        diag_error(c->cx, check_user_span(c, at), D_EXTENT_CONFLICT, "this needs " NAME_FMT " = %s = %lld, but " NAME_FMT " is %lld", NAME_ARG(a->name), text, (long long)v,
+                   NAME_ARG(a->name), (long long)a->extent);
+    else if (v > (int64_t)1 << 40)
+        diag_error(c->cx, check_user_span(c, at), D_BAD_EXTENT, "the extent of " NAME_FMT " would be %lld, more than 2^40", NAME_ARG(a->name), (long long)v);
+    else a->extent = v;
+}
+
+static bool is_same_term(const struct fx_expr *a, const struct extent_terms *b) {
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < b->n; i++) same = a->terms[i].op == b->t[i].op && a->terms[i].v == b->t[i].v;
+    return same;
+}
+
+static void add_equation(struct checker *c, int axis, const struct extent_terms *x, const char *text, struct span at) {
+    for (int i = 0; i < c->k->n_equations; i++)
+        if (c->k->equations[i].axis == axis && is_same_term(&c->k->equations[i].value, x)) return;
+    PUSH(&c->cx->arena, c->k->equations, c->k->n_equations) =
+        (struct equation){.axis = axis, .value = {x->n, x->t}, .text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[axis].name), text), .span = check_user_span(c, at)};
+}
+
+void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is_sum, struct span at) {
+    struct extent_terms x = {0};
+    struct buf text;
+    int64_t fixed = is_sum ? 0 : 1;
+    bool is_fixed = true, overflows = false;
+    buf_init(&text, &c->cx->arena);
+    if (n == 1 && parts[0] == axis) return;
+    for (int i = 0; i < n; i++) {
+        int64_t extent = c->k->axes[parts[i]].extent;
+        is_fixed = is_fixed && extent >= 0;
+        if (is_fixed) overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed) : __builtin_mul_overflow(fixed, extent, &fixed);
+        put_term(c, &x, FX_T_EXTENT, parts[i]);
+        if (i) put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
+        buf_printf(&text, "%s%s", i ? is_sum ? " + " : " * " : "", extent_name(c, parts[i]));
+    }
+    if (is_fixed) fix_extent(c, axis, overflows ? INT64_MAX : fixed, text.s, at);
+    else add_equation(c, axis, &x, text.s, at);
+}
+
+void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, struct span at) {
+    struct extent_terms x = {0};
+    double v;
+    if (extent_mentions_label(c, extent)) {
+        if (!put_extent(c, extent, &x)) return;
+        require_divisions(c, extent);
+        add_equation(c, axis, &x, check_expr_text(c, extent), at);
+    } else if (check_const(c, extent, 0, &v)) {
+        if (v >= 0 && v <= 0x1p40 && v == floor(v)) fix_extent(c, axis, (int64_t)v, check_expr_text(c, extent), at);
+        else diag_error(c->cx, check_user_span(c, extent->span), D_BAD_EXTENT, "the extent of " NAME_FMT " must be an integer from 0 to 2^40", NAME_ARG(c->k->axes[axis].name));
+    }
+}
+
+void extent_settle(struct checker *c) {
+    int errors = c->cx->n_errors;
+    if (c->k->n_equations && !errors) solve_fixed(c);
+}
+
+/* ---- constants as values ---- */
+
+/* Whether integers alone make the constant. */
+static bool is_integer_const(struct checker *c, const struct ast_expr *e, int depth) {
+    if (!e || depth > MAX_DEPTH) return false;
+    if (e->kind == AST_NUM) return e->num.is_integer && !e->num.is_bool;
+    if (e->kind == AST_UNARY) return is_integer_const(c, e->a, depth + 1);
+    if (e->kind == AST_BINARY) return e->op != OP_DIV && is_integer_const(c, e->a, depth + 1) && is_integer_const(c, e->b, depth + 1);
+    if (e->kind != AST_ID) return false;
+    const struct define *d = check_find_define(c, e->name);
+    if (d) return !strpbrk(d->value, ".eEpPnN");
+    const struct ast_item *item = check_find_const(c, e->name);
+    return item && is_integer_const(c, item->value, depth + 1);
+}
+
+struct value *check_const_value(struct checker *c, const struct ast_expr *e) {
+    double v;
+    if (!check_const(c, e, 0, &v)) return NULL;
+    if (is_integer_const(c, e, 0) && fabs(v) <= 0x1p53) return check_weak_integer(c, (int64_t)v, e);
+    return check_number(c, v, e);
 }

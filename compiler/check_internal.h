@@ -51,6 +51,11 @@ struct checker {
     struct known_const *consts;    /* evaluated so far, so that each is once */
     int n_visits, depth;           /* of check_expr: calls for this kernel, calls now open */
     bool is_too_big;               /* the kernel exceeds a limit above, and the error was given */
+    bool warned_f64;               /* the kernel was told that f32 and f64 meet */
+    bool has_parts;                /* some label of the kernel is a part of another: values are settled */
+    bool in_access;                /* in a position: a label is its running index, `/` floors */
+    bool in_prelude;               /* a fn of the prelude is being expanded: `round: eager` takes it for one operation */
+    bool is_contracting;           /* the product being checked is added up at once: no rounding stands between */
     struct span call_span;         /* outermost call being expanded: what errors inside the prelude point at */
 };
 
@@ -73,13 +78,55 @@ void check_bind(struct checker *c, struct name n, struct value *v);
 /* ---- check_expr.c ---- */
 /* What e means in the scope at hand; NULL after an error. */
 struct value *check_expr(struct checker *c, const struct ast_expr *e);
+/* Likewise; a label P of it may be one with its own extent, as `concat[P]` takes it. */
+struct value *check_part(struct checker *c, const struct ast_expr *e);
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e);
+/* The op over operands of any types it takes; NULL after an error, or when an operand is NULL. */
+struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
+bool value_has_axis(const struct value *v, int axis);
+void check_same_axes(struct value *v, const struct value *like);
+
+/* ---- check_type.c ---- */
+struct value *check_number(struct checker *c, double num, const struct ast_expr *e); /* a literal: weak */
+struct value *check_integer(struct checker *c, int64_t v, enum fx_dtype t, const struct ast_expr *e);
+struct value *check_weak_integer(struct checker *c, int64_t v, const struct ast_expr *e);
+struct value *check_literal(struct checker *c, const struct ast_num *num, const struct ast_expr *e);
+/* The compute type in which operands meet; false after an error. */
+bool check_common_type(struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out);
+/* v as dtype t; of a literal the literal of that type. */
+struct value *check_convert(struct checker *c, struct value *v, enum fx_dtype t, const struct ast_expr *e);
 /* A condition used as a number counts as 0 or 1. */
 struct value *check_as_number(struct checker *c, struct value *v, const struct ast_expr *e);
-bool value_has_axis(const struct value *v, int axis);
-struct value *check_number(struct checker *c, double num, const struct ast_expr *e);
+/* v, rounded where the kernel's `round` says that operations round. Every operation passes through here. */
+struct value *check_rounded(struct checker *c, struct value *v, const struct ast_expr *e);
+/* v as the output p receives it, or NULL after an error. */
+struct value *check_store(struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at);
+
+/* ---- check_label.c ---- */
+/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none. */
+int check_find_labels(struct checker *c, struct name n, int *axes);
 /* Reads the labels in [ ] into axes; each must be on every operand given. Their number, or -1 after an error. */
 int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes);
+/* The labels an argument of a call names for one axis parameter; a label that nothing has yet is introduced if `may_add`. As check_labels. */
+int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes);
+/* A new label of the scope at hand. */
+int check_add_label(struct checker *c, struct name n, struct span at);
+struct value *check_index(struct checker *c, const int *axes, int n, const struct ast_expr *e); /* row-major over several */
+struct value *check_size(struct checker *c, const int *axes, int n, const struct ast_expr *e);  /* their product */
+struct value *check_relabel(struct checker *c, const struct ast_expr *e);
+struct value *check_concat(struct checker *c, const struct ast_expr *e);
+/* v with every label of its own extent made the label it is a part of, which then must be as long. */
+struct value *check_settled(struct checker *c, struct value *v, const struct ast_expr *e);
+
+/* ---- check_access.c ---- */
+/* a[..], with the value outside (an AST_FILL's) or NULL. */
+struct value *check_access(struct checker *c, const struct ast_expr *e, const struct ast_expr *fill);
+/* v read at positions along axes; fill may be NULL: then the positions are inside by construction. NULL after an error. */
+struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n, struct value *fill, const struct ast_expr *e);
+
+/* ---- check_bounds.c ---- */
+/* Whether every element of v, a position along `axis`, lies within the axis. Where not: *why says what could not be shown. */
+bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 
 /* ---- check_call.c ---- */
 const struct ast_item *check_find_fn(struct checker *c, struct name n); /* the user's, else the prelude's, else NULL */
@@ -92,12 +139,20 @@ bool check_results(struct checker *c, const struct ast_expr *e, int n, struct va
 /* ---- check_extent.c ---- */
 /* The value of an expression of numbers and constants; false after an error. */
 bool check_const(struct checker *c, const struct ast_expr *e, int depth, double *out);
+/* A constant named by e as a literal: an integer where integers alone made it. */
+struct value *check_const_value(struct checker *c, const struct ast_expr *e);
 bool check_define_number(struct checker *c, const struct define *d, double *out);
 /* Whether an identifier below e is no constant, and so a label. */
 bool extent_mentions_label(struct checker *c, const struct ast_expr *e);
 /* Turns the equations noted while labels were declared into terms, and fixes what fixed extents determine. */
 void extent_solve(struct checker *c);
 void extent_require(struct checker *c, const struct ast_stmt *s);
+/* `axis` is as long as the product or the sum of the parts. */
+void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is_sum, struct span at);
+/* An extent written in the body, `P=2`: a number or an equation of the label. */
+void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, struct span at);
+/* What fixed extents determine by the equations of the body is fixed as well. */
+void extent_settle(struct checker *c);
 /* Every label must be bound by a fixed extent, an input or an equation. */
 void extent_check_bound(struct checker *c);
 

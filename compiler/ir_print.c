@@ -3,9 +3,19 @@
 
 #include "ir.h"
 
+/* Labels of one name are told apart by a number: P, P.2. */
+static void print_axis(struct buf *out, const struct graph *g, int axis) {
+    const struct axis *a = &g->kernel->axes[axis];
+    buf_printf(out, NAME_FMT, NAME_ARG(a->name));
+    if (a->copy) buf_printf(out, ".%d", a->copy + 1);
+}
+
 static void print_axes(struct buf *out, const struct graph *g, const int *axes, int n) {
     buf_putc(out, '[');
-    for (int i = 0; i < n; i++) buf_printf(out, "%s" NAME_FMT, i ? "," : "", NAME_ARG(g->kernel->axes[axes[i]].name));
+    for (int i = 0; i < n; i++) {
+        if (i) buf_putc(out, ',');
+        print_axis(out, g, axes[i]);
+    }
     buf_putc(out, ']');
 }
 
@@ -36,8 +46,11 @@ static void print_number(struct buf *out, const struct node *n) {
 
 static void print_access(struct buf *out, const struct graph *g, const struct node *n) {
     buf_printf(out, "%%%d[", n->args[0]->id);
-    for (int i = 0; i < n->n_at; i++)
-        buf_printf(out, "%s" NAME_FMT ": %%%d", i ? ", " : "", NAME_ARG(g->kernel->axes[n->at[i]].name), n->args[1 + i]->id);
+    for (int i = 0; i < n->n_at; i++) {
+        if (i) buf_puts(out, ", ");
+        print_axis(out, g, n->at[i]);
+        buf_printf(out, ": %%%d", n->args[1 + i]->id);
+    }
     buf_putc(out, ']');
     if (n->has_fill) buf_printf(out, " ?? %%%d", n->args[1 + n->n_at]->id);
 }
@@ -49,11 +62,17 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
     case N_SCALAR: buf_printf(out, "scalar %s", g->kernel->params[n->param].name); break;
     case N_INPUT: buf_printf(out, "input %s", g->kernel->params[n->param].name); break;
     case N_OP: print_op(out, n); break;
-    case N_INDEX: buf_printf(out, "idx " NAME_FMT, NAME_ARG(g->kernel->axes[n->axis].name)); break;
-    case N_SIZE: buf_printf(out, "size " NAME_FMT, NAME_ARG(g->kernel->axes[n->axis].name)); break;
+    case N_INDEX: case N_SIZE:
+        buf_puts(out, n->kind == N_INDEX ? "idx " : "size ");
+        print_axis(out, g, n->axis);
+        break;
     case N_CAST: buf_printf(out, "cast %%%d to %s", n->args[0]->id, fx_dtype_name(n->to)); break;
     case N_ACCESS: print_access(out, g, n); break;
-    case N_SCAN: buf_printf(out, "cum%s[" NAME_FMT "] %%%d", reduction_name(n->reduction), NAME_ARG(g->kernel->axes[n->axis].name), n->args[0]->id); break;
+    case N_SCAN:
+        buf_printf(out, "cum%s", reduction_name(n->reduction));
+        print_axes(out, g, &n->axis, 1);
+        buf_printf(out, " %%%d", n->args[0]->id);
+        break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));
         print_axes(out, g, n->reduced, n->n_reduced);

@@ -115,18 +115,37 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
 
 /* ---- choice ---- */
 
-/* Every reduction must be one that some schedule computes: today a contraction. */
-static bool reductions_are_scheduled(struct cx *cx, const struct graph *g) {
-    bool ok = true;
+/* What about a node no schedule computes, or NULL. */
+static const char *unscheduled(struct cx *cx, const struct node *n) {
     struct contraction c;
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct node *n = g->nodes[i];
-        if (n->kind != N_REDUCE || as_contraction(n, &c)) continue;
-        diag_error(cx, n->span, D_NO_SCHEDULE, "no schedule of this version computes this %s: it is no contraction", reduction_name(n->reduction));
-        diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
-        ok = false;
+    bool is_float = n->dtype == FX_F32;
+    switch (n->kind) {
+    case N_REDUCE: return as_contraction(n, &c) && is_float ? NULL : arena_printf(&cx->arena, "this %s: it is no contraction of floats", reduction_name(n->reduction));
+    case N_ACCESS: return "what is read at computed positions";
+    case N_SCAN: return "a running sum or product";
+    case N_INDEX: case N_SIZE: return "with indices and extents";
+    case N_CAST:
+        if (n->to == FX_F16 || n->to == FX_BF16 || (n->to == FX_F32 && n->args[0]->dtype == FX_BOOL)) return n->args[0]->dtype == FX_F32 || n->args[0]->dtype == FX_BOOL ? NULL : "with integers";
+        return arena_printf(&cx->arena, "a conversion of %s to %s", fx_dtype_name(n->args[0]->dtype), fx_dtype_name(n->to));
+    case N_OP:
+        if (!*op_info[n->op].cuda) return arena_printf(&cx->arena, "`%s`", op_info[n->op].name);
+        /* fall through */
+    case N_CONST: case N_SCALAR: case N_INPUT: return is_float || n->dtype == FX_BOOL ? NULL : arena_printf(&cx->arena, "in %s", fx_dtype_name(n->dtype));
     }
-    return ok;
+    return NULL;
+}
+
+/* Every node must be one that some schedule computes; the first that is not is reported. */
+static bool nodes_are_scheduled(struct cx *cx, const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const char *what = unscheduled(cx, g->nodes[i]);
+        if (!what) continue;
+        diag_error(cx, g->nodes[i]->span, D_NO_SCHEDULE, "no schedule of this version computes %s", what);
+        if (g->nodes[i]->kind == N_REDUCE) diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
+        else diag_fix(cx, "the oracle evaluates it: fxc run --device=cpu");
+        return false;
+    }
+    return true;
 }
 
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
@@ -202,7 +221,7 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
 
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
-    if (!reductions_are_scheduled(cx, g)) return NULL;
+    if (!nodes_are_scheduled(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

@@ -38,7 +38,9 @@ static const struct point {
     {O_LT, 1, 2, 0, 1}, {O_LT, 2, 2, 0, 0}, {O_LE, 2, 2, 0, 1}, {O_LE, 3, 2, 0, 0}, {O_GT, 3, 2, 0, 1}, {O_GT, 2, 2, 0, 0},
     {O_GE, 2, 2, 0, 1}, {O_GE, 1, 2, 0, 0}, {O_EQ, 2, 2, 0, 1}, {O_EQ, 1, 2, 0, 0}, {O_NE, 1, 2, 0, 1}, {O_NE, 2, 2, 0, 0},
     {O_LT, NAN, 1, 0, 0}, {O_LE, NAN, 1, 0, 0}, {O_GT, NAN, 1, 0, 0}, {O_GE, NAN, 1, 0, 0}, {O_EQ, NAN, NAN, 0, 0},
-    {O_NE, NAN, NAN, 0, 1},
+    {O_NE, NAN, NAN, 0, 1}, {O_DETACH, -2.5, 0, 0, -2.5},
+    {O_FLOORDIV, 7, 2, 0, 3}, {O_FLOORDIV, -7, 2, 0, -4}, {O_FLOORDIV, 7, 0, 0, 0}, {O_MOD, 7, 3, 0, 1}, {O_MOD, -7, 3, 0, 2}, {O_MOD, 7, -3, 0, -2}, {O_MOD, 7, 0, 0, 0},
+    {O_PHILOX, 0, 0, 0, 0},
     {O_AND, 1, 1, 0, 1}, {O_AND, 1, 0, 0, 0}, {O_OR, 0, 1, 0, 1}, {O_OR, 0, 0, 0, 0}, {O_NOT, 0, 0, 0, 1}, {O_NOT, 1, 0, 0, 0},
     {O_WHERE, 1, 2, 3, 2}, {O_WHERE, 0, 2, 3, 3}, {O_WHERE, 1, 2, NAN, 2}, {O_WHERE, 0, NAN, 3, 3},
 };
@@ -76,12 +78,71 @@ START_TEST(test_row) {
     const struct op_info *op = &op_info[_i];
     ck_assert(op->arity >= 1 && op->arity <= 3 && op->ulps >= 0);
     ck_assert((op->rule == RULE_SELECT) == (op->arity == 3 && strcmp(op->id, "WHERE") == 0));
+    ck_assert_int_eq(op_find(op->name, (unsigned)strlen(op->name)), op->is_infix ? N_OPS : (enum op)_i);
+    if (!*op->cuda) return; /* no schedule runs it */
     /* the emitted form reads every operand and no other */
     ck_assert(strstr(op->cuda, "$a") != NULL);
     ck_assert((strstr(op->cuda, "$b") != NULL) == (op->arity > 1));
     ck_assert((strstr(op->cuda, "$c") != NULL) == (op->arity > 2));
     /* called by name or by an operator, never both */
     ck_assert_int_eq(op_find(op->name, (unsigned)strlen(op->name)), op->is_infix ? N_OPS : (enum op)_i);
+}
+END_TEST
+
+static const struct integer_point {
+    enum op op;
+    enum fx_dtype t;
+    int64_t a, b, c, want;
+} integer_points[] = {
+    {O_ADD, FX_I32, INT32_MAX, 1, 0, INT32_MIN}, {O_ADD, FX_I64, INT64_MAX, 1, 0, INT64_MIN}, {O_ADD, FX_U32, UINT32_MAX, 2, 0, 1},
+    {O_SUB, FX_U64, 0, 1, 0, -1}, {O_SUB, FX_I32, INT32_MIN, 1, 0, INT32_MAX}, {O_MUL, FX_I32, 65536, 65536, 0, 0},
+    {O_MUL, FX_U64, -1, -1, 0, 1}, {O_MUL, FX_I64, INT64_MIN, -1, 0, INT64_MIN}, {O_NEG, FX_I32, INT32_MIN, 0, 0, INT32_MIN}, {O_NEG, FX_U32, 1, 0, 0, UINT32_MAX},
+    {O_FLOORDIV, FX_I64, -7, 2, 0, -4}, {O_FLOORDIV, FX_I64, 7, -2, 0, -4}, {O_FLOORDIV, FX_I64, -8, 2, 0, -4}, {O_FLOORDIV, FX_I64, 5, 0, 0, 0},
+    {O_FLOORDIV, FX_I64, INT64_MIN, -1, 0, INT64_MIN}, {O_FLOORDIV, FX_U64, -1, 2, 0, INT64_MAX}, {O_MOD, FX_I32, -7, 3, 0, 2}, {O_MOD, FX_I32, 7, -3, 0, -2},
+    {O_MOD, FX_I32, 7, 0, 0, 0}, {O_MOD, FX_U64, -1, 10, 0, 5}, {O_MAX, FX_U64, -1, 1, 0, -1}, {O_MAX, FX_I64, -1, 1, 0, 1}, {O_MIN, FX_U64, -1, 1, 0, 1},
+    {O_ABS, FX_I32, -5, 0, 0, 5}, {O_SIGN, FX_I64, -9, 0, 0, -1}, {O_SIGN, FX_U64, -9, 0, 0, 1}, {O_FLOOR, FX_I32, -3, 0, 0, -3}, {O_FMA, FX_I32, 3, 4, -5, 7},
+    {O_LT, FX_U64, 1, -1, 0, 1}, {O_LT, FX_I64, 1, -1, 0, 0}, {O_GE, FX_U64, -1, 1, 0, 1}, {O_EQ, FX_I64, 4, 4, 0, 1}, {O_ISNAN, FX_I32, 4, 0, 0, 0},
+    {O_WHERE, FX_I64, 1, -5, 7, -5}, {O_WHERE, FX_U32, 0, 5, 7, 7}, {O_DETACH, FX_I32, -5, 0, 0, -5},
+};
+enum { N_INTEGER_POINTS = sizeof integer_points / sizeof *integer_points };
+
+START_TEST(test_integer_point) {
+    const struct integer_point *p = &integer_points[_i];
+    int64_t got = op_eval_integer(p->op, p->t, p->a, p->b, p->c);
+    ck_assert_msg(got == p->want, "%s of %s(%lld, %lld, %lld) = %lld, expected %lld", op_info[p->op].name, fx_dtype_name(p->t), (long long)p->a, (long long)p->b,
+                  (long long)p->c, (long long)got, (long long)p->want);
+}
+END_TEST
+
+/* The vectors published with the generator (Random123, kat_vectors, philox4x32 10). */
+START_TEST(test_philox) {
+    static const struct {
+        uint32_t counter[4], key[2], want[4];
+    } vectors[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        uint32_t out[4];
+        fx_philox_block(vectors[i].counter, vectors[i].key, out);
+        for (int w = 0; w < 4; w++) ck_assert_uint_eq(out[w], vectors[i].want[w]);
+    }
+    /* element 4 * (2^32 * 0x85a308d3 + 0x243f6a88) + 2 does not fit 64 bits; the words of a block that does */
+    uint32_t counter[4] = {7, 0, 0x13198a2e, 0x03707344}, key[2] = {0xa4093822, 0x299f31d0}, out[4];
+    fx_philox_block(counter, key, out);
+    for (int w = 0; w < 4; w++)
+        ck_assert_int_eq(op_eval_integer(O_PHILOX, FX_U64, 28 + w, 0x299f31d0a4093822, 0x0370734413198a2e), out[w]);
+}
+END_TEST
+
+/* A derivative for every operand or none, and none where no gradient passes. */
+START_TEST(test_derivative) {
+    const struct op_info *op = &op_info[_i];
+    int parts = 1;
+    for (const char *s = op->derivative; *s; s++) parts += *s == ';';
+    ck_assert(!*op->derivative || parts == op->arity);
+    if (op->rule == RULE_COMPARE || op->rule == RULE_LOGIC || op->rule == RULE_INTEGER || op->rule == RULE_BITS) ck_assert_str_eq(op->derivative, "");
 }
 END_TEST
 
@@ -109,6 +170,9 @@ int main(void) {
     tcase_add_loop_test(tests, test_every_op_has_points, 0, N_OPS);
     tcase_add_loop_test(tests, test_nan, 0, N_OPS);
     tcase_add_loop_test(tests, test_row, 0, N_OPS);
+    tcase_add_loop_test(tests, test_integer_point, 0, N_INTEGER_POINTS);
+    tcase_add_test(tests, test_philox);
+    tcase_add_loop_test(tests, test_derivative, 0, N_OPS);
     tcase_add_test(tests, test_find);
     tcase_add_test(tests, test_zero_sign);
     suite_add_tcase(suite, tests);

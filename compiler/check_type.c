@@ -1,0 +1,188 @@
+/* Dtypes: which type arithmetic happens in, conversions into it, what may be stored to an output.
+ *
+ * In: operands as they stand. Out: operands of one compute type, with every conversion a value of its own; literals take the
+ * type of what they meet. Invariant: no integer is narrowed and no float becomes an integer unless the spec says so. */
+#include "check_internal.h"
+
+#include <math.h>
+
+/* A literal is no value of the kernel until it meets one and takes its type. */
+static struct value *new_literal(struct checker *c, enum fx_dtype t, double num, int64_t integer, const struct ast_expr *e) {
+    struct value *v = NEW(&c->cx->arena, struct value);
+    *v = (struct value){.kind = V_NUM, .dtype = t, .is_weak = true, .is_decided = true, .num = num, .integer = integer, .axis = -1, .source = e, .id = -1};
+    if (e) v->span = check_user_span(c, e->span);
+    return v;
+}
+
+struct value *check_number(struct checker *c, double num, const struct ast_expr *e) { return new_literal(c, FX_F32, num, 0, e); }
+
+struct value *check_integer(struct checker *c, int64_t v, enum fx_dtype t, const struct ast_expr *e) {
+    struct value *n = check_new_value(c, V_NUM, e);
+    n->dtype = t;
+    n->integer = v;
+    n->num = fx_integer_to_double(t, v);
+    return n;
+}
+
+/* The type a literal has before it meets anything: the first of i32, i64, u64 that holds it. */
+struct value *check_literal(struct checker *c, const struct ast_num *num, const struct ast_expr *e) {
+    if (num->is_bool) return new_literal(c, FX_BOOL, num->value, 0, e);
+    if (!num->is_integer) return check_number(c, num->value, e);
+    bool is_u64 = num->integer > INT64_MAX;
+    int64_t bits = (int64_t)num->integer;
+    return new_literal(c, is_u64 ? FX_U64 : bits > INT32_MAX ? FX_I64 : FX_I32, num->value, bits, e);
+}
+
+struct value *check_weak_integer(struct checker *c, int64_t i, const struct ast_expr *e) {
+    return new_literal(c, i == (int32_t)i ? FX_I32 : FX_I64, (double)i, i, e);
+}
+
+/* ---- the type operands meet in ---- */
+
+struct meeting { /* what is there among the operands */
+    bool f64, f32, weak_float;
+    bool i32, u32, i64, u64, is_bool;
+    bool negative, beyond_i32, beyond_u32; /* of literals */
+};
+
+static void meet(struct meeting *m, const struct value *v) {
+    if (v->is_weak && v->dtype != FX_BOOL) {
+        m->weak_float |= fx_is_float(v->dtype);
+        if (!fx_is_integer(v->dtype)) return;
+        m->negative |= v->dtype != FX_U64 && v->integer < 0;
+        m->beyond_i32 |= v->dtype != FX_I32;
+        m->beyond_u32 |= v->dtype == FX_U64 || v->integer > UINT32_MAX;
+        return;
+    }
+    m->f64 |= v->dtype == FX_F64;
+    m->f32 |= v->dtype == FX_F32;
+    m->i32 |= v->dtype == FX_I32;
+    m->u32 |= v->dtype == FX_U32;
+    m->i64 |= v->dtype == FX_I64;
+    m->u64 |= v->dtype == FX_U64;
+    m->is_bool |= v->dtype == FX_BOOL;
+}
+
+static enum fx_dtype integer_meeting(const struct meeting *m, bool *is_mixed) {
+    bool is_signed = m->i32 || m->i64 || m->negative;
+    *is_mixed = m->u64 && is_signed;
+    if (m->u64) return FX_U64;
+    if (m->i64) return FX_I64;
+    if (m->u32) return is_signed || m->beyond_u32 ? FX_I64 : FX_U32;
+    return m->beyond_i32 ? FX_I64 : FX_I32;
+}
+
+static void warn_f64(struct checker *c, const struct meeting *m, const struct ast_expr *e) {
+    if (!m->f64 || !m->f32 || c->warned_f64) return;
+    c->warned_f64 = true;
+    diag_warning(c->cx, check_user_span(c, e->span), D_F64, "f32 and f64 meet here: the arithmetic happens in f64, many times slower on most GPUs");
+    diag_fix(c->cx, "write f32(..) around the f64 operand, or f64(..) around the other if it is meant");
+}
+
+bool check_common_type(struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out) {
+    struct meeting m = {0};
+    bool is_mixed = false;
+    for (int i = 0; i < n; i++) meet(&m, args[i]);
+    if (m.f64) *out = FX_F64;
+    else if (m.f32 || m.weak_float) *out = FX_F32;
+    else *out = integer_meeting(&m, &is_mixed);
+    warn_f64(c, &m, e);
+    if (!is_mixed) return true;
+    diag_error(c->cx, check_user_span(c, e->span), D_DTYPE, "u64 meets a signed integer: no integer type holds both");
+    diag_fix(c->cx, "write i64(..) or u64(..) around one of them");
+    return false;
+}
+
+struct value *check_convert(struct checker *c, struct value *v, enum fx_dtype t, const struct ast_expr *e) {
+    if (v->dtype == t && !v->is_weak) return v;
+    if (v->kind == V_NUM && v->is_weak) {
+        struct value *n = check_new_value(c, V_NUM, v->source);
+        n->span = v->span;
+        n->dtype = t;
+        bool from_integer = fx_is_integer(v->dtype);
+        n->num = v->num;
+        n->integer = from_integer ? fx_wrap(t, v->integer) : fx_is_integer(t) ? fx_saturate(t, v->num) : 0;
+        return n;
+    }
+    struct value *cast = check_new_value(c, V_CAST, e);
+    cast->args[0] = v;
+    cast->n_args = 1;
+    cast->to = t;
+    cast->dtype = fx_compute_type(t);
+    cast->natural = v->natural;
+    check_same_axes(cast, v);
+    return cast;
+}
+
+struct value *check_as_number(struct checker *c, struct value *v, const struct ast_expr *e) {
+    return v->dtype == FX_BOOL ? check_convert(c, v, FX_I32, e) : v;
+}
+
+/* ---- rounding after every operation: `round: op` and `round: eager` ---- */
+
+static bool is_narrow(enum fx_dtype t) { return fx_is_float(t) && fx_dtype_bits(t) <= 16; }
+
+/* The dtype a computation over tensors of these dtypes is stored in; FX_BOOL stands for none. */
+static enum fx_dtype promote(enum fx_dtype a, enum fx_dtype b) {
+    if (a == FX_BOOL || a == b) return b;
+    if (b == FX_BOOL) return a;
+    return a == FX_F64 || b == FX_F64 ? FX_F64 : FX_F32;
+}
+
+struct value *check_rounded(struct checker *c, struct value *v, const struct ast_expr *e) {
+    for (int i = 0; v->kind != V_ACCESS && v->kind != V_CAST && i < v->n_args; i++) v->natural = promote(v->natural, v->args[i]->natural);
+    bool rounds = c->k->round == ROUND_OP || (c->k->round == ROUND_EAGER && !c->in_prelude);
+    if (!rounds || c->is_contracting || !fx_is_float(v->dtype) || !is_narrow(v->natural)) return v;
+    struct value *r = check_convert(c, v, v->natural, e);
+    r->natural = v->natural;
+    return r;
+}
+
+/* ---- stores ---- */
+
+static bool extent_within(const struct checker *c, int axis, int bits) {
+    int64_t extent = c->k->axes[axis].extent;
+    return extent >= 0 && extent <= (int64_t)1 << (bits - 1);
+}
+
+/* Whether every value v can have is one of integer dtype t. */
+static bool is_within(const struct checker *c, const struct value *v, enum fx_dtype t, int depth) {
+    enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype : v->kind == V_CAST ? v->to : v->dtype;
+    bool from_signed = fx_dtype_class_of(from) == FX_CLASS_S, to_signed = fx_dtype_class_of(t) == FX_CLASS_S;
+    int room = fx_dtype_bits(t) - (to_signed && !from_signed);
+    if (v->kind == V_NUM) return fx_is_integer(v->dtype) && fx_integer_fits(t, v->dtype, v->integer);
+    if (from == FX_BOOL) return true;
+    if (fx_dtype_bits(from) <= room && (to_signed || !from_signed)) return true;
+    if (depth > 64) return false;
+    switch (v->kind) {
+    case V_INDEX: case V_SIZE: return extent_within(c, v->axis, room);
+    case V_REDUCE:
+        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return extent_within(c, v->reduced[0], room);
+        return (v->reduction == RED_MAX || v->reduction == RED_MIN) && is_within(c, v->args[0], t, depth + 1);
+    case V_ACCESS: return is_within(c, v->args[0], t, depth + 1) && (!v->has_fill || is_within(c, v->args[1 + v->n_at], t, depth + 1));
+    case V_CAST: return fx_is_integer(v->args[0]->dtype) && fx_dtype_bits(v->to) >= fx_dtype_bits(v->args[0]->dtype) && is_within(c, v->args[0], t, depth + 1);
+    case V_OP:
+        if (v->op != O_MAX && v->op != O_MIN && v->op != O_WHERE) return false;
+        for (int i = v->op == O_WHERE; i < v->n_args; i++)
+            if (!is_within(c, v->args[i], t, depth + 1)) return false;
+        return true;
+    default: return false;
+    }
+}
+
+struct value *check_store(struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at) {
+    enum fx_dtype t = p->dtype, compute = fx_compute_type(t);
+    if (fx_is_float(t)) return check_convert(c, v, v->dtype == FX_F64 && !v->is_weak ? FX_F64 : compute, e);
+    if (t == FX_BOOL) {
+        if (v->dtype == FX_BOOL) return check_convert(c, v, FX_BOOL, e);
+        diag_error(c->cx, at, D_DTYPE, "%s is bool, but its value is %s", p->name, fx_dtype_name(v->dtype));
+        diag_fix(c->cx, "compare it, as in `v != 0`");
+        return NULL;
+    }
+    if (v->dtype == FX_BOOL || is_within(c, v, t, 0)) return check_convert(c, v, compute, e);
+    diag_error(c->cx, at, D_DTYPE, "%s is %s, but its value is %s%s", p->name, fx_dtype_name(t), v->is_weak ? "the literal " : "",
+               v->is_weak ? check_expr_text(c, e) : fx_dtype_name(v->dtype));
+    diag_fix(c->cx, "write %s(..) around it: %s", fx_dtype_name(t),
+             fx_is_float(v->dtype) ? "it truncates and saturates" : "it keeps the low bits; min and max keep it in range");
+    return NULL;
+}
