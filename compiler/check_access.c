@@ -42,6 +42,7 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
         if (!add_axes(c, r, indexed < 0 ? &v->axes[a] : from->axes, indexed < 0 ? 1 : from->n_axes, e)) return NULL;
     }
     if (fill && !add_axes(c, r, fill->axes, fill->n_axes, e)) return NULL;
+    r->is_decided = r->is_decided || r->n_axes <= 1;
     return r;
 }
 

@@ -109,6 +109,7 @@ struct value *check_index(struct checker *c, const int *axes, int n, const struc
         struct value *index = axis_value(c, V_INDEX, axes[i], e);
         v = v ? combine(c, O_ADD, combine(c, O_MUL, v, axis_value(c, V_SIZE, axes[i], e), e), index, e) : index;
     }
+    if (v && n > 1) v->is_decided = true; /* the labels stand as they were listed */
     return v;
 }
 

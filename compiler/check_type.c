@@ -133,6 +133,7 @@ struct value *check_rounded(struct checker *c, struct value *v, const struct ast
     for (int i = 0; v->kind != V_ACCESS && v->kind != V_CAST && i < v->n_args; i++) v->natural = promote(v->natural, v->args[i]->natural);
     bool rounds = c->k->round == ROUND_OP || (c->k->round == ROUND_EAGER && !c->in_prelude);
     if (!rounds || c->is_contracting || !fx_is_float(v->dtype) || !is_narrow(v->natural)) return v;
+    if (v->kind == V_CAST && v->to == v->natural) return v;
     struct value *r = check_convert(c, v, v->natural, e);
     r->natural = v->natural;
     return r;

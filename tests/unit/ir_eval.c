@@ -74,13 +74,13 @@ static double reduced(struct evaluator *ev, const struct node *n, const struct n
 
 static double *computed(struct evaluator *ev, const struct node *n) {
     double *args[3] = {0}, *out = NEW_ARRAY(ev->arena, double, size_of(ev->data->extents, n->axes, n->n_axes) + 1);
-    for (int i = 0; i < 3 && n->args[i]; i++)
+    for (int i = 0; i < n->n_args; i++)
         if (!(args[i] = value(ev, n->args[i]))) return NULL;
     int64_t size = size_of(ev->data->extents, n->axes, n->n_axes);
     for (int64_t i = 0; i < size; i++) {
         double x[3] = {0};
         move(ev, n->axes, n->n_axes, i);
-        for (int a = 0; a < 3 && n->args[a] && n->kind != N_REDUCE; a++) x[a] = args[a][place(ev, n->args[a]->axes, n->args[a]->n_axes)];
+        for (int a = 0; a < n->n_args && n->kind != N_REDUCE; a++) x[a] = args[a][place(ev, n->args[a]->axes, n->args[a]->n_axes)];
         switch (n->kind) {
         case N_CONST: out[i] = n->num; break;
         case N_SCALAR: out[i] = ev->data->params[n->param][0]; break;
@@ -90,7 +90,8 @@ static double *computed(struct evaluator *ev, const struct node *n) {
             break;
         }
         case N_OP: out[i] = op_eval(n->op, x[0], x[1], x[2]); break;
-        case N_ROUND: out[i] = fx_round_to(n->dtype, x[0]); break;
+        case N_CAST: out[i] = fx_round_to(n->to, x[0]); break;
+        default: break;
         case N_REDUCE: out[i] = reduced(ev, n, (const struct node *const *)n->args, args, 1); break;
         }
     }

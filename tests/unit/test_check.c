@@ -1,0 +1,275 @@
+/* What the checker infers: dtypes and axes of expressions, conversions, labels introduced in bodies, what is refused.
+ *
+ * Expected types stand in a table written from docs/language.md, not computed by the checker's rules. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "fx.h"
+#include "suite.h"
+
+extern const char fx_text_prelude[], fx_text_prelude_end[];
+
+struct checked { /* one checked text */
+    struct cx cx;
+    struct program *program;
+};
+
+static struct checked *check(const char *text) {
+    struct checked *t = calloc(1, sizeof *t);
+    if (setjmp(t->cx.oom)) abort();
+    arena_init(&t->cx.arena, &t->cx.oom);
+    source_open(&t->cx, "spec.fx", text, strlen(text));
+    struct ast_file *file = fx_parse(&t->cx, 0);
+    struct ast_file *prelude = fx_parse(&t->cx, source_open(&t->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    t->program = fx_check(&t->cx, file, prelude, NULL);
+    return t;
+}
+
+static void release(struct checked *t) {
+    arena_release(&t->cx.arena);
+    free(t);
+}
+
+static const char *messages(struct checked *t) {
+    struct buf b;
+    buf_init(&b, &t->cx.arena);
+    diag_print(&t->cx, &b);
+    return b.s;
+}
+
+/* "f32[M,N]" of the value the spec calls t; "N?" where the last axis is undecided. */
+static const char *type_of_t(struct checked *t) {
+    const struct kernel *k = &t->program->kernels[0];
+    const struct value *v = NULL;
+    struct buf b;
+    for (int i = 0; i < k->n_values; i++)
+        if (name_is(k->values[i]->name, "t")) v = k->values[i];
+    if (!v) return "none";
+    buf_init(&b, &t->cx.arena);
+    buf_printf(&b, "%s[", fx_dtype_name(v->dtype));
+    for (int i = 0; i < v->n_axes; i++) buf_printf(&b, "%s" NAME_FMT, i ? "," : "", NAME_ARG(k->axes[v->axes[i]].name));
+    buf_printf(&b, "%s]", v->is_decided ? "" : "?");
+    return b.s;
+}
+
+/* ---- dtypes of pairs ---- */
+
+static const char *const dtypes[] = {"bool", "i8", "u8", "i16", "i32", "i64", "u32", "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};
+enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
+
+/* a + b by the compute type of each: B bool, i i32, I i64, u u32, U u64, f f32, d f64; - refused. */
+static const char classes[] = "BiiiiIuUfffffd";
+static const char order[] = "BiIuUfd";
+static const char *const sums[] = {
+    /*        B i I u U f d */
+    /* B */ "i i I u U f d",
+    /* i */ "i i I I - f d",
+    /* I */ "I I I I - f d",
+    /* u */ "u I I u U f d",
+    /* U */ "U - - U U f d",
+    /* f */ "f f f f f f d",
+    /* d */ "d d d d d d d",
+};
+
+static const char *name_of(char class) {
+    switch (class) {
+    case 'B': return "bool";
+    case 'i': return "i32";
+    case 'I': return "i64";
+    case 'u': return "u32";
+    case 'U': return "u64";
+    case 'f': return "f32";
+    case 'd': return "f64";
+    default: return "none";
+    }
+}
+
+static char sum_of(int i, int j) { return sums[strchr(order, classes[i]) - order][2 * (strchr(order, classes[j]) - order)]; }
+
+START_TEST(dtype_of_a_pair) {
+    int i = _i / N_DTYPES, j = _i % N_DTYPES;
+    char text[256], want[32], sum = sum_of(i, j);
+    static const char *const ops[] = {"a + b", "b * a", "max(a, b)", "fma(a, 1, b)"};
+    for (int o = 0; o < 4; o++) {
+        snprintf(text, sizeof text, "kernel k(a: %s[M], b: %s[M]) -> y: f32[M] { t = %s; y = 1.0 }", dtypes[i], dtypes[j], ops[o]);
+        struct checked *c = check(text);
+        snprintf(want, sizeof want, "%s[M]", name_of(sum));
+        if (sum == '-') ck_assert_msg(c->cx.n_errors > 0, "%s: not refused", text);
+        else ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), want) == 0, "%s: %s, expected %s\n%s", text, type_of_t(c), want, messages(c));
+        release(c);
+    }
+}
+END_TEST
+
+/* ---- expressions ---- */
+
+static const struct expression {
+    const char *text, *type; /* "none": refused */
+} expressions[] = {
+    /* literals take the type of what they meet */
+    {"i + 1", "i32[M]"}, {"i + 1.0", "f32[M]"}, {"h * 2", "f32[M]"}, {"d * 0.1", "f64[M]"}, {"u + 1", "u32[M]"}, {"u - 1", "u32[M]"}, {"u + -1", "i64[M]"}, {"w + 1", "u64[M]"},
+    {"w + -1", "none"}, {"i + 3000000000", "i64[M]"}, {"u + 3000000000", "u32[M]"}, {"u + 5000000000", "i64[M]"}, {"i * (2 + 3)", "i32[M]"}, {"i * (2 + 0.5)", "f32[M]"},
+    {"-1 * i", "i32[M]"}, {"i ** 2", "f32[M]"}, {"b + 1", "i32[M]"}, {"b + 1.5", "f32[M]"}, {"b * x", "f32[M]"}, {"b + b", "i32[M]"}, {"-b", "i32[M]"},
+    /* division */
+    {"i / 2", "none"}, {"i / 2.0", "f32[M]"}, {"i / x", "f32[M]"}, {"1 / i", "none"}, {"b / b", "none"}, {"i // 2", "i32[M]"}, {"i % 3", "i32[M]"}, {"x // 2", "none"}, {"x % 2.0", "none"},
+    {"l // i", "i64[M]"}, {"u % u", "u32[M]"},
+    /* functions */
+    {"exp(i)", "f32[M]"}, {"exp(d)", "f64[M]"}, {"abs(i)", "i32[M]"}, {"floor(i)", "i32[M]"}, {"floor(x)", "f32[M]"}, {"relu(i)", "i32[M]"}, {"relu(d)", "f64[M]"}, {"clamp(s, 0, 7)", "i32[M]"},
+    {"isnan(x)", "bool[M]"}, {"isnan(i)", "bool[M]"}, {"gelu(h)", "f32[M]"}, {"sign(l)", "i64[M]"}, {"fma(i, i, l)", "i64[M]"}, {"mean[M](i)", "f32[]"}, {"mean[M](d)", "f64[]"},
+    /* conditions */
+    {"i < x", "bool[M]"}, {"b && x > 0", "bool[M]"}, {"!b", "bool[M]"}, {"!x", "none"}, {"b && i", "none"}, {"x ? x : x", "none"}, {"b ? x : i", "f32[M]"}, {"where(b, b, b)", "bool[M]"},
+    {"where(b, i, 0)", "i32[M]"}, {"where(b, i, 0.5)", "f32[M]"}, {"b == b", "bool[M]"}, {"true && b", "bool[M]"},
+    /* casts */
+    {"f16(x)", "f32[M]"}, {"i8(x)", "i32[M]"}, {"u8(i)", "i32[M]"}, {"i64(x)", "i64[M]"}, {"u32(i)", "u32[M]"}, {"f64(x)", "f64[M]"}, {"bool(i)", "bool[M]"}, {"f8e4m3(x)", "f32[M]"},
+    {"i4(x)", "i32[M]"}, {"f32(i)", "f32[M]"},
+    /* reductions and scans */
+    {"sum[M](s)", "i32[]"}, {"sum[M](b)", "i32[]"}, {"sum[M](l)", "i64[]"}, {"max[M](u)", "u32[]"}, {"prod[M](d)", "f64[]"}, {"argmax[M](x)", "i64[]"}, {"argmin[M](i)", "i64[]"},
+    {"any[M](b)", "bool[]"}, {"all[M](x > 0)", "bool[]"}, {"any[M](x)", "none"}, {"argmax[M,N](m)", "none"}, {"cumsum[M](i)", "i32[M]"}, {"cumprod[N](m)", "f32[M,N]"},
+    {"cumsum[M,N](m)", "none"}, {"var[M](x, correction: 1)", "f32[]"}, {"softmax[N](m)", "f32[M,N]"}, {"sum(x)", "none"}, {"argmax(x)", "none"},
+    /* indices */
+    {"idx(M)", "i64[M]"}, {"size(M)", "i64[]"}, {"idx(M) + x", "f32[M]"}, {"idx(M) / 2", "none"}, {"M + x", "none"}, {"idx(x)", "none"}, {"idx(M, N)", "none"},
+    /* contractions */
+    {"m @[N] n", "f32[M]"}, {"s @[M] s", "i32[]"}, {"m @ n", "f32[M]"}, {"b @[M] x", "f32[]"}, {"m @ m{M->J}", "f32[M,J]"},
+    /* relabels */
+    {"m{M->J}", "f32[J,N]"}, {"m{(M,N)->P}", "f32[P]"}, {"m{(N,M)->P}", "f32[P]"}, {"m{N->(A,B=2)}", "f32[M,A,B]"}, {"m{M->N}", "none"}, {"m{K->J}", "none"}, {"m{(M,N)->(A,B)}", "none"},
+    {"m{M->M}", "none"}, {"m{(M,M)->P}", "none"}, {"m{M->J}{N->M}", "f32[J,M]"}, {"m{N->(A,B=2)}{(A,M)->P}", "f32[P,B]"},
+    /* accesses */
+    {"m[M, N]", "f32[M,N]"}, {"m[N: N]", "f32[M,N]"}, {"m[N: N+1] ?? 0", "f32[M,N]"}, {"m[N: N+1]", "none"}, {"m[0, N] ?? 0", "f32[N]"}, {"m[M: 0, N: M] ?? 0", "f32[M]"},
+    {"m[N: i] ?? 0", "f32[M]"}, {"m[N: clamp(i, 0, size(N)-1)] ?? 0", "f32[M]"}, {"m[M, -1]", "none"}, {"m[N: x] ?? 0", "none"}, {"m[N: b] ?? 0", "none"}, {"m[M]", "none"}, {"m[M: M, N]", "none"},
+    {"m[K: 0]", "none"}, {"m[N: 0, N: 0] ?? 0", "none"}, {"i[M: M] ?? 0.5", "none"}, {"i[M: M+1] ?? 0", "i32[M]"}, {"b[M: M+1] ?? false", "bool[M]"}, {"b[M: M+1] ?? 0", "none"},
+    {"(x + n)[N, M]", "none"}, {"(x + n)[N: 0, M: 0] ?? 0", "f32[]"}, {"x ?? 0", "none"}, {"m[N: N/2]", "f32[M,N]"}, {"m[N->M]", "none"}, {"m[M: idx(N)] ?? 0", "f32[N]"},
+    {"m[N: size(N) - 1 - N]", "f32[M,N]"},
+    /* concatenation */
+    {"concat[P](x{M->P}, n{N->P})", "f32[P]"}, {"concat[P](m{N->P}, x{M->P})", "f32[M,P]"}, {"concat[P](m{N->P}, n{N->P})", "f32[M,P]"}, {"concat[P](x)", "none"}, {"concat[M](x, x)", "none"}, {"concat[M](x) * 2", "f32[M]"},
+    {"concat[P](i{M->P}, x{M->P})", "f32[P]"}, {"concat[P](b{M->P}, b{M->P})", "bool[P]"}, {"concat[P](x{M->P}, n{N->P}) @ concat[P](n{N->P}, x{M->P})", "f32[]"},
+    /* random numbers */
+    {"rand[M,N](w[M: 0] ?? 0)", "f32[M,N]"}, {"philox(i, 1, 2)", "u32[M]"}, {"philox(x, 1, 2)", "none"},
+    /* order */
+    {"x + n", "f32[M,N?]"}, {"(x + n) + m", "f32[M,N]"}, {"(x + n) @ n", "none"}, {"(x + n) @[N] n", "f32[M]"}, {"where(x < n, m, 0)", "f32[M,N]"},
+};
+
+START_TEST(type_of_expression) {
+    const struct expression *e = &expressions[_i];
+    char text[1024];
+    snprintf(text, sizeof text,
+             "kernel k(x: f32[M], h: f16[M], d: f64[M], b: bool[M], s: i8[M], i: i32[M], l: i64[M], u: u32[M], w: u64[M], m: f32[M,N], n: f32[N]) -> y: f32[M] {\n"
+             "  t = %s\n  y = 1.0\n}\n", e->text);
+    struct checked *c = check(text);
+    if (strcmp(e->type, "none") == 0) ck_assert_msg(c->cx.n_errors > 0, "%s: not refused, but %s", e->text, type_of_t(c));
+    else ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), e->type) == 0, "%s: %s, expected %s\n%s", e->text, type_of_t(c), e->type, messages(c));
+    release(c);
+}
+END_TEST
+
+/* ---- stores ---- */
+
+static const struct store_case {
+    const char *in, *value, *out;
+    bool is_right;
+} stores[] = {
+    {"f32", "x", "f16", true}, {"f64", "x", "f32", true}, {"f32", "x", "f64", true}, {"i32", "x", "f32", true}, {"i64", "x", "f16", true}, {"bool", "x", "f32", true},
+    {"bool", "x", "i8", true}, {"bool", "x", "bool", true}, {"f32", "x > 0", "bool", true}, {"f32", "x", "bool", false}, {"i32", "x", "bool", false}, {"f32", "x", "i32", false},
+    {"f32", "i32(x)", "i32", true}, {"i8", "x", "i8", true}, {"i8", "x + x", "i8", false}, {"i8", "i8(x + x)", "i8", true}, {"i8", "x", "i16", true}, {"i8", "x", "u8", false}, {"u8", "x", "i8", false},
+    {"u8", "x", "i16", true}, {"u8", "max(x, x)", "u8", true}, {"u8", "where(x > 3, x, 255)", "u8", true}, {"u8", "where(x > 3, x, 256)", "u8", false}, {"i32", "x", "i64", true}, {"i64", "x", "i32", false},
+    {"u32", "x", "i64", true}, {"u32", "x", "u64", true}, {"u32", "x", "i32", false}, {"u64", "x", "i64", false}, {"i32", "x", "u64", false}, {"i32", "7", "u8", true}, {"i32", "300", "u8", false},
+    {"i32", "-1", "u8", false}, {"i32", "-128", "i8", true}, {"i32", "1.5", "i32", false}, {"i32", "1.5", "f16", true}, {"i32", "true", "i8", true}, {"f32", "idx(M)", "i64", true}, {"f32", "idx(M)", "i32", false},
+    {"f32", "x", "f8e4m3", true}, {"i32", "1", "bool", false}, {"i8", "x[M: M+1] ?? 0", "i8", true}, {"i8", "x[M: M+1] ?? 200", "i8", false}, {"i8", "max[M](x) + 0 * x", "i8", false},
+};
+
+START_TEST(what_may_be_stored) {
+    const struct store_case *s = &stores[_i];
+    char text[256];
+    snprintf(text, sizeof text, "kernel k(x: %s[M]) -> y: %s[M] { y = %s }", s->in, s->out, s->value);
+    struct checked *c = check(text);
+    ck_assert_msg((c->cx.n_errors == 0) == s->is_right, "%s: %s", text, c->cx.n_errors ? messages(c) : "not refused");
+    release(c);
+}
+END_TEST
+
+/* ---- extents that bodies tie together ---- */
+
+static int64_t extent_of(const struct checked *c, const char *label) {
+    const struct kernel *k = &c->program->kernels[0];
+    for (int i = 0; i < k->n_axes; i++)
+        if (!k->axes[i].is_local && name_is(k->axes[i].name, label)) return k->axes[i].extent;
+    return -2;
+}
+
+START_TEST(extents_follow_from_relabels) {
+    struct checked *c = check("kernel k(x: f32[M=4,N=6]) -> (y: f32[P], z: f32[M,A,B], w: f32[J,N], v: f32[Q]) {\n"
+                              "  y = x{(M,N)->P}; z = x{N->(A,B=2)}; w = x{M->J}; v = concat[Q](sum[M](x){N->Q}, sum[N](x){M->Q}) }");
+    ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
+    ck_assert_int_eq(extent_of(c, "P"), 24);
+    ck_assert_int_eq(extent_of(c, "A"), 3);
+    ck_assert_int_eq(extent_of(c, "J"), 4);
+    ck_assert_int_eq(extent_of(c, "Q"), 10);
+    release(c);
+    c = check("kernel k(x: f32[N=7]) -> y: f32[A,B] { y = x{N->(A,B=2)} }");
+    ck_assert(c->cx.n_errors > 0);
+    release(c);
+    c = check("kernel k(x: f32[N=7], z: f32[M=8]) -> y: f32[M] { y = z + x{N->M} }");
+    ck_assert(c->cx.n_errors > 0);
+    release(c);
+}
+END_TEST
+
+/* Labels a fn introduces are its own in every call. */
+START_TEST(labels_of_fns_are_fresh) {
+    struct checked *c = check("fn f[K](v) -> s { a = v{K->J}; s = sum[J](a * a) }\n"
+                              "kernel k(x: f32[M,N]) -> (y: f32[M], z: f32[N]) { y = f[N](x); z = f[M](x) }");
+    ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
+    ck_assert_int_eq(extent_of(c, "J"), -2);
+    release(c);
+    c = check("fn f[K](v) -> s { a = v{K->J}; s = sum[J](a) }\nkernel k(x: f32[M,N]) -> y: f32[M] { y = f[N](x) + sum[J](x) }");
+    ck_assert(c->cx.n_errors > 0);
+    release(c);
+    c = check("kernel k(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x); a, b = evenodd[F->N](x); y = l * r + a * b }");
+    ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
+    release(c);
+    c = check("kernel k(x: f32[M,F=6]) -> y: f32[M] { l, r = halves[F->N](x); y = sum[N](l * r) }");
+    ck_assert_msg(c->cx.n_errors == 0 && extent_of(c, "N") == 3, "%s", messages(c));
+    release(c);
+}
+END_TEST
+
+/* ---- rounding after every operation ---- */
+
+static int count_casts(const char *round, const char *body) {
+    char text[512];
+    snprintf(text, sizeof text, "kernel k(x: f16[M,K], w: f16[K,N], b: f16[N], s: f32, f: f32[N]) -> y: f16[M,N] with { round: %s } { y = %s }", round, body);
+    struct checked *c = check(text);
+    int n = 0;
+    ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
+    const struct kernel *k = &c->program->kernels[0];
+    for (int i = 0; i < k->n_values; i++) n += k->values[i]->kind == V_CAST && k->values[i]->to == FX_F16;
+    release(c);
+    return n;
+}
+
+START_TEST(rounding_modes) {
+    ck_assert_int_eq(count_casts("once", "gelu(x @ w + b)"), 0);
+    ck_assert_int_eq(count_casts("op", "gelu(x @ w + b)"), 3);
+    ck_assert_int_eq(count_casts("eager", "gelu(x @ w + b)"), 3);
+    ck_assert_int_eq(count_casts("eager", "relu6(x @ w)"), 2);  /* the fn is one operation */
+    ck_assert_int_eq(count_casts("op", "relu6(x @ w)"), 3);     /* min and max */
+    ck_assert_int_eq(count_casts("eager", "s * (x @ w)"), 2);   /* a scalar does not widen */
+    ck_assert_int_eq(count_casts("eager", "x @ w + f"), 1);     /* an f32 tensor does */
+    ck_assert_int_eq(count_casts("eager", "f32(x) @ w"), 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("check");
+    TCase *t = tcase_create("check");
+    tcase_add_loop_test(t, dtype_of_a_pair, 0, N_DTYPES * N_DTYPES);
+    tcase_add_loop_test(t, type_of_expression, 0, (int)(sizeof expressions / sizeof *expressions));
+    tcase_add_loop_test(t, what_may_be_stored, 0, (int)(sizeof stores / sizeof *stores));
+    tcase_add_test(t, extents_follow_from_relabels);
+    tcase_add_test(t, labels_of_fns_are_fresh);
+    tcase_add_test(t, rounding_modes);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
