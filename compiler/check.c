@@ -295,6 +295,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     extent_solve(c);
     for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
     bind_params(c);
+    int errors = c->cx->n_errors;
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
             extent_require(c, s);
@@ -309,7 +310,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
         for (const struct ast_ids *t = s->targets; t; t = t->next, n++) assign(c, t, n < MAX_RESULTS ? v[n] : NULL);
     }
     extent_settle(c);
-    extent_check_bound(c);
+    if (c->cx->n_errors == errors) extent_check_bound(c); /* a body with errors may not have come to what binds them */
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
         if (p->is_output && !p->result && !c->cx->n_errors)

@@ -51,6 +51,13 @@ static void print_kernel(struct buf *out, const struct unit *u, const struct cho
                    s->configs[j].smem_bytes);
 }
 
+/* What the kernel allows that no schedule makes use of. */
+static void print_attributes(struct buf *out, const struct kernel *k) {
+    if (k->precision == PRECISION_TF32) buf_puts(out, "  precision: tf32 is allowed; no schedule of this version has tf32, f32 is multiplied as f32\n");
+    if (k->fast_math) buf_puts(out, "  fast_math is allowed; no schedule of this version makes use of it\n");
+    if (k->round != ROUND_ONCE) buf_printf(out, "  round: %s: every operation's result is rounded to the dtype of its tensors\n", k->round == ROUND_OP ? "op" : "eager");
+}
+
 const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k) {
     const struct chosen *c = u->kernels[kernel];
     struct buf out;
@@ -69,6 +76,7 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
             buf_printf(&out, "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n",
                        fx_dtype_name(b->dtype));
     }
+    print_attributes(&out, c->graph->kernel);
     for (int i = 0; i < c->n_kernels; i++) print_kernel(&out, u, c, &u->launches[kernel][i], i, k);
     return out.s;
 }

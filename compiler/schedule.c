@@ -148,6 +148,50 @@ static bool nodes_are_scheduled(struct cx *cx, const struct graph *g) {
     return true;
 }
 
+/* ---- pins ---- */
+
+static bool fits_pin(const struct config *f, const struct pin *p) {
+    if (strcmp(p->name, "tile") == 0) return p->values[0] == f->tile_m && p->values[1] == f->tile_n && (p->n < 3 || p->values[2] == f->tile_k);
+    if (strcmp(p->name, "stages") == 0) return p->values[0] == f->stages;
+    if (strcmp(p->name, "warps") == 0) return p->values[0] == f->block / 32;
+    return p->values[0] == 1; /* no schedule splits k or makes clusters */
+}
+
+static bool fits_pins(const struct kernel *k, const struct config *f) {
+    for (int i = 0; i < k->n_pins; i++)
+        if (!fits_pin(f, &k->pins[i])) return false;
+    return true;
+}
+
+/* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the others stay: a pin makes
+ * no call fail. False, with what there is, where none fits at all. */
+static bool apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
+    bool fits[2] = {false, false};
+    struct buf have;
+    int n = 0;
+    if (!g->kernel->n_pins || !s->group->contraction) return true;
+    buf_init(&have, &g->cx->arena);
+    for (int i = 0; i < s->n_configs; i++) {
+        fits[s->configs[i].is_aligned] |= fits_pins(g->kernel, &s->configs[i]);
+        buf_printf(&have, "%s%s with %d warps", i ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
+    }
+    if (!fits[0] && !fits[1]) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
+    for (int i = 0; i < s->n_configs; i++)
+        if (!fits[s->configs[i].is_aligned] || fits_pins(g->kernel, &s->configs[i])) s->configs[n++] = s->configs[i];
+    s->n_configs = n;
+    return true;
+}
+
+/* A pin must have something to hold. */
+static bool pins_are_met(struct cx *cx, const struct graph *g) {
+    struct contraction c;
+    if (!g->kernel->n_pins) return true;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (as_contraction(g->nodes[i], &c)) return true;
+    diag_error(cx, g->kernel->pins[0].span, D_PIN, "`%s` is pinned, but %s has no contraction", g->kernel->pins[0].name, g->kernel->name);
+    return false;
+}
+
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
     struct buf others;
@@ -156,7 +200,7 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
     for (int i = 0; i < N_SCHEDULES; i++) {
         const char *why_not = "";
         tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i]};
-        if (!schedules[i].configure(g, p, &tried[i], &why_not)) {
+        if (!schedules[i].configure(g, p, &tried[i], &why_not) || !apply_pins(g, &tried[i], &why_not)) {
             buf_printf(&others, "%s%s: %s", others.len ? "; " : "", schedules[i].name, why_not);
             continue;
         }
@@ -221,7 +265,7 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
 
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
-    if (!nodes_are_scheduled(cx, g)) return NULL;
+    if (!nodes_are_scheduled(cx, g) || !pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

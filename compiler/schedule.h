@@ -40,6 +40,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
     bool is_small;       /* indices fit 32 bits */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
+    int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */

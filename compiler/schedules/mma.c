@@ -36,7 +36,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
             if (e->copies != (aligned && !strided)) continue;
             if (strided && e->bm > 64) continue; /* element by element takes twice the registers */
             struct config *c = &s->configs[s->n_configs++];
-            *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .block = e->warps_m * e->warps_n * 32,
+            *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
                                  .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = e->rate};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>", fx_dtype_name(t), e->bm, e->bn, e->bk,

@@ -27,7 +27,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             struct config *c = &s->configs[s->n_configs++];
-            *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .block = e->warps_m * e->warps_n * 32,
+            *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
                                  .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = aligned ? e->rate : e->rate * 0.9};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_simt<%d, %d, %d, %d, %d, %d>", e->bm, e->bn, e->bk, e->warps_m, e->warps_n, e->stages);
