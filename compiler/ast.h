@@ -160,5 +160,7 @@ struct ast_file *fx_parse(struct cx *cx, int file);
 /* ast_print.c: the tree as indented s-expressions (--emit=ast), and one expression as .fx text, minimal parentheses. */
 void ast_print(struct buf *out, const struct ast_file *file);
 void ast_print_expr(struct buf *out, const struct ast_expr *e);
+/* A literal as it reads back. */
+void ast_print_num(struct buf *out, const struct ast_num *n);
 
 #endif

@@ -47,7 +47,7 @@ static void put_double(struct buf *out, double v) {
         buf_puts(out, ".0");
 }
 
-static void put_num(struct buf *out, const struct ast_num *n) {
+void ast_print_num(struct buf *out, const struct ast_num *n) {
     bool is_negative = signbit(n->value) && !isnan(n->value);
     if (n->is_bool)
         buf_puts(out, n->value != 0 ? "true" : "false");
@@ -141,7 +141,7 @@ static void put_call(struct buf *out, const struct ast_expr *e) {
 
 static void put_bare(struct buf *out, const struct ast_expr *e) {
     switch (e->kind) {
-    case AST_NUM: put_num(out, &e->num); break;
+    case AST_NUM: ast_print_num(out, &e->num); break;
     case AST_ID: put_name(out, e->name); break;
     case AST_UNARY:
         buf_puts(out, operators[e->op].text);
@@ -251,7 +251,7 @@ static void tree_head(struct buf *out, const struct ast_expr *e) {
 
 static void tree_expr(struct buf *out, const struct ast_expr *e) {
     if (e->kind == AST_NUM) {
-        put_num(out, &e->num);
+        ast_print_num(out, &e->num);
         return;
     }
     if (e->kind == AST_ID) {
@@ -277,7 +277,7 @@ static void tree_expr(struct buf *out, const struct ast_expr *e) {
 
 static void tree_val(struct buf *out, const struct ast_val *v) {
     if (v->kind == VAL_NUM) {
-        put_num(out, &v->num);
+        ast_print_num(out, &v->num);
     } else if (v->kind == VAL_ID) {
         put_name(out, v->name);
     } else {

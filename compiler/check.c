@@ -337,9 +337,7 @@ static void collect_fns(struct checker *c, const struct ast_file *file, bool is_
 
 static void refuse_items(struct checker *c) {
     for (const struct ast_item *i = c->file->items; i; i = i->next) {
-        const char *what = i->kind == ITEM_GRAD ? "grad"
-                           : i->kind == ITEM_TEST ? "a test block" : i->kind == ITEM_BENCH ? "a bench block" : NULL;
-        if (what) check_not_yet(c, i->span, what);
+        if (i->kind == ITEM_GRAD) check_not_yet(c, i->span, "grad");
         if (i->kind != ITEM_KERNEL) continue;
         for (const struct ast_item *j = c->file->items; j != i; j = j->next)
             if (j->kind == ITEM_KERNEL && name_eq(i->name, j->name))
@@ -347,12 +345,31 @@ static void refuse_items(struct checker *c) {
     }
 }
 
-struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
+static struct checker begin(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude) {
     struct checker c = {.cx = cx, .file = file};
     c.define_used = NEW_ARRAY(&cx->arena, bool, cx->n_defines + 1);
     collect_fns(&c, file, true);
     collect_fns(&c, prelude, false);
     refuse_items(&c);
+    return c;
+}
+
+struct program *fx_check_tests(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
+    struct checker c = begin(cx, file, prelude);
+    struct program *p = NEW(&cx->arena, struct program);
+    if (!cx->n_errors) check_tests(&c, p, kernel);
+    return p;
+}
+
+/* Whether the file defines it: then a kernel taken alone need not use it. */
+static bool is_defined(const struct ast_file *file, struct name n) {
+    for (const struct ast_item *i = file->items; i; i = i->next)
+        if ((i->kind == ITEM_CONST || i->kind == ITEM_FN) && name_eq(i->name, n)) return true;
+    return false;
+}
+
+struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
+    struct checker c = begin(cx, file, prelude);
     int n = 0;
     for (const struct ast_item *i = file->items; i; i = i->next) n += i->kind == ITEM_KERNEL;
     struct program *p = NEW(&cx->arena, struct program);
@@ -361,8 +378,9 @@ struct program *fx_check(struct cx *cx, const struct ast_file *file, const struc
         if (i->kind == ITEM_KERNEL && (!kernel || name_is(i->name, kernel))) check_kernel(&c, &p->kernels[p->n_kernels++], i);
     if (p->n_kernels == 0 && !cx->n_errors)
         diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");
+    if (!cx->n_errors) check_tests(&c, p, kernel);
     for (int i = 0; i < cx->n_defines && !cx->n_errors; i++)
-        if (!c.define_used[i])
+        if (!c.define_used[i] && !(kernel && is_defined(file, cx->defines[i].name)))
             diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file",
                        NAME_ARG(cx->defines[i].name));
     return p;

@@ -135,9 +135,13 @@ struct kernel {
 struct program {
     int n_kernels;
     struct kernel *kernels;
+    int n_tests;
+    struct fx_test *tests; /* the test and bench blocks of these kernels */
 };
 
-/* Checks every kernel of the file (only `kernel` when not NULL); errors go to cx->diags. */
+/* Checks every test and bench block of the file (only those of `kernel` when not NULL) and no kernel. */
+struct program *fx_check_tests(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
+/* Checks every kernel of the file and its blocks (only `kernel` when not NULL); errors go to cx->diags. */
 struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
 
 #endif

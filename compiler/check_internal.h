@@ -1,5 +1,5 @@
 /* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c (constants,
- * extents). */
+ * extents), check_test.c (test and bench blocks). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -155,5 +155,9 @@ void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, 
 void extent_settle(struct checker *c);
 /* Every label must be bound by a fixed extent, an input or an equation. */
 void extent_check_bound(struct checker *c);
+
+/* ---- check_test.c ---- */
+/* Checks the test and bench blocks (of `kernel` alone when not NULL) into p->tests. */
+void check_tests(struct checker *c, struct program *p, const char *kernel);
 
 #endif

@@ -184,3 +184,32 @@ bool fx_is_right(enum fx_dtype t, double got, double value, double bound) {
     if (fx_dtype_class_of(t) == FX_CLASS_B && bound > 0) return got == 0 || got == 1;
     return fx_round_to(t, value - bound) <= got && got <= fx_round_to(t, value + bound);
 }
+
+/* The spacing of f16's values at magnitude `largest`, as if its exponent had no end. */
+static double f16_ulp(double largest) {
+    int exponent;
+    frexp(largest, &exponent);
+    return ldexp(1, (exponent - 1 > -14 && largest > 0 ? exponent - 1 : -14) - 10);
+}
+
+/* How far from the value a result may lie that is right by the roundings of value - bound and value + bound. */
+static double reach(enum fx_dtype t, double value, double bound) {
+    double low = fabs(fx_round_to(t, value - bound) - value), high = fabs(fx_round_to(t, value + bound) - value);
+    return low > high ? low : high;
+}
+
+bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value, double bound, double *allowed) {
+    double want = fx_round_to(t, value), distance = 0;
+    bool is_stated = false;
+    switch (tolerance->kind) {
+    case FX_TOL_DERIVED: break;
+    case FX_TOL_EXACT: bound = 0; break;
+    case FX_TOL_ABS: distance = tolerance->value, is_stated = true; break;
+    case FX_TOL_REL: distance = tolerance->value * fabs(value), is_stated = true; break;
+    case FX_TOL_F16_ULP: distance = tolerance->value * f16_ulp(largest), is_stated = true; break;
+    }
+    if (allowed) *allowed = is_stated ? distance : bound < INFINITY && isfinite(want) ? reach(t, value, bound) : bound;
+    if (!is_stated) return fx_is_right(t, got, value, bound);
+    if (isnan(want)) return isnan(got);
+    return isinf(want) ? got == want : fabs(got - value) <= distance;
+}

@@ -182,9 +182,11 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
         return FX_ERR_USAGE;
     }
     struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
-    struct program *program = fx_check(cx, ast, prelude, o->kernel);
+    struct program *program = (o->tests_only ? fx_check_tests : fx_check)(cx, ast, prelude, o->kernel);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
+    if (o->tests_only) return FX_OK;
+    for (int i = 0; o->unfused && i < program->n_kernels; i++) program->kernels[i].fuse = FUSE_NEVER, program->kernels[i].kernels = 0;
     if (o->oracle_only) {
         c->plan = plan_signatures(cx, cx->files[0].name, program);
         return FX_OK;
@@ -235,6 +237,11 @@ void fx_close(fx_compilation *c) {
 
 const char *fx_messages(const fx_compilation *c) { return c->messages ? c->messages : ""; }
 const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c->plan; }
+
+const struct fx_test *fx_tests(const fx_compilation *c, int *n) {
+    *n = c->program ? c->program->n_tests : 0;
+    return c->program ? c->program->tests : NULL;
+}
 
 static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) {
     switch (stage) {

@@ -28,6 +28,8 @@ struct fx_options { /* zero means the default of every field */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
                                                                            * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
+    bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
+    bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
 
@@ -43,6 +45,10 @@ void fx_close(fx_compilation *c); /* NULL is allowed; the plan dies with it */
 const char *fx_messages(const fx_compilation *c);
 /* The plan, or NULL when the compilation failed. */
 const struct fx_plan *fx_get_plan(const fx_compilation *c);
+
+/* The test and bench blocks in the order of the text, those of options.kernel alone where it was given; *n of them, 0 when the compilation
+ * failed. They live as long as c. */
+const struct fx_test *fx_tests(const fx_compilation *c, int *n);
 
 enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP };
 /* A stage as text, NUL-terminated, valid until fx_close; NULL when the compilation did not get that far. It is printed into the
@@ -74,6 +80,11 @@ fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct 
 /* Whether `got`, an element stored as dtype t, is right given fx_evaluate's value and bound: the one statement of the
  * tolerance. NaN matches NaN, infinities match themselves. */
 bool fx_is_right(enum fx_dtype t, double got, double value, double bound);
+/* The same under a tolerance that a person stated. DERIVED is fx_is_right; EXACT takes the value rounded to t alone; ABS, REL and F16_ULP take
+ * what is that far from the unrounded value: t, t * |value|, t ulps of f16 at `largest`, the largest finite |value| of the tensor (fx_evaluate's
+ * bound is then set aside). Where the value is NaN, or rounds to an infinity, only that is right. *allowed, if not NULL, is how far from the
+ * value a right result could be at most. */
+bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value, double bound, double *allowed);
 
 #ifdef __cplusplus
 }

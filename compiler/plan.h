@@ -138,6 +138,29 @@ struct fx_plan {
     const struct fx_kernel *kernels;
 };
 
+/* ---- test and bench blocks: what a person asked to be run ---- */
+enum fx_tolerance_kind { FX_TOL_DERIVED, FX_TOL_EXACT, FX_TOL_ABS, FX_TOL_REL, FX_TOL_F16_ULP };
+struct fx_tolerance { /* how far from the oracle a right result may be: `tol:` */
+    enum fx_tolerance_kind kind; /* DERIVED, the default: fx_evaluate's bound */
+    double value;                /* of ABS, REL and F16_ULP */
+};
+
+struct fx_test { /* one block, checked against the declaration of its kernel; every text is as the command takes it */
+    const char *kernel;
+    const char *file;           /* that the block stands in */
+    int line;                   /* where it begins */
+    bool is_bench;
+    int n_defines, n_extents, n_inputs, n_beside;
+    const char *const *defines; /* "NAME=VALUE" of -D: constants, fns, labels that no argument can bind; to be compiled in */
+    const char *const *extents; /* "LABEL=N": what the arguments are to bind; compiling them in is not needed */
+    const char *const *inputs;  /* "NAME=SOURCE" of -i: the scalars given, what the tensors are drawn from */
+    const char *const *beside;  /* `vs:`: what a bench stands beside */
+    bool has_seed;
+    uint64_t seed;              /* of drawn inputs */
+    struct fx_tolerance tolerance;
+    int64_t warmup, rep;        /* launches before and while the time is taken; 0: not given */
+};
+
 /* What expressions are evaluated over. */
 struct fx_env {
     const int64_t *extents;    /* of the kernel */
