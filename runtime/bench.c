@@ -1,6 +1,8 @@
-/* The bench subcommand. Input: a job on the GPU. Output: what it takes, by device events. A kernel that is wrong, or that
- * nothing was compared of, gets no time. Small inputs are rotated through copies, so that no launch finds its own in L2. */
+/* The bench subcommand. Input: jobs on the GPU, from -i and -D or from bench blocks. Output: what each takes, by device events, and what stands
+ * beside it. A kernel that is wrong, or that nothing was compared of, gets no time. Small inputs are rotated through copies, so that no launch
+ * finds its own in L2. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "command.h"
@@ -61,16 +63,35 @@ static fx_status time_batch(const struct gpu *gpu, struct rotation *r, fx_timer 
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot time");
 }
 
-/* Launches until the clocks have settled; *batch is how many launches then make a repetition. */
-static fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, int *batch) {
+struct timing { /* how a time is taken, and what it was */
+    int repetitions; /* of `batch` launches each */
+    int batch;
+    int64_t warmup;  /* launches before; 0: until the clocks have settled */
+    double us[REPETITIONS]; /* of a launch, by repetition; sorted when printed */
+    double median;
+};
+
+static struct timing timing_of(const struct fx_test *block) {
+    struct timing t = {.repetitions = REPETITIONS};
+    if (block) t.warmup = block->warmup;
+    if (!block || !block->rep) return t;
+    t.batch = (int)((block->rep + REPETITIONS - 1) / REPETITIONS);
+    t.repetitions = (int)((block->rep + t.batch - 1) / t.batch);
+    return t;
+}
+
+/* As many launches as are asked for, else until the clocks have settled; finds the batch where none is asked for. */
+static fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, struct timing *t) {
     double each = 0, start = now();
     fx_status status = FX_OK;
-    *batch = 1;
+    int batch = 1;
+    if (t->warmup) status = time_batch(gpu, r, timer, (int)t->warmup, &each);
     do {
-        status = time_batch(gpu, r, timer, *batch, &each);
+        if (status == FX_OK && !t->warmup) status = time_batch(gpu, r, timer, batch, &each);
         double wanted = BATCH_MICROSECONDS / (each > 0.01 ? each : 0.01) + 1;
-        *batch = wanted > MAX_BATCH ? MAX_BATCH : (int)wanted;
-    } while (status == FX_OK && now() - start < WARM_UP_SECONDS);
+        batch = wanted > MAX_BATCH ? MAX_BATCH : (int)wanted;
+    } while (status == FX_OK && !t->warmup && now() - start < WARM_UP_SECONDS);
+    if (!t->batch) t->batch = batch;
     return status;
 }
 
@@ -96,31 +117,29 @@ static void print_resources(const struct gpu *gpu) {
     }
 }
 
-static void print_times(const struct gpu *gpu, const struct rotation *r, double *us, int batch) {
+static void print_times(const struct gpu *gpu, const struct rotation *r, struct timing *t) {
     int64_t flops, bytes;
-    qsort(us, REPETITIONS, sizeof *us, by_value);
-    double median = (us[REPETITIONS / 2 - 1] + us[REPETITIONS / 2]) / 2;
+    int n = t->repetitions;
+    qsort(t->us, (size_t)n, sizeof *t->us, by_value);
+    t->median = (t->us[(n - 1) / 2] + t->us[n / 2]) / 2;
     job_work(gpu->job, &flops, &bytes);
     print_resources(gpu);
     printf("%s on %s: %.2f us (median of %d x %d launches; min %.2f, max %.2f, spread %.1f %%)\n", gpu->job->kernel->name,
-           fx_context_device(gpu->job->context), median, REPETITIONS, batch, us[0], us[REPETITIONS - 1],
-           100 * (us[REPETITIONS - 1] - us[0]) / median);
+           fx_context_device(gpu->job->context), t->median, n, t->batch, t->us[0], t->us[n - 1], 100 * (t->us[n - 1] - t->us[0]) / t->median);
     if (flops < INT64_MAX && bytes < INT64_MAX)
-        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; copies of the arguments, in turn: %d)\n",
-               (double)bytes / median * 1e-3, (double)flops / median * 1e-6, (long long)bytes, (long long)flops, r->n_sets);
+        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; copies of the arguments, in turn: %d)\n", (double)bytes / t->median * 1e-3,
+               (double)flops / t->median * 1e-6, (long long)bytes, (long long)flops, r->n_sets);
 }
 
-static fx_status bench_job(const struct gpu *gpu) {
+static fx_status time_job(const struct gpu *gpu, struct timing *t) {
     struct rotation rotation;
     fx_timer *timer = NULL;
-    double us[REPETITIONS];
-    int batch;
     fx_status status = fx_timer_open(gpu->job->context, &timer);
     if (status != FX_OK) return gpu_failed(status, "cannot time");
     status = rotation_open(gpu, &rotation);
-    if (status == FX_OK) status = warm_up(gpu, &rotation, timer, &batch);
-    for (int i = 0; status == FX_OK && i < REPETITIONS; i++) status = time_batch(gpu, &rotation, timer, batch, &us[i]);
-    if (status == FX_OK) print_times(gpu, &rotation, us, batch);
+    if (status == FX_OK) status = warm_up(gpu, &rotation, timer, t);
+    for (int i = 0; status == FX_OK && i < t->repetitions; i++) status = time_batch(gpu, &rotation, timer, t->batch, &t->us[i]);
+    if (status == FX_OK) print_times(gpu, &rotation, t);
     /* Copies may only go once nothing queued uses them. */
     fx_stream_wait(gpu->job->context, gpu->stream);
     rotation_close(gpu, &rotation);
@@ -128,18 +147,70 @@ static fx_status bench_job(const struct gpu *gpu) {
     return status;
 }
 
-fx_status command_bench(const struct command *cmd) {
+/* Checks, then times; *median in microseconds. */
+static fx_status bench_request(const struct request *r, const struct machine *machine, double *median) {
     struct job job;
     struct gpu gpu;
-    fx_status status = job_open(cmd, true, false, &job);
+    struct timing timing = timing_of(r->block);
+    fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;
-    if (!job.context) status = complain(job.gpu_status, "no GPU: %s", job.no_gpu);
+    if (!job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
     if (status == FX_OK && (status = gpu_open(&job, &gpu)) == FX_OK) {
         status = check_job(&job, &gpu, false);
-        if (status == FX_OK) status = bench_job(&gpu);
+        if (status == FX_OK) status = time_job(&gpu, &timing);
         else if (status == FX_ERR_DIFFERS) complain(status, "not timed: the result is not known to be right");
         gpu_close(&gpu);
     }
     job_close(&job);
+    *median = timing.median;
+    return status;
+}
+
+static fx_status bench_block(struct request *r, const struct machine *machine, void *user) {
+    double median = 0, other = 0;
+    bool *is_first = user;
+    if (!*is_first) printf("\n");
+    *is_first = false;
+    printf("bench %s (line %d)\n", r->block->kernel, r->block->line);
+    fx_status status = bench_request(r, machine, &median);
+    for (int i = 0; status == FX_OK && i < r->block->n_beside; i++) {
+        if (strcmp(r->block->beside[i], "unfused") != 0) {
+            printf("vs %s: not available in this version\n", r->block->beside[i]);
+            continue;
+        }
+        printf("vs unfused:\n");
+        r->is_unfused = true;
+        status = bench_request(r, machine, &other);
+        r->is_unfused = false;
+        if (status == FX_OK) printf("vs unfused: %.2f us; fused it takes %.2f us, %.2f of that\n", other, median, median / other);
+    }
+    fflush(stdout);
+    return status;
+}
+
+static fx_status bench_spec(const struct command *cmd, const struct spec *spec, const struct machine *machine) {
+    struct request r = {0};
+    bool is_first = true;
+    double median;
+    int n = 0;
+    fx_status status = FX_OK;
+    if (!is_given(cmd, OPT_INPUT) && !is_given(cmd, OPT_DEFINE)) status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, &is_first);
+    if (n > 0 || status != FX_OK) return status;
+    status = request_open(cmd, spec, NULL, &r);
+    if (status == FX_OK) status = bench_request(&r, machine, &median);
+    request_close(&r);
+    return status;
+}
+
+fx_status command_bench(const struct command *cmd) {
+    const char *path;
+    struct spec spec = {0};
+    struct machine machine = {0};
+    fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK) status = spec_read(path, &spec);
+    if (status == FX_OK) machine_open(&machine);
+    if (status == FX_OK) status = bench_spec(cmd, &spec, &machine);
+    machine_close(&machine);
+    spec_release(&spec);
     return status;
 }

@@ -69,10 +69,55 @@ bool writes_to_terminal(const char *path);
 /* Bytes of memory this machine has: more cannot be a sensible request. */
 size_t memory_bytes(void);
 
-/* ---- compile.c: specs ---- */
+/* ---- request.c: what to compile, what to run it on, where ---- */
 enum { SPEC_MAX_BYTES = 1 << 20 };
-/* Compiles the spec at `path` with the options given and prints its messages. On success *out is to be closed. */
-fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out);
+struct spec {
+    const char *path; /* "-": stdin */
+    char *text;
+    size_t n_bytes;
+};
+fx_status spec_read(const char *path, struct spec *spec);
+void spec_release(struct spec *spec); /* after every request of it is closed */
+
+struct request { /* of one kernel: the command line's words, and a block's where there is one; all borrowed */
+    const struct command *cmd;
+    const struct spec *spec;
+    const struct fx_test *block; /* test or bench, or NULL */
+    const char *kernel;          /* NULL: the only one */
+    const char **defines;        /* "NAME=VALUE", compiled in */
+    const char **extents;        /* "LABEL=N", for the arguments */
+    const char **inputs;         /* "NAME=SOURCE" */
+    int n_defines, n_extents, n_inputs;
+    uint64_t seed;               /* of drawn inputs */
+    bool is_unfused;             /* compile as if by `fuse: never` */
+    bool wants_tests;            /* compile no further than the blocks */
+};
+fx_status request_open(const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
+void request_close(struct request *r);
+/* The value that the last pair of that name has, or NULL. */
+const char *find_pair(const char *const *pairs, int n, const char *name);
+
+struct machine { /* the GPU, if there is one */
+    fx_context *context; /* NULL: none, or none wanted */
+    fx_status status;    /* why not: what fx_context_open returned */
+    char no_gpu[512];    /* and its words, one line */
+};
+/* --device: auto, gpu or cpu. */
+fx_status read_device(const struct command *cmd, const char **device);
+void machine_open(struct machine *m);
+void machine_close(struct machine *m);
+/* Reads the only operand, opens a request of the command line and, where wanted, the GPU, and acts. */
+fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*act)(const struct request *, const struct machine *));
+
+/* ---- test.c: blocks ---- */
+/* Acts on every test or bench block of the spec in turn, in a request of its own, whatever became of those before it. The first failure is
+ * returned; *n grows by how many there were. */
+fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, const struct machine *machine, bool benches, int *n,
+                        fx_status (*act)(struct request *, const struct machine *, void *user), void *user);
+
+/* ---- compile.c: specs ---- */
+/* Compiles the request's spec and prints its messages. On success *out is to be closed. */
+fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out);
 /* The only operand of a subcommand that takes one. */
 fx_status only_operand(const struct command *cmd, const char **path);
 
@@ -85,10 +130,8 @@ struct argument {
 };
 
 struct job {
-    const struct command *cmd;
-    fx_context *context;         /* NULL: no GPU */
-    fx_status gpu_status;        /* why not: what fx_context_open returned */
-    char no_gpu[512];            /* and its words, one line */
+    const struct request *request;
+    fx_context *context;         /* the machine's; NULL: no GPU */
     fx_compilation *compilation;
     const struct fx_kernel *kernel;
     int64_t *extents;            /* of the kernel, all bound */
@@ -96,8 +139,8 @@ struct job {
     int n_outputs;
 };
 
-/* Opens the GPU if wanted, compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */
-fx_status job_open(const struct command *cmd, bool wants_gpu, bool oracle_will_do, struct job *job);
+/* Compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */
+fx_status job_open(const struct request *request, const struct machine *machine, bool oracle_will_do, struct job *job);
 void job_close(struct job *job);
 const char *job_arch(const struct job *job);
 /* Number of the parameter that is output `i`. */
@@ -138,14 +181,36 @@ int gpu_chosen_variant(const struct gpu *gpu, int i);
 /* Prints fx_last_error() below `what`; returns status. */
 fx_status gpu_failed(fx_status status, const char *what);
 
+/* ---- compare.c: results beside the oracle's ---- */
+struct expected { /* of one output */
+    int64_t *elements; /* ascending; NULL: all */
+    int64_t n;         /* elements compared */
+    double *value, *bound; /* of each, by the oracle */
+    double largest;    /* of the finite |value| */
+};
+struct comparison { /* of one output */
+    int64_t n_compared, n_wrong;
+    double max_absolute, max_relative; /* errors against the oracle's value rounded to the output's dtype */
+    int64_t worst;     /* index into the elements expected, a wrong one where there is one; -1: none differs at all */
+    int64_t closest;   /* that which came closest to what is allowed, or went farthest beyond; -1: none was compared */
+    double error, allowed; /* of `closest`, against the unrounded value */
+};
+/* What every output should be, all of it or a sample; *out is to be released. */
+fx_status expect_all(const struct job *job, struct expected **out);
+void expected_release(struct expected *e, int n);
+struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance);
+int64_t element_of(const struct expected *e, int64_t i); /* flat index of the i-th compared */
+void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */
+
 /* ---- check.c ---- */
-/* Runs and compares; FX_ERR_DIFFERS when a result differs or nothing was compared. */
+/* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or nothing was compared. */
 fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants);
 
 /* ---- the subcommands ---- */
 fx_status command_compile(const struct command *cmd);
 fx_status command_run(const struct command *cmd);
 fx_status command_check(const struct command *cmd);
+fx_status command_test(const struct command *cmd);
 fx_status command_bench(const struct command *cmd);
 fx_status command_explain(const struct command *cmd);
 fx_status command_doctor(const struct command *cmd);

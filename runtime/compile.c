@@ -25,50 +25,31 @@ static const char *read_include(void *user, const char *path, size_t *len) {
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
 
-static fx_status collect_defines(const struct command *cmd, const char **defines, int *n_defines) {
-    for (int i = 0; i < cmd->n_given; i++) {
-        const char *name, *value;
-        size_t name_len;
-        if (cmd->given[i].id != OPT_DEFINE) continue;
-        if (!split_pair(cmd->given[i].value, &name, &name_len, &value) || !*value)
-            return usage_error(cmd, "-D %s is no NAME=VALUE", cmd->given[i].value);
-        defines[(*n_defines)++] = cmd->given[i].value;
-    }
-    return FX_OK;
-}
-
 /* *out is set, and to be closed, whenever the compiler got as far as having messages. */
-static fx_status compile_file(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out) {
-    const char **defines = calloc((size_t)cmd->n_given + 1, sizeof *defines);
+static fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
+    const char *path = r->spec->path;
     struct reader reader = {.spec = path};
     struct fx_options options = FX_OPTIONS;
-    char *text = NULL;
-    size_t n = 0;
-    *out = NULL;
-    if (!defines) return complain(FX_ERR_NOMEM, "out of memory");
-    fx_status status = collect_defines(cmd, defines, &options.n_defines);
-    if (status == FX_OK) status = read_whole(path, SPEC_MAX_BYTES, &text, &n);
-    if (status == FX_OK) {
-        options.arch = arch;
-        options.oracle_only = oracle_only;
-        options.kernel = option_value(cmd, OPT_KERNEL);
-        options.defines = defines;
-        options.dump_after = option_value(cmd, OPT_DUMP_AFTER);
-        options.stop_after = option_value(cmd, OPT_STOP_AFTER);
-        options.skip = option_value(cmd, OPT_SKIP);
-        options.read_file = read_include;
-        options.user = &reader;
-        status = fx_compile(text, n, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
-        if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
-    }
+    options.arch = arch;
+    options.oracle_only = oracle_only;
+    options.kernel = r->kernel;
+    options.defines = r->defines;
+    options.n_defines = r->n_defines;
+    options.dump_after = option_value(r->cmd, OPT_DUMP_AFTER);
+    options.stop_after = option_value(r->cmd, OPT_STOP_AFTER);
+    options.skip = option_value(r->cmd, OPT_SKIP);
+    options.read_file = read_include;
+    options.user = &reader;
+    options.tests_only = r->wants_tests;
+    options.unfused = r->is_unfused;
+    fx_status status = fx_compile(r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
+    if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
     for (int i = 0; i < reader.n_texts; i++) free(reader.texts[i]);
-    free(text);
-    free(defines);
     return status;
 }
 
-fx_status compile_spec(const struct command *cmd, const char *path, const char *arch, bool oracle_only, fx_compilation **out) {
-    fx_status status = compile_file(cmd, path, arch, oracle_only, out);
+fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
+    fx_status status = compile_request(r, arch, oracle_only, out);
     if (*out) fputs(fx_messages(*out), stderr);
     if (status == FX_OK) return FX_OK;
     fx_close(*out);
@@ -147,14 +128,20 @@ static fx_status compile_one(const struct command *cmd, const char *input, const
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
     fx_compilation *c = NULL;
+    struct spec spec = {0};
+    struct request request = {0};
     fx_status status = check_output(cmd, input, stage, to);
-    if (status == FX_OK) status = compile_file(cmd, input, option_value(cmd, OPT_ARCH), false, &c);
+    if (status == FX_OK) status = spec_read(input, &spec);
+    if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
+    if (status == FX_OK) status = compile_request(&request, option_value(cmd, OPT_ARCH), false, &c);
     /* What a later stage refuses is no fault of the stage asked for. */
     if (status == FX_ERR_COMPILE && fx_text(c, stage->text)) status = FX_OK;
     else if (c) fputs(fx_messages(c), stderr);
     if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
     if (status == FX_OK) status = write_stage(c, stage, to);
     fx_close(c);
+    request_close(&request);
+    spec_release(&spec);
     free(to);
     return status;
 }
@@ -167,7 +154,7 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
     if (is_given(cmd, OPT_ARCH) && !strcmp(option_value(cmd, OPT_ARCH), "native"))
-        return usage_error(cmd, "--arch=native is for run, check and bench: name an architecture");
+        return usage_error(cmd, "--arch=native is for run, check, test and bench: name an architecture");
     fx_status first = FX_OK;
     /* Every spec is tried; the first failure decides. */
     for (int i = 0; i < cmd->n_operands; i++) {

@@ -49,8 +49,14 @@ static void explain_launches(const struct fx_kernel *k) {
 fx_status command_explain(const struct command *cmd) {
     const char *path, *arch = option_value(cmd, OPT_ARCH);
     fx_compilation *c = NULL;
+    struct spec spec = {0};
+    struct request request = {0};
     fx_status status = only_operand(cmd, &path);
-    if (status == FX_OK) status = compile_spec(cmd, path, arch, false, &c);
+    if (status == FX_OK) status = spec_read(path, &spec);
+    if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
+    if (status == FX_OK) status = compile_spec(&request, arch, false, &c);
+    request_close(&request);
+    spec_release(&spec);
     if (status != FX_OK) return status;
     const struct fx_plan *plan = fx_get_plan(c);
     for (int i = 0; plan && i < plan->n_kernels; i++) {

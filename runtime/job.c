@@ -1,4 +1,4 @@
-/* A kernel with its arguments in host memory, as run, check and bench need it. Input: the command line and a spec. Output:
+/* A kernel with its arguments in host memory, as run, check, test and bench need it. Input: a request. Output:
  * every extent bound, inputs read from .npy files or drawn, outputs allocated. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +15,14 @@ void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents) {
 
 /* ---- GPU, spec, kernel ---- */
 
-static void open_context(struct job *job) {
-    job->gpu_status = fx_context_open(0, &job->context);
-    if (job->gpu_status == FX_OK) return;
-    job->context = NULL;
-    snprintf(job->no_gpu, sizeof job->no_gpu, "%s", fx_last_error());
-    job->no_gpu[strcspn(job->no_gpu, "\n")] = 0;
-}
-
 const char *job_arch(const struct job *job) { return fx_get_plan(job->compilation)->arch; }
 
 static fx_status choose_kernel(struct job *job) {
     const struct fx_plan *plan = fx_get_plan(job->compilation);
-    const char *name = option_value(job->cmd, OPT_KERNEL);
+    const char *name = job->request->kernel;
     if (!plan || plan->n_kernels == 0) return complain(FX_ERR_USAGE, "the spec has no kernel");
     if (!name && plan->n_kernels > 1) {
-        usage_error(job->cmd, "the spec has %d kernels: choose one with -k", plan->n_kernels);
+        usage_error(job->request->cmd, "the spec has %d kernels: choose one with -k", plan->n_kernels);
         fprintf(stderr, "kernels:");
         for (int i = 0; i < plan->n_kernels; i++) fprintf(stderr, " %s", plan->kernels[i].name);
         fprintf(stderr, "\n");
@@ -40,45 +32,35 @@ static fx_status choose_kernel(struct job *job) {
     return job->kernel ? FX_OK : complain(FX_ERR_USAGE, "no kernel is called '%s'", name);
 }
 
-static fx_status open_spec(struct job *job, const char *path, bool oracle_will_do) {
-    const char *arch = option_value(job->cmd, OPT_ARCH);
+static fx_status open_spec(struct job *job, const struct machine *machine, bool oracle_will_do) {
+    const char *arch = option_value(job->request->cmd, OPT_ARCH);
     bool is_native = arch && !strcmp(arch, "native");
-    if (is_native && !job->context) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", job->no_gpu);
+    if (is_native && !job->context) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
     if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
-    fx_status status = compile_spec(job->cmd, path, arch, oracle_will_do && !job->context, &job->compilation);
+    fx_status status = compile_spec(job->request, arch, oracle_will_do && !job->context, &job->compilation);
     return status == FX_OK ? choose_kernel(job) : status;
 }
 
 /* ---- where inputs come from ---- */
 
-static const char *source_of(const struct job *job, const char *name) {
-    for (int i = job->cmd->n_given - 1; i >= 0; i--) {
-        const char *given, *value;
-        size_t n;
-        if (job->cmd->given[i].id == OPT_INPUT && split_pair(job->cmd->given[i].value, &given, &n, &value) &&
-            strlen(name) == n && !memcmp(name, given, n))
-            return value;
-    }
-    return NULL;
-}
-
 /* Every -i and -o of the command line must name a parameter. */
 static fx_status check_names(const struct job *job) {
     const struct fx_kernel *k = job->kernel;
-    for (int i = 0; i < job->cmd->n_given; i++) {
-        const struct given *g = &job->cmd->given[i];
+    const struct command *cmd = job->request->cmd;
+    for (int i = 0; i < cmd->n_given; i++) {
+        const struct given *g = &cmd->given[i];
         const char *name, *value, *letter = g->id == OPT_INPUT ? "-i" : "-o", *what = g->id == OPT_INPUT ? "input" : "output";
         size_t n;
         int p;
         if (g->id != OPT_INPUT && g->id != OPT_OUTPUT_ARRAY) continue;
         if (!split_pair(g->value, &name, &n, &value) || !*value)
-            return usage_error(job->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
+            return usage_error(job->request->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
         for (p = 0; p < k->n_params; p++)
             if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY) && strlen(k->params[p].name) == n &&
                 !memcmp(k->params[p].name, name, n))
                 break;
         if (p < k->n_params) continue;
-        usage_error(job->cmd, "kernel %s has no %s '%.*s'", k->name, what, (int)(n > 64 ? 64 : n), name);
+        usage_error(job->request->cmd, "kernel %s has no %s '%.*s'", k->name, what, (int)(n > 64 ? 64 : n), name);
         fprintf(stderr, "%ss:", what);
         for (p = 0; p < k->n_params; p++)
             if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY)) fprintf(stderr, " %s", k->params[p].name);
@@ -110,49 +92,55 @@ static fx_status open_array(const struct argument *a, const char *path, struct n
 
 static fx_status open_source(const struct job *job, const struct argument *a, struct source *s) {
     char message[128];
-    s->text = source_of(job, a->param->name);
+    s->text = find_pair(job->request->inputs, job->request->n_inputs, a->param->name);
     s->draw = draw_default(a->param->dtype);
     if (!s->text && a->param->has_value) s->draw = (struct draw){DRAW_FILL, a->param->value, 0};
     if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return FX_OK;
-    if (*message) return usage_error(job->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
+    if (*message) return usage_error(job->request->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
     if (a->param->is_scalar)
-        return usage_error(job->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text, a->param->name);
+        return usage_error(job->request->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text, a->param->name);
     s->is_array = true;
     return open_array(a, s->text, &s->array);
 }
 
 /* ---- extents ---- */
 
-static void bind_defines(struct job *job) {
-    for (int i = 0; i < job->cmd->n_given; i++) {
-        const char *name, *value;
-        size_t n;
-        if (job->cmd->given[i].id != OPT_DEFINE || !split_pair(job->cmd->given[i].value, &name, &n, &value)) continue;
-        for (int e = 0; e < job->kernel->n_extents; e++) {
-            const char *label = job->kernel->extents[e].name;
-            char *end;
-            long long v = strtoll(value, &end, 10);
-            if (strlen(label) == n && !memcmp(label, name, n) && !*end && job->extents[e] < 0) job->extents[e] = v;
-        }
+/* The extents that a block gives. -D is compiled in. */
+static fx_status bind_block(struct job *job) {
+    const struct request *r = job->request;
+    for (int e = 0; e < job->kernel->n_extents; e++) {
+        const char *label = job->kernel->extents[e].name, *value = find_pair(r->extents, r->n_extents, label);
+        long long v = value ? strtoll(value, NULL, 10) : -1;
+        if (!value) continue;
+        if (job->extents[e] >= 0 && job->extents[e] != v)
+            return complain(FX_ERR_USAGE, "%s is %lld in the block on line %d, and kernel %s as compiled has %s=%lld", label, v, r->block->line,
+                            job->kernel->name, label, (long long)job->extents[e]);
+        job->extents[e] = v;
     }
+    return FX_OK;
 }
 
-/* Extents fixed by the spec, given by -D, read off the .npy inputs; the first word counts, fx_bind_extents compares them all. */
+/* Extents fixed by the spec or by -D, given by a block, read off the .npy inputs; the first word counts, fx_bind_extents compares them all. */
 static fx_status find_extents(struct job *job, const struct source *sources) {
     const struct fx_kernel *k = job->kernel;
+    char message[512] = "";
     for (int e = 0; e < k->n_extents; e++) job->extents[e] = k->extents[e].value;
-    bind_defines(job);
+    if (bind_block(job) != FX_OK) return FX_ERR_USAGE;
     for (int p = 0; p < k->n_params; p++) {
         const struct fx_shape *have = &sources[p].array.shape;
         if (!sources[p].is_array || have->rank != k->params[p].rank) continue;
         for (int i = 0; i < have->rank; i++)
             if (job->extents[k->params[p].extents[i]] < 0) job->extents[k->params[p].extents[i]] = have->extents[i];
     }
+    if (fx_solve_extents(k, job->extents, message, sizeof message) != FX_OK) return complain(FX_ERR_USAGE, "%s", message);
     for (int p = 0; p < k->n_params; p++)
         for (int i = 0; i < k->params[p].rank; i++) {
             int e = k->params[p].extents[i];
+            if (job->extents[e] < 0 && job->request->block)
+                return complain(FX_ERR_USAGE, "the extent %s of %s is not known: write %s=N into the block on line %d, or give it with -D",
+                                k->extents[e].name, k->params[p].name, k->extents[e].name, job->request->block->line);
             if (job->extents[e] < 0)
-                return usage_error(job->cmd, "the extent %s of %s is not known: give it with -D %s=N, or give a .npy input that has it",
+                return usage_error(job->request->cmd, "the extent %s of %s is not known: give it with -D %s=N, or give a .npy input that has it",
                                    k->extents[e].name, k->params[p].name, k->extents[e].name);
         }
     return FX_OK;
@@ -203,18 +191,8 @@ static bool fill_integer(struct argument *a, const char *text) {
     return true;
 }
 
-static fx_status read_seed(const struct command *cmd, uint64_t *seed) {
-    const char *text = option_value(cmd, OPT_SEED);
-    char *end = NULL;
-    *seed = text ? strtoull(text, &end, 0) : 0;
-    if (text && (end == text || *end || *text == '-')) return usage_error(cmd, "--seed %s is no number", text);
-    return FX_OK;
-}
-
 static fx_status fill(struct job *job, struct source *sources) {
-    uint64_t seed;
-    fx_status status = read_seed(job->cmd, &seed);
-    for (int p = 0; status == FX_OK && p < job->kernel->n_params; p++) {
+    for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
         struct source *s = &sources[p];
         if (s->is_array) {
@@ -226,9 +204,9 @@ static fx_status fill(struct job *job, struct source *sources) {
         if (!a->data) return complain(FX_ERR_NOMEM, "out of memory");
         /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
         if (!a->param->is_output && !fill_integer(a, s->text))
-            draw_fill(&s->draw, seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements);
+            draw_fill(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements);
     }
-    return status;
+    return FX_OK;
 }
 
 static fx_status bind(struct job *job) {
@@ -253,12 +231,9 @@ static fx_status bind(struct job *job) {
     return status;
 }
 
-fx_status job_open(const struct command *cmd, bool wants_gpu, bool oracle_will_do, struct job *job) {
-    const char *path;
-    *job = (struct job){.cmd = cmd};
-    fx_status status = only_operand(cmd, &path);
-    if (status == FX_OK && wants_gpu) open_context(job);
-    if (status == FX_OK) status = open_spec(job, path, oracle_will_do);
+fx_status job_open(const struct request *request, const struct machine *machine, bool oracle_will_do, struct job *job) {
+    *job = (struct job){.request = request, .context = machine->context};
+    fx_status status = open_spec(job, machine, oracle_will_do);
     if (status == FX_OK) status = bind(job);
     if (status != FX_OK) job_close(job);
     return status;
@@ -269,7 +244,6 @@ void job_close(struct job *job) {
     free(job->arguments);
     free(job->extents);
     fx_close(job->compilation);
-    fx_context_close(job->context);
     *job = (struct job){0};
 }
 

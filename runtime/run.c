@@ -33,10 +33,11 @@ static fx_status run_gpu(const struct job *job) {
 /* ---- results ---- */
 
 static const char *file_of(const struct job *job, const char *output) {
-    for (int i = job->cmd->n_given - 1; i >= 0; i--) {
+    const struct command *cmd = job->request->cmd;
+    for (int i = cmd->n_given - 1; i >= 0; i--) {
         const char *name, *value;
         size_t n;
-        if (job->cmd->given[i].id == OPT_OUTPUT_ARRAY && split_pair(job->cmd->given[i].value, &name, &n, &value) &&
+        if (cmd->given[i].id == OPT_OUTPUT_ARRAY && split_pair(cmd->given[i].value, &name, &n, &value) &&
             strlen(output) == n && !memcmp(output, name, n))
             return value;
     }
@@ -72,7 +73,7 @@ static void print_summary(const struct argument *a) {
 }
 
 static fx_status write_outputs(const struct job *job) {
-    bool wants_files = is_given(job->cmd, OPT_OUTPUT_ARRAY);
+    bool wants_files = is_given(job->request->cmd, OPT_OUTPUT_ARRAY);
     for (int i = 0; i < job->n_outputs; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
         const char *path = file_of(job, a->param->name);
@@ -83,20 +84,24 @@ static fx_status write_outputs(const struct job *job) {
     return FX_OK;
 }
 
-fx_status command_run(const struct command *cmd) {
-    const char *device = option_value(cmd, OPT_DEVICE);
-    struct job job;
-    if (!device) device = "auto";
+static fx_status run_on(const struct request *request, const struct machine *machine) {
+    const char *device;
+    if (read_device(request->cmd, &device) != FX_OK) return FX_ERR_USAGE;
     bool is_auto = !strcmp(device, "auto"), is_cpu = !strcmp(device, "cpu");
-    if (!is_auto && !is_cpu && strcmp(device, "gpu") != 0)
-        return usage_error(cmd, "unknown device '%s': expected auto, gpu or cpu", device);
-    fx_status status = job_open(cmd, !is_cpu, is_cpu || is_auto, &job);
+    struct job job;
+    fx_status status = job_open(request, machine, is_cpu || is_auto, &job);
     if (status != FX_OK) return status;
-    if (!is_auto && !is_cpu && !job.context) status = complain(job.gpu_status, "no GPU: %s", job.no_gpu);
+    if (!is_auto && !is_cpu && !job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
     else if (job.context) fprintf(stderr, "running on %s\n", fx_context_device(job.context));
-    else if (is_auto) fprintf(stderr, "running on the CPU by the oracle: no GPU: %s\n", job.no_gpu);
+    else if (is_auto) fprintf(stderr, "running on the CPU by the oracle: no GPU: %s\n", machine->no_gpu);
     if (status == FX_OK) status = job.context ? run_gpu(&job) : run_cpu(&job);
     if (status == FX_OK) status = write_outputs(&job);
     job_close(&job);
     return status;
+}
+
+fx_status command_run(const struct command *cmd) {
+    const char *device;
+    fx_status status = read_device(cmd, &device);
+    return status == FX_OK ? act_on_request(cmd, strcmp(device, "cpu") != 0, run_on) : status;
 }
