@@ -10,3 +10,7 @@ kernel mlp(x: f32[B,I=13],
   h3 = relu(h2 @ w3 + b3)
   y  = relu(h3 @ w4 + b4)
 }
+
+# weights scaled to each layer, so that values keep their size
+test mlp { B=100 init: normal(0,0.1) w1.init: normal(0,0.39) w2.init: normal(0,0.0625) w3.init: normal(0,0.088) w4.init: normal(0,0.177) }
+test mlp { B=1 init: integers(-1,1) }

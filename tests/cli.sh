@@ -56,7 +56,7 @@ FX
 files='scale.fx broken.fx two.fx out err'
 
 group help
-for sub in '' run check bench explain doctor; do
+for sub in '' run check test bench explain doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
@@ -70,7 +70,7 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
 holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
-for arguments in '' 'run' 'check' 'bench' 'explain' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
@@ -237,6 +237,86 @@ line=doctor
 holds test $status = 0 -o $status = 4
 says out nvrtc
 says out '^gpu: none'
+
+group blocks
+cat >blocks.fx <<'FX'
+const alpha = 0.5
+fn act(v) = relu(v)
+kernel f(x: f32[M,F=2*N], a: f32) -> (y: f32[M,F], n: f32[N]) {
+  y = act(a * alpha * x)
+  n = 3
+}
+kernel g(x: f32[M]) -> y: f32[M] { y = -x }
+test f { M=3 F=8 a=4 init: 2 }
+test f { M=3 N=2 a=4 alpha=0.25 act=abs x.init: -3 seed: 1 tol: exact }
+bench g { M=8 warmup: 3 rep: 120 init: nan vs: [unfused, cublaslt] }
+test g { M=5 tol: abs <= 0.5 init: uniform(7,7) }
+FX
+expect 6 "$fxc" test --device=cpu blocks.fx
+says out '^not checked f (line 8): .* y \[0,0\] is 4, \[2,7\] is 4; n \[0\] is 3, \[3\] is 3$'
+says out '^not checked f (line 9): .* y \[0,0\] is 3, \[2,3\] is 3; n \[0\] is 3, \[1\] is 3$'
+says out '^not checked g (line 11): .* y \[0\] is -7, \[4\] is -7$'
+says out '^0 ok, 0 failed, 3 not checked$'
+silent err
+expect 6 "$fxc" test blocks.fx
+says err 'no GPU'
+says out '^not checked g (line 11): no GPU'
+expect 6 "$fxc" test --device=cpu -k g blocks.fx
+holds test "$(grep -c ' f ' out)" = 0
+expect 6 sh -c "\"$fxc\" test --device=cpu - <blocks.fx"
+says out '^0 ok, 0 failed, 3 not checked$'
+expect 2 "$fxc" test --device=cpu -k f blocks.fx -D N=1 -D alpha=8
+says err 'F is 8 in the block on line 8'
+says out '^FAILED f (line 8): '
+says out '^not checked f (line 9): .* y \[0,0\] is 96, '
+expect 2 "$fxc" test --device=cpu scale.fx two.fx
+printf 'kernel g(x: f32[M]) -> y: f32[M] { y = x + z }\ntest g { M=3 }\n' >wrong.fx
+expect 1 "$fxc" test --device=cpu wrong.fx blocks.fx
+says out '^FAILED g (line 2): '
+says out '^0 ok, 1 failed, 3 not checked$'
+printf 'kernel g(x: f32[M], w: f32[K]) -> y: f32[M] { y = x + sum[K](w) }\ntest g { M=3 }\n' >open.fx
+expect 2 "$fxc" test --device=cpu open.fx
+says err 'extent K of w is not known.* line 2'
+status=0
+timeout 60 "$fxc" test --device=gpu blocks.fx >out 2>err </dev/null || status=$?
+line='test --device=gpu without one'
+holds test $status = 4 -o $status = 5
+silent out
+# The stand-in's launches write nothing, so every output is the NaN it was poisoned with: right where NaN is what is wanted, wrong elsewhere.
+cat >poison.fx <<'FX'
+kernel g(x: f32[M,N]) -> y: f32[M,N] with { fuse: require } { y = x * x + x }
+test g { M=5 N=3 init: nan }
+test g { M=5 N=3 init: nan tol: abs <= 1 }
+FX
+fakes=$(dirname "$fxc")/tests
+stand_in() { env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" "$fxc" "$@"; }
+expect_stand_in() { # STATUS ARGUMENTS...
+    line="$* over a stand-in"
+    wanted=$1
+    shift
+    stand_in "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got = "$wanted" ]; then pass; else fail "$line: exit $got, expected $wanted"; fi
+}
+expect_stand_in 0 test poison.fx
+says out '^ok  g (line 2): y worst 0 of 0, 15 elements$'
+says out '^2 ok, 0 failed, 0 not checked$'
+echo 'test g { M=5 N=3 init: 1 tol: rel <= 1 }
+test g { M=0 N=3 }' >>poison.fx
+expect_stand_in 6 test poison.fx
+says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 2, 15 elements$'
+says out '^not checked g (line 5): y 0 elements$'
+says out '^2 ok, 1 failed, 1 not checked$'
+expect_stand_in 0 bench blocks.fx
+says out '^bench g (line 10)$'
+says out 'median of 40 x 3 launches'
+says out '^vs unfused: [0-9.]* us; fused it takes'
+says out '^vs cublaslt: not available in this version$'
+expect_stand_in 2 bench blocks.fx -D M=8
+expect_stand_in 6 bench -k g blocks.fx -D M=8
+says err 'not timed'
+expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
+holds test "$(grep -c bench out)" = 0
 
 group explain
 expect 0 "$fxc" explain scale.fx
