@@ -288,8 +288,9 @@ static const char *set_tolerance(struct block *b, const struct ast_entry *e) {
 }
 
 static const char *read_count(const struct ast_entry *e, int64_t *out) {
-    if (!is_plain(e, VAL_NUM) || !e->value->num.is_integer || !(e->value->num.value >= 1 && e->value->num.value <= 1e6)) return "a number of launches from 1 to 1000000";
-    *out = (int64_t)e->value->num.integer;
+    double n = is_plain(e, VAL_NUM) && e->value->num.is_integer ? e->value->num.value : 0;
+    if (!(n >= 1 && n <= 1e6)) return "a number of launches from 1 to 1000000";
+    *out = (int64_t)n;
     return NULL;
 }
 
@@ -358,8 +359,8 @@ static void set(struct block *b, const struct ast_entry *e) {
 static bool is_repeated(const struct block *b, const struct ast_entry *e) {
     for (const struct ast_entry *f = b->item->entries; f != e; f = f->next)
         if (name_eq(f->name, e->name) && name_eq(f->sub, e->sub) && (f->relation == '=') == (e->relation == '=')) {
-            diag_error(b->c->cx, e->span, D_TEST_TWICE, NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d", NAME_ARG(e->name),
-                       e->sub.len ? "." : "", NAME_ARG(e->sub), span_line(b->c->cx, f->span));
+            diag_error(b->c->cx, e->span, D_TEST_TWICE, NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d",
+                       NAME_ARG(e->name), e->sub.len ? "." : "", NAME_ARG(e->sub), span_line(b->c->cx, f->span));
             return true;
         }
     return false;
@@ -369,7 +370,8 @@ static void refuse_kernel(struct checker *c, const struct ast_item *item) {
     struct buf known;
     buf_init(&known, &c->cx->arena);
     for (const struct ast_item *i = c->file->items; i; i = i->next)
-        if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && known.len < 200) buf_printf(&known, "%s" NAME_FMT, known.len ? ", " : "", NAME_ARG(i->name));
+        if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && known.len < 200)
+            buf_printf(&known, "%s" NAME_FMT, known.len ? ", " : "", NAME_ARG(i->name));
     diag_error(c->cx, item->name_span, D_TEST_KERNEL, "there is no kernel " NAME_FMT " to %s", NAME_ARG(item->name),
                item->kind == ITEM_TEST ? "test" : "bench");
     if (known.len) diag_fix(c->cx, "the file has %s", known.s);
