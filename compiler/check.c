@@ -133,8 +133,11 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
         diag_error(c->cx, ap->value->span, D_CALL, "only a scalar parameter has a default, and it is a number");
         return;
     }
+    double v = ap->value->num.value;
+    if (!fx_is_float(p->dtype) && (fx_round_to(p->dtype, v) != v || fabs(v) > 0x1p53))
+        diag_error(c->cx, ap->value->span, D_DTYPE, "the default of %s is no %s%s", p->name, fx_dtype_name(p->dtype), fabs(v) > 0x1p53 ? " within 2^53" : "");
     p->has_default = true;
-    p->default_value = ap->value->num.value;
+    p->default_value = v;
 }
 
 void check_bind(struct checker *c, struct name n, struct value *v) {

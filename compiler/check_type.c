@@ -146,26 +146,26 @@ static bool extent_within(const struct checker *c, int axis, int bits) {
     return extent >= 0 && extent <= (int64_t)1 << (bits - 1);
 }
 
-/* Whether every value v can have is one of integer dtype t. */
-static bool is_within(const struct checker *c, const struct value *v, enum fx_dtype t, int depth) {
+/* Whether every value v can have is one of integer dtype t, as far as a look at `left` values tells. */
+static bool is_within(const struct checker *c, const struct value *v, enum fx_dtype t, int *left) {
     enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype : v->kind == V_CAST ? v->to : v->dtype;
     bool from_signed = fx_dtype_class_of(from) == FX_CLASS_S, to_signed = fx_dtype_class_of(t) == FX_CLASS_S;
     int room = fx_dtype_bits(t) - (to_signed && !from_signed);
     if (v->kind == V_NUM) return fx_is_integer(v->dtype) && fx_integer_fits(t, v->dtype, v->integer);
     if (from == FX_BOOL) return true;
     if (fx_dtype_bits(from) <= room && (to_signed || !from_signed)) return true;
-    if (depth > 64) return false;
+    if (--*left < 0) return false;
     switch (v->kind) {
     case V_INDEX: case V_SIZE: return extent_within(c, v->axis, room);
     case V_REDUCE:
         if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return extent_within(c, v->reduced[0], room);
-        return (v->reduction == RED_MAX || v->reduction == RED_MIN) && is_within(c, v->args[0], t, depth + 1);
-    case V_ACCESS: return is_within(c, v->args[0], t, depth + 1) && (!v->has_fill || is_within(c, v->args[1 + v->n_at], t, depth + 1));
-    case V_CAST: return fx_is_integer(v->args[0]->dtype) && fx_dtype_bits(v->to) >= fx_dtype_bits(v->args[0]->dtype) && is_within(c, v->args[0], t, depth + 1);
+        return (v->reduction == RED_MAX || v->reduction == RED_MIN) && is_within(c, v->args[0], t, left);
+    case V_ACCESS: return is_within(c, v->args[0], t, left) && (!v->has_fill || is_within(c, v->args[1 + v->n_at], t, left));
+    case V_CAST: return fx_is_integer(v->args[0]->dtype) && fx_dtype_bits(v->to) >= fx_dtype_bits(v->args[0]->dtype) && is_within(c, v->args[0], t, left);
     case V_OP:
         if (v->op != O_MAX && v->op != O_MIN && v->op != O_WHERE) return false;
         for (int i = v->op == O_WHERE; i < v->n_args; i++)
-            if (!is_within(c, v->args[i], t, depth + 1)) return false;
+            if (!is_within(c, v->args[i], t, left)) return false;
         return true;
     default: return false;
     }
@@ -180,7 +180,8 @@ struct value *check_store(struct checker *c, struct value *v, const struct param
         diag_fix(c->cx, "compare it, as in `v != 0`");
         return NULL;
     }
-    if (v->dtype == FX_BOOL || is_within(c, v, t, 0)) return check_convert(c, v, compute, e);
+    int left = 256;
+    if (v->dtype == FX_BOOL || is_within(c, v, t, &left)) return check_convert(c, v, compute, e);
     diag_error(c->cx, at, D_DTYPE, "%s is %s, but its value is %s%s", p->name, fx_dtype_name(t), v->is_weak ? "the literal " : "",
                v->is_weak ? check_expr_text(c, e) : fx_dtype_name(v->dtype));
     diag_fix(c->cx, "write %s(..) around it: %s", fx_dtype_name(t),

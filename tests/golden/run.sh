@@ -3,7 +3,7 @@
 #
 # Input: run.sh FXC [--update]. Each folder names a stage and so an --emit; in error/ the compilation must fail with exit
 # 1 and its messages are compared. A first line `# args: ...` of a spec adds arguments. fxc runs inside the folder, so
-# that messages name bare files. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
+# that messages name bare files. Every code of compiler/diags.def must have one. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
 set -u
 set -f
 here=$(cd "$(dirname "$0")" && pwd)
@@ -69,6 +69,13 @@ for stage in parse ir fuse plan cuda error; do
     for out in $(ls | grep '\.out$'); do
         [ -e "${out%.out}.fx" ] || fail "$stage/$out"
     done
+done
+# Every row of the table of diagnostics is shown by a golden that bears its code.
+for code in $(sed -n 's/^DIAG("\(FX[0-9]*\)".*/\1/p' "$here/../../compiler/diags.def"); do
+    echo "no tests/golden/error/${code}_*.out shows [$code]" >"$work/why"
+    set +f
+    if cat "$here"/error/"${code}"_*.out 2>/dev/null | grep -q "\[$code\]"; then passed=$((passed + 1)); else fail "$code"; fi
+    set -f
 done
 echo 'no spec found' >"$work/why"
 [ $((passed + failed)) != 0 ] || fail none
