@@ -14,5 +14,5 @@ kernel lengths(x: f32[B,T], n: i32[B]) -> (s: f32[B], m: f32[B]) {
 }
 kernel one_hot(ids: i64[B], w: f32[V,E]) -> (h: bool[B,V], y: f32[B,E]) {
   h = ids == idx(V)
-  y = where(ids == idx(V), 1.0, 0.0) @ w
+  y = where(ids == idx(V), 1.0, 0.0) @[V] w
 }

@@ -18,7 +18,7 @@ kernel defaults(x: f32[M]) -> (a: f32[M], b: f32[M], c: f32[M], d: f32[M]) {
   c = scaled(x, plus: -1)
   d = twice(x)
 }
-kernel bodies(x: f32[M, K=2*H]) -> (d: f32[M,K], m: f32[M], n: f32[M], e: f32[], f: f32[M]) {
+kernel bodies(x: f32[M,K]) -> (d: f32[M,K], m: f32[M], n: f32[M], e: f32[], f: f32[M]) {
   d, m = centred[K](x)
   n = norm2[K](x)
   e = norm2[M,K](x, eps: 0.0)

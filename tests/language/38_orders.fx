@@ -19,3 +19,4 @@ kernel broadcast(b: f32[N], x: f32[M]) -> (y: f32[M,N], z: f32[M,N]) {
 kernel both_stored(x: f32[M,K], w: f32[N,K], v: f32[N,L]) -> y: f32[L,M] { y = x @ w @ v }
 kernel tighter(x: f32[M,K], A: f32[K,R], B: f32[R,N], c: f32[M,N]) -> y: f32[M,N] { y = 0.5 * x @ A @ B - c ** 2 / 4 }
 kernel scalars(x: f32[N], a: f32, s: f32[], n: i32) -> y: f32[N] { y = a * x + s * n }
+kernel laid_out(x: f32[M,K] strided, w: f32[K,N] align 16) -> y: f32[M,N] { y = x @ w }

@@ -773,9 +773,11 @@ def extents():
 
 def fns():
     spec = "31_fns"
-    c = Case(spec, "defaults")
-    x = c.normal("x", "f32", 5)
-    c.output("a", "f32", 2 * x + 0.25), c.output("b", "f32", 3 * x + 0.25), c.output("c", "f32", 2 * x - 1), c.output("d", "f32", 3 * (2 * x + 0.5) + 0.25)
+    for half in 0.5, 0.75:
+        c = Case(spec, "defaults", defines={} if half == 0.5 else {"half": half})
+        x = c.normal("x", "f32", 5)
+        c.output("a", "f32", 2 * x + 0.25), c.output("b", "f32", 3 * x + 0.25), c.output("c", "f32", 2 * x - 1)
+        c.output("d", "f32", (2 * half + 2) * (2 * x + half) + 0.25)
     c = Case(spec, "bodies")
     x = c.normal("x", "f32", 3, 8)
     m = x.mean(axis=1)
@@ -1027,6 +1029,8 @@ def orders():
     c = Case(spec, "scalars")
     x, a, s, n = c.normal("x", "f32", 5), c.given("a", "f32", -1.5), c.given("s", "f32", 0.375), c.given("n", "i32", 3)
     c.output("y", "f32", a * x + s * 3)
+    c = Case(spec, "laid_out")
+    c.output("y", "f32", c.normal("x", "f32", 3, 6) @ c.normal("w", "f32", 6, 5))
 
 
 def packed():
