@@ -79,7 +79,7 @@ static void put_expr(struct buf *out, const struct ast_expr *e, enum level least
 
 /* `L: e`, `L->M` or `e`, between commas. */
 static void put_args(struct buf *out, const struct ast_arg *args, const char *comma) {
-    for (const struct ast_arg *a = args; a; a = a->next) {
+    for (const struct ast_arg *a = args; a && !buf_is_full(out); a = a->next) {
         put_name(out, a->label);
         if (a->to.len) {
             buf_puts(out, "->");
@@ -94,7 +94,7 @@ static void put_args(struct buf *out, const struct ast_arg *args, const char *co
 
 static void put_axes(struct buf *out, const struct ast_axis *axes, bool is_tuple) {
     if (is_tuple) buf_putc(out, '(');
-    for (const struct ast_axis *a = axes; a; a = a->next) {
+    for (const struct ast_axis *a = axes; a && !buf_is_full(out); a = a->next) {
         put_name(out, a->name);
         if (a->extent) {
             buf_putc(out, '=');
@@ -189,6 +189,7 @@ static void put_bare(struct buf *out, const struct ast_expr *e) {
 }
 
 static void put_expr(struct buf *out, const struct ast_expr *e, enum level least) {
+    if (buf_is_full(out)) return;
     bool needs_parentheses = level_of(e) < least;
     if (needs_parentheses) buf_putc(out, '(');
     put_bare(out, e);
@@ -196,6 +197,31 @@ static void put_expr(struct buf *out, const struct ast_expr *e, enum level least
 }
 
 void ast_print_expr(struct buf *out, const struct ast_expr *e) { put_expr(out, e, L_COND); }
+
+/* Whether the text of e begins with that of its left operand. */
+static bool begins_with_operand(const struct ast_expr *e) {
+    switch (e->kind) {
+    case AST_BINARY: return level_of(e->a) >= operators[e->op].left;
+    case AST_MATMUL: return level_of(e->a) >= L_MAT;
+    case AST_ACCESS: case AST_RELABEL: return level_of(e->a) >= L_POST;
+    case AST_NUM: case AST_ID: case AST_UNARY: case AST_COND: case AST_FILL: case AST_CAST: case AST_CALL: break;
+    }
+    return false;
+}
+
+void ast_print_expr_short(struct buf *out, const struct ast_expr *e, size_t most) {
+    struct buf s;
+    /* In a long sum the first terms are deepest. Every level adds three bytes or more, which tells how many levels do. */
+    const struct ast_expr *first = e;
+    for (size_t above = 0; begins_with_operand(first); first = first->a)
+        if (above++ > most / 3) e = e->a;
+    buf_init(&s, out->arena);
+    s.most = most + 1;
+    put_expr(&s, e, L_COND);
+    bool is_cut = s.len > most;
+    buf_put(out, s.s, is_cut ? most - 3 : s.len);
+    if (is_cut) buf_puts(out, "...");
+}
 
 /* ---- the tree as s-expressions ---- */
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cx; /* one compilation */
 
@@ -36,12 +37,14 @@ struct buf {
     struct arena *arena;
     char *s;
     size_t len, cap;
+    size_t most; /* what goes beyond is dropped; 0: no limit */
 };
 
 void buf_init(struct buf *b, struct arena *a);
 void buf_put(struct buf *b, const char *s, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
+bool buf_is_full(const struct buf *b); /* nothing more will be kept */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* strtod under the C locale, whatever the host's. */
@@ -58,7 +61,10 @@ struct name { /* an identifier: bytes of the source, not NUL-terminated */
     const char *s;
     uint32_t len;
 };
-bool name_eq(struct name a, struct name b);
+/* Scopes are walked by it: most names differ in length or in the first byte. */
+static inline bool name_eq(struct name a, struct name b) {
+    return a.len == b.len && (a.len == 0 || (*a.s == *b.s && memcmp(a.s, b.s, a.len) == 0));
+}
 bool name_is(struct name a, const char *s);
 #define NAME_FMT "%.*s"
 #define NAME_ARG(n) (int)(n).len, (n).s

@@ -24,11 +24,20 @@ void buf_init(struct buf *b, struct arena *a) {
     b->s = arena_alloc(a, b->cap);
 }
 
+bool buf_is_full(const struct buf *b) { return b->most && b->len >= b->most; }
+
+/* Drops what went beyond the limit. */
+static void cut(struct buf *b) {
+    if (buf_is_full(b)) b->len = b->most;
+    b->s[b->len] = 0;
+}
+
 void buf_put(struct buf *b, const char *s, size_t len) {
+    if (buf_is_full(b)) return;
     reserve(b, len);
     if (len) memcpy(b->s + b->len, s, len);
     b->len += len;
-    b->s[b->len] = 0;
+    cut(b);
 }
 
 void buf_puts(struct buf *b, const char *s) { buf_put(b, s, strlen(s)); }
@@ -37,6 +46,7 @@ void buf_putc(struct buf *b, char c) { buf_put(b, &c, 1); }
 
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) {
     va_list again;
+    if (buf_is_full(b)) return;
     va_copy(again, ap);
     /* The C locale is a constant of the library: newlocale allocates nothing for it. */
     locale_t users = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
@@ -50,7 +60,7 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap) {
     uselocale(users);
     va_end(again);
     if (n > 0) b->len += (size_t)n;
-    b->s[b->len] = 0;
+    cut(b);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...) {

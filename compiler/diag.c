@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-bool name_eq(struct name a, struct name b) { return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0); }
-
 bool name_is(struct name a, const char *s) { return strlen(s) == a.len && (a.len == 0 || memcmp(a.s, s, a.len) == 0); }
 
 static const struct {

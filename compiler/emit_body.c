@@ -163,8 +163,7 @@ static const char *comment(struct body *b, const struct node *n) {
     struct buf s;
     buf_init(&s, arena(b));
     if (!n->source) return "";
-    ast_print_expr(&s, n->source);
-    if (s.len > 60) memcpy(s.s + 57, "...", 4);
+    ast_print_expr_short(&s, n->source, 60);
     return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
 }
 

@@ -18,12 +18,10 @@ static void mark(const struct chosen *c, const struct group *r, struct node *n, 
 }
 
 static void print_node(struct buf *out, const struct unit *u, const struct launch *l, const struct node *n) {
-    struct buf expr;
-    buf_init(&expr, out->arena);
-    ast_print_expr(&expr, n->source);
     buf_printf(out, "    line %d  %-9s  ", span_line(u->cx, n->span), where_of(l, n));
     if (n->name.len) buf_printf(out, NAME_FMT " = ", NAME_ARG(n->name));
-    buf_printf(out, "%.80s\n", expr.s);
+    ast_print_expr_short(out, n->source, 80);
+    buf_putc(out, '\n');
 }
 
 static void print_kernel(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, int i, const struct fx_kernel *k) {

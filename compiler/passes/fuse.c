@@ -22,7 +22,7 @@ static const char *node_name(struct fuser *f, const struct node *n) {
     struct buf b;
     buf_init(&b, &f->g->cx->arena);
     if (n->name.len || !n->source) ir_print_name(&b, f->g, n);
-    else ast_print_expr(&b, n->source);
+    else ast_print_expr_short(&b, n->source, 80);
     return b.s;
 }
 
