@@ -322,37 +322,31 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     if (!item->outs) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
 }
 
-static void collect_fns(struct checker *c, const struct ast_file *file, bool is_user) {
-    struct fn_def **tail = &c->fns;
-    while (*tail) tail = &(*tail)->next;
-    for (const struct ast_item *i = file->items; i; i = i->next) {
+static void collect_fns(struct checker *c, const struct ast_file *file, struct names *fns) {
+    bool is_user = fns == &c->fns;
+    for (struct ast_item *i = file->items; i; i = i->next) {
         if (i->kind != ITEM_FN) continue;
         if (is_user && op_find(i->name.s, i->name.len) != N_OPS)
             diag_error(c->cx, i->name_span, D_REDEFINED, NAME_FMT " is a function of the language", NAME_ARG(i->name));
-        for (const struct ast_item *j = file->items; j != i; j = j->next)
-            if (j->kind == ITEM_FN && name_eq(i->name, j->name))
-                diag_error(c->cx, i->name_span, D_REDEFINED, "fn " NAME_FMT " is defined twice", NAME_ARG(i->name));
-        *tail = NEW(&c->cx->arena, struct fn_def);
-        (*tail)->ast = i;
-        tail = &(*tail)->next;
+        if (names_put(fns, &c->cx->arena, i->name, i))
+            diag_error(c->cx, i->name_span, D_REDEFINED, "fn " NAME_FMT " is defined twice", NAME_ARG(i->name));
     }
 }
 
 static void refuse_items(struct checker *c) {
-    for (const struct ast_item *i = c->file->items; i; i = i->next) {
+    struct names kernels = {0};
+    for (struct ast_item *i = c->file->items; i; i = i->next) {
         if (i->kind == ITEM_GRAD) check_not_yet(c, i->span, "grad");
-        if (i->kind != ITEM_KERNEL) continue;
-        for (const struct ast_item *j = c->file->items; j != i; j = j->next)
-            if (j->kind == ITEM_KERNEL && name_eq(i->name, j->name))
-                diag_error(c->cx, i->name_span, D_REDEFINED, "kernel " NAME_FMT " is defined twice", NAME_ARG(i->name));
+        if (i->kind == ITEM_KERNEL && names_put(&kernels, &c->cx->arena, i->name, i))
+            diag_error(c->cx, i->name_span, D_REDEFINED, "kernel " NAME_FMT " is defined twice", NAME_ARG(i->name));
     }
 }
 
 static struct checker begin(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude) {
     struct checker c = {.cx = cx, .file = file};
     c.define_used = NEW_ARRAY(&cx->arena, bool, cx->n_defines + 1);
-    collect_fns(&c, file, true);
-    collect_fns(&c, prelude, false);
+    collect_fns(&c, file, &c.fns);
+    collect_fns(&c, prelude, &c.prelude_fns);
     refuse_items(&c);
     return c;
 }

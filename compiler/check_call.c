@@ -7,9 +7,8 @@
 #include <string.h>
 
 const struct ast_item *check_find_fn(struct checker *c, struct name n) {
-    for (struct fn_def *f = c->fns; f; f = f->next)
-        if (name_eq(f->ast->name, n)) return f->ast;
-    return NULL;
+    const struct ast_item *own = names_get(&c->fns, n);
+    return own ? own : names_get(&c->prelude_fns, n);
 }
 
 static struct value *literal_value(struct checker *c, const struct ast_val *v, const struct ast_expr *e) {

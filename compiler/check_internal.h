@@ -4,6 +4,7 @@
 #define FX_CHECK_INTERNAL_H
 
 #include "check.h"
+#include "names.h"
 
 enum {
     MAX_CALLS = 64,    /* fns within fns */
@@ -31,14 +32,9 @@ struct known_const { /* a `const` item that was evaluated */
     struct known_const *next;
 };
 
-struct fn_def {
-    const struct ast_item *ast;
-    struct fn_def *next;
-};
-
 struct checker {
     struct cx *cx;
-    struct fn_def *fns;            /* the user's, then the prelude's */
+    struct names fns, prelude_fns; /* to their struct ast_item; the user's come first */
     const struct ast_file *file;
     struct kernel *k;              /* the kernel being checked */
     struct binding *scope;         /* innermost first */

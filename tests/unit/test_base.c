@@ -1,5 +1,6 @@
 /* arena.c, buf.c, diag.c: memory that stays valid, text that grows, messages as people read them. */
 #include "base.h"
+#include "names.h"
 #include "utf8.h"
 #include "suite.h"
 
@@ -52,6 +53,40 @@ START_TEST(push_keeps_elements) {
     for (int i = 0; i < 1000; i++) PUSH(&cx.arena, array, n) = i;
     ck_assert_int_eq(n, 1000);
     for (int i = 0; i < n; i++) ck_assert_int_eq(array[i], i);
+}
+END_TEST
+
+START_TEST(names_keep_their_last_meaning) {
+    struct names t = {0};
+    static int meanings[3000];
+    ck_assert_ptr_null(names_get(&t, (struct name){"n0", 2}));
+    for (int i = 0; i < 3000; i++) {
+        char *s = arena_printf(&cx.arena, "n%d", i % 2000);
+        void *before = names_put(&t, &cx.arena, (struct name){s, (uint32_t)strlen(s)}, &meanings[i]);
+        ck_assert_ptr_eq(before, i < 2000 ? NULL : (void *)&meanings[i - 2000]);
+    }
+    ck_assert_int_eq(t.n, 2000);
+    for (int i = 0; i < 2000; i++) {
+        char *s = arena_printf(&cx.arena, "n%d", i);
+        ck_assert_ptr_eq(names_get(&t, (struct name){s, (uint32_t)strlen(s)}), &meanings[i < 1000 ? i + 2000 : i]);
+    }
+    ck_assert_ptr_null(names_get(&t, (struct name){"n2000", 5}));
+    ck_assert_ptr_null(names_get(&t, (struct name){"", 0}));
+}
+END_TEST
+
+START_TEST(buf_keeps_to_its_limit) {
+    struct buf b;
+    buf_init(&b, &cx.arena);
+    b.most = 5;
+    buf_puts(&b, "abc");
+    ck_assert(!buf_is_full(&b));
+    buf_printf(&b, "%d", 12345);
+    ck_assert(buf_is_full(&b));
+    buf_puts(&b, "more");
+    buf_printf(&b, "more");
+    ck_assert_str_eq(b.s, "abc12");
+    ck_assert_uint_eq(b.len, 5);
 }
 END_TEST
 
@@ -217,6 +252,8 @@ int main(void) {
     tcase_add_test(t, arena_mixes_large_and_small);
     tcase_add_test(t, arena_jumps_when_out_of_memory);
     tcase_add_test(t, push_keeps_elements);
+    tcase_add_test(t, names_keep_their_last_meaning);
+    tcase_add_test(t, buf_keeps_to_its_limit);
     tcase_add_test(t, buf_grows_and_ends_in_nul);
     tcase_add_test(t, numbers_do_not_follow_the_locale);
     tcase_add_test(t, names_compare_by_bytes);

@@ -507,6 +507,36 @@ END_TEST
 
 /* ---- damage ---- */
 
+static void check_short(const struct ast_expr *e, size_t most) {
+    const char *whole = printed(e);
+    struct buf b;
+    buf_init(&b, &cx.arena);
+    buf_puts(&b, ">");
+    ast_print_expr_short(&b, e, most);
+    if (strlen(whole) <= most) {
+        ck_assert_str_eq(b.s + 1, whole);
+    } else {
+        ck_assert_str_eq(b.s + 1 + most - 3, "...");
+        ck_assert_int_eq(strncmp(b.s + 1, whole, most - 3), 0);
+    }
+}
+
+START_TEST(what_is_printed_short_is_how_the_whole_begins) {
+    for (int i = 0; i < 3000; i++) {
+        const struct ast_expr *e = random_expr(1 + (int)pick(5));
+        check_short(e, 4 + pick(80));
+        if (i % 100 == 0) restart();
+    }
+    struct ast_expr *sum = random_expr(0); /* deeper than what is shown */
+    for (int i = 0; i < 900; i++) {
+        struct ast_expr *wider = NEW(&cx.arena, struct ast_expr);
+        *wider = (struct ast_expr){.kind = i % 3 ? AST_BINARY : AST_MATMUL, .op = i % 7 ? OP_MUL : OP_ADD, .a = sum, .b = random_expr(1)};
+        sum = wider;
+        if (i % 50 == 0) check_short(sum, 60);
+    }
+}
+END_TEST
+
 START_TEST(every_prefix_is_survived) {
     glob_t g = specs();
     for (size_t i = 0; i < g.gl_pathc; i++) {
@@ -567,6 +597,7 @@ int main(void) {
     tcase_add_test(t, printing_the_goldens_reads_back);
     tcase_add_test(t, parentheses_are_minimal);
     tcase_add_test(t, printing_random_expressions_reads_back);
+    tcase_add_test(t, what_is_printed_short_is_how_the_whole_begins);
     tcase_add_test(t, every_prefix_is_survived);
     tcase_add_test(t, random_damage_is_survived);
     suite_add_tcase(s, t);

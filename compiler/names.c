@@ -1,0 +1,43 @@
+/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full.
+ *
+ * In: names, which are not copied. Out: the meaning given last. Invariant: an empty slot has no bytes of a name. */
+#include "names.h"
+
+struct names_slot {
+    struct name name; /* s NULL: empty */
+    void *meaning;
+};
+
+enum { FIRST_SLOTS = 16 };
+
+static uint32_t hash(struct name n) { /* FNV-1a */
+    uint32_t h = 2166136261u;
+    for (uint32_t i = 0; i < n.len; i++) h = (h ^ (unsigned char)n.s[i]) * 16777619u;
+    return h;
+}
+
+/* The slot of the name, or the empty one where it belongs. */
+static struct names_slot *find(const struct names *t, struct name name) {
+    uint32_t mask = (uint32_t)t->n_slots - 1, i = hash(name) & mask;
+    while (t->slots[i].name.s && !name_eq(t->slots[i].name, name)) i = (i + 1) & mask;
+    return &t->slots[i];
+}
+
+static void grow(struct names *t, struct arena *a) {
+    struct names old = *t;
+    t->n_slots = old.n_slots ? 2 * old.n_slots : FIRST_SLOTS;
+    t->slots = NEW_ARRAY(a, struct names_slot, t->n_slots);
+    for (int i = 0; i < old.n_slots; i++)
+        if (old.slots[i].name.s) *find(t, old.slots[i].name) = old.slots[i];
+}
+
+void *names_get(const struct names *t, struct name name) { return t->n_slots ? find(t, name)->meaning : NULL; }
+
+void *names_put(struct names *t, struct arena *a, struct name name, void *meaning) {
+    if (2 * t->n >= t->n_slots) grow(t, a);
+    struct names_slot *slot = find(t, name);
+    void *before = slot->meaning;
+    if (!slot->name.s) t->n++;
+    *slot = (struct names_slot){name, meaning};
+    return before;
+}
