@@ -91,7 +91,7 @@ enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
 struct diag {
     enum diag_level level;
-    enum diag_code code;
+    enum diag_code code; /* N_DIAG_CODES: none */
     struct span span;
     const char *text; /* lower case, no full stop, both sides named, what was expected */
     const char *fix;  /* what would mend it, or NULL */
@@ -102,12 +102,16 @@ void diag_error(struct cx *cx, struct span at, enum diag_code code, const char *
     __attribute__((format(printf, 4, 5)));
 void diag_warning(struct cx *cx, struct span at, enum diag_code code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* What is wrong with the call rather than the text: an error without code and place, not counted. */
+void diag_refuse(struct cx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_fix(struct cx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *diag_code_name(enum diag_code code);  /* "FX1001" */
 const char *diag_code_title(enum diag_code code); /* one line of what it means */
 /* All messages as text: `file:line:col: error: text [code]`, the source line, a caret range, `fix: ...`. Control
  * bytes of quoted source are replaced, tabs expanded to 8, columns 1-based and counted in code points. */
 void diag_print(const struct cx *cx, struct buf *out);
+/* The same as a JSON array, a message a line; fx_messages_json in fx.h says what is in it. */
+void diag_json(const struct cx *cx, struct buf *out);
 int span_line(const struct cx *cx, struct span at); /* 1-based */
 /* Opens a file of the compilation: copies name and text, finds its lines. Returns its number. */
 void source_index(struct cx *cx, int file); /* finds the lines of a file whose text is set */

@@ -3,6 +3,7 @@
  * In: a code, a span, a text and perhaps a fix. Out: gcc-style text with the source line and a caret range. At most
  * DIAG_MAX errors are recorded; n_errors counts all. Nothing that steers a terminal passes from a spec into the text. */
 #include "base.h"
+#include "json.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -53,6 +54,13 @@ void diag_fix(struct cx *cx, const char *fmt, ...) {
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
     cx->diags[cx->n_diags - 1].fix = text.s;
+}
+
+void diag_refuse(struct cx *cx, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    record(cx, DIAG_ERROR, (struct span){.file = UINT16_MAX}, N_DIAG_CODES, fmt, ap);
+    va_end(ap);
 }
 
 /* ---- where a span stands ---- */
@@ -170,7 +178,8 @@ static void print_one(const struct cx *cx, const struct diag *d, struct buf *out
     }
     buf_printf(out, "%s: ", d->level == DIAG_ERROR ? "error" : "warning");
     put_clean(out, d->text, strlen(d->text));
-    buf_printf(out, " [%s]\n", diag_code_name(d->code));
+    if (d->code < N_DIAG_CODES) buf_printf(out, " [%s]", diag_code_name(d->code));
+    buf_putc(out, '\n');
     if (p.file) print_source_line(out, p, d->span);
     if (d->fix) {
         buf_puts(out, "  fix: ");
@@ -181,4 +190,56 @@ static void print_one(const struct cx *cx, const struct diag *d, struct buf *out
 
 void diag_print(const struct cx *cx, struct buf *out) {
     for (int i = 0; i < cx->n_diags; i++) print_one(cx, &cx->diags[i], out);
+}
+
+/* ---- for machines ---- */
+
+static void json_member_string(struct json *j, const char *key, const char *value) {
+    json_key(j, key);
+    json_string(j, value);
+}
+
+static void json_member_int(struct json *j, const char *key, bool is_known, int64_t value) {
+    json_key(j, key);
+    if (is_known) json_int(j, value);
+    else json_null(j);
+}
+
+static void json_place(const struct cx *cx, struct json *j, struct span at) {
+    struct place p = find_place(cx, at);
+    size_t len = p.file ? p.file->len : 0;
+    if (at.start > len) at.start = (uint32_t)len;
+    if (at.len > len - at.start) at.len = (uint32_t)len - at.start;
+    struct span end = {.start = at.start + at.len, .file = at.file};
+    struct place past = find_place(cx, end);
+    json_member_string(j, "file", p.file ? p.file->name : NULL);
+    json_member_int(j, "line", p.file, p.line);
+    json_member_int(j, "column", p.file, p.file ? column_of(p, at) : 0);
+    json_member_int(j, "end_line", p.file, past.line);
+    json_member_int(j, "end_column", p.file, p.file ? column_of(past, end) : 0);
+    json_member_int(j, "byte_offset", p.file, at.start);
+    json_member_int(j, "byte_length", p.file, at.len);
+}
+
+static void json_one(const struct cx *cx, struct json *j, const struct diag *d) {
+    json_open(j, '{');
+    json_member_string(j, "severity", d->level == DIAG_ERROR ? "error" : "warning");
+    json_member_string(j, "code", d->code < N_DIAG_CODES ? diag_code_name(d->code) : NULL);
+    json_member_string(j, "title", d->code < N_DIAG_CODES ? diag_code_title(d->code) : NULL);
+    json_member_string(j, "message", d->text);
+    json_member_string(j, "fix", d->fix);
+    json_place(cx, j, d->span);
+    json_close(j, '}');
+}
+
+void diag_json(const struct cx *cx, struct buf *out) {
+    struct json j = {.out = out};
+    json_open(&j, '[');
+    for (int i = 0; i < cx->n_diags; i++) {
+        json_line(&j);
+        json_one(cx, &j, &cx->diags[i]);
+    }
+    buf_puts(out, cx->n_diags ? "\n" : "");
+    json_close(&j, ']');
+    buf_putc(out, '\n');
 }

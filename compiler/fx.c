@@ -17,8 +17,7 @@ struct fx_compilation {
     struct unit *unit;
     struct fx_plan *plan;
     struct buf dump;
-    const char *messages;
-    const char *texts[FX_TEXT_DUMP + 1];
+    const char *messages, *messages_json;
 };
 
 extern const char fx_text_prelude[], fx_text_prelude_end[];
@@ -32,34 +31,29 @@ static bool is_arch(const char *name) {
     return false;
 }
 
-/* A message about the call rather than the text: it has no place in a file. */
-static void refuse(fx_compilation *c, const char *fmt, const char *what) {
-    c->messages = arena_printf(&c->cx.arena, fmt, what);
-}
-
 static bool read_options(fx_compilation *c, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
     if (!is_arch(cx->arch)) {
-        refuse(c, "error: unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a\n", cx->arch);
+        diag_refuse(cx, "unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a", cx->arch);
         return false;
     }
     const char *passes[2] = {o->dump_after, o->stop_after};
     for (int i = 0; i < 2; i++)
         if (passes[i] && !pipeline_has_pass(passes[i]) && !(i == 0 && strcmp(passes[i], "all") == 0)) {
-            refuse(c, "error: there is no pass %s\n", passes[i]);
+            diag_refuse(cx, "there is no pass %s", passes[i]);
             return false;
         }
     for (const char *s = o->skip; s && *s; s += strcspn(s, ","), s += *s == ',') {
         char *name = arena_strndup(&cx->arena, s, strcspn(s, ","));
         if (pipeline_has_pass(name)) continue;
-        refuse(c, "error: there is no pass %s\n", name);
+        diag_refuse(cx, "there is no pass %s", name);
         return false;
     }
     for (int i = 0; i < o->n_defines; i++) {
         const char *equals = strchr(o->defines[i], '=');
         if (!equals || equals == o->defines[i]) {
-            refuse(c, "error: -D %s: expected NAME=VALUE\n", o->defines[i]);
+            diag_refuse(cx, "-D %s: expected NAME=VALUE", o->defines[i]);
             return false;
         }
         struct define *d = &PUSH(&cx->arena, cx->defines, cx->n_defines);
@@ -158,7 +152,7 @@ static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_
     c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
     c->fused[i] = pipeline_run(c->lowered[i], o, &c->dump, &wrong);
     if (wrong) {
-        refuse(c, "internal error: %s; please report it with the spec\n", wrong);
+        diag_refuse(&c->cx, "internal: %s; please report it with the spec", wrong);
         return FX_ERR_INTERNAL;
     }
     *out = fx_schedule(&c->cx, c->fused[i]);
@@ -178,7 +172,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     ast = with_includes(c, o);
     if (cx->n_errors) return FX_ERR_COMPILE;
     if (o->kernel && !has_kernel(ast, o->kernel)) {
-        refuse(c, "error: the file has no kernel %s\n", o->kernel);
+        diag_refuse(cx, "the file has no kernel %s", o->kernel);
         return FX_ERR_USAGE;
     }
     struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
@@ -207,6 +201,20 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     return FX_OK;
 }
 
+/* ---- messages ---- */
+
+const char *fx_messages(const fx_compilation *c) { return c->messages ? c->messages : ""; }
+
+const char *fx_messages_json(const fx_compilation *c) {
+    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
+    if (setjmp(own->cx.oom)) return NULL;
+    if (own->messages_json) return own->messages_json;
+    struct buf b;
+    buf_init(&b, &own->cx.arena);
+    diag_json(&own->cx, &b);
+    return own->messages_json = b.s;
+}
+
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
     struct fx_options o = {0};
     if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
@@ -219,12 +227,10 @@ fx_status fx_compile(const char *text, size_t len, const char *file, const struc
     }
     arena_init(&c->cx.arena, &c->cx.oom);
     fx_status status = compile(c, text, len, file ? file : "<text>", &o);
-    if (!c->messages) {
-        struct buf b;
-        buf_init(&b, &c->cx.arena);
-        diag_print(&c->cx, &b);
-        c->messages = b.s;
-    }
+    struct buf b;
+    buf_init(&b, &c->cx.arena);
+    diag_print(&c->cx, &b);
+    c->messages = b.s;
     *out = c;
     return status;
 }
@@ -235,7 +241,6 @@ void fx_close(fx_compilation *c) {
     free(c);
 }
 
-const char *fx_messages(const fx_compilation *c) { return c->messages ? c->messages : ""; }
 const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c->plan; }
 
 const struct fx_test *fx_tests(const fx_compilation *c, int *n) {

@@ -43,6 +43,11 @@ void fx_close(fx_compilation *c); /* NULL is allowed; the plan dies with it */
 
 /* Errors and warnings as text, "" when there are none. Valid until fx_close. */
 const char *fx_messages(const fx_compilation *c);
+/* The same as one JSON value, UTF-8, on one line a message: an array of {"severity": "error" | "warning", "code": "FX2001", "title": what the
+ * code means, "message", "fix": text or null, "file", "line", "column", "end_line", "end_column": 1-based, in code points, the end past the last,
+ * "byte_offset", "byte_length"}. What concerns the call rather than the text has null for code, title, and place. Valid until fx_close; NULL when
+ * memory runs out. It is printed into the compilation: one thread at a time. */
+const char *fx_messages_json(const fx_compilation *c);
 /* The plan, or NULL when the compilation failed. */
 const struct fx_plan *fx_get_plan(const fx_compilation *c);
 

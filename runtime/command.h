@@ -59,6 +59,7 @@ bool split_pair(const char *pair, const char **name, size_t *name_len, const cha
 /* ---- file.c: whole files ---- */
 /* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. */
 fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);
+fx_status read_quietly(const char *path, size_t limit, char **bytes, size_t *n); /* says nothing when it fails */
 struct piece { /* bytes to be written */
     const void *data;
     size_t n_bytes;
@@ -118,6 +119,8 @@ fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, cons
 /* ---- compile.c: specs ---- */
 /* Compiles the request's spec and prints its messages. On success *out is to be closed. */
 fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out);
+/* Whether messages are for machines: then nothing else that belongs to a successful run stands on stderr. */
+bool wants_json(const struct command *cmd);
 /* The only operand of a subcommand that takes one. */
 fx_status only_operand(const struct command *cmd, const char **path);
 

@@ -9,6 +9,7 @@
 
 struct reader { /* serves `include`: paths are relative to the spec */
     const char *spec;
+    bool is_quiet;   /* the compiler's message is to stand alone */
     char *texts[64]; /* kept until the compilation is done */
     int n_texts;
 };
@@ -20,7 +21,7 @@ static const char *read_include(void *user, const char *path, size_t *len) {
     char *full = NULL;
     if (r->n_texts == sizeof r->texts / sizeof *r->texts) return NULL;
     if (asprintf(&full, "%.*s%s", directory, r->spec, path) < 0) return NULL;
-    bool is_read = read_whole(full, SPEC_MAX_BYTES, &r->texts[r->n_texts], len) == FX_OK;
+    bool is_read = (r->is_quiet ? read_quietly : read_whole)(full, SPEC_MAX_BYTES, &r->texts[r->n_texts], len) == FX_OK;
     free(full);
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
@@ -28,7 +29,7 @@ static const char *read_include(void *user, const char *path, size_t *len) {
 /* *out is set, and to be closed, whenever the compiler got as far as having messages. */
 static fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     const char *path = r->spec->path;
-    struct reader reader = {.spec = path};
+    struct reader reader = {.spec = path, .is_quiet = wants_json(r->cmd)};
     struct fx_options options = FX_OPTIONS;
     options.arch = arch;
     options.oracle_only = oracle_only;
@@ -48,9 +49,50 @@ static fx_status compile_request(const struct request *r, const char *arch, bool
     return status;
 }
 
+/* ---- messages: as text when they come, or those of all specs as one JSON array ---- */
+
+struct report {
+    bool is_json, is_begun; /* begun: some spec was compiled, so that there is an array */
+    int n;                  /* specs with messages */
+};
+
+static fx_status report_begin(const struct command *cmd, struct report *r) {
+    const char *format = option_value(cmd, OPT_DIAGNOSTICS_FORMAT);
+    *r = (struct report){.is_json = wants_json(cmd)};
+    if (format && strcmp(format, "text") != 0 && !r->is_json) return usage_error(cmd, "--diagnostics-format is text or json, not '%s'", format);
+    if (r->is_json && is_given(cmd, OPT_DUMP_AFTER)) return usage_error(cmd, "--dump-after and --diagnostics-format=json both write to stderr");
+    return FX_OK;
+}
+
+/* The messages of c; c NULL stands for none. */
+static void report_add(struct report *r, const fx_compilation *c) {
+    const char *json = r->is_json && c ? fx_messages_json(c) : "[]";
+    if (!r->is_json && c) fputs(fx_messages(c), stderr);
+    if (!r->is_json || !json) return;
+    if (!r->is_begun) fputc('[', stderr);
+    r->is_begun = true;
+    if (json[1] == ']') return;
+    /* What stands between "[" and "\n]\n". */
+    fprintf(stderr, "%s%.*s", r->n++ ? "," : "", (int)strlen(json) - 4, json + 1);
+}
+
+static void report_end(const struct report *r) {
+    if (r->is_begun) fputs(r->n ? "\n]\n" : "]\n", stderr);
+}
+
+bool wants_json(const struct command *cmd) {
+    const char *format = option_value(cmd, OPT_DIAGNOSTICS_FORMAT);
+    return format && !strcmp(format, "json");
+}
+
 fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
-    fx_status status = compile_request(r, arch, oracle_only, out);
-    if (*out) fputs(fx_messages(*out), stderr);
+    struct report report;
+    fx_status status = report_begin(r->cmd, &report);
+    *out = NULL;
+    if (status != FX_OK) return status;
+    status = compile_request(r, arch, oracle_only, out);
+    if (*out) report_add(&report, *out);
+    report_end(&report);
     if (status == FX_OK) return FX_OK;
     fx_close(*out);
     *out = NULL;
@@ -124,7 +166,7 @@ static fx_status check_output(const struct command *cmd, const char *input, cons
     return FX_OK;
 }
 
-static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage) {
+static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage, struct report *report) {
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
     fx_compilation *c = NULL;
@@ -135,8 +177,9 @@ static fx_status compile_one(const struct command *cmd, const char *input, const
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
     if (status == FX_OK) status = compile_request(&request, option_value(cmd, OPT_ARCH), false, &c);
     /* What a later stage refuses is no fault of the stage asked for. */
-    if (status == FX_ERR_COMPILE && fx_text(c, stage->text)) status = FX_OK;
-    else if (c) fputs(fx_messages(c), stderr);
+    bool is_later = status == FX_ERR_COMPILE && fx_text(c, stage->text);
+    if (is_later) status = FX_OK;
+    if (c) report_add(report, is_later ? NULL : c);
     if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
     if (status == FX_OK) status = write_stage(c, stage, to);
     fx_close(c);
@@ -154,12 +197,15 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
     if (is_given(cmd, OPT_ARCH) && !strcmp(option_value(cmd, OPT_ARCH), "native"))
-        return usage_error(cmd, "--arch=native is for run, check, test and bench: name an architecture");
-    fx_status first = FX_OK;
+        return usage_error(cmd, "--arch=native is for run, check and bench: name an architecture");
+    struct report report;
+    fx_status first = report_begin(cmd, &report);
+    if (first != FX_OK) return first;
     /* Every spec is tried; the first failure decides. */
     for (int i = 0; i < cmd->n_operands; i++) {
-        fx_status status = compile_one(cmd, cmd->operands[i], stage);
+        fx_status status = compile_one(cmd, cmd->operands[i], stage, &report);
         if (first == FX_OK) first = status;
     }
+    report_end(&report);
     return first;
 }

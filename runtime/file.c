@@ -42,20 +42,27 @@ static bool read_all(int fd, size_t limit, char **bytes, size_t *n) {
     }
 }
 
-fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n) {
+/* FX_ERR_IO with errno set, or 0 there for a file beyond the limit. */
+fx_status read_quietly(const char *path, size_t limit, char **bytes, size_t *n) {
     bool is_stdin = !strcmp(path, "-");
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     *bytes = NULL;
-    if (fd < 0) return cannot("read", path);
-    fx_status status = FX_OK;
-    if (!read_all(fd, limit, bytes, n)) status = cannot("read", is_stdin ? "stdin" : path);
-    else if (*n > limit) status = complain(FX_ERR_IO, "%s is larger than %zu bytes", is_stdin ? "stdin" : path, limit);
+    if (fd < 0) return FX_ERR_IO;
+    bool is_read = read_all(fd, limit, bytes, n);
+    int error = is_read ? 0 : errno;
     if (!is_stdin) close(fd);
-    if (status != FX_OK) {
-        free(*bytes);
-        *bytes = NULL;
-    }
-    return status;
+    if (is_read && *n <= limit) return FX_OK;
+    free(*bytes);
+    *bytes = NULL;
+    errno = error;
+    return FX_ERR_IO;
+}
+
+fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n) {
+    fx_status status = read_quietly(path, limit, bytes, n);
+    const char *shown = !strcmp(path, "-") ? "stdin" : path;
+    if (status == FX_OK) return FX_OK;
+    return errno ? cannot("read", shown) : complain(status, "%s is larger than %zu bytes", shown, limit);
 }
 
 /* ---- writing ---- */

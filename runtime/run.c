@@ -92,6 +92,7 @@ static fx_status run_on(const struct request *request, const struct machine *mac
     fx_status status = job_open(request, machine, is_cpu || is_auto, &job);
     if (status != FX_OK) return status;
     if (!is_auto && !is_cpu && !job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
+    else if (wants_json(request->cmd)) ; /* stderr holds messages alone */
     else if (job.context) fprintf(stderr, "running on %s\n", fx_context_device(job.context));
     else if (is_auto) fprintf(stderr, "running on the CPU by the oracle: no GPU: %s\n", machine->no_gpu);
     if (status == FX_OK) status = job.context ? run_gpu(&job) : run_cpu(&job);

@@ -72,7 +72,7 @@ holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 group usage
 for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
-    '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--help=x' '--seed=1 scale.fx' \
+    '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
     'run scale.fx -D M=2 -D K=2 -i z=1' 'run scale.fx -D M=2 -D K=2 -i x' 'run scale.fx -D M=2 -D K=2 -i x=' 'run scale.fx -D M=2 -D K=2 -i y=1' \
     'run scale.fx -D M=2 -D K=2 -o x=x.npy' 'run scale.fx -D M=2 -D K=2 -o x.npy' 'run scale.fx -D M=2 -D K=2 -i x=normal(1)' \
@@ -168,6 +168,40 @@ expect 1 "$fxc" nul.fx
 : >empty.fx
 timeout 10 "$fxc" -o - empty.fx >out 2>err </dev/null
 line='empty spec' holds test $? -le 2
+
+group json
+empty() { [ "$(cat err)" = '[]' ]; }
+# One array, an object a line.
+array_of() { [ "$(head -c 1 err)$(tail -n 1 err)" = '[]' ] && [ "$(wc -l <err)" = $(($1 + 2)) ] && [ "$(grep -c '^{"severity":.*},*$' err)" = "$1" ]; } # N
+expect 0 "$fxc" --diagnostics-format=json scale.fx two.fx
+holds empty
+expect 1 "$fxc" --diagnostics-format=json broken.fx
+holds array_of 1
+says err '"code":"FX2001".*"file":"broken.fx","line":1,'
+expect 1 "$fxc" --diagnostics-format=json broken.fx scale.fx broken.fx
+holds array_of 2
+expect 1 "$fxc" --diagnostics-format=text broken.fx
+says err '^broken.fx:1:'
+expect 0 "$fxc" --diagnostics-format=json --emit=ast -o - broken.fx
+holds empty
+expect 2 "$fxc" --diagnostics-format=json -k none scale.fx
+holds array_of 1
+says err '"code":null'
+expect 0 "$fxc" run --diagnostics-format=json scale.fx -D M=3 -D K=5
+holds empty
+expect 0 "$fxc" explain --diagnostics-format=json scale.fx
+holds empty
+for sub in run check bench explain; do
+    expect 1 "$fxc" $sub --diagnostics-format=json broken.fx
+    holds array_of 1
+done
+echo 'include "nowhere.fx"' >include.fx
+expect 1 "$fxc" --diagnostics-format=json include.fx
+holds array_of 1
+expect 3 "$fxc" --diagnostics-format=json missing.fx
+says err '^fxc: '
+rm -f scale.cu two.cu include.fx
+only $files
 
 group run
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5
