@@ -38,7 +38,7 @@ TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
 # The command is not part of the library: it prints.
-COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain)
+COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain annotate)
 RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c)))
 MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a

@@ -209,8 +209,11 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
         }
 }
 
+void check_note(struct checker *c, struct note n) { PUSH(&c->cx->arena, c->k->notes, c->k->n_notes) = n; }
+
 static void assign(struct checker *c, const struct ast_ids *target, struct value *v) {
     struct kernel *k = c->k;
+    if (v) check_note(c, (struct note){.name = target->name, .span = target->span, .value = v});
     for (int i = 0; i < k->n_params; i++) {
         struct param *p = &k->params[i];
         if (!p->is_output || !name_eq(p->ast->name, target->name)) continue;

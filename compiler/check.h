@@ -97,6 +97,13 @@ struct requirement { /* `require expr`: must hold when arguments are bound */
     struct span span;
 };
 
+struct note { /* what an expression or a name came to, outside of fns: for people, nothing compiles from it */
+    const struct ast_expr *expr; /* NULL: the target `name` of a statement */
+    struct name name;
+    struct span span;            /* of either */
+    const struct value *value;
+};
+
 enum fuse_rule { FUSE_PREFER, FUSE_REQUIRE, FUSE_NEVER };
 enum precision { PRECISION_DEFAULT, PRECISION_IEEE, PRECISION_TF32 };
 enum rounding { ROUND_ONCE, ROUND_OP, ROUND_EAGER };
@@ -121,6 +128,8 @@ struct kernel {
     struct param *params;
     int n_values;
     struct value **values;  /* by id */
+    int n_notes;
+    struct note *notes;     /* in the order checked */
     enum fuse_rule fuse;
     struct span fuse_span;
     int kernels;            /* `kernels: N`, 0 when not given */

@@ -487,6 +487,7 @@ struct value *check_part(struct checker *c, const struct ast_expr *e) {
     c->depth++;
     struct value *v = check_kind(c, e);
     c->depth--;
+    if (v && c->n_calls == 0) check_note(c, (struct note){.expr = e, .span = e->span, .value = v});
     return v;
 }
 

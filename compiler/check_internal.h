@@ -68,6 +68,8 @@ const struct ast_item *check_find_const(struct checker *c, struct name n);
 /* The -D of that name, which then counts as used; or NULL. */
 const struct define *check_find_define(struct checker *c, struct name n);
 
+/* Keeps what something in the kernel's own statements came to. */
+void check_note(struct checker *c, struct note n);
 /* Names v in the scope at hand. */
 void check_bind(struct checker *c, struct name n, struct value *v);
 

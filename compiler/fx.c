@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "annotate.h"
 #include "emit.h"
 #include "eval.h"
 #include "pipeline.h"
@@ -272,6 +273,12 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
         return c->plan != NULL;
     case FX_TEXT_DUMP:
         if (c->dump.len) buf_put(out, c->dump.s, c->dump.len);
+        return c->program != NULL;
+    case FX_TEXT_NOTES:
+        for (int i = 0; c->program && i < c->program->n_kernels; i++) {
+            if (i) buf_putc(out, '\n');
+            annotate_print(out, &c->cx, &c->program->kernels[i]);
+        }
         return c->program != NULL;
     }
     return false;

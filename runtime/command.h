@@ -216,6 +216,7 @@ fx_status command_check(const struct command *cmd);
 fx_status command_test(const struct command *cmd);
 fx_status command_bench(const struct command *cmd);
 fx_status command_explain(const struct command *cmd);
+fx_status command_annotate(const struct command *cmd);
 fx_status command_doctor(const struct command *cmd);
 
 #endif

@@ -56,7 +56,7 @@ FX
 files='scale.fx broken.fx two.fx out err'
 
 group help
-for sub in '' run check test bench explain doctor; do
+for sub in '' run check test bench explain annotate doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
@@ -70,7 +70,7 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
 holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
-for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
@@ -191,7 +191,7 @@ expect 0 "$fxc" run --diagnostics-format=json scale.fx -D M=3 -D K=5
 holds empty
 expect 0 "$fxc" explain --diagnostics-format=json scale.fx
 holds empty
-for sub in run check bench explain; do
+for sub in run check bench explain annotate; do
     expect 1 "$fxc" $sub --diagnostics-format=json broken.fx
     holds array_of 1
 done
@@ -360,6 +360,28 @@ says out '^launches'
 says out 'grid [0-9]'
 expect 0 "$fxc" explain two.fx
 expect 1 "$fxc" explain broken.fx
+only $files
+
+group annotate
+expect 0 "$fxc" annotate scale.fx
+says out '^kernel scale$'
+says out 'a \* x  *f32\[M,K\]'
+silent err
+cp out first
+expect 0 "$fxc" annotate scale.fx -o types
+silent out
+holds cmp -s first types
+expect 0 sh -c "\"$fxc\" annotate - <scale.fx | cmp - types"
+expect 2 "$fxc" annotate -o scale.fx scale.fx
+expect 3 "$fxc" annotate -o nowhere/types scale.fx
+expect 1 "$fxc" annotate broken.fx
+says err '^broken.fx:1:'
+expect 0 "$fxc" annotate -k two two.fx
+holds test "$(grep -c '^kernel' out)" = 1
+# What no schedule takes still has its types.
+echo 'kernel s(x: f32[B,T]) -> y: f32[B] { y = sum[T](x) }' >sum.fx
+expect 0 "$fxc" annotate sum.fx
+rm -f first types sum.fx
 only $files
 
 group examples

@@ -11,8 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fx_status status = fx_compile((const char *)data, size, "fuzz.fx", &options, &c);
     if (status == FX_ERR_INTERNAL) __builtin_trap();
     if (status == FX_ERR_NOMEM) return 0;
-    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_DUMP; stage++) fx_text(c, (enum fx_text)stage);
+    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_NOTES; stage++) fx_text(c, (enum fx_text)stage);
     fx_messages(c);
+    fx_messages_json(c);
     fx_close(c);
     return 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares what fxc prints for tests/golden/STAGE/NAME.fx with NAME.out beside it.
 #
-# Input: run.sh FXC [--update]. Each folder names a stage and so an --emit; in error/ the compilation must fail with exit
+# Input: run.sh FXC [--update]. Each folder names a stage and so an --emit, annotate/ the subcommand; in error/ the compilation must fail with exit
 # 1 and its messages are compared. A first line `# args: ...` of a spec adds arguments. fxc runs inside the folder, so
 # that messages name bare files. Every code of compiler/diags.def must have one. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
 set -u
@@ -22,9 +22,13 @@ run_spec() { # STAGE FILE
     fuse) emit=fused want=0 ;;
     plan) emit=plan want=0 ;;
     cuda) emit=cu want=0 ;;
+    annotate) emit= want=0 ;;
     error) emit=cu want=1 ;;
     esac
-    timeout 60 "$fxc" --emit=$emit $args "$2" -o - >"$work/out" 2>"$work/err" </dev/null
+    if [ -n "$emit" ]; then set -- "$@" --emit=$emit -o -; else set -- "$@" "$1"; fi
+    stage_file=$2
+    shift 2
+    timeout 60 "$fxc" "$@" $args "$stage_file" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     got=$work/out
     [ $want = 0 ] || got=$work/err
@@ -60,7 +64,7 @@ check_spec() { # STAGE FILE
     fi
 }
 
-for stage in parse ir fuse plan cuda error; do
+for stage in parse ir fuse plan cuda annotate error; do
     cd "$here/$stage" 2>/dev/null || continue
     for file in $(ls | grep '\.fx$'); do
         check_spec $stage "$file"
