@@ -134,26 +134,41 @@ $(B)/tests/bench/%: tests/bench/%.cu $(TEXTS) | $$(@D)/
 $(B)/examples/%: examples/%.c $(B)/libfx.a | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) -Icompiler -Iruntime -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
-# Any bytes through the whole compiler, under clang's libFuzzer and sanitizers; what it finds on top of the goldens stays in $(B)/fuzz/corpus.
+# Any bytes through the parser and through the whole compiler, under clang's libFuzzer and sanitizers: objects of their own.
 FUZZ_SECONDS ?= 60
-fuzz: $(B)/gen/lex.c $(B)/gen/parse.c | $(B)/fuzz/corpus/
-	$(call say,fuzz )$(CLANG) -std=gnu11 -D_GNU_SOURCE -DNDEBUG -g -O1 -w -fsanitize=fuzzer$(,)address$(,)undefined \
-	    -fno-sanitize-recover=undefined $(INCLUDE_FRONT) -Icompiler -Wa,-Icompiler -o $(B)/fuzz/compile tests/fuzz/fuzz_compile.c \
-	    $(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c) $(B)/gen/lex.c $(B)/gen/parse.c compiler/embed.S -lm
-	@cd $(B)/fuzz && ./compile -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3000 -max_len=4096 -verbosity=0 -print_final_stats=1 \
-	    corpus $(wildcard $(CURDIR)/tests/golden/*/)
+FUZZ       := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FRONT := $(FRONT:$(B)/obj/%=$(B)/fuzz/obj/%)
+FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -g -O1 -w -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined $(INCLUDE_FRONT)
+fuzz_compile = $(CLANG) $(FUZZ_FLAGS) -MMD -MP -MF $@.d -MT $@
+
+$(B)/fuzz/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
+	$(call say,clang)$(fuzz_compile) -DNDEBUG -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(B)/fuzz/obj/compiler/embed.o: compiler/embed.S compiler/pieces.def $(TEXTS) | $(ready) $$(@D)/
+	$(call say,as   )$(CLANG) -Wa,-Icompiler -Icompiler -c -o $@ $<
+
+$(B)/fuzz/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
+	$(call say,clang)$(fuzz_compile) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(B)/fuzz/libfx.a: $(FUZZ_FRONT)
+
+$(FUZZ): $(B)/fuzz/%: tests/fuzz/fuzz_%.c $(B)/fuzz/libfx.a | $(ready) $$(@D)/
+	$(call say,clang)$(fuzz_compile) -fsanitize=fuzzer -o $@ $< $(B)/fuzz/libfx.a -lm
+
+fuzz: $(FUZZ)
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/fuzz/run.sh $(B)/fuzz
 
 # ---- what a person runs ----
 
 setup:
-	@sh tests/setup.sh
+	@CLANG='$(CLANG)' sh tests/setup.sh $(if $(filter setup test fuzz,$(MAKECMDGOALS)),test)
 
 demo: setup $(B)/fxc
 	@sh examples/demo.sh $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
-test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES)
-	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) unit golden cli docs arch
+test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ)
+	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch fuzz
 
 test-unit: $(UNIT) $(FAKE)
 	@sh tests/run.sh $(B) unit
@@ -199,4 +214,4 @@ help:
 	@echo 'all setup demo test test-unit test-golden test-docs test-arch golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
--include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES))
+-include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a Debian machine able to build and test fx: compiler, generators, the Check library and NVRTC.
+# Makes a Debian machine able to build fx, and to test it: compiler, generators, NVRTC; the Check library, clang with libFuzzer.
 #
-# Input: the machine as it is. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is,
+# Input: setup.sh [test], the machine as it is. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is,
 # from the nvidia-cuda-nvrtc wheel into build/nvrtc. Without the rights to install: a list of what to install and exit 4.
 # Whatever mirror or proxy apt and pip are configured with is used. Says nothing when nothing is missing.
 set -u
@@ -9,6 +9,9 @@ cd "$(dirname "$0")/.." || exit 3
 PATH=$PATH:/usr/sbin:/sbin
 wheel='nvidia-cuda-nvrtc>=13.0,<14'
 wheel_dir=build/nvrtc
+
+for_tests=${1:-}
+clang=${CLANG:-clang}
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
@@ -24,6 +27,10 @@ have_nvrtc() {
     ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so\.1[23] '
 }
 
+have_fuzzer() {
+    have "$clang" && ls "$("$clang" -print-resource-dir)"/lib/*/libclang_rt.fuzzer* >/dev/null 2>&1
+}
+
 # The Debian packages that are not there, each tested by what it is needed for.
 missing_packages() {
     have cc || echo gcc
@@ -32,7 +39,8 @@ missing_packages() {
     have re2c || echo re2c
     have lemon || echo lemon
     have pkg-config || echo pkg-config
-    [ -e /usr/include/check.h ] || pkg-config --exists check 2>/dev/null || echo check
+    [ -z "$for_tests" ] || [ -e /usr/include/check.h ] || pkg-config --exists check 2>/dev/null || echo check
+    [ -z "$for_tests" ] || have_fuzzer || echo clang libclang-rt-dev
     [ "$nvrtc" = yes ] || python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
 }
 
