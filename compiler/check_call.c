@@ -89,6 +89,7 @@ static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct 
     if (n_params == 1 ? n_labels == 0 : n_labels != n_params) {
         diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes %d label%s, %d %s given", NAME_ARG(f->name), n_params,
                    n_params == 1 ? " or more" : n_params == 0 ? "s" : "s", n_labels, n_labels == 1 ? "was" : "were");
+        if (n_labels == 0) diag_fix(c->cx, "name them in brackets: " NAME_FMT "[K](..)", NAME_ARG(f->name));
         return false;
     }
     const struct ast_arg *label = e->labels;

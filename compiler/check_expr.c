@@ -359,6 +359,7 @@ static struct value *call_op(struct checker *c, const struct ast_expr *e, enum o
     if (n != op_info[op].arity) {
         diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes %d argument%s, %d %s given", op_info[op].name,
                    op_info[op].arity, op_info[op].arity == 1 ? "" : "s", n, n == 1 ? "was" : "were");
+        if (n == 1 && (op == O_MAX || op == O_MIN)) diag_fix(c->cx, "over the label K it is %s[K](v)", op_info[op].name);
         return NULL;
     }
     return check_op(c, op, args, e);

@@ -58,6 +58,7 @@ static const char *ascii_for(int32_t c) {
     case 0x2192: return "write `->`";
     case 0x221e: return "write `inf`";
     case 0xa0: case 0x3000: return "write a plain space";
+    case '\\': return "an expression goes on over several lines by itself";
     case 0xfeff: return "save the file without a byte order mark";
     }
     return c < 0x80 ? NULL : "names and operators are ASCII";

@@ -694,6 +694,9 @@ static const struct { const char *word, *fix; } words[] = {
     {"def", "write `fn f(v) = ...` or `kernel f(x: f32[M]) -> y: f32[M] { ... }`"},
     {"lambda", "write `fn f(v) = ...`"},
     {"import", "write `include \"file.fx\"`"},
+    {"assert", "a condition on extents is stated by `require`"},
+    {"elif", "write `c ? a : d ? b : e`"},
+    {"is", "write `==`"},
     {"let", "a name is assigned by `name = ...` alone"},
 };
 
@@ -741,25 +744,72 @@ static bool report_foreign(struct parse *p, struct span at, const char *what, co
     return true;
 }
 
-/* x.T, x.sum(1), x.shape; t is the dot. */
+static bool is_one_of(struct name n, const char *const *names) {
+    for (; *names; names++)
+        if (name_is(n, *names)) return true;
+    return false;
+}
+
+/* What the member `n` of a value is written as here; `value` names that value, is_called tells x.n() from x.n. */
+static const char *fix_of_member(struct arena *a, struct name n, const char *value, bool is_called) {
+    static const char *const shapes[] = {"reshape", "view", "permute", "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "swapaxes", "movedim", NULL};
+    static const char *const casts[] = {"to", "astype", "type", "float", "half", "double", "bfloat16", NULL};
+    static const char *const extents[] = {"shape", "size", "ndim", "dim", "numel", NULL};
+    if (is_one_of(n, shapes))
+        return arena_printf(a, "axes match by name, in any order; `%s{(A,B)->P}` makes one of two, `%s{P->(A,B=4)}` two of one", value, value);
+    if (is_one_of(n, casts)) return arena_printf(a, "a cast is `f16(%s)`", value);
+    if (is_one_of(n, extents)) return "the extent of axis M is size(M)";
+    if (is_called && is_axis_operator(n)) return arena_printf(a, "name the axis: `" NAME_FMT "[K](%s)`", NAME_ARG(n), value);
+    return is_called ? arena_printf(a, "write `" NAME_FMT "(%s)`", NAME_ARG(n), value) : "a value is used as it is";
+}
+
+/* x.T, x.sum(1), x.shape, torch.relu(x); t is the dot. */
 static bool foreign_member(struct parse *p, const struct token *t) {
+    static const char *const transposes[] = {"T", "mT", "t", "transpose", NULL};
+    static const char *const modules[] = {"torch", "np", "numpy", "jnp", "jax", "nn", "F", "tf", "math", NULL};
     const struct token *x = t - 1, *member = t + 1;
     struct arena *a = &p->cx->arena;
     struct name n = name_of(member);
-    const char *value = x->code == T_ID ? arena_strndup(a, x->s, x->len) : "x";
+    bool is_called = member[1].code == T_LPAREN, is_named = x->code == T_ID;
+    const char *value = is_named ? arena_strndup(a, x->s, x->len) : "x";
     struct span at = between(p, t, member);
-    if (name_is(n, "T") || name_is(n, "mT") || name_is(n, "t") || name_is(n, "transpose"))
+    if (is_one_of(n, transposes))
         return report_foreign(p, at, arena_printf(a, "`." NAME_FMT "`: axes match by name, so nothing is transposed", NAME_ARG(n)),
-                              arena_printf(a, "write `%s`; where it meets itself, `%s @ %s{M->J}` gives an axis another label",
-                                           value, value, value));
-    if (member[1].code == T_LPAREN && is_axis_operator(n))
-        return report_foreign(p, at, arena_printf(a, "`." NAME_FMT "(`: values have no methods", NAME_ARG(n)),
-                              arena_printf(a, "name the axis: `" NAME_FMT "[K](%s)`", NAME_ARG(n), value));
-    if (member[1].code == T_LPAREN)
-        return report_foreign(p, at, arena_printf(a, "`." NAME_FMT "(`: values have no methods", NAME_ARG(n)),
-                              arena_printf(a, "write `" NAME_FMT "(%s)`; a cast is f16(%s)", NAME_ARG(n), value, value));
-    return report_foreign(p, at, arena_printf(a, "`." NAME_FMT "`: values have no members", NAME_ARG(n)),
-                          "the extent of axis M is size(M)");
+                              arena_printf(a, "%s; where it meets itself, `%s @ %s{M->J}` gives an axis another label",
+                                           is_named ? arena_printf(a, "write `%s`", value) : "leave it out", value, value));
+    if (is_named && is_called && is_one_of(name_of(x), modules))
+        return report_foreign(p, between(p, x, t), arena_printf(a, "`%s.`: functions stand in no module", value),
+                              is_axis_operator(n) ? arena_printf(a, "write `" NAME_FMT "[K](..)`", NAME_ARG(n))
+                                                  : arena_printf(a, "write `" NAME_FMT "(..)`", NAME_ARG(n)));
+    return report_foreign(p, at, arena_printf(a, is_called ? "`." NAME_FMT "(`: values have no methods" : "`." NAME_FMT "`: values have no members", NAME_ARG(n)),
+                          fix_of_member(a, n, value, is_called));
+}
+
+/* `name = value` among arguments; t is the `=`. */
+static bool foreign_argument(struct parse *p, const struct token *t) {
+    static const char *const axes[] = {"axis", "axes", "dim", "dims", NULL};
+    struct arena *a = &p->cx->arena;
+    const struct token *callee = &p->tokens[p->open[p->n_open - 1]] - 1; /* a `(` is not the first token */
+    struct name n = name_of(t - 1);
+    struct span at = between(p, t - 1, t);
+    if (is_one_of(n, axes))
+        return report_foreign(p, at, arena_printf(a, "`" NAME_FMT "=`: axes have names", NAME_ARG(n)),
+                              arena_printf(a, "put the label in brackets: `%.*s[K](..)`", callee->code == T_ID ? (int)callee->len : 1,
+                                           callee->code == T_ID ? callee->s : "f"));
+    return report_foreign(p, at, "an argument is named by `:`", arena_printf(a, "write `" NAME_FMT ": ...`", NAME_ARG(n)));
+}
+
+/* What follows the name a statement starts with, other than `=`; t is that token. */
+static bool foreign_assignment(struct parse *p, const struct token *t) {
+    struct arena *a = &p->cx->arena;
+    struct name n = name_of(t - 1);
+    if (t->code == T_COLON)
+        return report_foreign(p, span_of(p, t), "a name has no type of its own", arena_printf(a, "write `" NAME_FMT " = ...`; a cast is f16(..)", NAME_ARG(n)));
+    if (t->code == T_EQ) return report_foreign(p, span_of(p, t), "`==` compares", arena_printf(a, "write `" NAME_FMT " = ...`", NAME_ARG(n)));
+    if ((t->code == T_PLUS || t->code == T_MINUS) && t[1].code == t->code)
+        return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%.*s%.*s`: there is no assignment in place", (int)t->len, t->s, (int)t->len, t->s),
+                              arena_printf(a, "write `" NAME_FMT " = " NAME_FMT " %.*s 1`", NAME_ARG(n), NAME_ARG(n), (int)t->len, t->s));
+    return false;
 }
 
 /* a < b < c: a relation stands before t in the same operand list. */
@@ -794,14 +844,16 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
     }
     if (is_binary(t) && t[1].code == T_ASSIGN && t[1].start == t->start + t->len) {
         const char *op = arena_strndup(a, t->s, t->len);
+        struct name target = t > p->tokens && t[-1].code == T_ID ? name_of(t - 1) : (struct name){"y", 1};
         return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%s=`: there is no assignment in place", op),
-                              arena_printf(a, "a name may be assigned again: `y = y %s ...`", op));
+                              arena_printf(a, "a name may be assigned again: `" NAME_FMT " = " NAME_FMT " %s ...`", NAME_ARG(target), NAME_ARG(target), op));
     }
     if (t->code == T_FOREIGN)
         return report_foreign(p, span_of(p, t), arena_printf(a, "`%.*s` is no operator of .fx", (int)t->len, t->s),
                               fix_of_operator(t));
     if (t->code == T_FLOORDIV && (expected[T_REQUIRE] || expected[T_KERNEL]))
         return report_foreign(p, span_of(p, t), "`//` divides", "a comment starts with `#`");
+    if (expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID && foreign_assignment(p, t)) return true;
     if (t->code == T_LBRACKET && expected[T_ASSIGN] && p->in_body)
         return report_foreign(p, span_of(p, t), "a value is assigned whole, not by elements",
                               "choose between values: `y = where(c, a, b)`");
@@ -809,8 +861,7 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
         return report_foreign(p, span_of(p, t), "`:` does not slice",
                               "name the axes that are indexed, `x[N: 0]`; the others pass through, and `x[N: J+1]` shifts");
     if (t->code == T_ASSIGN && !expected[T_COLON] && expected[T_COMMA] && t[-1].code == T_ID && p->n_open && !t[-1].on_new_line)
-        return report_foreign(p, between(p, t - 1, t), "an argument is named by `:`",
-                              arena_printf(a, "write `%.*s: ...`", (int)t[-1].len, t[-1].s));
+        return foreign_argument(p, t);
     if (is_chained(p, t))
         return report_foreign(p, span_of(p, t), "comparisons do not chain", "write `a < b && b < c`");
     const struct token *word = t->code == T_ID && fix_of_word(name_of(t)) ? t : t > p->tokens && t[-1].code == T_ID ? t - 1 : NULL;

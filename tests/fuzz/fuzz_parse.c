@@ -24,47 +24,68 @@ static struct texts print(struct cx *cx, const struct ast_expr *e) {
     return (struct texts){infix.s, tree.s};
 }
 
-/* Reads text as the file after the first, which it takes the place of. */
-static struct ast_file *reread(struct cx *cx, const char *text) {
-    cx->n_files = 1;
-    return fx_parse(cx, source_open(cx, "again.fx", text, strlen(text)));
+struct found { /* every expression of the text, outermost ones */
+    struct cx *cx;
+    const struct ast_expr **exprs;
+    int n;
+};
+
+static void add(struct found *f, const struct ast_expr *e) {
+    if (e) PUSH(&f->cx->arena, f->exprs, f->n) = e;
 }
 
-static void check_expr(struct cx *cx, const struct ast_expr *e) {
-    if (!e) return;
-    struct texts first = print(cx, e);
-    const struct ast_file *file = reread(cx, arena_printf(&cx->arena, "const X = %s\n", first.infix));
-    REQUIRE(cx->n_errors == 0 && file->items && file->items->kind == ITEM_CONST && !file->items->next);
-    struct texts second = print(cx, file->items->value);
-    REQUIRE(strcmp(first.infix, second.infix) == 0 && strcmp(first.tree, second.tree) == 0);
+static void add_axes(struct found *f, const struct ast_axis *axes) {
+    for (const struct ast_axis *a = axes; a; a = a->next) add(f, a->extent);
+}
+
+static void add_item(struct found *f, const struct ast_item *i) {
+    add(f, i->value);
+    add_axes(f, i->kernel_axes);
+    for (const struct ast_param *p = i->params; p; p = p->next) add_axes(f, p->type.axes);
+    for (const struct ast_param *p = i->outs; p; p = p->next) add_axes(f, p->type.axes);
+    for (const struct ast_stmt *s = i->body; s; s = s->next) add(f, s->value);
+}
+
+static void check_short(struct cx *cx, const struct ast_expr *e, const char *whole) {
     struct buf shown;
-    size_t most = 4 + e->span.len % 64, len = strlen(first.infix);
+    size_t most = 4 + e->span.len % 64, len = strlen(whole);
     buf_init(&shown, &cx->arena);
     ast_print_expr_short(&shown, e, most);
-    REQUIRE(strncmp(shown.s, first.infix, len <= most ? len + 1 : most - 3) == 0 && shown.len == (len <= most ? len : most));
+    REQUIRE(shown.len == (len <= most ? len : most) && strncmp(shown.s, whole, len <= most ? len : most - 3) == 0);
 }
 
-static void check_axes(struct cx *cx, const struct ast_axis *axes) {
-    for (const struct ast_axis *a = axes; a; a = a->next) check_expr(cx, a->extent);
-}
-
-static void check_item(struct cx *cx, const struct ast_item *i) {
-    check_expr(cx, i->value);
-    check_axes(cx, i->kernel_axes);
-    for (const struct ast_param *p = i->params; p; p = p->next) check_axes(cx, p->type.axes);
-    for (const struct ast_param *p = i->outs; p; p = p->next) check_axes(cx, p->type.axes);
-    for (const struct ast_stmt *s = i->body; s; s = s->next) check_expr(cx, s->value);
+/* Every expression printed as a constant of a second text, which is read once. */
+static void check_reading_back(struct found *f) {
+    struct cx *cx = f->cx;
+    struct texts *texts = NEW_ARRAY(&cx->arena, struct texts, f->n + 1);
+    struct buf again;
+    buf_init(&again, &cx->arena);
+    for (int i = 0; i < f->n; i++) {
+        texts[i] = print(cx, f->exprs[i]);
+        check_short(cx, f->exprs[i], texts[i].infix);
+        buf_printf(&again, "const X = %s\n", texts[i].infix);
+    }
+    const struct ast_item *item = fx_parse(cx, source_open(cx, "again.fx", again.s, again.len))->items;
+    REQUIRE(cx->n_errors == 0);
+    for (int i = 0; i < f->n; i++, item = item->next) {
+        REQUIRE(item && item->kind == ITEM_CONST);
+        struct texts second = print(cx, item->value);
+        REQUIRE(strcmp(texts[i].infix, second.infix) == 0 && strcmp(texts[i].tree, second.tree) == 0);
+    }
+    REQUIRE(!item);
 }
 
 static void check(struct cx *cx, const char *text, size_t size) {
+    struct found found = {.cx = cx};
     struct buf out;
     buf_init(&out, &cx->arena);
     const struct ast_file *file = fx_parse(cx, source_open(cx, "fuzz.fx", text, size));
     ast_print(&out, file);
     diag_print(cx, &out);
     diag_json(cx, &out);
-    /* What a repaired text means is nobody's business. */
-    for (const struct ast_item *i = file->items; i && cx->n_errors == 0; i = i->next) check_item(cx, i);
+    if (cx->n_errors) return; /* what a repaired text means is nobody's business */
+    for (const struct ast_item *i = file->items; i; i = i->next) add_item(&found, i);
+    check_reading_back(&found);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs every fuzz target of a folder for FUZZ_SECONDS (60), all at once: each takes a core.
 #
-# Input: run.sh FOLDER with the programs of tests/fuzz/fuzz_*.c; tests/fuzz/corpus/TARGET, and what earlier runs added in FOLDER/corpus/TARGET. Output: what
+# Input: run.sh FOLDER with the programs of tests/fuzz/fuzz_*.c. What it starts from: tests/fuzz/corpus/TARGET, the goldens, and what earlier runs added in FOLDER/corpus/TARGET. Output: what
 # failed, each input that did it by path and in hex, and a closing line `fuzz: N passed, M failed`. Exit 1 when M is not 0.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,8 +13,8 @@ passed=0 failed=0
 run_target() { # TARGET
     mkdir -p "corpus/$1" "found/$1"
     rm -f "found/$1"/*
-    timeout $((seconds + 120)) "./$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 -verbosity=0 \
-        -dict="$here/fx.dict" -artifact_prefix="found/$1/" "corpus/$1" "$here/corpus/$1" >"$1.log" 2>&1 </dev/null
+    timeout $((seconds + 120)) "./$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 -print_funcs=0 -verbosity=0 \
+        -dict="$here/fx.dict" -artifact_prefix="found/$1/" "corpus/$1" "$here/corpus/$1" "$here"/../golden/*/ >"$1.log" 2>&1 </dev/null
     echo $? >"$1.status"
 }
 

@@ -165,6 +165,7 @@ static int check_messages(const char *text, const char *define, bool is_clean) {
     if (define) options.defines = &define, options.n_defines = 1;
     fx_compile(text, strlen(text), "spec.fx", &options, &c);
     const char *shown = fx_messages(c);
+    for (const char *b = shown; *b; b++) ck_assert_msg(*b == '\n' || ((unsigned char)*b >= 0x20 && *b != 0x7f), "a control byte in: %s", shown);
     struct object *objects = read_array(fx_messages_json(c), &n);
     ck_assert_ptr_eq(fx_messages_json(c), fx_messages_json(c));
     for (int i = 0; i < n; i++) {

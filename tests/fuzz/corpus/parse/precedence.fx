@@ -1,0 +1,42 @@
+const X = 0.5 * x @ A @ B
+const X = (a * b) @ c
+const X = a - (b - c)
+const X = a - b - c
+const X = -a ** -b
+const X = (-a) ** b
+const X = (a ? b : c) ? d : e
+const X = a ? b : c ? d : e
+const X = !(a < b)
+const X = x[T: 2 * Q + U] ?? -inf
+const X = (x + y)[H: 1]
+const X = (-a){A->(P,Q=2)}
+const X = a @[K,L] -b
+const X = (a ** b) ** c
+const X = a ** b ** c
+const X = f[K,F->N](x, eps: 1e-5)
+const X = f16(a + b)
+const X = (a < b) == c
+const X = a || b && c
+const X = (a || b) && c
+const X = x[i] ?? y[j] ?? 0
+const X = 1.0
+const X = 1e-7
+const X = 0.1
+const X = 123456789.125
+const X = 1e22
+const X = nan
+const X = true
+const X = a // b % c
+const X = --a
+const X = a / (b * c)
+const X = a * (b / c) // d % (e % f)
+const X = (a == b) != c
+const X = (a @ b) * c @ (d + e)
+const X = a @ (b @ c)
+const X = a && (b || c) ? d : e
+const X = -(a + b)
+const X = -(a ** b)
+const X = (-1) ** 2
+const X = 2 ** (-1)
+const X = x[i] ?? (-y)
+const X = (x{A->B})[B: 0] ?? --1
