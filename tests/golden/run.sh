@@ -22,10 +22,10 @@ run_spec() { # STAGE FILE
     fuse) emit=fused want=0 ;;
     plan) emit=plan want=0 ;;
     cuda) emit=cu want=0 ;;
-    annotate) emit= want=0 ;;
+    annotate | language) emit= want=0 ;;
     error) emit=cu want=1 ;;
     esac
-    if [ -n "$emit" ]; then set -- "$@" --emit=$emit -o -; else set -- "$@" "$1"; fi
+    if [ -n "$emit" ]; then set -- "$@" --emit=$emit -o -; else set -- "$@" annotate; fi
     stage_file=$2
     shift 2
     timeout 60 "$fxc" "$@" $args "$stage_file" >"$work/out" 2>"$work/err" </dev/null
@@ -64,8 +64,10 @@ check_spec() { # STAGE FILE
     fi
 }
 
-for stage in parse ir fuse plan cuda annotate error; do
-    cd "$here/$stage" 2>/dev/null || continue
+for stage in parse ir fuse plan cuda annotate language error; do
+    folder=$here/$stage
+    [ $stage != language ] || folder=$here/../language # whose specs have values beside them too
+    cd "$folder" 2>/dev/null || continue
     for file in $(ls | grep '\.fx$'); do
         check_spec $stage "$file"
     done
