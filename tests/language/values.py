@@ -783,6 +783,10 @@ def fns():
     m = x.mean(axis=1)
     c.output("d", "f32", x - m[:, None]), c.output("m", "f32", m), c.output("n", "f32", np.sqrt((x * x).sum(axis=1) + 1e-3))
     c.output("e", "f32", np.sqrt((x * x).sum())), c.output("f", "f32", (x[:, :4] * x[:, 4:]).sum(axis=1))
+    c = Case(spec, "fresh")  # the fn's own I and J are not the kernel's
+    x = c.normal("x", "f32", 5, 6)
+    z = relu(x) * 2
+    c.output("y", "f32", (x[:, :3] * x[:, 3:] - z[:, :3] * z[:, 3:]).sum(axis=1))
     c = Case(spec, "rebound")
     x = c.normal("x", "f32", 5)
     c.output("y", "f32", ((x + 1) ** 2 - x) * 3)
