@@ -61,11 +61,47 @@ const struct define *check_find_define(struct checker *c, struct name n) {
 
 /* ---- kernels ---- */
 
-static bool is_supported_param(struct checker *c, const struct ast_param *p) {
-    const char *what = p->is_inout ? "inout" : p->type.is_packed ? "packed" : p->type.is_strided ? "strided"
-                       : p->type.align ? "align" : NULL;
-    if (what) return check_not_yet(c, p->span, what), false;
-    return true;
+static bool refuse_storage(struct checker *c, const struct param *p, const char *fix, const char *why) {
+    diag_error(c->cx, p->ast->span, D_STORAGE, "%s: %s", p->name, why);
+    diag_fix(c->cx, "%s", fix);
+    return false;
+}
+
+/* `u4[J,L] packed(i32, L, lsb)`: the words of the argument. Its axes are declared. */
+static bool declare_packing(struct checker *c, struct param *p) {
+    const struct ast_type *t = &p->ast->type;
+    const char *element = fx_dtype_name(p->dtype), *word = fx_dtype_name(t->packed_dtype);
+    int bits = fx_dtype_bits(p->dtype), word_bits = fx_dtype_bits(t->packed_dtype);
+    struct arena *a = &c->cx->arena;
+    p->packed = (struct fx_packing){.storage = t->packed_dtype, .axis = -1, .is_msb = name_is(t->packed_order, "msb")};
+    for (int i = 0; i < p->n_axes; i++)
+        if (name_eq(c->k->axes[p->axes[i]].name, t->packed_axis)) p->packed.axis = i;
+    if (!fx_is_integer(p->dtype)) return refuse_storage(c, p, "pack an integer dtype, as in u4[L] packed(i32, L, lsb)", arena_printf(a, "packed elements are integers, %s is none", element));
+    if (!fx_is_integer(t->packed_dtype) || word_bits <= bits || word_bits % bits)
+        return refuse_storage(c, p, "take a wider integer dtype, as in packed(i32, L, lsb)", arena_printf(a, "words of %s do not hold several %s each", word, element));
+    if (p->packed.axis < 0)
+        return refuse_storage(c, p, arena_printf(a, "name one of its axes: %s", check_axes_text(c, p->axes, p->n_axes)),
+                              arena_printf(a, "it is packed along " NAME_FMT ", but has axes %s", NAME_ARG(t->packed_axis), check_axes_text(c, p->axes, p->n_axes)));
+    if (!p->packed.is_msb && !name_is(t->packed_order, "lsb"))
+        return refuse_storage(c, p, "lsb: the first element of a word stands in its lowest bits; msb: in its highest", arena_printf(a, "the order of packing is lsb or msb, found " NAME_FMT, NAME_ARG(t->packed_order)));
+    p->packed.factor = word_bits / bits;
+    if (!p->is_output) return true;
+    return refuse_storage(c, p, "store the words: compute them as an output of the wide dtype", "an output is stored an element at a time");
+}
+
+/* What the type says of the argument's memory. */
+static bool declare_storage(struct checker *c, struct param *p) {
+    const struct ast_type *t = &p->ast->type;
+    const char *what = t->is_packed ? "packed" : t->is_strided ? "strided" : t->align ? "align" : NULL;
+    if (p->is_scalar && what)
+        return refuse_storage(c, p, arena_printf(&c->cx->arena, "leave %s out, or declare a tensor of one element: %s[]", what, fx_dtype_name(p->dtype)),
+                              arena_printf(&c->cx->arena, "%s is said of tensors, and a scalar is passed by value", what));
+    p->is_strided = t->is_strided;
+    p->align = (int)t->align;
+    if (t->is_packed) return declare_packing(c, p);
+    if (fx_dtype_bits(p->dtype) >= 8 || p->is_scalar) return true;
+    return refuse_storage(c, p, "say how: packed(i32, L, lsb), L being the axis along which eight share a word",
+                          arena_printf(&c->cx->arena, "a tensor of %s is packed into wider integers", fx_dtype_name(p->dtype)));
 }
 
 /* Finds or adds the label; sets its extent where one is written or defined. */
@@ -104,7 +140,7 @@ static int declare_axis(struct checker *c, const struct ast_axis *a) {
     return i;
 }
 
-static void declare_param(struct checker *c, const struct ast_param *ap, bool is_output) {
+static void declare_param(struct checker *c, const struct ast_param *ap, bool is_out) {
     struct kernel *k = c->k;
     for (int i = 0; i < k->n_params; i++)
         if (name_eq(k->params[i].ast->name, ap->name)) {
@@ -112,9 +148,8 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
             return;
         }
     struct param *p = &PUSH(&c->cx->arena, k->params, k->n_params);
-    *p = (struct param){.ast = ap, .name = check_cstr(c, ap->name), .dtype = ap->type.dtype, .is_scalar = !ap->type.has_axes && !is_output,
-                        .is_output = is_output, .is_const = ap->is_const};
-    is_supported_param(c, ap);
+    *p = (struct param){.ast = ap, .name = check_cstr(c, ap->name), .dtype = ap->type.dtype, .is_scalar = !ap->type.has_axes && !is_out,
+                        .is_input = !is_out, .is_output = is_out || ap->is_inout, .is_const = ap->is_const};
     for (const struct ast_axis *a = ap->type.axes; a; a = a->next) {
         int axis = declare_axis(c, a);
         if (p->n_axes == 8) {
@@ -128,6 +163,7 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
             }
         p->axes[p->n_axes++] = axis;
     }
+    declare_storage(c, p);
     if (!ap->value) return;
     if (!p->is_scalar || ap->value->kind != VAL_NUM) {
         diag_error(c->cx, ap->value->span, D_CALL, "only a scalar parameter has a default, and it is a number");
@@ -150,7 +186,7 @@ static void bind_params(struct checker *c) {
     struct kernel *k = c->k;
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
-        if (p->is_output) continue;
+        if (!p->is_input) continue;
         struct value *v = check_new_value(c, p->is_scalar ? V_SCALAR : V_LOAD, NULL);
         v->span = p->ast->span;
         v->dtype = fx_compute_type(p->dtype);
@@ -304,7 +340,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     int errors = c->cx->n_errors;
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
-            extent_require(c, s);
+            check_require(c, s);
             continue;
         }
         struct value *v[MAX_RESULTS] = {0};
@@ -317,12 +353,14 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     }
     extent_settle(c);
     if (c->cx->n_errors == errors) extent_check_bound(c); /* a body with errors may not have come to what binds them */
+    bool has_output = false;
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
+        has_output |= p->is_output;
         if (p->is_output && !p->result && !c->cx->n_errors)
             diag_error(c->cx, p->ast->span, D_OUTPUT_UNASSIGNED, "the output %s is never assigned", p->name);
     }
-    if (!item->outs) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
+    if (!has_output) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
 }
 
 static void collect_fns(struct checker *c, const struct ast_file *file, struct names *fns) {

@@ -76,7 +76,10 @@ struct param { /* a parameter or an output of a kernel */
     const struct ast_param *ast;
     const char *name;       /* NUL-terminated */
     enum fx_dtype dtype;
-    bool is_scalar, is_output, is_const;
+    bool is_scalar, is_const, is_strided;
+    bool is_input, is_output; /* read, written; an `inout` tensor is both */
+    struct fx_packing packed; /* several elements in each word of the argument; factor 0: not so */
+    int align;              /* bytes the address is promised to be a multiple of; 0: nothing promised */
     bool has_default;
     double default_value;
     int n_axes;
@@ -92,8 +95,8 @@ struct equation { /* `L = expr` over other labels, where a label was declared; s
 };
 
 struct requirement { /* `require expr`: must hold when arguments are bound */
-    struct fx_expr holds;
-    const char *text;
+    struct fx_expr holds;  /* over extents, and over scalars where SCALAR terms stand in it */
+    const char *text;      /* of a violation */
     struct span span;
 };
 
@@ -124,7 +127,7 @@ struct kernel {
     struct equation *equations;
     int n_requirements;
     struct requirement *requirements;
-    int n_params;           /* inputs first, then outputs */
+    int n_params;           /* inputs, `inout` among them, then outputs */
     struct param *params;
     int n_values;
     struct value **values;  /* by id */

@@ -111,7 +111,7 @@ static void check_body(struct checker *c, const struct ast_stmt *body) {
         struct value *v[MAX_RESULTS] = {0};
         int n = 0;
         if (s->is_require) {
-            check_not_yet(c, s->span, "require in a fn");
+            check_require(c, s);
             continue;
         }
         for (const struct ast_ids *t = s->targets; t; t = t->next) n++;

@@ -70,57 +70,79 @@ bool check_const(struct checker *c, const struct ast_expr *e, int depth, double 
 
 bool extent_mentions_label(struct checker *c, const struct ast_expr *e) {
     if (!e) return false;
-    if (e->kind == AST_ID) return !check_find_const(c, e->name);
-    return extent_mentions_label(c, e->a) || extent_mentions_label(c, e->b) || extent_mentions_label(c, e->c);
+    if (e->kind == AST_ID) return !check_find_const(c, e->name) || check_find_value(c, e->name);
+    if (e->kind != AST_NUM && e->kind != AST_UNARY && e->kind != AST_BINARY) return true; /* whatever it mentions, it is refused as such */
+    return extent_mentions_label(c, e->a) || extent_mentions_label(c, e->b);
 }
 
-struct extent_terms {
-    struct fx_term *t;
-    int n;
-};
-
-static void put_term(struct checker *c, struct extent_terms *x, enum fx_term_op op, int64_t v) {
+void extent_put_term(struct checker *c, struct extent_terms *x, enum fx_term_op op, int64_t v) {
     struct fx_term *t = &PUSH(&c->cx->arena, x->t, x->n);
     *t = (struct fx_term){op, v};
 }
 
-static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
+/* A number beside scalars: literals are weak, so beside f32 it is what f32 holds. */
+void extent_put_number(struct checker *c, double v, struct extent_terms *x) {
+    int64_t bits;
+    double rounded = x->is_double ? v : (float)v;
+    if (v == floor(v) && fabs(v) <= 0x1p53) {
+        extent_put_term(c, x, FX_T_CONST, (int64_t)v);
+        return;
+    }
+    memcpy(&bits, &rounded, sizeof bits);
+    extent_put_term(c, x, FX_T_REAL, bits);
+}
 
-static bool put_extent_number(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+/* A literal up to 2^64 - 1, of which a term holds half. */
+static void put_integer(struct checker *c, uint64_t v, struct extent_terms *x) {
+    if (v <= INT64_MAX) {
+        extent_put_term(c, x, FX_T_CONST, (int64_t)v);
+        return;
+    }
+    extent_put_term(c, x, FX_T_CONST, (int64_t)(v / 2));
+    extent_put_term(c, x, FX_T_CONST, 2);
+    extent_put_term(c, x, FX_T_MUL, 0);
+    extent_put_term(c, x, FX_T_CONST, (int64_t)(v % 2));
+    extent_put_term(c, x, FX_T_ADD, 0);
+}
+
+static bool put_constant(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
     double v;
+    if (x->has_scalar && e->kind == AST_NUM && e->num.is_integer) return put_integer(c, e->num.integer, x), true;
     if (!check_const(c, e, 0, &v)) return false;
+    if (x->has_scalar) return extent_put_number(c, v, x), true;
     if (v != floor(v) || fabs(v) > 0x1p48) {
         diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from integers");
         return false;
     }
-    put_term(c, x, FX_T_CONST, (int64_t)v);
+    extent_put_term(c, x, FX_T_CONST, (int64_t)v);
     return true;
 }
 
-static bool put_extent_binary(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+static bool put_binary(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
     static const struct {
         enum ast_op op;
         enum fx_term_op term;
         bool swap, negate;
     } forms[] = {
-        {OP_ADD, FX_T_ADD, 0, 0}, {OP_SUB, FX_T_SUB, 0, 0}, {OP_MUL, FX_T_MUL, 0, 0}, {OP_DIV, FX_T_DIV, 0, 0}, {OP_FLOORDIV, FX_T_DIV, 0, 0},
+        {OP_ADD, FX_T_ADD, 0, 0}, {OP_SUB, FX_T_SUB, 0, 0}, {OP_MUL, FX_T_MUL, 0, 0}, {OP_DIV, FX_T_DIV_EXACT, 0, 0}, {OP_FLOORDIV, FX_T_DIV, 0, 0},
         {OP_MOD, FX_T_MOD, 0, 0}, {OP_LT, FX_T_LT, 0, 0}, {OP_LE, FX_T_LE, 0, 0}, {OP_GT, FX_T_LT, 1, 0}, {OP_GE, FX_T_LE, 1, 0},
         {OP_EQ, FX_T_EQ, 0, 0}, {OP_NE, FX_T_EQ, 0, 1}, {OP_AND, FX_T_AND, 0, 0}, {OP_OR, FX_T_OR, 0, 0},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (forms[i].op != e->op) continue;
-        if (!put_extent(c, forms[i].swap ? e->b : e->a, x) || !put_extent(c, forms[i].swap ? e->a : e->b, x)) return false;
-        put_term(c, x, forms[i].term, 0);
-        if (forms[i].negate) put_term(c, x, FX_T_NOT, 0);
+        if (!extent_put(c, forms[i].swap ? e->b : e->a, x) || !extent_put(c, forms[i].swap ? e->a : e->b, x)) return false;
+        extent_put_term(c, x, forms[i].term, 0);
+        if (forms[i].negate) extent_put_term(c, x, FX_T_NOT, 0);
         return true;
     }
     diag_error(c->cx, e->op_span, D_BAD_EXTENT, "this operator cannot stand in an extent");
     return false;
 }
 
-/* An expression over extents as terms of the plan. `/` here divides exactly: the kernel requires it. */
-static bool put_extent(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
-    if (!extent_mentions_label(c, e)) return put_extent_number(c, e, x);
+bool extent_put(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    bool is_truth = (e->kind == AST_BINARY && e->op >= OP_LT) || (e->kind == AST_UNARY && e->op == OP_NOT);
+    if (!is_truth && !extent_mentions_label(c, e)) return put_constant(c, e, x);
+    if (e->kind == AST_ID && x->is_condition) return check_put_name(c, e, x);
     if (e->kind == AST_ID) {
         int axes[MAX_AXES], n = check_find_labels(c, e->name, axes);
         if (!n) {
@@ -128,38 +150,48 @@ static bool put_extent(struct checker *c, const struct ast_expr *e, struct exten
             return false;
         }
         for (int i = 0; i < n; i++) {
-            put_term(c, x, FX_T_EXTENT, axes[i]);
-            if (i) put_term(c, x, FX_T_MUL, 0);
+            extent_put_term(c, x, FX_T_EXTENT, axes[i]);
+            if (i) extent_put_term(c, x, FX_T_MUL, 0);
         }
         return true;
     }
     if (e->kind == AST_UNARY) {
-        if (e->op == OP_NEG) put_term(c, x, FX_T_CONST, 0);
-        if (!put_extent(c, e->a, x)) return false;
-        put_term(c, x, e->op == OP_NEG ? FX_T_SUB : FX_T_NOT, 0);
+        if (e->op == OP_NEG) extent_put_term(c, x, FX_T_CONST, 0);
+        if (!extent_put(c, e->a, x)) return false;
+        extent_put_term(c, x, e->op == OP_NEG ? FX_T_SUB : FX_T_NOT, 0);
         return true;
     }
-    if (e->kind == AST_BINARY) return put_extent_binary(c, e, x);
-    diag_error(c->cx, e->span, D_BAD_EXTENT, "an extent is computed from labels, constants and + - * / // %%");
+    if (e->kind == AST_BINARY) return put_binary(c, e, x);
+    diag_error(c->cx, check_user_span(c, e->span), D_BAD_EXTENT,
+               x->is_condition ? "a condition is computed from extents, constants and scalar parameters by + - * / // %%, comparisons and && || !"
+                               : "an extent is computed from labels, constants and + - * / // %%");
     return false;
 }
 
-/* Every `a / b` in an extent states that b divides a. */
-static void require_divisions(struct checker *c, const struct ast_expr *e) {
+/* b divides a, and is not 0: a % 0 is 0 here, and no division. */
+static bool put_divides(struct checker *c, const struct ast_expr *e, struct extent_terms *x) {
+    if (!extent_put(c, e->a, x) || !extent_put(c, e->b, x)) return false;
+    bool is_number = !extent_mentions_label(c, e->b) && x->t[x->n - 1].v != 0;
+    extent_put_term(c, x, FX_T_MOD, 0);
+    extent_put_term(c, x, FX_T_CONST, 0);
+    extent_put_term(c, x, FX_T_EQ, 0);
+    if (is_number) return true;
+    if (!extent_put(c, e->b, x)) return false;
+    extent_put_term(c, x, FX_T_CONST, 0);
+    extent_put_term(c, x, FX_T_EQ, 0);
+    extent_put_term(c, x, FX_T_NOT, 0);
+    extent_put_term(c, x, FX_T_AND, 0);
+    return true;
+}
+
+void extent_require_divisions(struct checker *c, const struct ast_expr *e, bool is_condition) {
     if (!e || (e->kind != AST_BINARY && e->kind != AST_UNARY)) return;
-    require_divisions(c, e->a);
-    require_divisions(c, e->b);
-    struct extent_terms x = {0};
-    if (e->kind != AST_BINARY || e->op != OP_DIV || !extent_mentions_label(c, e)) return;
-    if (!put_extent(c, e->a, &x) || !put_extent(c, e->b, &x)) return;
-    put_term(c, &x, FX_T_MOD, 0);
-    put_term(c, &x, FX_T_CONST, 0);
-    put_term(c, &x, FX_T_EQ, 0);
-    if (!put_extent(c, e->b, &x)) return; /* a % 0 is 0 here, and no division */
-    put_term(c, &x, FX_T_CONST, 0);
-    put_term(c, &x, FX_T_EQ, 0);
-    put_term(c, &x, FX_T_NOT, 0);
-    put_term(c, &x, FX_T_AND, 0);
+    extent_require_divisions(c, e->a, is_condition);
+    extent_require_divisions(c, e->b, is_condition);
+    struct extent_terms x = {.is_condition = is_condition};
+    if (is_condition) check_find_scalars(c, e, &x);
+    if (x.has_scalar) return; /* where it is evaluated an inexact division of whole numbers is none */
+    if (e->kind != AST_BINARY || e->op != OP_DIV || !extent_mentions_label(c, e) || !put_divides(c, e, &x)) return;
     struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
     *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", check_expr_text(c, e)), e->span};
 }
@@ -169,8 +201,8 @@ static void resolve_equations(struct checker *c) {
     for (int i = 0; i < c->k->n_equations; i++) {
         struct equation *q = &c->k->equations[i];
         struct extent_terms x = {0};
-        if (!put_extent(c, c->equation_values[i], &x)) continue;
-        require_divisions(c, c->equation_values[i]);
+        if (!extent_put(c, c->equation_values[i], &x)) continue;
+        extent_require_divisions(c, c->equation_values[i], false);
         q->value = (struct fx_expr){x.n, x.t};
         q->text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[q->axis].name), check_expr_text(c, c->equation_values[i]));
     }
@@ -201,51 +233,57 @@ void extent_solve(struct checker *c) {
     if (c->cx->n_errors == errors && c->k->n_equations) solve_fixed(c);
 }
 
-static bool mentions_name(const struct ast_expr *e, struct name n) {
-    if (!e) return false;
-    return (e->kind == AST_ID && name_eq(e->name, n)) || mentions_name(e->a, n) || mentions_name(e->b, n) || mentions_name(e->c, n);
-}
-
-void extent_require(struct checker *c, const struct ast_stmt *s) {
-    struct extent_terms x = {0};
-    if (!extent_mentions_label(c, s->value)) {
-        diag_error(c->cx, s->value->span, D_BAD_EXTENT, "require states a condition on extents");
-        return;
-    }
-    for (int i = 0; i < c->k->n_params; i++)
-        if (c->k->params[i].is_scalar && mentions_name(s->value, c->k->params[i].ast->name)) {
-            check_not_yet(c, s->span, "a condition on a scalar parameter");
-            return;
-        }
-    if (!put_extent(c, s->value, &x)) return;
-    require_divisions(c, s->value);
-    struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
-    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`require %s` does not hold", check_expr_text(c, s->value)), s->span};
-}
 static bool equation_mentions(const struct equation *q, int axis) {
     for (int i = 0; i < q->value.n; i++)
         if (q->value.terms[i].op == FX_T_EXTENT && q->value.terms[i].v == axis) return true;
     return q->axis == axis;
 }
 
-/* What fixed extents, inputs and equations between them bind. */
+/* The one label not yet bound that the equation mentions; -1 when there is none, or several. */
+static int unbound_in(const struct kernel *k, const struct equation *q, const bool *bound) {
+    int unbound = -1, n = 0;
+    for (int axis = 0; axis < k->n_axes; axis++)
+        if (!bound[axis] && equation_mentions(q, axis)) unbound = axis, n++;
+    return n == 1 ? unbound : -1;
+}
+
+static bool equation_determines(const struct equation *q, int axis) {
+    struct equation other = *q;
+    other.axis = -1;
+    return equation_mentions(&other, axis) ? fx_is_linear(&q->value, axis) : q->axis == axis;
+}
+
+/* What fixed extents, inputs and equations between them bind. A packed axis has as many words for several extents. */
 static bool *bound_axes(struct checker *c) {
     struct kernel *k = c->k;
     bool *bound = NEW_ARRAY(&c->cx->arena, bool, k->n_axes + 1);
     for (int i = 0; i < k->n_axes; i++) bound[i] = k->axes[i].extent >= 0;
-    for (int p = 0; p < k->n_params; p++)
-        for (int a = 0; !k->params[p].is_output && a < k->params[p].n_axes; a++) bound[k->params[p].axes[a]] = true;
+    for (int i = 0; i < k->n_params; i++) {
+        const struct param *p = &k->params[i];
+        for (int a = 0; p->is_input && a < p->n_axes; a++)
+            if (!p->packed.factor || p->packed.axis != a) bound[p->axes[a]] = true;
+    }
     for (bool progress = true; progress;) {
         progress = false;
         for (int i = 0; i < k->n_equations; i++) {
-            int unknown = -1, n = 0;
-            for (int axis = 0; axis < k->n_axes; axis++)
-                if (!bound[axis] && equation_mentions(&k->equations[i], axis)) unknown = axis, n++;
-            if (n != 1) continue;
-            bound[unknown] = progress = true;
+            int axis = unbound_in(k, &k->equations[i], bound);
+            if (axis < 0 || !equation_determines(&k->equations[i], axis)) continue;
+            bound[axis] = progress = true;
         }
     }
     return bound;
+}
+
+/* Why nothing binds a label that something mentions, or NULL. */
+static const char *almost_bound(struct checker *c, int axis, const bool *bound) {
+    struct kernel *k = c->k;
+    for (int i = 0; i < k->n_equations; i++)
+        if (unbound_in(k, &k->equations[i], bound) == axis)
+            return arena_printf(&c->cx->arena, "%s may hold for more than one " NAME_FMT, k->equations[i].text, NAME_ARG(k->axes[axis].name));
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].is_input && k->params[i].packed.factor && k->params[i].axes[k->params[i].packed.axis] == axis)
+            return arena_printf(&c->cx->arena, "%s is packed along it, and its words do not tell how many fields of the last count", k->params[i].name);
+    return "no input carries it";
 }
 
 void extent_check_bound(struct checker *c) {
@@ -253,8 +291,8 @@ void extent_check_bound(struct checker *c) {
     bool *bound = bound_axes(c);
     for (int i = 0; i < k->n_axes; i++) {
         if (bound[i]) continue;
-        diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": no input carries it",
-                   NAME_ARG(k->axes[i].name));
+        diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": %s", NAME_ARG(k->axes[i].name),
+                   almost_bound(c, i, bound));
         diag_fix(c->cx, "write it: " NAME_FMT "=16, or give it at compile time with -D", NAME_ARG(k->axes[i].name));
     }
 }
@@ -301,8 +339,8 @@ void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is
         int64_t extent = c->k->axes[parts[i]].extent;
         is_fixed = is_fixed && extent >= 0;
         if (is_fixed) overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed) : __builtin_mul_overflow(fixed, extent, &fixed);
-        put_term(c, &x, FX_T_EXTENT, parts[i]);
-        if (i) put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
+        extent_put_term(c, &x, FX_T_EXTENT, parts[i]);
+        if (i) extent_put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
         buf_printf(&text, "%s%s", i ? is_sum ? " + " : " * " : "", extent_name(c, parts[i]));
     }
     if (is_fixed) fix_extent(c, axis, overflows ? INT64_MAX : fixed, text.s, at);
@@ -313,8 +351,8 @@ void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, 
     struct extent_terms x = {0};
     double v;
     if (extent_mentions_label(c, extent)) {
-        if (!put_extent(c, extent, &x)) return;
-        require_divisions(c, extent);
+        if (!extent_put(c, extent, &x)) return;
+        extent_require_divisions(c, extent, false);
         add_equation(c, axis, &x, check_expr_text(c, extent), at);
     } else if (check_const(c, extent, 0, &v)) {
         if (v >= 0 && v <= 0x1p40 && v == floor(v)) fix_extent(c, axis, (int64_t)v, check_expr_text(c, extent), at);

@@ -1,5 +1,5 @@
 /* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c (constants,
- * extents), check_test.c (test and bench blocks). */
+ * extents), check_require.c (conditions), check_test.c (test and bench blocks). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -140,11 +140,24 @@ bool check_const(struct checker *c, const struct ast_expr *e, int depth, double 
 /* A constant named by e as a literal: an integer where integers alone made it. */
 struct value *check_const_value(struct checker *c, const struct ast_expr *e);
 bool check_define_number(struct checker *c, const struct define *d, double *out);
-/* Whether an identifier below e is no constant, and so a label. */
+/* Whether e is more than numbers and constants: an identifier is a label, or a scalar in a condition. */
 bool extent_mentions_label(struct checker *c, const struct ast_expr *e);
 /* Turns the equations noted while labels were declared into terms, and fixes what fixed extents determine. */
 void extent_solve(struct checker *c);
-void extent_require(struct checker *c, const struct ast_stmt *s);
+struct extent_terms { /* an expression over extents, or a condition, being written */
+    struct fx_term *t;
+    int n;
+    bool is_condition;  /* of a `require`: scalars may stand in it */
+    bool has_scalar;    /* one does, or a number given to a fn: numbers may be fractions */
+    bool is_double;     /* a scalar of f64 does: literals are not rounded to f32 */
+};
+/* Appends e; false after an error. `/` divides exactly. */
+bool extent_put(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
+void extent_put_term(struct checker *c, struct extent_terms *x, enum fx_term_op op, int64_t v);
+void extent_put_number(struct checker *c, double v, struct extent_terms *x); /* beside scalars */
+/* Requires of every `a / b` below e that b divides a, extents alone being involved. */
+void extent_require_divisions(struct checker *c, const struct ast_expr *e, bool is_condition);
+
 /* `axis` is as long as the product or the sum of the parts. */
 void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is_sum, struct span at);
 /* An extent written in the body, `P=2`: a number or an equation of the label. */
@@ -157,5 +170,15 @@ void extent_check_bound(struct checker *c);
 /* ---- check_test.c ---- */
 /* Checks the test and bench blocks (of `kernel` alone when not NULL) into p->tests. */
 void check_tests(struct checker *c, struct program *p, const char *kernel);
+
+/* ---- check_require.c ---- */
+/* `require` in a kernel or in a fn being expanded: a requirement of the kernel, or an error where it cannot hold. */
+void check_require(struct checker *c, const struct ast_stmt *s);
+/* What stands in the scope at hand under that name; NULL where nothing does. */
+const struct value *check_find_value(const struct checker *c, struct name n);
+/* Notes whether scalars stand below e, and whether one is of f64: known before a literal is written. */
+void check_find_scalars(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
+/* Appends what a name of a condition is: an extent, a scalar, a number; false after an error. */
+bool check_put_name(struct checker *c, const struct ast_expr *e, struct extent_terms *x);
 
 #endif

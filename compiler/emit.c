@@ -291,13 +291,14 @@ static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct 
         if (e->value >= 0) buf_printf(out, "=%lld", (long long)e->value);
     }
     buf_putc(out, ']');
+    if (p->align) buf_printf(out, " align %d", p->align);
 }
 
 static void put_contract(struct buf *out, const struct fx_kernel *k) {
     buf_printf(out, "//\n// kernel %s(", k->name);
     bool is_out = false;
     for (int i = 0; i < k->n_params; i++) {
-        bool first_out = k->params[i].is_output && !is_out;
+        bool first_out = !k->params[i].is_input && !is_out;
         buf_puts(out, first_out ? ") -> (" : i ? ", " : "");
         is_out |= first_out;
         put_tensor(out, k, &k->params[i]);

@@ -48,6 +48,8 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u);
 struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct program *program);
 /* plan_print.c: the plan as text; an expression in infix form over the kernel's extents. */
 void plan_print(struct buf *out, const struct fx_plan *p);
+/* "input", "output", "inout" or "scalar". */
+const char *plan_param_role(const struct fx_param *p);
 /* The spec's name of an argument of a launch. */
 const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a);
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);

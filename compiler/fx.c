@@ -300,20 +300,28 @@ static int find_kernel(const fx_compilation *c, const char *name) {
     return -1;
 }
 
-/* Binds the kernel's extents from the inputs' shapes, and lays the inputs out by parameter. */
+/* Binds the kernel's extents from the inputs' shapes, lays the inputs out by parameter, and checks the conditions on scalars. */
 static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *inputs, int n_inputs, int64_t *extents, struct oracle_input *by_param,
                              struct arena *a, char *message, size_t size) {
     const struct fx_shape **shapes = NEW_ARRAY(a, const struct fx_shape *, k->n_params + 1);
+    const void **scalars = NEW_ARRAY(a, const void *, k->n_params + 1);
     int n = 0;
     for (int i = 0; i < k->n_params; i++) {
-        if (k->params[i].is_output) continue;
+        if (!k->params[i].is_input) continue;
         if (n >= n_inputs) {
             snprintf(message, size, "%s needs its input %s", k->name, k->params[i].name);
             return FX_ERR_USAGE;
         }
         const struct fx_host *h = &inputs[n++];
         by_param[i] = (struct oracle_input){h->dtype, h->data};
-        if (k->params[i].is_scalar) continue;
+        if (k->params[i].is_scalar && h->dtype != k->params[i].dtype) {
+            snprintf(message, size, "%s is %s, but %s is expected", k->params[i].name, fx_dtype_name(h->dtype), fx_dtype_name(k->params[i].dtype));
+            return FX_ERR_USAGE;
+        }
+        if (k->params[i].is_scalar) {
+            scalars[i] = h->data;
+            continue;
+        }
         struct fx_shape *s = NEW(a, struct fx_shape);
         s->dtype = h->dtype;
         s->rank = h->rank;
@@ -324,7 +332,8 @@ static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *in
         snprintf(message, size, "%s takes %d inputs, %d were given", k->name, n, n_inputs);
         return FX_ERR_USAGE;
     }
-    return fx_bind_extents(k, shapes, extents, message, size);
+    fx_status status = fx_bind_extents(k, shapes, extents, message, size);
+    return status == FX_OK ? fx_check_scalars(k, extents, scalars, message, size) : status;
 }
 
 struct request { /* one call of fx_evaluate */

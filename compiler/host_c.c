@@ -5,6 +5,7 @@
  * at launch is what fx_expr_eval computes, overflow included: an expression that cannot overflow for extents up to
  * MAX_EXTENT is written as C writes it, any other through functions that check. */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "emit.h"
@@ -95,6 +96,7 @@ static const struct form { /* how a step is written */
 } forms[] = {
     [FX_T_ADD] = {"+", "fx_add", 3, 3, 4},    [FX_T_SUB] = {NULL, "fx_sub", 5, 0, 0},   [FX_T_MUL] = {"*", "fx_mul", 4, 4, 5},
     [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
+    [FX_T_DIV_EXACT] = {NULL, "fx_exact", 5, 0, 0},
     [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},   [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},   [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
     [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},     [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},     [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
     [FX_T_OR] = {"||", "fx_or", 0, 2, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
@@ -110,8 +112,8 @@ static const struct tree *as_tree(struct arena *a, const struct fx_expr *e) {
     for (int i = 0; i < e->n; i++) {
         struct tree *t = NEW(a, struct tree);
         t->term = &e->terms[i];
-        if (t->term->op > FX_T_SM_COUNT && n > 0) t->r = stack[--n];
-        if (t->term->op > FX_T_SM_COUNT && t->term->op != FX_T_NOT && n > 0) t->l = stack[--n];
+        if (t->term->op > FX_T_LAST_LEAF && n > 0) t->r = stack[--n];
+        if (t->term->op > FX_T_LAST_LEAF && t->term->op != FX_T_NOT && n > 0) t->l = stack[--n];
         stack[n++] = t;
     }
     return n ? stack[n - 1] : NULL;
@@ -148,7 +150,8 @@ static void bound(struct text *t, enum fx_term_op op, const struct text *l, cons
     case FX_T_MOD: t->is_safe &= is_positive, t->max = r->max; break;
     case FX_T_MIN: t->max = l->max < r->max ? l->max : r->max; break;
     case FX_T_MAX: t->max = l->max > r->max ? l->max : r->max; break;
-    case FX_T_SUB: t->is_safe = false; break;
+    case FX_T_SUB:
+    case FX_T_DIV_EXACT: t->is_safe = false; break;
     default: break;
     }
 }
@@ -168,7 +171,7 @@ static struct text expression(struct writer *w, const struct tree *t) {
     struct arena *a = w->arena;
     enum fx_term_op op = t->term->op;
     const struct form *f = &forms[op];
-    if (op <= FX_T_SM_COUNT) return leaf(w, t->term);
+    if (op <= FX_T_LAST_LEAF) return leaf(w, t->term);
     struct text r = expression(w, t->r), l = t->l ? expression(w, t->l) : r;
     struct text out = {.level = 5, .type = C_INT64};
     bound(&out, op, &l, &r);
@@ -203,6 +206,69 @@ static struct text holds(struct writer *w, const struct tree *t) {
 static const char *condition(struct writer *w, const struct fx_expr *e) {
     const struct tree *t = as_tree(w->arena, e);
     return t ? holds(w, t).s : "true";
+}
+
+/* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no value ---- */
+
+struct number {
+    const char *s; /* an atom */
+    bool is_real;  /* of floating point; otherwise whole */
+    bool is_bool;  /* a condition of C */
+};
+
+static const char *as_number(struct arena *a, struct number x) { return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s; }
+static const char *as_condition(struct arena *a, struct number x) { return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s); }
+
+static struct number scalar_number(struct writer *w, const struct fx_term *t) {
+    const struct fx_param *p = &w->k->params[t->v];
+    const char *name = w->params[t->v], *form = NULL;
+    switch (p->dtype) {
+    case FX_F16: form = "5, 10, false"; break;
+    case FX_BF16: form = "8, 7, false"; break;
+    case FX_F8E5M2: form = "5, 2, false"; break;
+    case FX_F8E4M3: form = "4, 3, true"; break;
+    default: break;
+    }
+    return (struct number){form ? arena_printf(w->arena, "fx_small(%s, %s)", name, form) : arena_printf(w->arena, "(long double)%s", name),
+                           fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
+}
+
+static struct number number_leaf(struct writer *w, const struct fx_term *t) {
+    double real;
+    if (t->op == FX_T_SCALAR) return scalar_number(w, t);
+    if (t->op == FX_T_CONST) return (struct number){arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
+    if (t->op != FX_T_REAL) return (struct number){arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
+    memcpy(&real, &t->v, sizeof real);
+    if (isnan(real)) return (struct number){"(0.0L / 0.0L)", true, false};
+    if (isinf(real)) return (struct number){real > 0 ? "(1.0L / 0.0L)" : "(-1.0L / 0.0L)", true, false};
+    return (struct number){arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
+}
+
+/* l op r, neither a comparison nor logic. */
+static const char *arithmetic(struct arena *a, enum fx_term_op op, bool is_real, const char *l, const char *r) {
+    switch (op) {
+    case FX_T_ADD: return arena_printf(a, "(%s + %s)", l, r);
+    case FX_T_SUB: return arena_printf(a, "(%s - %s)", l, r);
+    case FX_T_MUL: return arena_printf(a, "(%s * %s)", l, r);
+    case FX_T_DIV:
+    case FX_T_MOD: return arena_printf(a, "fx_%s(%s, %s, %s)", is_real ? "floored" : "quotient", l, r, op == FX_T_MOD ? "true" : "false");
+    case FX_T_DIV_EXACT: return arena_printf(a, is_real ? "(%s / %s)" : "fx_exactly(&ok, %s, %s)", l, r);
+    default: return "fx_whole(&ok, 1.0L / 0.0L)"; /* no condition of the compiler has it: there is no value */
+    }
+}
+
+static struct number number(struct writer *w, const struct tree *t) {
+    struct arena *a = w->arena;
+    enum fx_term_op op = t->term->op;
+    if (op <= FX_T_LAST_LEAF) return number_leaf(w, t->term);
+    struct number r = number(w, t->r), l = t->l ? number(w, t->l) : r;
+    if (op == FX_T_NOT) return (struct number){arena_printf(a, "!%s", as_condition(a, r)), false, true};
+    if (is_logic(op)) /* both sides are looked at: a step without a value fails the whole */
+        return (struct number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
+    if (is_compare(op)) return (struct number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
+    bool is_real = l.is_real || r.is_real;
+    const char *s = arithmetic(a, op, is_real, as_number(a, l), as_number(a, r));
+    return (struct number){is_real ? s : arena_printf(a, "fx_whole(&ok, %s)", s), is_real, false};
 }
 
 /* Whether some term of e is op. */
@@ -251,6 +317,11 @@ static const struct helper {
                 "    if (b == 0) return 0;\n"
                 "    return a / b + (a % b != 0 && (a < 0) == (b < 0));\n"
                 "}\n"},
+    {"fx_exact", "/* No value where b does not divide a. */\n"
+                 "static int64_t fx_exact(int64_t a, int64_t b) {\n"
+                 "    if (a == FX_BAD || b == FX_BAD || b == 0 || a % b != 0) return FX_BAD;\n"
+                 "    return a / b;\n"
+                 "}\n"},
     {"fx_min", "static int64_t fx_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"},
     {"fx_max", "static int64_t fx_max(int64_t a, int64_t b) {\n"
                "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
@@ -265,6 +336,43 @@ static const struct helper {
     {"fx_holds", "static bool fx_holds(int64_t a) { return a != FX_BAD && a != 0; }\n"},
     {"fx_align", "/* The largest power of two up to 256 that divides the address. */\n"
                  "static int64_t fx_align(CUdeviceptr p) { return p % 256 == 0 ? 256 : (int64_t)(p & (~p + 1)); }\n"},
+    {"fx_small", "/* The value of a float of few bits. */\n"
+                 "static long double fx_small(unsigned bits, int n_exponent, int n_fraction, bool is_finite) {\n"
+                 "    const unsigned most = (1u << n_exponent) - 1, exponent = bits >> n_fraction & most, fraction = bits & ((1u << n_fraction) - 1);\n"
+                 "    long double v = fraction + (exponent != 0 ? 1u << n_fraction : 0);\n"
+                 "    int e = (int)(exponent != 0 ? exponent : 1) - (int)(most >> 1) - n_fraction;\n"
+                 "    if (exponent == most && (!is_finite || fraction == (1u << n_fraction) - 1)) v = fraction != 0 ? 0.0L / 0.0L : 1.0L / 0.0L, e = 0;\n"
+                 "    for (; e > 0; e--) v *= 2;\n"
+                 "    for (; e < 0; e++) v /= 2;\n"
+                 "    return bits >> (n_exponent + n_fraction) != 0 ? -v : v;\n"
+                 "}\n"},
+    {"fx_whole", "/* A whole number, exact up to 64 bits. */\n"
+                 "static long double fx_whole(bool *ok, long double v) {\n"
+                 "    if (!(v >= -(long double)UINT64_MAX && v <= (long double)UINT64_MAX)) *ok = false;\n"
+                 "    return *ok ? v : 0;\n"
+                 "}\n"},
+    {"fx_quotient", "/* Of whole numbers, rounded down, or the remainder that goes with it; by zero both are 0. */\n"
+                    "static long double fx_quotient(long double a, long double b, bool is_rest) {\n"
+                    "    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);\n"
+                    "    const bool is_apart = (a < 0) != (b < 0);\n"
+                    "    if (y == 0) return 0;\n"
+                    "    const long double rest = (long double)(is_apart && x % y != 0 ? y - x % y : x % y), quotient = (long double)(x / y);\n"
+                    "    if (is_rest) return b < 0 ? -rest : rest;\n"
+                    "    return is_apart ? -quotient - (x % y != 0) : quotient;\n"
+                    "}\n"},
+    {"fx_exactly", "/* The quotient of whole numbers, where there is one. */\n"
+                   "static long double fx_exactly(bool *ok, long double a, long double b) {\n"
+                   "    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);\n"
+                   "    if (y == 0 || x % y != 0) return *ok = false, 0;\n"
+                   "    return (a < 0) != (b < 0) ? -(long double)(x / y) : (long double)(x / y);\n"
+                   "}\n"},
+    {"fx_floored", "/* A quotient rounded down, or the remainder that goes with it; by zero both are 0. */\n"
+                   "static long double fx_floored(long double a, long double b, bool is_rest) {\n"
+                   "    long double q = b == 0 ? 0 : a / b;\n"
+                   "    if (b == 0) return 0;\n"
+                   "    if (q > -0x1p63L && q < 0x1p63L) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);\n"
+                   "    return is_rest ? a - b * q : q;\n"
+                   "}\n"},
     {"fx_is_extent", "static bool fx_is_extent(long long n) { return n >= 0 && n <= FX_MAX_EXTENT; }\n"},
     {"fx_place", "/* Places buffers one after another, each on 256 bytes; the bytes of all, SIZE_MAX where that overflows. */\n"
                  "static size_t fx_place(const int64_t *bytes, int n, size_t *offsets) {\n"
@@ -347,7 +455,7 @@ static void put_title(struct writer *w, const char *name) {
     put(w, "/* ---- %s ----\n *\n", name);
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
-        put(w, " *   %-6s %s: %s", p->is_scalar ? "scalar" : p->is_output ? "output" : "input", w->params[i], fx_dtype_name(p->dtype));
+        put(w, " *   %-6s %s: %s", plan_param_role(p), w->params[i], fx_dtype_name(p->dtype));
         put_shape(w, p);
         put(w, "\n");
     }
@@ -484,15 +592,33 @@ static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int in
     return false;
 }
 
-/* Refuses tensors that are not aligned to their elements: the least every variant takes for granted. */
+/* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for granted. */
 static void put_alignment_check(struct writer *w) {
     int n = 0;
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
-        if (p->is_scalar || fx_dtype_bits(p->dtype) <= 8) continue;
-        put(w, "%s%s %% %d != 0", n++ ? " || " : "    if (", w->params[i], fx_dtype_bits(p->dtype) / 8);
+        int bytes = fx_dtype_bits(fx_argument_dtype(p)) / 8;
+        if (bytes < p->align) bytes = p->align;
+        if (p->is_scalar || bytes <= 1) continue;
+        put(w, "%s%s %% %d != 0", n++ ? " || " : "    if (", w->params[i], bytes);
     }
     if (n) put(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
+}
+
+static bool is_on_scalars(const struct fx_expr *e) { return has_term(e, FX_T_SCALAR) || has_term(e, FX_T_REAL); }
+
+/* Refusals where a `require` does not hold. */
+static void put_checks(struct writer *w) {
+    const struct fx_kernel *k = w->k;
+    bool has_ok = false;
+    for (int i = 0; i < k->n_checks; i++) {
+        const struct fx_expr *e = &k->checks[i].holds;
+        if (e->n && !is_on_scalars(e)) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", condition(w, e));
+        if (!is_on_scalars(e)) continue;
+        put(w, "%s    if (!%s || !ok) return CUDA_ERROR_INVALID_VALUE;\n", has_ok ? "" : "    bool ok = true;\n",
+            as_condition(w->arena, number(w, as_tree(w->arena, e))));
+        has_ok = true;
+    }
 }
 
 /* Refusals that concern the arguments alone, and what the launches take besides them. */
@@ -502,8 +628,7 @@ static void put_arguments(struct writer *w) {
     put_alignment_check(w);
     for (int i = 0; i < k->n_params; i++)
         if (!is_argument(k, FX_ARG_PARAM, i)) put(w, "    (void)%s;\n", w->params[i]);
-    for (int i = 0; i < k->n_checks; i++)
-        if (k->checks[i].holds.n) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", condition(w, &k->checks[i].holds));
+    put_checks(w);
     for (int i = 0; i < k->n_extents; i++)
         if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
             put(w, "    long long %s = %lld;\n", w->extents[i], (long long)k->extents[i].value);

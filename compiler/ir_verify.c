@@ -77,7 +77,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
     for (int a = 0; a < n->n_args; a++)
         if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a]) return fail(g, n, "stands before an operand");
-    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || g->kernel->params[n->param].is_output))
+    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))
         return fail(g, n, "names no input");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && g->kernel->params[n->param].is_scalar != (n->kind == N_SCALAR))
         return fail(g, n, "takes a tensor for a scalar");

@@ -289,8 +289,10 @@ static void align(struct parse *p, struct ast_type *y, const struct token *t, co
     once(p, y, t, y->align);
     y->align = num.integer;
     y->span = join(y->span, span_of(p, bytes));
-    if (!num.is_integer || !num.integer || (num.integer & (num.integer - 1)))
-        diag_error(p->cx, span_of(p, bytes), D_BAD_NUMBER, "an alignment is a power of two of bytes");
+    if (num.is_integer && num.integer && num.integer <= 256 && !(num.integer & (num.integer - 1))) return;
+    y->align = 0;
+    diag_error(p->cx, span_of(p, bytes), D_BAD_NUMBER, "an alignment is a power of two of bytes, at most 256");
+    diag_fix(p->cx, "16 is what the widest accesses of a thread need");
 }
 
 static struct ast_param *param(struct parse *p, const struct token *t, struct ast_type *y, struct ast_val *value) {

@@ -1,106 +1,60 @@
-/* What can be computed from a plan alone: expressions, extents, the variant a launch takes, the workspace.
+/* What can be computed from a plan alone: extents, conditions, the variant a launch takes, the workspace.
  *
- * In: a plan and the shapes it is bound to. Out: numbers, or a message for the caller. Pure: no allocation, no state, and
- * nothing an argument can make overflow. */
-#include "plan.h"
+ * In: a plan, the shapes and scalars it is bound to. Out: numbers, or a message for the caller. Pure: no allocation, no
+ * state, and nothing an argument can make overflow. */
+#include "plan_expr.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { EXPR_MAX_DEPTH = 64, WORKSPACE_ALIGN = 256 };
+enum { WORKSPACE_ALIGN = 256 };
 static const int64_t max_extent = INT64_C(1) << 40, max_elements = INT64_C(1) << 48;
 
-/* ---- expressions ---- */
+/* Text of limited size, cut where it ends. */
+struct text {
+    char *s;
+    size_t size, n;
+};
 
-static bool push_leaf(const struct fx_term *t, const struct fx_env *env, int64_t *out) {
-    if (t->op != FX_T_CONST && t->op != FX_T_SM_COUNT && t->v < 0) return false;
-    switch (t->op) {
-    case FX_T_CONST: *out = t->v; return true;
-    case FX_T_EXTENT: *out = env->extents[t->v]; return true;
-    case FX_T_ALIGN: *out = env->align ? env->align[t->v] : 256; return true;
-    case FX_T_SM_COUNT: *out = env->sm_count; return true;
-    default: return false;
-    }
+static void put(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct text *t, const char *fmt, ...) {
+    va_list ap;
+    if (t->n >= t->size) return;
+    va_start(ap, fmt);
+    int n = vsnprintf(t->s + t->n, t->size - t->n, fmt, ap);
+    va_end(ap);
+    t->n += n > 0 ? (size_t)n : 0;
 }
 
-/* Quotient rounded down and the remainder that goes with it, which has the sign of b. Both 0 when b is 0. */
-static bool floor_divide(int64_t a, int64_t b, int64_t *quotient, int64_t *remainder) {
-    *quotient = *remainder = 0;
-    if (b == 0) return true;
-    if (b == -1) return !__builtin_sub_overflow(0, a, quotient);
-    *quotient = a / b;
-    *remainder = a % b;
-    if (*remainder && (*remainder < 0) != (b < 0)) {
-        *quotient -= 1;
-        *remainder += b;
-    }
-    return true;
-}
+/* ---- arguments ---- */
 
-static bool apply(enum fx_term_op op, int64_t a, int64_t b, int64_t *out) {
-    int64_t quotient, remainder;
-    switch (op) {
-    case FX_T_ADD: return !__builtin_add_overflow(a, b, out);
-    case FX_T_SUB: return !__builtin_sub_overflow(a, b, out);
-    case FX_T_MUL: return !__builtin_mul_overflow(a, b, out);
-    case FX_T_DIV: return floor_divide(a, b, out, &remainder);
-    case FX_T_MOD: *out = 0; return b == -1 || floor_divide(a, b, &quotient, out);
-    case FX_T_CDIV:
-        if (!floor_divide(a, b, out, &remainder)) return false;
-        *out += remainder != 0;
-        return true;
-    case FX_T_MIN: *out = a < b ? a : b; return true;
-    case FX_T_MAX: *out = a > b ? a : b; return true;
-    case FX_T_LT: *out = a < b; return true;
-    case FX_T_LE: *out = a <= b; return true;
-    case FX_T_EQ: *out = a == b; return true;
-    case FX_T_AND: *out = a && b; return true;
-    case FX_T_OR: *out = a || b; return true;
-    default: return false;
-    }
-}
+static bool is_packed_axis(const struct fx_param *p, int axis) { return p->packed.factor && p->packed.axis == axis; }
 
-bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) {
-    int64_t stack[EXPR_MAX_DEPTH];
-    int n = 0;
-    *out = 0;
-    if (e->n == 0) return true;
-    for (const struct fx_term *t = e->terms; t < e->terms + e->n; t++) {
-        if (t->op <= FX_T_SM_COUNT) {
-            if (n == EXPR_MAX_DEPTH || !push_leaf(t, env, &stack[n])) return false;
-            n++;
-        } else if (t->op == FX_T_NOT) {
-            if (n < 1) return false;
-            stack[n - 1] = !stack[n - 1];
-        } else {
-            if (n < 2 || !apply(t->op, stack[n - 2], stack[n - 1], &stack[n - 2])) return false;
-            n--;
-        }
-    }
-    *out = stack[0];
-    return n == 1;
-}
+enum fx_dtype fx_argument_dtype(const struct fx_param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
 
-bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env) {
-    int64_t v;
-    return e->n == 0 || (fx_expr_eval(e, env, &v) && v != 0);
+int64_t fx_argument_extent(const struct fx_param *p, int axis, const int64_t *extents) {
+    int64_t extent = extents[p->extents[axis]];
+    return is_packed_axis(p, axis) ? extent / p->packed.factor + (extent % p->packed.factor != 0) : extent;
 }
 
 /* ---- extents ---- */
 
-/* "f16[M,K]", as far as size goes. */
-static void describe(const struct fx_kernel *k, const struct fx_param *p, char *text, size_t size) {
-    size_t n = (size_t)snprintf(text, size, "%s[", fx_dtype_name(p->dtype));
-    for (int i = 0; i < p->rank && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "," : "", k->extents[p->extents[i]].name);
-    if (n < size) snprintf(text + n, size - n, "]");
+/* "f16[M,K]", as far as size goes; of a packed tensor that of its words: "i32[J,L/8]", rounded up. */
+static void describe(const struct fx_kernel *k, const struct fx_param *p, struct text *t) {
+    put(t, "%s[", fx_dtype_name(fx_argument_dtype(p)));
+    for (int i = 0; i < p->rank; i++) {
+        put(t, "%s%s", i ? "," : "", k->extents[p->extents[i]].name);
+        if (is_packed_axis(p, i)) put(t, "/%d", p->packed.factor);
+    }
+    put(t, "]");
 }
 
 static fx_status check_type(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, char *message,
                             size_t size) {
     char want[256];
-    if (s->dtype == p->dtype && s->rank == p->rank) return FX_OK;
-    describe(k, p, want, sizeof want);
+    if (s->dtype == fx_argument_dtype(p) && s->rank == p->rank) return FX_OK;
+    describe(k, p, &(struct text){want, sizeof want, 0});
     if (s->rank != p->rank) snprintf(message, size, "%s has rank %d, but %s is expected", p->name, s->rank, want);
     else snprintf(message, size, "%s is %s, but %s is expected", p->name, fx_dtype_name(s->dtype), want);
     return FX_ERR_USAGE;
@@ -131,7 +85,7 @@ static const struct fx_param *binder(const struct fx_kernel *k, const struct fx_
     if (k->extents[e].value >= 0) return NULL;
     for (int i = 0; i <= before; i++)
         for (int a = 0; shapes[i] && !k->params[i].is_scalar && a < k->params[i].rank; a++)
-            if (k->params[i].extents[a] == e) return &k->params[i];
+            if (k->params[i].extents[a] == e && !is_packed_axis(&k->params[i], a)) return &k->params[i];
     return NULL;
 }
 
@@ -143,6 +97,7 @@ static fx_status bind_param(const struct fx_kernel *k, const struct fx_shape *co
     for (int a = 0; status == FX_OK && a < p->rank; a++) {
         int e = p->extents[a];
         int64_t given = shapes[i]->extents[a];
+        if (is_packed_axis(p, a)) continue; /* several extents have as many words */
         if (extents[e] < 0) extents[e] = given;
         if (extents[e] == given) continue;
         const struct fx_param *other = binder(k, shapes, e, i);
@@ -157,51 +112,71 @@ static fx_status bind_param(const struct fx_kernel *k, const struct fx_shape *co
     return status;
 }
 
+/* The words of a packed axis against the extent that other tensors or the spec give. */
+static fx_status check_packed(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, const int64_t *extents, char *message, size_t size) {
+    if (!p->packed.factor) return FX_OK;
+    int axis = p->packed.axis;
+    int64_t want = fx_argument_extent(p, axis, extents), extent = extents[p->extents[axis]];
+    if (s->extents[axis] == want) return FX_OK;
+    snprintf(message, size, "%s has %lld words of %s along %s, but %s = %lld, %d a word, takes %lld", p->name, (long long)s->extents[axis],
+             fx_dtype_name(p->packed.storage), k->extents[p->extents[axis]].name, k->extents[p->extents[axis]].name, (long long)extent, p->packed.factor,
+             (long long)want);
+    return FX_ERR_USAGE;
+}
+
 /* ---- equations between extents ---- */
 
-static bool mentions(const struct fx_expr *e, int extent) {
-    for (int i = 0; i < e->n; i++)
-        if (e->terms[i].op == FX_T_EXTENT && e->terms[i].v == extent) return true;
-    return false;
-}
+static bool mentions(const struct fx_equation *q, int extent) { return q->extent == extent || expr_has(&q->value, FX_T_EXTENT, extent); }
 
 /* The one extent without a value that the equation mentions; -1 when there is none, -2 when there are several. */
 static int unknown_of(const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
     int unknown = -1;
     for (int e = 0; e < k->n_extents; e++) {
-        if (extents[e] >= 0 || (e != q->extent && !mentions(&q->value, e))) continue;
+        if (extents[e] >= 0 || !mentions(q, e)) continue;
         unknown = unknown == -1 ? e : -2;
     }
     return unknown;
 }
 
-static bool value_at(const struct fx_equation *q, int64_t *extents, int unknown, int64_t at, int64_t *out) {
-    int64_t saved = extents[unknown];
-    extents[unknown] = at;
-    bool ok = fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, out);
-    extents[unknown] = saved;
-    return ok;
+/* Whether the equation gives the extent its value when the others are known. */
+static bool determines(const struct fx_equation *q, int extent) {
+    return expr_has(&q->value, FX_T_EXTENT, extent) ? fx_is_linear(&q->value, extent) : q->extent == extent;
 }
 
-/* Solves value(x) = extent for x: from its values at 0, 1 and 2, which must lie on a line. */
-static bool solve_linear(const struct fx_equation *q, int64_t *extents, int unknown, int64_t *x) {
-    int64_t v0, v1, v2, check, wanted = extents[q->extent];
-    if (!value_at(q, extents, unknown, 0, &v0) || !value_at(q, extents, unknown, 1, &v1) || !value_at(q, extents, unknown, 2, &v2)) return false;
-    int64_t slope = v1 - v0;
-    if (slope == 0 || v2 - v1 != slope || (wanted - v0) % slope) return false;
-    *x = (wanted - v0) / slope;
-    return value_at(q, extents, unknown, *x, &check) && check == wanted;
+/* "F is 13, Q is 4": those that are known. */
+static void put_extents(struct text *t, const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
+    const char *separator = "";
+    for (int e = 0; e < k->n_extents; e++) {
+        if (extents[e] < 0 || !mentions(q, e)) continue;
+        put(t, "%s%s is %lld", separator, k->extents[e].name, (long long)extents[e]);
+        separator = ", ";
+    }
 }
 
 static fx_status solve(const struct fx_kernel *k, const struct fx_equation *q, int unknown, int64_t *extents, char *message, size_t size) {
-    int64_t v = -1;
-    bool ok = unknown == q->extent ? fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v) : solve_linear(q, extents, unknown, &v);
-    if (!ok || v < 0 || v > max_extent) {
-        snprintf(message, size, "no extent %s satisfies %s with what the arguments give", k->extents[unknown].name, q->text);
-        return FX_ERR_USAGE;
+    const struct fx_env env = {.extents = extents};
+    int64_t v;
+    if (expr_solve(q, unknown, extents, &v) && v >= 0 && v <= max_extent) {
+        extents[unknown] = v;
+        return FX_OK;
     }
-    extents[unknown] = v;
-    return FX_OK;
+    struct text t = {message, size, 0};
+    put(&t, "no extent %s satisfies %s: ", k->extents[unknown].name, q->text);
+    if (unknown == q->extent && expr_eval(&q->value, &env, &v) == EXPR_INEXACT) put(&t, "`/` must divide exactly, but ");
+    put_extents(&t, k, q, extents);
+    return FX_ERR_USAGE;
+}
+
+static fx_status check_equation(const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents, char *message, size_t size) {
+    int64_t v;
+    enum expr_state state = expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v);
+    if (state == EXPR_OK && v == extents[q->extent]) return FX_OK;
+    struct text t = {message, size, 0};
+    put(&t, "%s does not hold: ", q->text);
+    if (state == EXPR_INEXACT) put(&t, "`/` must divide exactly, but ");
+    if (state == EXPR_OVERFLOW) put(&t, "it goes beyond 64 bits, as ");
+    put_extents(&t, k, q, extents);
+    return FX_ERR_USAGE;
 }
 
 fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size) {
@@ -209,32 +184,87 @@ fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *me
         progress = false;
         for (int i = 0; i < k->n_equations; i++) {
             int unknown = unknown_of(k, &k->equations[i], extents);
-            if (unknown < 0) continue;
+            if (unknown < 0 || !determines(&k->equations[i], unknown)) continue;
             fx_status status = solve(k, &k->equations[i], unknown, extents, message, size);
             if (status != FX_OK) return status;
             progress = true;
         }
     }
-    for (int i = 0; i < k->n_equations; i++) {
-        const struct fx_equation *q = &k->equations[i];
-        int64_t v;
-        if (unknown_of(k, q, extents) != -1) continue;
-        if (fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v) && v == extents[q->extent]) continue;
-        snprintf(message, size, "%s does not hold: %s is %lld", q->text, k->extents[q->extent].name, (long long)extents[q->extent]);
-        return FX_ERR_USAGE;
-    }
-    return FX_OK;
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < k->n_equations; i++)
+        if (unknown_of(k, &k->equations[i], extents) == -1) status = check_equation(k, &k->equations[i], extents, message, size);
+    return status;
 }
 
-static fx_status run_checks(const struct fx_kernel *k, const int64_t *extents, char *message, size_t size) {
+static fx_status unknown_extent(const struct fx_kernel *k, int e, const int64_t *extents, char *message, size_t size) {
+    for (int i = 0; i < k->n_equations; i++) {
+        if (unknown_of(k, &k->equations[i], extents) != e) continue;
+        snprintf(message, size, "extent %s is not known: no argument with that axis was given, and %s may hold for more than one", k->extents[e].name,
+                 k->equations[i].text);
+        return FX_ERR_USAGE;
+    }
+    snprintf(message, size, "extent %s is not known: no argument with that axis was given", k->extents[e].name);
+    return FX_ERR_USAGE;
+}
+
+/* ---- conditions ---- */
+
+static fx_status check_extents(const struct fx_kernel *k, const int64_t *extents, char *message, size_t size) {
     struct fx_env env = {.extents = extents};
     for (int i = 0; i < k->n_checks; i++) {
-        if (fx_expr_holds(&k->checks[i].holds, &env)) continue;
+        if (expr_is_on_scalars(&k->checks[i].holds) || fx_expr_holds(&k->checks[i].holds, &env)) continue;
         snprintf(message, size, "%s", k->checks[i].message);
         return FX_ERR_USAGE;
     }
     return FX_OK;
 }
+
+/* A scalar as a person would write it, whatever the locale. */
+static void put_scalar(struct text *t, const struct fx_param *p, const void *at) {
+    char number[40];
+    uint64_t word = 0;
+    int bits = fx_dtype_bits(p->dtype);
+    bool is_float = fx_dtype_class_of(p->dtype) == FX_CLASS_F;
+    if (bits == 64) memcpy(&word, at, sizeof word);
+    if (bits == 64 && !is_float) snprintf(number, sizeof number, p->dtype == FX_U64 ? "%llu" : "%lld", (unsigned long long)word);
+    else snprintf(number, sizeof number, bits == 64 ? "%.17g" : is_float ? "%.9g" : "%.0f", fx_load_double(p->dtype, at, 0));
+    number[strcspn(number, ",")] = strchr(number, ',') ? '.' : 0;
+    put(t, "%s is %s", p->name, number);
+}
+
+/* "p is 1.5, K is 30": everything the condition mentions, once. */
+static void put_values(struct text *t, const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars) {
+    const char *separator = "";
+    for (int i = 0; i < e->n; i++) {
+        const struct fx_term *term = &e->terms[i];
+        const struct fx_expr before = {i, e->terms};
+        if ((term->op != FX_T_SCALAR && term->op != FX_T_EXTENT) || expr_has(&before, term->op, term->v)) continue;
+        put(t, "%s", separator);
+        if (term->op == FX_T_SCALAR) put_scalar(t, &k->params[term->v], scalars[term->v]);
+        else put(t, "%s is %lld", k->extents[term->v].name, (long long)extents[term->v]);
+        separator = ", ";
+    }
+}
+
+fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size) {
+    for (int i = 0; i < k->n_checks; i++) {
+        const struct fx_check *c = &k->checks[i];
+        bool holds;
+        if (!expr_is_on_scalars(&c->holds)) continue;
+        enum expr_state state = expr_on_scalars(k, &c->holds, extents, scalars, &holds);
+        if (state == EXPR_OK && holds) continue;
+        struct text t = {message, size, 0};
+        put(&t, "%s: ", c->message);
+        if (state == EXPR_INEXACT) put(&t, "`/` must divide exactly, but ");
+        if (state == EXPR_OVERFLOW) put(&t, "it goes beyond 64 bits, as ");
+        if (state == EXPR_MALFORMED) put(&t, "it cannot be evaluated");
+        else put_values(&t, k, &c->holds, extents, scalars);
+        return FX_ERR_USAGE;
+    }
+    return FX_OK;
+}
+
+/* ---- all of it ---- */
 
 fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
                           size_t size) {
@@ -246,12 +276,14 @@ fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *cons
     }
     fx_status solved = fx_solve_extents(k, extents, message, size);
     if (solved != FX_OK) return solved;
-    for (int e = 0; e < k->n_extents; e++) {
-        if (extents[e] >= 0) continue;
-        snprintf(message, size, "extent %s is not known: no argument with that axis was given", k->extents[e].name);
-        return FX_ERR_USAGE;
+    for (int e = 0; e < k->n_extents; e++)
+        if (extents[e] < 0) return unknown_extent(k, e, extents, message, size);
+    for (int i = 0; i < k->n_params; i++) {
+        if (k->params[i].is_scalar || !shapes[i]) continue;
+        fx_status status = check_packed(k, &k->params[i], shapes[i], extents, message, size);
+        if (status != FX_OK) return status;
     }
-    return run_checks(k, extents, message, size);
+    return check_extents(k, extents, message, size);
 }
 
 /* ---- launches ---- */

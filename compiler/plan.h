@@ -39,14 +39,18 @@ enum fx_term_op {
     FX_T_EXTENT,   /* extent v of the kernel */
     FX_T_ALIGN,    /* largest power of two <= 256 that divides the address bound to parameter v */
     FX_T_SM_COUNT, /* multiprocessors of the device */
+    FX_T_SCALAR,   /* value of scalar parameter v; it and REAL stand in checks alone, see fx_check_scalars */
+    FX_T_REAL,     /* the double whose bits are v */
+    FX_T_LAST_LEAF = FX_T_REAL, /* terms from here on take operands */
     FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, /* floor division; by zero gives 0 */
+    FX_T_DIV_EXACT, /* a / b; there is no value where b does not divide a, and none by zero */
     FX_T_CDIV, /* ceil(a / b) */
     FX_T_MIN, FX_T_MAX,
     FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT, /* 0 or 1 */
 };
 struct fx_term {
     enum fx_term_op op; /* what this step does */
-    int64_t v;          /* operand of CONST, EXTENT, ALIGN */
+    int64_t v;          /* operand of a leaf */
 };
 struct fx_expr { /* n == 0 means "true" as a condition, 0 elsewhere */
     int n;
@@ -59,15 +63,26 @@ struct fx_extent {
     int64_t value;    /* fixed at compile time, or -1: bound from the arguments */
 };
 
+struct fx_packing {          /* several elements in each word of the argument */
+    int factor;              /* elements a word; 0: not packed */
+    enum fx_dtype storage;   /* of a word, and so of the argument */
+    int axis;                /* position of the axis along which they share words: there the argument has ceil(extent / factor) */
+    bool is_msb;             /* the first element of a word stands in its highest bits, otherwise in its lowest; fields past the extent mean nothing */
+};
+
 struct fx_param {
     const char *name;
-    enum fx_dtype dtype;
+    enum fx_dtype dtype;       /* of an element */
     bool is_scalar;            /* passed by value */
-    bool is_output;            /* written; otherwise read */
+    bool is_input;             /* read */
+    bool is_output;            /* written; an `inout` tensor is both, and stands among the inputs */
     bool is_const;             /* contents promised not to change between launches */
+    bool is_strided;           /* the launch gives its strides; otherwise row-major, contiguous */
     bool has_value;            /* a scalar with a default */
     double value;              /* the default */
-    int rank;                  /* of a tensor; row-major, contiguous */
+    struct fx_packing packed;  /* how its elements share words */
+    int align;                 /* bytes its address is promised to be a multiple of, a power of two up to 256; 0: nothing promised */
+    int rank;                  /* of a tensor */
     int extents[FX_MAX_RANK];  /* indices into the kernel's extents, in storage order */
     int line;                  /* of its declaration, for messages */
 };
@@ -108,11 +123,11 @@ struct fx_launch { /* one GPU kernel of the plan */
 
 struct fx_equation { /* extent = value, solved for the one extent that is not known when arguments are bound */
     int extent;
-    struct fx_expr value; /* linear in an extent it is solved for */
+    struct fx_expr value; /* linear in an extent it is solved for, see fx_is_linear */
     const char *text;     /* "F = 2 * N", for messages */
 };
 
-struct fx_check { /* must hold when arguments are bound */
+struct fx_check { /* must hold when arguments are bound: fx_bind_extents looks at those on extents, fx_check_scalars at the others */
     struct fx_expr holds;
     const char *message; /* what was violated, naming both sides */
 };
@@ -122,7 +137,7 @@ struct fx_kernel { /* one kernel of the spec */
     int n_extents, n_params, n_buffers, n_launches, n_checks, n_equations;
     const struct fx_extent *extents;
     const struct fx_equation *equations;
-    const struct fx_param *params; /* as declared: inputs, then outputs */
+    const struct fx_param *params; /* as declared: inputs and `inout`, then outputs */
     const struct fx_buffer *buffers;
     const struct fx_launch *launches; /* in order of execution */
     const struct fx_check *checks;
@@ -168,12 +183,16 @@ struct fx_env {
     int sm_count;
 };
 
-/* False on overflow or a malformed expression. Pure; any thread. */
+/* False on overflow, an exact division that is none, a SCALAR or REAL, or a malformed expression. Pure; any thread. */
 bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out);
 /* e as a condition: an empty one holds, one that cannot be evaluated does not. */
 bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env);
 
-struct fx_shape {
+/* What the argument of a tensor parameter has: its dtype, and its extent at position `axis` where extents[] are the kernel's. */
+enum fx_dtype fx_argument_dtype(const struct fx_param *p);
+int64_t fx_argument_extent(const struct fx_param *p, int axis, const int64_t *extents);
+
+struct fx_shape { /* of an argument: a packed one in words */
     enum fx_dtype dtype;
     int rank;
     int64_t extents[FX_MAX_RANK];
@@ -181,13 +200,19 @@ struct fx_shape {
 
 /* Binds every extent of `k` from the shapes of its parameters (shapes[i] for params[i]; NULL where the shape is not known,
  * as for outputs that are yet to be allocated, and for scalars). Checks rank, dtype, agreement of all occurrences, fixed
- * values, limits (extent <= 2^40, elements <= 2^48) and the plan's checks. On failure returns FX_ERR_USAGE and writes a
- * message naming both sides into message[size]. */
+ * values, limits (extent <= 2^40, elements <= 2^48) and the plan's checks on extents. A packed axis is checked, not bound. On
+ * failure returns FX_ERR_USAGE and writes a message naming both sides into message[size]. */
 fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
                           size_t size);
 /* Gives every extent that is -1 and that the kernel's equations determine its value, in any order; then every equation whose extents are all
  * known must hold. FX_ERR_USAGE with a message otherwise. */
 fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size);
+/* Whether an equation of this value can be solved for the extent: it stands under + - * and exact / alone, and nothing is divided by it. */
+bool fx_is_linear(const struct fx_expr *value, int extent);
+/* The plan's checks that mention scalars. scalars[i] points to the value of scalar parameter i in its dtype. Whole numbers are exact up to
+ * 64 bits and fail beyond; where a floating-point one takes part, arithmetic is that of long double, `/` divides and `//` floors.
+ * FX_ERR_USAGE with the condition and the values in message[size]. */
+fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size);
 /* The variant of l to launch, by the rule of struct fx_variant, or -1 when none applies. */
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env);
 /* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */

@@ -85,9 +85,10 @@ static void need_multiple(struct terms *x, int *n, const struct kernel *k, const
     also(x, n, from);
 }
 
-static void need_aligned(struct terms *x, int *n, const struct tensor *t, int bytes) {
+static void need_aligned(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int bytes) {
     int from = x->n;
     if (t->param < 0) return; /* buffers are 256-byte aligned */
+    if (k->params[t->param].align >= bytes) return; /* promised, and checked before anything else */
     constant(x, bytes);
     push(x, FX_T_ALIGN, t->param);
     op(x, FX_T_LE);
@@ -101,7 +102,7 @@ static void need_operand(struct terms *x, int *n, const struct kernel *k, const 
     if (layout == LAYOUT_STRIDED) return;
     const struct axis_list *run = layout == LAYOUT_K_MAJOR ? kk : mn;
     need_multiple(x, n, k, run->axes, run->n, 16 / bytes_of(t));
-    need_aligned(x, n, t, 16);
+    need_aligned(x, n, k, t, 16);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
@@ -112,7 +113,7 @@ static void need_vectors(struct terms *x, int *n, const struct chosen *c, const 
     for (int i = 0; i < l->n_loads + r->n_stores; i++) {
         struct tensor t = i < l->n_loads ? l->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - l->n_loads]);
         int at = find_run(&t, run), bytes = vector * bytes_of(&t);
-        if (at >= 0 && at + run->n == t.n_axes) need_aligned(x, n, &t, bytes < 16 ? bytes : 16);
+        if (at >= 0 && at + run->n == t.n_axes) need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
     }
 }
 
@@ -268,7 +269,8 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
 }
 
 static struct fx_param build_param(struct cx *cx, const struct param *p) {
-    struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_output = p->is_output, .is_const = p->is_const,
+    struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_input = p->is_input, .is_output = p->is_output,
+                           .is_const = p->is_const, .is_strided = p->is_strided, .packed = p->packed, .align = p->align,
                            .has_value = p->has_default, .value = p->default_value, .rank = p->n_axes, .line = span_line(cx, p->ast->span)};
     for (int i = 0; i < p->n_axes; i++) out.extents[i] = p->axes[i];
     return out;

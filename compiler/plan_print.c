@@ -13,7 +13,7 @@ static const struct form {
     const char *infix; /* or the function's name when level is 5 */
     int level;
 } forms[] = {
-    [FX_T_ADD] = {" + ", 3}, [FX_T_SUB] = {" - ", 3}, [FX_T_MUL] = {" * ", 4}, [FX_T_DIV] = {" / ", 4}, [FX_T_MOD] = {" % ", 4},
+    [FX_T_ADD] = {" + ", 3}, [FX_T_SUB] = {" - ", 3}, [FX_T_MUL] = {" * ", 4}, [FX_T_DIV] = {" // ", 4}, [FX_T_DIV_EXACT] = {" / ", 4}, [FX_T_MOD] = {" % ", 4},
     [FX_T_CDIV] = {"cdiv", 5}, [FX_T_MIN] = {"min", 5}, [FX_T_MAX] = {"max", 5}, [FX_T_LT] = {" < ", 2}, [FX_T_LE] = {" <= ", 2},
     [FX_T_EQ] = {" == ", 2}, [FX_T_AND] = {" && ", 1}, [FX_T_OR] = {" || ", 0},
 };
@@ -25,6 +25,7 @@ static const char *wrap(struct arena *a, struct operand x, int level) {
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
     struct arena *a = out->arena;
     struct operand *stack = NEW_ARRAY(a, struct operand, e->n + 1);
+    double real;
     int n = 0;
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *t = &e->terms[i];
@@ -33,6 +34,11 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
         case FX_T_EXTENT: stack[n++] = (struct operand){k->extents[t->v].name, 5}; continue;
         case FX_T_ALIGN: stack[n++] = (struct operand){arena_printf(a, "align(%s)", k->params[t->v].name), 5}; continue;
         case FX_T_SM_COUNT: stack[n++] = (struct operand){"SMs", 5}; continue;
+        case FX_T_SCALAR: stack[n++] = (struct operand){k->params[t->v].name, 5}; continue;
+        case FX_T_REAL:
+            memcpy(&real, &t->v, sizeof real);
+            stack[n++] = (struct operand){arena_printf(a, "%.17g", real), 5};
+            continue;
         case FX_T_NOT: stack[n - 1] = (struct operand){arena_printf(a, "!%s", wrap(a, stack[n - 1], 5)), 5}; continue;
         default: break;
         }
@@ -42,6 +48,10 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
                                    : (struct operand){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix, wrap(a, r, f->level + 1)), f->level};
     }
     buf_puts(out, n ? stack[n - 1].s : "nothing");
+}
+
+const char *plan_param_role(const struct fx_param *p) {
+    return p->is_scalar ? "scalar" : p->is_input && p->is_output ? "inout" : p->is_output ? "output" : "input";
 }
 
 const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a) {
@@ -55,12 +65,16 @@ static void print_labelled(struct buf *out, const struct fx_kernel *k, const cha
 }
 
 static void print_param(struct buf *out, const struct fx_kernel *k, const struct fx_param *p) {
-    buf_printf(out, "  %s %s: %s", p->is_output ? "output" : p->is_scalar ? "scalar" : "input", p->name, fx_dtype_name(p->dtype));
+    buf_printf(out, "  %s %s: %s", plan_param_role(p), p->name, fx_dtype_name(p->dtype));
     if (!p->is_scalar) {
         buf_putc(out, '[');
         for (int i = 0; i < p->rank; i++) buf_printf(out, "%s%s", i ? "," : "", k->extents[p->extents[i]].name);
         buf_putc(out, ']');
     }
+    if (p->packed.factor)
+        buf_printf(out, " packed(%s, %s, %s)", fx_dtype_name(p->packed.storage), k->extents[p->extents[p->packed.axis]].name, p->packed.is_msb ? "msb" : "lsb");
+    if (p->is_strided) buf_puts(out, " strided");
+    if (p->align) buf_printf(out, " align %d", p->align);
     if (p->has_value) buf_printf(out, " = %.9g", p->value);
     buf_putc(out, '\n');
 }

@@ -115,6 +115,32 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
 
 /* ---- choice ---- */
 
+/* What a parameter is that no schedule takes; NULL for one that some schedule may. */
+static const char *unscheduled_param(struct arena *a, const struct param *p) {
+    const char *dtype = fx_dtype_name(p->dtype);
+    bool is_loaded = p->dtype == FX_F32 || p->dtype == FX_F16 || p->dtype == FX_BF16;
+    if (p->is_input && p->is_output) return "writes a tensor in place";
+    if (p->packed.factor) return "reads a packed tensor";
+    if (p->is_strided) return "takes a strided tensor";
+    if (p->is_scalar && p->dtype != FX_F32) return arena_printf(a, "takes a scalar of %s", dtype);
+    if (!p->is_scalar && !is_loaded) return arena_printf(a, "%s a tensor of %s", p->is_output ? "writes" : "reads", dtype);
+    return NULL;
+}
+
+/* Every parameter must be one that the emitter has a form for. */
+static bool params_are_scheduled(struct cx *cx, const struct graph *g) {
+    bool ok = true;
+    for (int i = 0; i < g->kernel->n_params; i++) {
+        const struct param *p = &g->kernel->params[i];
+        const char *what = unscheduled_param(&cx->arena, p);
+        if (!what) continue;
+        diag_error(cx, p->ast->span, D_NO_SCHEDULE, "no schedule of this version %s: %s", what, p->name);
+        diag_fix(cx, "the oracle evaluates the kernel: fxc run --device cpu");
+        ok = false;
+    }
+    return ok;
+}
+
 /* What about a node no schedule computes, or NULL. */
 static const char *unscheduled(struct cx *cx, const struct node *n) {
     struct contraction c;
@@ -265,7 +291,8 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
 
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
-    if (!nodes_are_scheduled(cx, g) || !pins_are_met(cx, g)) return NULL;
+    bool takes_params = params_are_scheduled(cx, g);
+    if (!takes_params || !nodes_are_scheduled(cx, g) || !pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

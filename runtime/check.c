@@ -11,7 +11,7 @@ static void print_comparison(const struct argument *a, const struct expected *e,
     int64_t flat = element_of(e, c->worst);
     printf("    worst at ");
     print_index(&a->shape, flat);
-    printf(": got %.9g, expected %.9g, bound %.3g\n", fx_load_double(a->shape.dtype, a->data, (size_t)flat), e->value[c->worst],
+    printf(": got %.9g, expected %.9g, bound %.3g\n", fx_load_double(a->shape.dtype, a->result, (size_t)flat), e->value[c->worst],
            e->bound[c->worst]);
 }
 

@@ -127,9 +127,10 @@ fx_status only_operand(const struct command *cmd, const char **path);
 /* ---- job.c: a kernel with its arguments in host memory ---- */
 struct argument {
     const struct fx_param *param;
-    struct fx_shape shape; /* rank 0 for a scalar */
+    struct fx_shape shape; /* as the launch takes it: of a packed tensor in words; rank 0 for a scalar */
     size_t n_elements, n_bytes;
-    void *data;            /* row-major; an output's contents are what was last computed */
+    void *data;            /* row-major; NULL for what is only written */
+    void *result;          /* of an output: what was last computed */
 };
 
 struct job {

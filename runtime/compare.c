@@ -131,7 +131,7 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
     bool worst_is_wrong = false;
     double worst_distance = 0;
     for (int64_t i = 0; i < e->n; i++) {
-        double got = fx_load_double(a->shape.dtype, a->data, (size_t)element_of(e, i)), allowed;
+        double got = fx_load_double(a->shape.dtype, a->result, (size_t)element_of(e, i)), allowed;
         double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded), error = distance(got, e->value[i]);
         bool is_wrong = !fx_is_within(tolerance, e->largest, a->shape.dtype, got, e->value[i], e->bound[i], &allowed);
         c.n_wrong += is_wrong;

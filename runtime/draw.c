@@ -72,11 +72,27 @@ static void draw_pair(const struct draw *d, uint64_t seed, uint64_t block, doubl
     case DRAW_INTEGERS:
         for (int i = 0; i < 2; i++) v[i] = d->a + floor((d->b - d->a + 1) * u[i]);
         break;
-    case DRAW_FILL: break;
+    case DRAW_FILL:
+    case DRAW_BITS: break;
+    }
+}
+
+/* Element i of at most 64 bits is the low bits of words 2 i and 2 i + 1. */
+static void draw_bits(uint64_t seed, enum fx_dtype t, void *array, size_t n) {
+    size_t n_bytes = (size_t)fx_dtype_bits(t) / 8;
+    uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, w[4];
+    for (size_t i = 0; i < n; i++) {
+        uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)((uint64_t)(i / 2) >> 32), 0, 0};
+        philox4x32(counter, key, w);
+        memcpy((char *)array + i * n_bytes, &w[2 * (i % 2)], n_bytes);
     }
 }
 
 void draw_fill(const struct draw *d, uint64_t seed, enum fx_dtype t, void *array, size_t n) {
+    if (d->kind == DRAW_BITS) {
+        draw_bits(seed, t, array, n);
+        return;
+    }
     for (size_t i = 0; i < n; i += 2) {
         double v[2];
         draw_pair(d, seed, i / 2, v);

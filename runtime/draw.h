@@ -4,11 +4,12 @@
 
 #include "dtype.h"
 
-enum draw_kind { DRAW_NORMAL, DRAW_UNIFORM, DRAW_INTEGERS, DRAW_FILL };
+enum draw_kind { DRAW_NORMAL, DRAW_UNIFORM, DRAW_INTEGERS, DRAW_FILL, DRAW_BITS };
 
 struct draw {
     enum draw_kind kind;
-    double a, b; /* mean and deviation; bounds, b excluded; bounds, both included; a alone: the value */
+    double a, b; /* mean and deviation; bounds, b excluded; bounds, both included; a alone: the value; nothing: every bit of a
+                  * word is drawn, as for packed tensors */
 };
 
 /* Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011): four words from a 128-bit counter and a 64-bit key. */

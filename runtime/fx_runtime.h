@@ -74,11 +74,11 @@ struct fx_value { /* an argument: a tensor, or a scalar's value */
     int64_t integer;        /* of an integer scalar (u64: the same bits) */
 };
 
-/* args: one for each parameter of the kernel, inputs then outputs, as declared. Bytes of workspace the launch needs (0 is common). Only
+/* args: one for each parameter of the kernel, inputs then outputs, as declared; an `inout` tensor once, among the inputs. Bytes of workspace the launch needs (0 is common). Only
  * shapes count here: addresses may be NULL, and a tensor may be missing where others have its extents. */
 fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
-/* Enqueues on `stream` (a CUstream; NULL is the default stream). Checks dtype, rank, extents, contiguity, device, overlap of outputs with anything; FX_ERR_USAGE with
- * a message otherwise. workspace is device memory, 256-byte aligned. */
+/* Enqueues on `stream` (a CUstream; NULL is the default stream). Checks dtype, rank, extents, contiguity, device, alignment, every `require` of the spec, overlap of
+ * outputs with anything; FX_ERR_USAGE with a message otherwise. workspace is device memory, 256-byte aligned. */
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
                     void *stream);
 /* Which variant a launch would take: launch `i` of the plan -> its entry name, or NULL. For reports and tests. */

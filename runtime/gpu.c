@@ -1,5 +1,6 @@
 /* A job on the GPU. Input: a job whose context is open. Output: its outputs, computed there. Invariant: outputs and
- * workspace are poisoned before a run whose results are read, so an element no kernel wrote is a NaN, not luck. */
+ * workspace are poisoned before a run whose results are read, so an element no kernel wrote is a NaN, not luck. What a
+ * kernel writes in place is given back its first contents instead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static struct fx_value scalar_value(const struct argument *a) {
 
 static fx_status open_tensor(const struct gpu *gpu, struct argument *a, DLTensor *t) {
     fx_status status = fx_device_alloc(gpu->job->context, a->n_bytes ? a->n_bytes : 1, &t->data);
-    if (status == FX_OK && !a->param->is_output && a->n_bytes)
+    if (status == FX_OK && a->param->is_input && a->n_bytes)
         status = fx_device_write(gpu->job->context, t->data, a->data, a->n_bytes);
     t->device = (DLDevice){.device_type = 2};
     t->ndim = a->shape.rank;
@@ -114,8 +115,11 @@ static fx_status poison(const struct gpu *gpu) {
     if (gpu->workspace_bytes) status = fx_device_fill(context, gpu->workspace, 0xFF, gpu->workspace_bytes, gpu->stream);
     for (int i = 0; status == FX_OK && i < gpu->job->n_outputs; i++) {
         int p = job_output(gpu->job, i);
-        size_t n = gpu->job->arguments[p].n_bytes;
-        if (n) status = fx_device_fill(context, gpu->set.tensors[p].data, 0xFF, n, gpu->stream);
+        const struct argument *a = &gpu->job->arguments[p];
+        if (!a->n_bytes) continue;
+        /* An `inout` tensor holds again what it held at first. */
+        if (a->param->is_input) status = fx_device_write(context, gpu->set.tensors[p].data, a->data, a->n_bytes);
+        else status = fx_device_fill(context, gpu->set.tensors[p].data, 0xFF, a->n_bytes, gpu->stream);
     }
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot poison the outputs");
 }
@@ -129,7 +133,7 @@ fx_status gpu_run(const struct gpu *gpu) {
     for (int i = 0; status == FX_OK && i < gpu->job->n_outputs; i++) {
         int p = job_output(gpu->job, i);
         struct argument *a = &gpu->job->arguments[p];
-        if (a->n_bytes) status = fx_device_read(context, a->data, gpu->set.tensors[p].data, a->n_bytes);
+        if (a->n_bytes) status = fx_device_read(context, a->result, gpu->set.tensors[p].data, a->n_bytes);
     }
     return status == FX_OK ? FX_OK : gpu_failed(status, "the kernel failed");
 }

@@ -43,6 +43,8 @@ static fx_status open_spec(struct job *job, const struct machine *machine, bool 
 
 /* ---- where inputs come from ---- */
 
+static bool is_named_by(const struct fx_param *p, enum option_id option) { return option == OPT_OUTPUT_ARRAY ? p->is_output : p->is_input; }
+
 /* Every -i and -o of the command line must name a parameter. */
 static fx_status check_names(const struct job *job) {
     const struct fx_kernel *k = job->kernel;
@@ -56,14 +58,14 @@ static fx_status check_names(const struct job *job) {
         if (!split_pair(g->value, &name, &n, &value) || !*value)
             return usage_error(job->request->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
         for (p = 0; p < k->n_params; p++)
-            if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY) && strlen(k->params[p].name) == n &&
+            if (is_named_by(&k->params[p], g->id) && strlen(k->params[p].name) == n &&
                 !memcmp(k->params[p].name, name, n))
                 break;
         if (p < k->n_params) continue;
         usage_error(job->request->cmd, "kernel %s has no %s '%.*s'", k->name, what, (int)(n > 64 ? 64 : n), name);
         fprintf(stderr, "%ss:", what);
         for (p = 0; p < k->n_params; p++)
-            if (k->params[p].is_output == (g->id == OPT_OUTPUT_ARRAY)) fprintf(stderr, " %s", k->params[p].name);
+            if (is_named_by(&k->params[p], g->id)) fprintf(stderr, " %s", k->params[p].name);
         fprintf(stderr, "\n");
         return FX_ERR_USAGE;
     }
@@ -85,7 +87,7 @@ static fx_status open_array(const struct argument *a, const char *path, struct n
     bool is_read = npy_read(bytes, n, out, message, sizeof message);
     free(bytes);
     if (!is_read) return complain(FX_ERR_IO, "cannot read %s: %s", path, message);
-    if (npy_convert(out, a->param->dtype, message, sizeof message)) return FX_OK;
+    if (npy_convert(out, fx_argument_dtype(a->param), message, sizeof message)) return FX_OK;
     npy_release(out);
     return complain(FX_ERR_USAGE, "%s does not fit %s: %s", path, a->param->name, message);
 }
@@ -93,7 +95,7 @@ static fx_status open_array(const struct argument *a, const char *path, struct n
 static fx_status open_source(const struct job *job, const struct argument *a, struct source *s) {
     char message[128];
     s->text = find_pair(job->request->inputs, job->request->n_inputs, a->param->name);
-    s->draw = draw_default(a->param->dtype);
+    s->draw = a->param->packed.factor ? (struct draw){DRAW_BITS, 0, 0} : draw_default(a->param->dtype);
     if (!s->text && a->param->has_value) s->draw = (struct draw){DRAW_FILL, a->param->value, 0};
     if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return FX_OK;
     if (*message) return usage_error(job->request->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
@@ -120,7 +122,8 @@ static fx_status bind_block(struct job *job) {
     return FX_OK;
 }
 
-/* Extents fixed by the spec or by -D, given by a block, read off the .npy inputs; the first word counts, fx_bind_extents compares them all. */
+/* Extents fixed by the spec or by -D, given by a block, read off the .npy inputs, and what equations make of them; the first word counts,
+ * fx_bind_extents compares them all. */
 static fx_status find_extents(struct job *job, const struct source *sources) {
     const struct fx_kernel *k = job->kernel;
     char message[512] = "";
@@ -129,10 +132,13 @@ static fx_status find_extents(struct job *job, const struct source *sources) {
     for (int p = 0; p < k->n_params; p++) {
         const struct fx_shape *have = &sources[p].array.shape;
         if (!sources[p].is_array || have->rank != k->params[p].rank) continue;
-        for (int i = 0; i < have->rank; i++)
-            if (job->extents[k->params[p].extents[i]] < 0) job->extents[k->params[p].extents[i]] = have->extents[i];
+        for (int i = 0; i < have->rank; i++) {
+            bool is_packed = k->params[p].packed.factor && k->params[p].packed.axis == i; /* its words do not tell the extent */
+            if (!is_packed && job->extents[k->params[p].extents[i]] < 0) job->extents[k->params[p].extents[i]] = have->extents[i];
+        }
     }
-    if (fx_solve_extents(k, job->extents, message, sizeof message) != FX_OK) return complain(FX_ERR_USAGE, "%s", message);
+    fx_status status = fx_solve_extents(k, job->extents, message, sizeof message);
+    if (status != FX_OK) return complain(status, "%s", message);
     for (int p = 0; p < k->n_params; p++)
         for (int i = 0; i < k->params[p].rank; i++) {
             int e = k->params[p].extents[i];
@@ -153,9 +159,9 @@ static fx_status bind_shapes(struct job *job, const struct source *sources) {
     if (!shapes) return complain(FX_ERR_NOMEM, "out of memory");
     for (int p = 0; p < k->n_params; p++) {
         struct argument *a = &job->arguments[p];
-        a->shape.dtype = k->params[p].dtype;
+        a->shape.dtype = fx_argument_dtype(&k->params[p]);
         a->shape.rank = k->params[p].is_scalar ? 0 : k->params[p].rank;
-        for (int i = 0; i < a->shape.rank; i++) a->shape.extents[i] = job->extents[k->params[p].extents[i]];
+        for (int i = 0; i < a->shape.rank; i++) a->shape.extents[i] = fx_argument_extent(&k->params[p], i, job->extents);
         if (!k->params[p].is_scalar) shapes[p] = sources[p].is_array ? &sources[p].array.shape : &a->shape;
     }
     fx_status status = fx_bind_extents(k, shapes, job->extents, message, sizeof message);
@@ -174,7 +180,8 @@ static fx_status measure(struct job *job) {
         if (!npy_count(a->shape.rank, a->shape.extents, &a->n_elements)) return complain(FX_ERR_USAGE, "%s is too large",
                                                                                        a->param->name);
         a->n_bytes = a->n_elements * ((size_t)fx_dtype_bits(a->shape.dtype) / 8);
-        if (__builtin_add_overflow(total, a->n_bytes, &total) || total > memory_bytes())
+        bool is_twice = a->param->is_input && a->param->is_output; /* what it held, and what it will */
+        if (__builtin_add_overflow(total, a->n_bytes, &total) || (is_twice && __builtin_add_overflow(total, a->n_bytes, &total)) || total > memory_bytes())
             return complain(FX_ERR_NOMEM, "the arguments need more memory than this machine has");
     }
     return FX_OK;
@@ -195,6 +202,8 @@ static fx_status fill(struct job *job, struct source *sources) {
     for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
         struct source *s = &sources[p];
+        if (a->param->is_output && !(a->result = malloc(a->n_bytes ? a->n_bytes : 1))) return complain(FX_ERR_NOMEM, "out of memory");
+        if (!a->param->is_input) continue;
         if (s->is_array) {
             a->data = s->array.data;
             s->array.data = NULL;
@@ -203,10 +212,22 @@ static fx_status fill(struct job *job, struct source *sources) {
         a->data = malloc(a->n_bytes ? a->n_bytes : 1);
         if (!a->data) return complain(FX_ERR_NOMEM, "out of memory");
         /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
-        if (!a->param->is_output && !fill_integer(a, s->text))
+        if (!fill_integer(a, s->text))
             draw_fill(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements);
     }
     return FX_OK;
+}
+
+/* What the spec requires of scalars. */
+static fx_status check_scalars(const struct job *job) {
+    const struct fx_kernel *k = job->kernel;
+    const void **scalars = calloc((size_t)k->n_params + 1, sizeof *scalars);
+    char message[512] = "";
+    if (!scalars) return complain(FX_ERR_NOMEM, "out of memory");
+    for (int p = 0; p < k->n_params; p++) scalars[p] = k->params[p].is_scalar ? job->arguments[p].data : NULL;
+    fx_status status = fx_check_scalars(k, job->extents, scalars, message, sizeof message);
+    free(scalars);
+    return status == FX_OK ? FX_OK : complain(status, "%s", message);
 }
 
 static fx_status bind(struct job *job) {
@@ -220,12 +241,13 @@ static fx_status bind(struct job *job) {
     for (int p = 0; status == FX_OK && p < k->n_params; p++) {
         job->arguments[p].param = &k->params[p];
         job->n_outputs += k->params[p].is_output;
-        if (!k->params[p].is_output) status = open_source(job, &job->arguments[p], &sources[p]);
+        if (k->params[p].is_input) status = open_source(job, &job->arguments[p], &sources[p]);
     }
     if (status == FX_OK) status = find_extents(job, sources);
     if (status == FX_OK) status = bind_shapes(job, sources);
     if (status == FX_OK) status = measure(job);
     if (status == FX_OK) status = fill(job, sources);
+    if (status == FX_OK) status = check_scalars(job);
     for (int p = 0; sources && p < k->n_params; p++) npy_release(&sources[p].array);
     free(sources);
     return status;
@@ -240,7 +262,10 @@ fx_status job_open(const struct request *request, const struct machine *machine,
 }
 
 void job_close(struct job *job) {
-    for (int p = 0; job->arguments && p < job->kernel->n_params; p++) free(job->arguments[p].data);
+    for (int p = 0; job->arguments && p < job->kernel->n_params; p++) {
+        free(job->arguments[p].data);
+        free(job->arguments[p].result);
+    }
     free(job->arguments);
     free(job->extents);
     fx_close(job->compilation);
@@ -265,7 +290,7 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
     for (int p = 0; p < k->n_params; p++) {
         const struct argument *a = &job->arguments[p];
         struct fx_host *h = &inputs[n_inputs];
-        if (a->param->is_output) continue;
+        if (!a->param->is_input) continue;
         *h = (struct fx_host){.dtype = a->shape.dtype, .rank = a->shape.rank, .data = a->data};
         memcpy(h->extents, a->shape.extents, sizeof h->extents);
         n_inputs++;

@@ -61,7 +61,7 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
                          workspace ? n_bytes : 0);
     if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
     for (int i = 0; i < k->n_params; i++)
-        if (b->n_bytes[i] && b->slots[i] < start + needed && start < b->slots[i] + b->n_bytes[i])
+        if (b->n_bytes[i] && b->starts[i] < start + needed && start < b->starts[i] + b->n_bytes[i])
             return error_set(FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
     return FX_OK;
 }

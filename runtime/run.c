@@ -14,7 +14,7 @@ static fx_status run_cpu(const struct job *job) {
         double *value = malloc((a->n_elements ? a->n_elements : 1) * sizeof *value);
         if (!value) return complain(FX_ERR_NOMEM, "out of memory");
         fx_status status = job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, NULL);
-        for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) fx_store_double(a->shape.dtype, a->data, e, value[e]);
+        for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) fx_store_double(a->shape.dtype, a->result, e, value[e]);
         free(value);
         if (status != FX_OK) return status;
     }
@@ -46,7 +46,7 @@ static const char *file_of(const struct job *job, const char *output) {
 
 static fx_status write_output(const struct argument *a, const char *path) {
     char header[NPY_HEADER_MAX];
-    struct piece pieces[] = {{header, npy_header(&a->shape, header)}, {a->data, a->n_bytes}};
+    struct piece pieces[] = {{header, npy_header(&a->shape, header)}, {a->result, a->n_bytes}};
     if (writes_to_terminal(path))
         return complain(FX_ERR_USAGE, "a .npy is not written to a terminal: name a file");
     return write_whole(path, pieces, 2);
@@ -59,7 +59,7 @@ static void print_summary(const struct argument *a) {
     printf("%s: ", a->param->name);
     print_type(stdout, a->shape.dtype, a->shape.rank, a->shape.extents);
     for (size_t i = 0; i < a->n_elements; i++) {
-        double v = fx_load_double(a->shape.dtype, a->data, i);
+        double v = fx_load_double(a->shape.dtype, a->result, i);
         sum += v;
         if (!(v >= least)) least = v;
         if (!(v <= most)) most = v;
@@ -68,7 +68,7 @@ static void print_summary(const struct argument *a) {
     if (a->n_elements) printf("  mean %.6g  min %.6g  max %.6g", sum / (double)a->n_elements, least, most);
     printf("\n");
     for (size_t i = 0; i < a->n_elements && i < SHOWN; i++)
-        printf("%s%.9g", i ? " " : "  ", fx_load_double(a->shape.dtype, a->data, i));
+        printf("%s%.9g", i ? " " : "  ", fx_load_double(a->shape.dtype, a->result, i));
     if (a->n_elements) printf("%s\n", a->n_elements > SHOWN ? " ..." : "");
 }
 

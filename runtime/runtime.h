@@ -115,7 +115,8 @@ int stage_choose(const struct stage *s, const struct fx_launch *l, const struct 
 struct bound { /* the arguments of a call, checked */
     int64_t extents[FX_MAX_EXTENTS];
     uint64_t slots[FX_MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
-    size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor; 0 of a scalar */
+    uint64_t starts[FX_MAX_PARAMS]; /* where a tensor's memory begins: its address, or below where strides are negative */
+    size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor from its start; 0 of a scalar */
     unsigned align[FX_MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
 };
 

@@ -2,6 +2,7 @@
  * alignments, or a refusal that names the parameter. Runs within a launch: allocates nothing unless it refuses. */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime.h"
@@ -28,7 +29,7 @@ static bool find_dtype(DLDataType d, enum fx_dtype *out) {
 static fx_status read_shape(const struct fx_param *p, const DLTensor *t, struct fx_shape *out) {
     if (!find_dtype(t->dtype, &out->dtype))
         return error_set(FX_ERR_USAGE, "%s has a dtype there is no name for (code %d, %d bits, %d lanes), but %s is expected", p->name,
-                         t->dtype.code, t->dtype.bits, t->dtype.lanes, fx_dtype_name(p->dtype));
+                         t->dtype.code, t->dtype.bits, t->dtype.lanes, fx_dtype_name(fx_argument_dtype(p)));
     if (t->ndim < 0 || t->ndim > FX_MAX_RANK || (t->ndim > 0 && !t->shape))
         return error_set(FX_ERR_USAGE, "%s has rank %d%s, but rank %d is expected", p->name, t->ndim,
                          t->ndim > 0 && !t->shape ? " and no shape" : "", p->rank);
@@ -77,33 +78,90 @@ static int64_t count_elements(const DLTensor *t) {
     return n;
 }
 
-static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
-    const struct fx_param *p = &prepared->kernel->params[i];
-    int64_t n = count_elements(t);
-    int bits = fx_dtype_bits(p->dtype), element_bytes = bits < 8 ? 1 : bits / 8;
-    out->n_bytes[i] = (size_t)((n * bits + 7) / 8);
-    if (__builtin_add_overflow((uint64_t)(uintptr_t)t->data, t->byte_offset, &out->slots[i]) ||
-        out->slots[i] > UINT64_MAX - out->n_bytes[i])
-        return error_set(FX_ERR_USAGE, "%s ends beyond the address space", p->name);
+/* The elements a tensor reaches, counted from its first: *low of them before it, *high behind it. False on overflow. */
+static bool reach(const struct fx_param *p, const DLTensor *t, int64_t n, int64_t *low, int64_t *high) {
+    *low = 0;
+    *high = n - 1;
+    if (!p->is_strided || !t->strides || n == 0) return true;
+    *high = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t span, *end = t->strides[i] < 0 ? low : high;
+        if (__builtin_mul_overflow(t->strides[i], t->shape[i] - 1, &span)) return false;
+        if (t->strides[i] < 0 ? __builtin_sub_overflow(*end, span, end) : __builtin_add_overflow(*end, span, end)) return false;
+    }
+    return *low < INT64_MAX / 8 && *high < INT64_MAX / 8 - *low;
+}
+
+/* Two elements of an output at one address would race. Axes by rising stride: each must step over all that is inside. */
+static fx_status check_self_overlap(const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n) {
+    if (!p->is_strided || !p->is_output || !t->strides || n == 0) return FX_OK;
+    bool is_seen[FX_MAX_RANK];
+    int64_t inside = 0; /* elements that the axes taken so far reach beyond the first */
+    for (int i = 0; i < t->ndim; i++) is_seen[i] = t->shape[i] == 1;
+    for (;;) {
+        int least = -1;
+        for (int i = 0; i < t->ndim; i++)
+            if (!is_seen[i] && (least < 0 || llabs(t->strides[i]) < llabs(t->strides[least]))) least = i;
+        if (least < 0) return FX_OK;
+        is_seen[least] = true;
+        if (llabs(t->strides[least]) <= inside)
+            return error_set(FX_ERR_USAGE, "output %s has elements that may share memory: axis %s has stride %lld", p->name, k->extents[p->extents[least]].name,
+                             (long long)t->strides[least]);
+        inside += (t->shape[least] - 1) * llabs(t->strides[least]);
+    }
+}
+
+/* Bytes of an element, or of a packed tensor's word. */
+static int element_bytes(const struct fx_param *p) {
+    int bits = fx_dtype_bits(fx_argument_dtype(p));
+    return bits < 8 ? 1 : bits / 8;
+}
+
+/* Where the tensor lies. */
+static fx_status bind_memory(const struct fx_param *p, const DLTensor *t, int64_t n, int i, struct bound *out) {
+    int64_t bytes = element_bytes(p), low, high;
+    bool fits = reach(p, t, n, &low, &high) && !__builtin_add_overflow((uint64_t)(uintptr_t)t->data, t->byte_offset, &out->slots[i]);
+    if (fits) {
+        out->n_bytes[i] = (size_t)((low + high + 1) * bytes);
+        out->starts[i] = out->slots[i] - (uint64_t)(low * bytes);
+        fits = out->slots[i] <= UINT64_MAX - (uint64_t)((high + 1) * bytes) && (!t->data || out->starts[i] <= out->slots[i]);
+    }
+    if (!fits) return error_set(FX_ERR_USAGE, "%s ends beyond the address space", p->name);
     out->align[i] = alignment(out->slots[i]);
-    fx_status status = check_strides(prepared->kernel, p, t, n);
-    if (status == FX_OK && for_launch) status = check_device(prepared->ctx, p, t);
-    if (status != FX_OK || !for_launch || n == 0) return status;
-    if (!t->data) return error_set(FX_ERR_USAGE, "%s has %lld elements, but its address is NULL", p->name, (long long)n);
-    if (out->slots[i] % (unsigned)element_bytes)
-        return error_set(FX_ERR_USAGE, "%s is at an address that is no multiple of its element's %d bytes", p->name, element_bytes);
     return FX_OK;
 }
 
-static bool overlaps(const struct bound *b, int i, int j) {
-    return b->n_bytes[i] && b->n_bytes[j] && b->slots[i] < b->slots[j] + b->n_bytes[j] && b->slots[j] < b->slots[i] + b->n_bytes[i];
+static fx_status check_address(const struct fx_param *p, const DLTensor *t, int64_t n, uint64_t address) {
+    int bytes = element_bytes(p);
+    if (n == 0) return FX_OK;
+    if (!t->data) return error_set(FX_ERR_USAGE, "%s has %lld elements, but its address is NULL", p->name, (long long)n);
+    if (address % (unsigned)bytes)
+        return error_set(FX_ERR_USAGE, "%s is at an address that is no multiple of its element's %d bytes", p->name, bytes);
+    if (p->align && address % (unsigned)p->align)
+        return error_set(FX_ERR_USAGE, "%s is at an address that is no multiple of %d bytes, which the spec promises: `align %d`", p->name, p->align, p->align);
+    return FX_OK;
 }
 
+static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
+    const struct fx_param *p = &prepared->kernel->params[i];
+    int64_t n = count_elements(t);
+    fx_status status = p->is_strided ? FX_OK : check_strides(prepared->kernel, p, t, n);
+    if (status == FX_OK) status = bind_memory(p, t, n, i, out);
+    if (status == FX_OK) status = check_self_overlap(prepared->kernel, p, t, n);
+    if (status == FX_OK && for_launch) status = check_device(prepared->ctx, p, t);
+    return status == FX_OK && for_launch ? check_address(p, t, n, out->slots[i]) : status;
+}
+
+static bool overlaps(const struct bound *b, int i, int j) {
+    return b->n_bytes[i] && b->n_bytes[j] && b->starts[i] < b->starts[j] + b->n_bytes[j] && b->starts[j] < b->starts[i] + b->n_bytes[i];
+}
+
+/* Two inputs may share memory; what is written shares it with nothing, an `inout` tensor being one argument. */
 static fx_status check_overlap(const struct fx_kernel *k, const struct bound *b) {
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_output && j < k->n_params; j++)
             if (i != j && overlaps(b, i, j))
-                return error_set(FX_ERR_USAGE, "output %s shares memory with %s", k->params[i].name, k->params[j].name);
+                return error_set(FX_ERR_USAGE, "%s %s shares memory with %s", k->params[i].is_input ? "inout" : "output", k->params[i].name, k->params[j].name);
     return FX_OK;
 }
 
@@ -129,6 +187,15 @@ static fx_status bind_scalar(const struct fx_param *p, const struct fx_value *v,
     /* The kernel reads the low bytes, which come first. */
     memcpy(slot, &v->integer, sizeof *slot);
     return FX_OK;
+}
+
+/* Conditions on scalars, whose values lie in the slots. */
+static fx_status check_scalars(const struct fx_kernel *k, const struct bound *b) {
+    const void *scalars[FX_MAX_PARAMS];
+    char message[512];
+    for (int i = 0; i < k->n_params; i++) scalars[i] = k->params[i].is_scalar ? &b->slots[i] : NULL;
+    fx_status status = fx_check_scalars(k, b->extents, scalars, message, sizeof message);
+    return status == FX_OK ? FX_OK : error_set(status, "%s", message);
 }
 
 /* ---- all of them ---- */
@@ -157,11 +224,12 @@ fx_status arguments_bind(const fx_prepared *p, const struct fx_value *args, int 
         return error_set(FX_ERR_USAGE, "kernel %s takes %d arguments, but %d are given", k->name, k->n_params, args ? n_args : 0);
     fx_status status = bind_shapes(k, args, for_launch, out->extents);
     for (int i = 0; status == FX_OK && i < k->n_params; i++) {
-        out->n_bytes[i] = out->slots[i] = 0;
+        out->n_bytes[i] = out->slots[i] = out->starts[i] = 0;
         out->align[i] = ADDRESS_ALIGN;
         if (k->params[i].is_scalar) status = bind_scalar(&k->params[i], &args[i], &out->slots[i]);
         else if (args[i].tensor) status = bind_tensor(p, i, args[i].tensor, for_launch, out);
     }
+    if (status == FX_OK && for_launch) status = check_scalars(k, out);
     if (status == FX_OK && for_launch) status = check_overlap(k, out);
     return status == FX_OK ? FX_OK : error_set(status, "kernel %s: %s", k->name, fx_last_error());
 }

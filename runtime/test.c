@@ -45,7 +45,7 @@ static void print_output(const char *separator, const struct argument *a, const 
     printf("%s%s ", separator, a->param->name);
     if (c->n_wrong) {
         int64_t flat = element_of(e, c->worst);
-        double got = fx_load_double(a->shape.dtype, a->data, (size_t)flat), want = e->value[c->worst];
+        double got = fx_load_double(a->shape.dtype, a->result, (size_t)flat), want = e->value[c->worst];
         print_index(&a->shape, flat);
         printf(" got %.9g, want %.9g; %lld wrong, ", isnan(got) ? (double)NAN : got, want, (long long)c->n_wrong);
     }

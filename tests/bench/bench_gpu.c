@@ -293,7 +293,7 @@ static void shape_arguments(struct bench *b) {
 /* Standard normals, of every tensor others. */
 static void draw_inputs(struct bench *b) {
     for (int p = 0; p < b->kernel->n_params; p++) {
-        if (b->kernel->params[p].is_output) continue;
+        if (!b->kernel->params[p].is_input) continue;
         b->host[p] = need(malloc(b->n_bytes[p] + 1));
         const unsigned char *table = tables[b->shapes[p].dtype];
         uint64_t seed = (uint64_t)(p + 1) << 40;

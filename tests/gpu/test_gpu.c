@@ -450,7 +450,7 @@ static void fill_inputs(struct trial *t) {
     memset(w->in.host, 0xFF, t->in_bytes);
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
-        if (!a->param->is_output) data_fill(t->setup->data, t->setup->seed + (uint64_t)p, a->shape.dtype, w->in.host + a->at, a->n);
+        if (a->param->is_input) data_fill(t->setup->data, t->setup->seed + (uint64_t)p, a->shape.dtype, w->in.host + a->at, a->n);
     }
     device_write(w->in.device, w->in.host, t->in_bytes);
 }
@@ -462,7 +462,7 @@ static void open_own(struct trial *t) {
         struct argument *a = &t->args[p];
         if (a->param->is_scalar || a->n == 0) continue;
         a->own = device_alloc(own_offset(t, p) + a->n_bytes);
-        if (!a->param->is_output) device_write(a->own + own_offset(t, p), t->w->in.host + a->at, a->n_bytes);
+        if (a->param->is_input) device_write(a->own + own_offset(t, p), t->w->in.host + a->at, a->n_bytes);
     }
 }
 
@@ -534,7 +534,7 @@ static void ask_oracle(struct trial *t) {
     int n_inputs = 0, output = 0;
     for (int p = 0; p < t->kernel->n_params; p++) {
         const struct argument *a = &t->args[p];
-        if (a->param->is_output) continue;
+        if (!a->param->is_input) continue;
         struct fx_host *h = &inputs[n_inputs++];
         *h = (struct fx_host){.dtype = a->shape.dtype, .rank = a->shape.rank, .data = t->w->in.host + a->at};
         memcpy(h->extents, a->shape.extents, sizeof h->extents);

@@ -1,3 +1,4 @@
+# args: -D L=9
 # 39 packed tensors: signed and unsigned, from either end, along any axis, in words of any width, trailing fields ignored
 kernel unsigned(w: u4[J,L] packed(i32, L, lsb), x: f32[L]) -> (y: f32[J], e: i32[J,L]) {
   y = w @ x

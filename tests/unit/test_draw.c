@@ -137,6 +137,22 @@ START_TEST(refused) {
 }
 END_TEST
 
+/* Words of packed tensors: every bit drawn, of any width, the same whatever the length. */
+START_TEST(bits) {
+    const struct draw d = {DRAW_BITS, 0, 0};
+    uint32_t words[1000], again[10], ones[32] = {0};
+    uint8_t bytes[4];
+    draw_fill(&d, 7, FX_I32, words, 1000);
+    draw_fill(&d, 7, FX_U32, again, 10);
+    draw_fill(&d, 7, FX_U8, bytes, 4);
+    ck_assert(memcmp(words, again, sizeof again) == 0);
+    for (int i = 0; i < 4; i++) ck_assert_uint_eq(bytes[i], words[i] & 0xff);
+    for (int i = 0; i < 1000; i++)
+        for (int b = 0; b < 32; b++) ones[b] += words[i] >> b & 1;
+    for (int b = 0; b < 32; b++) ck_assert_msg(ones[b] > 400 && ones[b] < 600, "bit %d is 1 in %u of 1000", b, ones[b]); /* 6 deviations */
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("draw");
     TCase *t = tcase_create("draw");
@@ -148,6 +164,7 @@ int main(void) {
     tcase_add_test(t, every_dtype_is_filled);
     tcase_add_test(t, fills);
     tcase_add_test(t, refused);
+    tcase_add_test(t, bits);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -1,5 +1,8 @@
-/* Equations between extents: compiled from text, solved by fx_bind_extents from every side, refused with both sides named. */
+/* Equations between extents and conditions: compiled from text, solved by fx_bind_extents from every side, refused with both sides
+ * named; what else a parameter may be than a plain tensor. */
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fx.h"
@@ -73,7 +76,7 @@ static const struct {
     {"f", {{32, 3}, {-1, -1}, {2, -1}, {4, -1}}, 4, "no extent N satisfies"}, /* it would be negative */
     {"f", {{30, 14}, {5, -1}, {2, -1}, {4, -1}}, 4, "`require M % 16 == 0 && F >= 4` does not hold"},
     {"g", {{16, -1}, {2, -1}}, 2, NULL},
-    {"g", {{17, -1}, {2, -1}}, 2, "`L / 8` must divide exactly"},
+    {"g", {{17, -1}, {2, -1}}, 2, "G = L / 8 does not hold: `/` must divide exactly, but L is 17, G is 2"},
     {"g", {{16, -1}, {3, -1}}, 2, "G = L / 8 does not hold"},
     {"h", {{14, -1}, {3, -1}}, 2, "T = L % 4 does not hold"},
 };
@@ -106,6 +109,158 @@ START_TEST(fixed_extents_fix_others) {
 }
 END_TEST
 
+/* One unknown extent, x[N] and s[A] given where their extents are known: found, or refused. */
+static const struct {
+    const char *equation; /* of L over A and B */
+    int64_t l, a, b;      /* -1: unknown */
+    int64_t want;         /* what the unknown comes to; -1: refused */
+} solved[] = {
+    {"A/8", 3, -1, 0, 24},         {"A/8", -1, 24, 0, 3},          {"A/8", -1, 25, 0, -1},       {"(A+1)*B", 12, 3, -1, 3},
+    {"(A+1)*B", 12, -1, 4, 2},     {"(A+1)*B", 12, -1, 5, -1},     {"(A+1)*B", 3, -1, 4, -1},    {"3*(A+B)-A", 17, -1, 5, 1},
+    {"3*(A+B)-A", 17, 1, -1, 5},   {"3*(A+B)-A", 16, -1, 5, -1},   {"2*L-A", -1, 7, 0, 7},       {"L*A-B", -1, 3, 10, 5},
+    {"L*A-B", -1, 1, 10, -1},      {"A*B", 0, 0, -1, -1},          {"A*B", 5, 0, -1, -1},        {"A-B", 3, -1, 4, 7},
+    {"A-B", 3, 4, -1, 1},          {"A-B", 5, 4, -1, -1},          {"A/2+A/3", 5, -1, 0, 6},     {"A/2+A/3", 10, -1, 0, 12},
+    {"A/2+A/2", 3, -1, 0, -1},     {"(A+B)/B-1", 4, -1, 3, 12},    {"B/2*A", 6, -1, 4, 3},       {"B//2*A", 4, -1, 5, 2},
+    {"B%4+A", 9, -1, 7, 6},        {"0-A+B", 2, -1, 9, 7},         {"(B-A)*(0-3)", 12, -1, 5, 9}, {"A*1099511627776*1048576*B", 0, -1, 4, 0},
+    {"A*1099511627776*1048576*B", 0, -1, 65536, -1}, /* beyond 64 bits */
+};
+
+START_TEST(solves_what_is_linear) {
+    char text[256], message[256] = "";
+    int64_t e[16], got;
+    const char *unknown = solved[_i].l < 0 ? "L" : solved[_i].a < 0 ? "A" : "B";
+    snprintf(text, sizeof text, "kernel f[A,B,L=%s](x: f32[%s%s%s]) -> y: f32[L,A,B] { y = 1 }\n", solved[_i].equation,
+             solved[_i].l < 0 ? "" : solved[_i].a < 0 ? "L," : "L,", solved[_i].a < 0 ? "" : "A", solved[_i].b < 0 ? "" : solved[_i].a < 0 ? "B" : ",B");
+    fx_compilation *c = compile(text, NULL);
+    struct fx_shape s = {.dtype = FX_F32};
+    const struct fx_shape *shapes[] = {&s, NULL};
+    if (solved[_i].l >= 0) s.extents[s.rank++] = solved[_i].l;
+    if (solved[_i].a >= 0) s.extents[s.rank++] = solved[_i].a;
+    if (solved[_i].b >= 0) s.extents[s.rank++] = solved[_i].b;
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    fx_status status = fx_bind_extents(k, shapes, e, message, sizeof message);
+    got = status == FX_OK ? extent_of(k, e, unknown) : -1;
+    ck_assert_msg(got == solved[_i].want, "%s: %s is %lld; %s", solved[_i].equation, unknown, (long long)got, message);
+    if (status) ck_assert_msg(strstr(message, " satisfies L = ") && strstr(message, " is "), "%s", message);
+    fx_close(c);
+}
+END_TEST
+
+/* A label that only a rounded quotient mentions: the arguments must give it. */
+START_TEST(rounding_is_not_undone) {
+    fx_compilation *c = compile("kernel f(x: f32[Q=(T-1)//2], t: f32[T]) -> y: f32[Q] { y = x }", NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    const struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {3}}, t = {.dtype = FX_F32, .rank = 1, .extents = {8}};
+    const struct fx_shape *one[] = {&x, NULL, NULL}, *both[] = {&x, &t, NULL};
+    int64_t e[8];
+    char message[256];
+    ck_assert_int_eq(fx_bind_extents(k, both, e, message, sizeof message), FX_OK);
+    ck_assert_int_eq(fx_bind_extents(k, one, e, message, sizeof message), FX_ERR_USAGE);
+    ck_assert_str_eq(message, "extent T is not known: no argument with that axis was given, and Q = (T - 1) // 2 may hold for more than one");
+    fx_close(c);
+}
+END_TEST
+
+/* ---- conditions on scalars, as fx_evaluate sees them ---- */
+
+static const struct {
+    const char *require, *p, *q; /* of f(x: f32[M], p: f32, q: f32), M = 12 */
+    const char *says;            /* how the message ends; NULL: holds */
+} conditions[] = {
+    {"0 <= p && p < 1", "0.5", "0", NULL},
+    {"0 <= p && p < 1", "1", "0", "`require 0 <= p && p < 1` does not hold (f, line 2): p is 1"},
+    {"0 <= p && p < 1", "nan", "0", "): p is nan"},
+    {"p <= 0.1", "0.1", "0", NULL}, /* the literal is what f32 holds, as in an expression */
+    {"p == 0.1 && q == -0.7", "0.1", "-0.7", NULL},
+    {"M % 4 == 0 && q > 0.5", "0", "0.75", NULL},
+    {"M % 4 == 0 && q > 0.5", "0", "0.25", "): M is 12, q is 0.25"},
+    {"M % 5 == 0 && q > 0.5", "0", "0.75", "): M is 12, q is 0.75"},
+    {"M / p == 24", "0.5", "0", NULL},  /* real division: one is floating-point */
+    {"M // p == 4", "2.5", "0", NULL},  /* 4.8 */
+    {"M // p == -5", "-2.5", "0", NULL},
+    {"M % p == 2", "2.5", "0", NULL},
+    {"M / 8 * p > 0", "1", "0", "`M / 8` must divide exactly (f, line 2)"},
+    {"p != q || p > 3", "2", "2", "): p is 2, q is 2"},
+    {"!(p > q)", "2", "inf", NULL},
+    {"-p < 0", "2", "0", NULL},
+    {"scale == 0.25 && !(scale * 8 != 2)", "0", "0", NULL}, /* a constant, checked at once */
+    {"p * 1000 > 0.1 - scale", "0", "0", NULL}, /* a constant: 0.25 */
+};
+
+START_TEST(requires_of_scalars) {
+    char text[512], message[256] = "";
+    snprintf(text, sizeof text, "const scale = 0.25\nkernel f(x: f32[M], p: f32, q: f32) -> y: f32[M] { require %s\n y = x * p + q }\n", conditions[_i].require);
+    fx_compilation *c = compile(text, NULL);
+    const float x[12] = {0}, p = strtof(conditions[_i].p, NULL), q = strtof(conditions[_i].q, NULL);
+    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 1, .extents = {12}, .data = x}, {.dtype = FX_F32, .data = &p}, {.dtype = FX_F32, .data = &q}};
+    double y[12];
+    fx_status status = fx_evaluate(c, NULL, inputs, 3, 0, NULL, 12, y, NULL, message, sizeof message);
+    ck_assert_msg(status == (conditions[_i].says ? FX_ERR_USAGE : FX_OK), "%s: %s", conditions[_i].require, message);
+    if (conditions[_i].says) ck_assert_msg(strstr(message, conditions[_i].says) != NULL, "%s says: %s", conditions[_i].require, message);
+    fx_close(c);
+}
+END_TEST
+
+/* What a fn requires of its labels, scalars and constants is required of the kernel that calls it, at each call for itself. */
+static const char fns[] =
+    "fn part[K](v, n, s = 1) -> r {\n  require K % n == 0 && n > 1\n  require s > 0\n  r = v * s\n}\n"
+    "kernel f(x: f32[M,N], p: f32) -> y: f32[M,N] {\n  y = part[N](x, 4, p) + part[N](x, 4, p) + part[M,N](x, 5)\n}\n";
+
+START_TEST(fns_require) {
+    fx_compilation *c = compile(fns, NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    struct fx_shape x = {.dtype = FX_F32, .rank = 2, .extents = {5, 8}};
+    const struct fx_shape *shapes[] = {&x, NULL, NULL};
+    const float p = -1;
+    const void *scalars[] = {NULL, &p, NULL};
+    int64_t e[8];
+    char message[256];
+    ck_assert_int_eq(k->n_checks, 3); /* N % 4, p > 0 once, M * N % 5; 1 > 0 is known */
+    ck_assert_int_eq(fx_bind_extents(k, shapes, e, message, sizeof message), FX_OK);
+    ck_assert_int_eq(fx_check_scalars(k, e, scalars, message, sizeof message), FX_ERR_USAGE);
+    ck_assert_str_eq(message, "`require s > 0` of part does not hold (f, line 3): p is -1");
+    x.extents[0] = 3;
+    ck_assert_int_eq(fx_bind_extents(k, shapes, e, message, sizeof message), FX_ERR_USAGE);
+    ck_assert_msg(strstr(message, "`require K % n == 0 && n > 1` of part does not hold") == message, "%s", message);
+    fx_close(c);
+}
+END_TEST
+
+/* ---- parameters that are not plain tensors ---- */
+
+START_TEST(in_place) {
+    static const char text[] = "kernel f(x: inout f32[M,N], b: f32[N]) -> s: f32[M,N] { s = x * 2\n x = x + b\n }";
+    struct fx_options options = FX_OPTIONS;
+    fx_compilation *c;
+    char message[256] = "";
+    const float x[6] = {1, 2, 3, 4, 5, 6}, b[3] = {10, 20, 30};
+    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 2, .extents = {2, 3}, .data = x}, {.dtype = FX_F32, .rank = 1, .extents = {3}, .data = b}};
+    double v[6];
+    options.oracle_only = true;
+    ck_assert_int_eq(fx_compile(text, strlen(text), "spec.fx", &options, &c), FX_OK);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    ck_assert_int_eq(k->n_params, 3);
+    ck_assert(k->params[0].is_input && k->params[0].is_output && k->params[1].is_input && !k->params[1].is_output && !k->params[2].is_input);
+    ck_assert_msg(fx_evaluate(c, NULL, inputs, 2, 0, NULL, 6, v, NULL, message, sizeof message) == FX_OK, "%s", message);
+    for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(x[i] + b[i % 3]));
+    ck_assert_int_eq(fx_evaluate(c, NULL, inputs, 2, 1, NULL, 6, v, NULL, message, sizeof message), FX_OK);
+    for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(2 * x[i]));
+    fx_close(c);
+}
+END_TEST
+
+/* The promise takes the place of the test of the address in every variant. */
+START_TEST(align_is_a_promise) {
+    fx_compilation *c = compile("kernel f(x: f32[M=64,N=64] align 64) -> y: f32[M,N] align 16 { y = x * 2 }", NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    ck_assert_int_eq(k->params[0].align, 64);
+    ck_assert_int_eq(k->params[1].align, 16);
+    for (int v = 0; v < k->launches[0].n_variants; v++)
+        for (int i = 0; i < k->launches[0].variants[v].needs.n; i++) ck_assert_int_ne(k->launches[0].variants[v].needs.terms[i].op, FX_T_ALIGN);
+    fx_close(c);
+}
+END_TEST
+
 static const struct {
     const char *text, *code;
 } rejects[] = {
@@ -115,8 +270,32 @@ static const struct {
     {"kernel f(x: f32[M], w: f32[F=M*1.5]) -> y: f32[M] { y = x }", "FX2007"},
     {"kernel f(x: f32[M], w: f32[F=relu(M)]) -> y: f32[M] { y = x }", "FX2007"},
     {"kernel f(x: f32[M=3], w: f32[F=2*M], v: f32[F=7]) -> y: f32[M] { y = x }", "FX2005"},
-    {"kernel f(x: f32[M], s: f32) -> y: f32[M] { require s > 0\n y = x }", "FX4001"},
+    {"kernel f(x: f32[M], s: f32) -> y: f32[M] { require s\n y = x }", "FX2047"},
     {"kernel f(x: f32[M]) -> y: f32[M] { require 1 < 2\n y = x }", "FX2007"},
+    {"const a = 0.5\nkernel f(x: f32[M]) -> y: f32[M] { require a > 1\n y = x }", "FX2047"},
+    {"kernel f[T](x: f32[Q=(T-1)//2]) -> y: f32[Q] { y = x }", "FX2006"},
+    {"kernel f[T](x: f32[Q=T*T]) -> y: f32[Q] { y = x }", "FX2006"},
+    {"kernel f[T](x: f32[Q=8/T]) -> y: f32[Q] { y = x }", "FX2006"},
+    {"kernel f(x: f32[M]) -> y: f32[M] { require M % 16\n y = x }", "FX2047"},
+    {"kernel f(x: f32[M=3]) -> y: f32[M] { require M % 16 == 0\n y = x }", "FX2047"},
+    {"fn g(v, n) -> r { require n > 4\n r = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x, 3) }", "FX2047"},
+    {"fn g(v, n) -> r { require n > 4\n r = v }\nkernel f(x: f32[M], p: f32) -> y: f32[M] { y = g(x, 2 * p) }", "FX2007"},
+    {"fn g(v) -> r { require M > 4\n r = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2001"},
+    {"kernel f(x: f32[M]) -> y: f32[M] { require x > 0\n y = x }", "FX2007"},
+    {"kernel f(x: f32[M], M: f32) -> y: f32[M] { require M > 0\n y = x }", "FX2016"},
+    {"kernel f(x: f32[M], p: f32) -> y: f32[M] { require exp(p) > 0\n y = x }", "FX2007"},
+    {"kernel f(x: f32[M], p: f32 align 16) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M] align 12) -> y: f32[M] { y = x }", "FX1002"},
+    {"kernel f(x: f32[M] align 512) -> y: f32[M] { y = x }", "FX1002"},
+    {"kernel f(x: f32[M]) -> y: u4[M] packed(i32, M, lsb) { y = x }", "FX4001"},
+    {"kernel f(x: inout f32[M]) { y = x }", "FX2014"},
+    {"kernel f(x: inout f32) { x = x }", "FX2015"},
+    {"kernel f(x: f32[M], z: u4[M]) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M], z: f16[M] packed(i32, M, lsb)) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M], z: u4[M] packed(f32, M, lsb)) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M], z: u4[M] packed(i4, M, lsb)) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M], z: u4[M] packed(i32, N, lsb)) -> y: f32[M] { y = x }", "FX2046"},
+    {"kernel f(x: f32[M], z: u4[M] packed(i32, M, middle)) -> y: f32[M] { y = x }", "FX2046"},
 };
 
 START_TEST(rejects_text) {
@@ -132,6 +311,12 @@ int main(void) {
     TCase *t = tcase_create("equations");
     tcase_add_test(t, solves_from_every_side);
     tcase_add_loop_test(t, refuses, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(t, solves_what_is_linear, 0, sizeof solved / sizeof *solved);
+    tcase_add_test(t, rounding_is_not_undone);
+    tcase_add_loop_test(t, requires_of_scalars, 0, sizeof conditions / sizeof *conditions);
+    tcase_add_test(t, fns_require);
+    tcase_add_test(t, in_place);
+    tcase_add_test(t, align_is_a_promise);
     tcase_add_test(t, fixed_extents_fix_others);
     tcase_add_loop_test(t, rejects_text, 0, sizeof rejects / sizeof *rejects);
     suite_add_tcase(s, t);

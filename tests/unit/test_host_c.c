@@ -8,6 +8,7 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "emit.h"
+#include "plan_expr.h"
 #include "suite.h"
 
 enum { MAX_NAMES = 16, MAX_RECORDS = 16 };
@@ -120,6 +122,10 @@ static void *symbol(const struct library *l, const char *name) {
     return p;
 }
 
+static const char *const scalar_types[FX_N_DTYPES] = {
+    [FX_BOOL] = "bool", [FX_I8] = "int8_t", [FX_U8] = "uint8_t", [FX_I16] = "int16_t", [FX_I32] = "int32_t", [FX_I64] = "int64_t", [FX_U32] = "uint32_t",
+    [FX_U64] = "uint64_t", [FX_F8E4M3] = "uint8_t", [FX_F8E5M2] = "uint8_t", [FX_F16] = "uint16_t", [FX_BF16] = "uint16_t", [FX_F32] = "float", [FX_F64] = "double"};
+
 /* A function of one shape for every kernel: run_I(params, workspace, extents), load_I, workspace_I(extents). */
 static void put_shim(struct buf *out, const struct fx_plan *p, const char *const *names) {
     for (int i = 0; i < p->n_kernels; i++) {
@@ -129,7 +135,7 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         buf_printf(out, "int load_%d(void) { return %s_load(&module_%d, \"cubin\"); }\nint unload_%d(void) { return %s_unload(&module_%d); }\n", i, name, i, i, name, i);
         buf_printf(out, "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e) {\n    (void)p, (void)e;\n", i);
         for (int j = 0; j < k->n_params; j++)
-            if (k->params[j].is_scalar) buf_printf(out, "    float s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", j, j, j, j);
+            if (k->params[j].is_scalar) buf_printf(out, "    %s s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", scalar_types[k->params[j].dtype], j, j, j, j);
         buf_printf(out, "    return %s_launch(&module_%d, (CUstream)8", name, i);
         for (int j = 0; j < k->n_params; j++) buf_printf(out, k->params[j].is_scalar ? ", s%d" : ", p[%d]", j);
         buf_puts(out, ", workspace");
@@ -167,7 +173,8 @@ static int arg_bytes(const char *entry, int i) {
     const struct fx_launch *l = launch_of(entry, &v);
     if (i < 0 || !l) return l != NULL;
     if (i >= l->n_args) return 0;
-    return l->args[i].kind == FX_ARG_PARAM && current->params[l->args[i].index].is_scalar ? 4 : 8;
+    const struct fx_param *p = l->args[i].kind == FX_ARG_PARAM ? &current->params[l->args[i].index] : NULL;
+    return p && p->is_scalar ? fx_dtype_bits(p->dtype) / 8 : 8;
 }
 
 /* Whether `bytes` is a right limit of shared memory for the entry: what it needs, or all there is where that depends. */
@@ -230,6 +237,8 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     unsigned align[32];
     int64_t extents[32];
     size_t offsets[32], total;
+    const void *scalars[32];
+    char message[256];
     int n = 0;
     for (int i = 0; i < k->n_extents; i++) {
         extents[i] = k->extents[i].value >= 0 ? k->extents[i].value : c->extents[i];
@@ -238,12 +247,15 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     for (int i = 0; i < k->n_params; i++) {
         align[i] = k->params[i].is_scalar ? 256 : align_of(c->params[i]);
         if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(k->params[i].dtype) / 8)) return -1;
+        if (k->params[i].align && c->params[i] % (unsigned)k->params[i].align) return -1;
+        scalars[i] = k->params[i].is_scalar ? &c->params[i] : NULL;
     }
     struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
     if (!fx_workspace_layout(k, &env, offsets, &total) || (total && c->workspace % 256)) return -1;
     env.align = align;
     for (int i = 0; i < k->n_checks; i++)
-        if (!fx_expr_holds(&k->checks[i].holds, &env)) return -1;
+        if (!expr_is_on_scalars(&k->checks[i].holds) && !fx_expr_holds(&k->checks[i].holds, &env)) return -1;
+    if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         int64_t grid, shared;
@@ -310,6 +322,16 @@ static uint64_t next_random(uint64_t *s) {
     return *s >> 11;
 }
 
+/* Bits of a scalar: small numbers, special ones, any. */
+static uint64_t random_scalar(uint64_t *seed, enum fx_dtype t) {
+    static const double special[] = {0, 1, -1, 0.5, 1.5, 3, -2.25, 100, 448, 1e30, -1e30, INFINITY, -INFINITY, NAN};
+    uint64_t bits = 0;
+    if (next_random(seed) % 3) fx_store_double(t, &bits, 0, special[next_random(seed) % (sizeof special / sizeof *special)]);
+    else bits = next_random(seed) ^ next_random(seed) << 32;
+    if (t == FX_BOOL) bits &= 1;
+    return fx_dtype_bits(t) == 64 ? bits : bits & ((UINT64_C(1) << fx_dtype_bits(t)) - 1);
+}
+
 /* Shapes from empty to impossible, addresses of every alignment, devices of several sizes. */
 static void check_kernel(const struct library *l, const struct fx_kernel *k, int i, int n_calls) {
     static const long long extents[] = {0, 1, 2, 3, 7, 8, 16, 17, 64, 100, 128, 129, 512, 4096, 4097, 65536, 1 << 20, 2147418112,
@@ -324,7 +346,7 @@ static void check_kernel(const struct library *l, const struct fx_kernel *k, int
         for (int p = 0; p < k->n_params; p++) {
             unsigned shift = call % 4 ? 8 : (unsigned)(next_random(&seed) % 9);
             c.params[p] = 0x500000000000 + ((uint64_t)(p + 1) << 32) + (UINT64_C(1) << shift);
-            if (k->params[p].is_scalar) c.params[p] = 0x3fc00000u + (unsigned)p;
+            if (k->params[p].is_scalar) c.params[p] = random_scalar(&seed, k->params[p].dtype);
         }
         check_call(l, k, i, &c);
         check_workspace(l, k, i, &c);
@@ -373,19 +395,27 @@ struct random_plan {
     struct arena *arena;
     uint64_t seed;
     int n_extents, n_params;
+    int n_scalars;      /* they come first among the parameters */
+    bool is_on_scalars; /* the expression now written is a condition on scalars */
 };
 
 static int pick(struct random_plan *r, int n) { return (int)(next_random(&r->seed) % (unsigned)n); }
 
 static void add_terms(struct random_plan *r, struct fx_expr *e, struct fx_term **terms, int depth) {
+    static const enum fx_term_op scalar_leaves[] = {FX_T_CONST, FX_T_EXTENT, FX_T_SCALAR, FX_T_SCALAR, FX_T_SCALAR, FX_T_REAL};
+    static const double reals[] = {0.5, -1.5, 3, 0.1, 1e300, INFINITY, NAN};
     static const int64_t constants[] = {0, 1, 2, 3, 128, 255, -1, -7, 1000000, INT_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX - 1, INT64_MIN + 1};
     struct fx_term t = {.op = (enum fx_term_op)pick(r, 4)};
+    if (r->is_on_scalars) t.op = scalar_leaves[pick(r, 6)];
     if (depth > 0 && pick(r, 5)) t.op = (enum fx_term_op)(FX_T_ADD + pick(r, FX_T_NOT - FX_T_ADD + 1));
-    if (t.op > FX_T_SM_COUNT) add_terms(r, e, terms, depth - 1);
-    if (t.op > FX_T_SM_COUNT && t.op != FX_T_NOT) add_terms(r, e, terms, depth - 1);
+    if (r->is_on_scalars && t.op >= FX_T_CDIV && t.op <= FX_T_MAX) t.op = FX_T_DIV; /* no condition has them */
+    if (t.op > FX_T_LAST_LEAF) add_terms(r, e, terms, depth - 1);
+    if (t.op > FX_T_LAST_LEAF && t.op != FX_T_NOT) add_terms(r, e, terms, depth - 1);
     if (t.op == FX_T_CONST) t.v = constants[pick(r, pick(r, 3) ? 6 : sizeof constants / sizeof *constants)];
     if (t.op == FX_T_EXTENT) t.v = pick(r, r->n_extents);
     if (t.op == FX_T_ALIGN) t.v = pick(r, r->n_params);
+    if (t.op == FX_T_SCALAR) t.v = pick(r, r->n_scalars);
+    if (t.op == FX_T_REAL) memcpy(&t.v, &reals[pick(r, sizeof reals / sizeof *reals)], sizeof t.v);
     PUSH(r->arena, *terms, e->n) = t;
     e->terms = *terms;
 }
@@ -408,6 +438,19 @@ static struct fx_expr random_size(struct random_plan *r, int64_t below) {
     return e;
 }
 
+/* Comparisons of what scalars come to, half of the time true. */
+static struct fx_expr random_condition(struct random_plan *r) {
+    struct fx_expr e = {0};
+    struct fx_term *terms = NULL;
+    r->is_on_scalars = true;
+    for (int side = 0; side < 2; side++) add_terms(r, &e, &terms, pick(r, 4));
+    PUSH(r->arena, terms, e.n) = (struct fx_term){(enum fx_term_op)(FX_T_LT + pick(r, 3)), 0};
+    if (pick(r, 2)) PUSH(r->arena, terms, e.n) = (struct fx_term){FX_T_NOT, 0};
+    e.terms = terms;
+    r->is_on_scalars = false;
+    return e;
+}
+
 static struct fx_launch random_launch(struct random_plan *r, int number, int n_buffers) {
     int n = 1 + pick(r, 4), n_args = pick(r, 6);
     struct fx_variant *variants = NEW_ARRAY(r->arena, struct fx_variant, n);
@@ -425,19 +468,25 @@ static struct fx_launch random_launch(struct random_plan *r, int number, int n_b
 
 static struct fx_kernel random_kernel(struct random_plan *r) {
     static const enum fx_dtype dtypes[] = {FX_F32, FX_F16, FX_I8, FX_BOOL, FX_F64};
+    static const enum fx_dtype scalars[] = {FX_F32, FX_F64, FX_F16, FX_BF16, FX_F8E4M3, FX_F8E5M2, FX_BOOL, FX_I8, FX_I16, FX_I32, FX_U32, FX_I64, FX_U64};
     struct fx_kernel k = {.name = "random", .n_extents = r->n_extents, .n_params = r->n_params, .n_buffers = pick(r, 3), .n_launches = 1 + pick(r, 2),
-                          .n_checks = pick(r, 6) == 0, .receipt = ""};
+                          .n_checks = pick(r, 6) == 0 ? 2 : pick(r, 2), .receipt = ""};
     struct fx_extent *extents = NEW_ARRAY(r->arena, struct fx_extent, k.n_extents);
     struct fx_param *params = NEW_ARRAY(r->arena, struct fx_param, k.n_params);
     struct fx_buffer *buffers = NEW_ARRAY(r->arena, struct fx_buffer, k.n_buffers + 1);
     struct fx_launch *launches = NEW_ARRAY(r->arena, struct fx_launch, k.n_launches);
-    struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 1);
+    struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 2);
     for (int i = 0; i < k.n_extents; i++) extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
-    for (int i = 0; i < k.n_params; i++)
-        params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/", .dtype = i ? dtypes[pick(r, 5)] : FX_F32, .is_scalar = i == 0, .is_output = i == 3, .rank = i > 0};
+    for (int i = 0; i < k.n_params; i++) {
+        bool is_scalar = i < r->n_scalars;
+        params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/", .dtype = is_scalar ? scalars[pick(r, sizeof scalars / sizeof *scalars)] : dtypes[pick(r, 5)],
+                                      .is_scalar = is_scalar, .is_input = i != k.n_params - 1, .is_output = i >= k.n_params - 2, .rank = !is_scalar,
+                                      .align = is_scalar || pick(r, 8) ? 0 : 1 << pick(r, 9)};
+    }
     for (int i = 0; i < k.n_buffers; i++) buffers[i] = (struct fx_buffer){"", FX_BUFFER_WORKSPACE, pick(r, 8) ? random_size(r, 1 << 30) : random_expr(r, 3)};
     for (int i = 0; i < k.n_launches; i++) launches[i] = random_launch(r, i, k.n_buffers);
-    checks[0] = (struct fx_check){random_expr(r, 3), "a check"};
+    checks[0] = (struct fx_check){random_condition(r), "a check on scalars"};
+    checks[1] = (struct fx_check){random_expr(r, 3), "a check"};
     k.extents = extents, k.params = params, k.buffers = buffers, k.launches = launches, k.checks = checks;
     return k;
 }
@@ -449,7 +498,7 @@ START_TEST(test_random_plan) {
     const char *names[MAX_NAMES];
     struct fx_kernel kernels[8];
     arena_init(&a, &oom);
-    struct random_plan r = {.arena = &a, .seed = 88172645463325252u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 4};
+    struct random_plan r = {.arena = &a, .seed = 88172645463325252u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
     for (int i = 0; i < 8; i++) {
         kernels[i] = random_kernel(&r);
         names[i] = i ? arena_printf(&a, "random%d", i + 1) : "random";
@@ -464,13 +513,39 @@ START_TEST(test_random_plan) {
 }
 END_TEST
 
+/* Conditions on scalars alone: launches without anything to launch. */
+START_TEST(test_random_conditions) {
+    enum { N_CONDITIONS = 100 };
+    struct arena a;
+    jmp_buf oom;
+    struct buf text;
+    arena_init(&a, &oom);
+    struct random_plan r = {.arena = &a, .seed = 362436069u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
+    struct fx_kernel *kernels = NEW_ARRAY(&a, struct fx_kernel, N_CONDITIONS);
+    const char **names = NEW_ARRAY(&a, const char *, N_CONDITIONS);
+    for (int i = 0; i < N_CONDITIONS; i++) {
+        kernels[i] = random_kernel(&r);
+        kernels[i].n_checks = 1, kernels[i].n_launches = kernels[i].n_buffers = 0;
+        kernels[i].n_params = r.n_scalars;
+        names[i] = i ? arena_printf(&a, "random%d", i + 1) : "random";
+    }
+    struct fx_plan p = {.file = "t.fx", .arch = "sm_90a", .source = "", .n_kernels = N_CONDITIONS, .kernels = kernels};
+    buf_init(&text, &a);
+    emit_host_c(&text, &p);
+    struct library l = load_library(&a, &p, text.s, names);
+    for (int i = 0; i < p.n_kernels; i++) check_kernel(&l, &kernels[i], i, 1000);
+    dlclose(l.handle);
+    arena_release(&a);
+}
+END_TEST
+
 /* A launch that nothing can run, and a kernel without any, still give a file that compiles and answers. */
 START_TEST(test_nothing_to_launch) {
     struct arena a;
     jmp_buf oom;
     struct buf text;
     arena_init(&a, &oom);
-    const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true}, {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
+    const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true, .is_input = true}, {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
     const struct fx_extent extents[] = {{"N", -1}};
     const struct fx_arg args[] = {{FX_ARG_PARAM, 0}, {FX_ARG_PARAM, 1}};
     const struct fx_launch launches[] = {{.name = "l", .driver = "gemm", .n_args = 2, .args = args}};
@@ -493,6 +568,7 @@ int main(void) {
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_spec, 0, N_SPECS);
     tcase_add_loop_test(t, test_random_plan, 0, 6);
+    tcase_add_loop_test(t, test_random_conditions, 0, 2);
     tcase_add_test(t, test_nothing_to_launch);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -90,7 +90,7 @@ static struct arguments draw(struct subject *s, const struct spec *spec, enum fl
     for (int i = 0; i < k->n_axes; i++)
         extents[i] = k->axes[i].extent >= 0 ? k->axes[i].extent : spec ? spec_extent(spec, k->axes[i].name.s, k->axes[i].name.len) : plain[i % 5];
     for (int i = 0; i < k->n_params; i++) {
-        if (k->params[i].is_output) continue;
+        if (!k->params[i].is_input) continue;
         int64_t n = ir_param_size(k, i, extents);
         double *v = NEW_ARRAY(a, double, n + 1);
         void *stored = arena_alloc(a, (size_t)(n + 1) * 8);

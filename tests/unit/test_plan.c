@@ -24,7 +24,7 @@ START_TEST(arithmetic) {
     static const struct { enum fx_term_op op; int64_t a, b, want; } rows[] = {
         {FX_T_ADD, 2, 3, 5},     {FX_T_SUB, 2, 3, -1},   {FX_T_MUL, -4, 3, -12},  {FX_T_DIV, 7, 2, 3},     {FX_T_DIV, -7, 2, -4},
         {FX_T_DIV, 7, -2, -4},   {FX_T_DIV, -7, -2, 3},  {FX_T_DIV, 7, 0, 0},     {FX_T_MOD, 7, 3, 1},     {FX_T_MOD, -7, 3, 2},
-        {FX_T_MOD, 7, -3, -2},   {FX_T_MOD, 7, 0, 0},    {FX_T_CDIV, 7, 2, 4},    {FX_T_CDIV, 8, 2, 4},    {FX_T_CDIV, -7, 2, -3},
+        {FX_T_MOD, 7, -3, -2},   {FX_T_MOD, 7, 0, 0},    {FX_T_DIV_EXACT, 6, -2, -3}, {FX_T_DIV_EXACT, 0, 5, 0}, {FX_T_CDIV, 7, 2, 4},    {FX_T_CDIV, 8, 2, 4},    {FX_T_CDIV, -7, 2, -3},
         {FX_T_CDIV, 7, 0, 0},    {FX_T_MIN, 2, 3, 2},    {FX_T_MAX, 2, 3, 3},     {FX_T_LT, 2, 3, 1},      {FX_T_LT, 3, 3, 0},
         {FX_T_LE, 3, 3, 1},      {FX_T_LE, 4, 3, 0},     {FX_T_EQ, 3, 3, 1},      {FX_T_EQ, 3, 4, 0},      {FX_T_AND, 2, 4, 1},
         {FX_T_AND, 2, 0, 0},     {FX_T_OR, 0, 4, 1},     {FX_T_OR, 0, 0, 0},      {FX_T_MOD, INT64_MIN, -1, 0},
@@ -43,6 +43,16 @@ START_TEST(overflow) {
     ck_assert(!binary(FX_T_MUL, INT64_MAX, 2, &out));
     ck_assert(!binary(FX_T_DIV, INT64_MIN, -1, &out));
     ck_assert(!binary(FX_T_CDIV, INT64_MIN, -1, &out));
+    ck_assert(!binary(FX_T_DIV_EXACT, INT64_MIN, -1, &out));
+}
+END_TEST
+
+START_TEST(exact_division) {
+    int64_t out;
+    ck_assert(!binary(FX_T_DIV_EXACT, 7, 2, &out));
+    ck_assert(!binary(FX_T_DIV_EXACT, -7, 7000, &out));
+    ck_assert(!binary(FX_T_DIV_EXACT, 7, 0, &out));
+    ck_assert(!binary(FX_T_DIV_EXACT, 0, 0, &out));
 }
 END_TEST
 
@@ -84,9 +94,9 @@ END_TEST
 enum { M, K, N, H };
 static const struct fx_extent extents_of[] = {{"M", -1}, {"K", -1}, {"N", -1}, {"H", 2}};
 static const struct fx_param params_of[] = {
-    {.name = "x", .dtype = FX_F16, .rank = 2, .extents = {M, K}},
-    {.name = "w", .dtype = FX_F16, .rank = 2, .extents = {K, N}},
-    {.name = "s", .dtype = FX_F32, .is_scalar = true},
+    {.name = "x", .dtype = FX_F16, .is_input = true, .rank = 2, .extents = {M, K}},
+    {.name = "w", .dtype = FX_F16, .is_input = true, .rank = 2, .extents = {K, N}},
+    {.name = "s", .dtype = FX_F32, .is_scalar = true, .is_input = true},
     {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 3, .extents = {M, N, H}}};
 static const struct fx_check checks_of[] = {{EXPR(X(N), C(5), OP(MOD), C(0), OP(EQ)), "N is no multiple of 5"}};
 static const struct fx_buffer buffers_of[] = {{"h", FX_BUFFER_WORKSPACE, EXPR(X(M), X(K), OP(MUL))},
@@ -160,6 +170,93 @@ START_TEST(empty_is_never_huge) {
 }
 END_TEST
 
+/* ---- packed: w4(w: u4[M,K] packed(i32, K, lsb), s: f32[K]) ---- */
+
+static const struct fx_extent packed_extents[] = {{"M", -1}, {"K", -1}};
+static const struct fx_param packed_params[] = {
+    {.name = "w", .dtype = FX_U4, .is_input = true, .packed = {8, FX_I32, 1, false}, .rank = 2, .extents = {0, 1}},
+    {.name = "s", .dtype = FX_F32, .is_input = true, .rank = 1, .extents = {1}}};
+static const struct fx_kernel w4 = {.name = "w4", .n_extents = 2, .n_params = 2, .extents = packed_extents, .params = packed_params};
+
+START_TEST(packed) {
+    static const struct { enum fx_dtype dtype; int64_t words, k; const char *says; } rows[] = {
+        {FX_I32, 2, 16, NULL}, {FX_I32, 3, 17, NULL}, {FX_I32, 0, 0, NULL}, {FX_I32, 1, 1, NULL},
+        {FX_I32, 2, 17, "w has 2 words of i32 along K, but K = 17, 8 a word, takes 3"},
+        {FX_I32, 16, 16, "w has 16 words of i32 along K, but K = 16, 8 a word, takes 2"},
+        {FX_U4, 2, 16, "w is u4, but i32[M,K/8] is expected"}};
+    for (int i = 0; i < COUNT(rows); i++) {
+        const struct fx_shape w = {rows[i].dtype, 2, {3, rows[i].words}}, s = {FX_F32, 1, {rows[i].k}};
+        const struct fx_shape *shapes[] = {&w, &s}, *alone[] = {&w, NULL};
+        fx_status status = fx_bind_extents(&w4, shapes, bound, message, sizeof message);
+        ck_assert_int_eq(status, rows[i].says ? FX_ERR_USAGE : FX_OK);
+        if (rows[i].says) ck_assert_str_eq(message, rows[i].says);
+        else ck_assert(bound[0] == 3 && bound[1] == rows[i].k);
+        ck_assert_int_eq(fx_bind_extents(&w4, alone, bound, message, sizeof message), FX_ERR_USAGE); /* words do not tell K */
+    }
+    ck_assert_int_eq(fx_argument_dtype(&packed_params[0]), FX_I32);
+    ck_assert_int_eq(fx_argument_extent(&packed_params[0], 1, (int64_t[]){3, 17}), 3);
+    ck_assert_int_eq(fx_argument_extent(&packed_params[0], 0, (int64_t[]){3, 17}), 3);
+    ck_assert_int_eq(fx_argument_extent(&packed_params[1], 0, (int64_t[]){3, 17}), 17);
+}
+END_TEST
+
+/* ---- conditions on scalars: s(i: i64, u: u64, b: bool, d: f64, h: f16), one extent ---- */
+
+enum { S_I, S_U, S_B, S_D, S_H };
+#define S(p) {FX_T_SCALAR, p}
+static const struct fx_param scalar_params[] = {
+    {.name = "i", .dtype = FX_I64, .is_scalar = true, .is_input = true}, {.name = "u", .dtype = FX_U64, .is_scalar = true, .is_input = true},
+    {.name = "b", .dtype = FX_BOOL, .is_scalar = true, .is_input = true}, {.name = "d", .dtype = FX_F64, .is_scalar = true, .is_input = true},
+    {.name = "h", .dtype = FX_F16, .is_scalar = true, .is_input = true}};
+
+static const struct {
+    struct fx_expr holds;
+    int64_t i;
+    uint64_t u;
+    double d;
+    const char *says; /* NULL: holds */
+} scalar_rows[] = {
+    {EXPR(S(S_U), C(1), OP(ADD), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX - 1, 0, NULL},
+    {EXPR(S(S_U), C(1), OP(ADD), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0, "c: it goes beyond 64 bits, as u is 18446744073709551615"},
+    {EXPR(S(S_U), C(10), OP(MOD), C(5), OP(EQ)), 0, UINT64_MAX, 0, NULL}, /* a double would have 6 */
+    {EXPR(S(S_U), C(3), OP(DIV_EXACT), C(3), OP(MUL), S(S_U), OP(EQ)), 0, UINT64_MAX, 0, NULL},
+    {EXPR(S(S_U), C(7), OP(DIV_EXACT), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0, "c: `/` must divide exactly, but u is 18446744073709551615"},
+    {EXPR(S(S_U), C(2), OP(DIV), C(INT64_MAX), OP(EQ)), 0, UINT64_MAX, 0, NULL},
+    {EXPR(S(S_I), C(2), OP(DIV), C(-4), OP(EQ)), -7, 0, 0, NULL},
+    {EXPR(S(S_I), C(-2), OP(DIV), C(-4), OP(EQ)), 7, 0, 0, NULL},
+    {EXPR(S(S_I), C(3), OP(MOD), C(2), OP(EQ)), -7, 0, 0, NULL},
+    {EXPR(S(S_I), C(-3), OP(MOD), C(-2), OP(EQ)), 7, 0, 0, NULL},
+    {EXPR(S(S_I), C(0), OP(DIV), S(S_I), C(0), OP(MOD), OP(ADD), C(0), OP(EQ)), 7, 0, 0, NULL},
+    {EXPR(S(S_I), S(S_U), OP(LT)), -1, UINT64_MAX, 0, NULL}, /* as numbers, not as words */
+    {EXPR(S(S_I), C(INT64_MIN), OP(EQ)), INT64_MIN, 0, 0, NULL},
+    {EXPR(S(S_I), S(S_D), OP(DIV_EXACT), {FX_T_REAL, 0x3ff8000000000000}, OP(EQ)), 3, 0, 2, NULL}, /* 3 / 2.0 == 1.5 */
+    {EXPR(S(S_I), S(S_D), OP(DIV), C(1), OP(EQ)), 3, 0, 2, NULL},
+    {EXPR(S(S_B), X(0), C(12), OP(EQ), OP(AND)), 0, 0, 0, NULL},
+    {EXPR(S(S_B), OP(NOT), X(0), C(13), OP(EQ), OP(OR)), 0, 0, 0, "c: b is 1, E is 12"},
+    {EXPR(S(S_D), S(S_H), OP(LT)), 0, 0, 0.4, NULL},
+    {EXPR(S(S_D), S(S_H), OP(LT), S(S_H), C(0), OP(LT), OP(OR)), 0, 0, 0.1, NULL},
+    {EXPR(S(S_H), S(S_D), OP(LT)), 0, 0, 0.1, "c: h is 0.5, d is 0.10000000000000001"},
+    {EXPR(S(S_I), S(S_U), OP(MIN)), 0, 0, 0, "c: it cannot be evaluated"},
+    {EXPR(S(S_I), {FX_T_SM_COUNT, 0}, OP(LT)), 0, 0, 0, "c: it cannot be evaluated"},
+    {EXPR({FX_T_SCALAR, 9}, C(0), OP(EQ)), 0, 0, 0, "c: it cannot be evaluated"},
+    {EXPR(X(0), C(13), OP(EQ)), 0, 0, 0, NULL}, /* on extents alone: the business of fx_bind_extents */
+};
+
+START_TEST(conditions_on_scalars) {
+    const struct fx_extent extents[] = {{"E", -1}};
+    const struct fx_check check = {scalar_rows[_i].holds, "c"};
+    const struct fx_kernel k = {.name = "s", .n_extents = 1, .n_params = 5, .n_checks = 1, .extents = extents, .params = scalar_params, .checks = &check};
+    const bool b = true;
+    const uint16_t half = 0x3800;
+    const int64_t extent = 12;
+    const void *scalars[] = {&scalar_rows[_i].i, &scalar_rows[_i].u, &b, &scalar_rows[_i].d, &half};
+    message[0] = 0;
+    fx_status status = fx_check_scalars(&k, &extent, scalars, message, sizeof message);
+    ck_assert_str_eq(message, scalar_rows[_i].says ? scalar_rows[_i].says : "");
+    ck_assert_int_eq(status, scalar_rows[_i].says ? FX_ERR_USAGE : FX_OK);
+}
+END_TEST
+
 /* ---- variants, workspace, kernels ---- */
 
 START_TEST(variants) {
@@ -212,11 +309,14 @@ int main(void) {
     TCase *tests = tcase_create("plan");
     tcase_add_test(tests, arithmetic);
     tcase_add_test(tests, overflow);
+    tcase_add_test(tests, exact_division);
     tcase_add_test(tests, leaves);
     tcase_add_test(tests, malformed);
     tcase_add_test(tests, binds);
     tcase_add_test(tests, refusals);
     tcase_add_test(tests, empty_is_never_huge);
+    tcase_add_test(tests, packed);
+    tcase_add_loop_test(tests, conditions_on_scalars, 0, COUNT(scalar_rows));
     tcase_add_test(tests, variants);
     tcase_add_test(tests, workspace);
     tcase_add_test(tests, kernels);

@@ -93,10 +93,10 @@ static int occurrences(const char *text, const char *word) {
 enum { M, K };
 enum { P_X, P_W, P_A, P_N, P_Y, N_PARAMS };
 static const struct fx_extent extents_of[] = {{"M", -1}, {"K", -1}};
-static const struct fx_param params_of[] = {{.name = "x", .dtype = FX_F32, .rank = 2, .extents = {M, K}},
-                                            {.name = "w", .dtype = FX_F16, .rank = 1, .extents = {K}},
-                                            {.name = "a", .dtype = FX_F32, .is_scalar = true},
-                                            {.name = "n", .dtype = FX_I8, .is_scalar = true},
+static const struct fx_param params_of[] = {{.name = "x", .dtype = FX_F32, .is_input = true, .rank = 2, .extents = {M, K}},
+                                            {.name = "w", .dtype = FX_F16, .is_input = true, .rank = 1, .extents = {K}},
+                                            {.name = "a", .dtype = FX_F32, .is_scalar = true, .is_input = true},
+                                            {.name = "n", .dtype = FX_I8, .is_scalar = true, .is_input = true},
                                             {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 2, .extents = {M, K}}};
 static const struct fx_buffer buffers_of[] = {{"h", FX_BUFFER_WORKSPACE, EXPR(X(M), X(K), OP(MUL), C(4), OP(MUL))}};
 static const struct fx_variant first_of[] = {
@@ -471,6 +471,126 @@ START_TEST(refuses_shapes_and_dtypes) {
 }
 END_TEST
 
+/* ---- parameters that are not plain tensors: f with other declarations ---- */
+
+static struct fx_param other_params[N_PARAMS];
+static struct fx_kernel other_kernel;
+static struct fx_plan other_plan;
+
+/* Opens f with `change` made to parameter p, and with the checks given. */
+static void open_other(int p, struct fx_param change, const struct fx_check *checks, int n_checks) {
+    use_fakes();
+    memcpy(other_params, params_of, sizeof other_params);
+    change.name = params_of[p].name, change.is_scalar = params_of[p].is_scalar, change.rank = params_of[p].rank;
+    memcpy(change.extents, params_of[p].extents, sizeof change.extents);
+    other_params[p] = change;
+    other_kernel = f;
+    other_kernel.params = other_params, other_kernel.checks = checks, other_kernel.n_checks = n_checks;
+    other_plan = plan;
+    other_plan.kernels = &other_kernel;
+    ck_assert_msg(fx_context_open(0, &context) == FX_OK, "%s", fx_last_error());
+    ck_assert_msg(fx_prepare(context, &other_plan, NULL, NULL, 0, &prepared) == FX_OK, "%s", fx_last_error());
+}
+
+START_TEST(holds_to_promised_alignment) {
+    struct call c;
+    size_t n;
+    open_other(P_X, (struct fx_param){.dtype = FX_F32, .is_input = true, .align = 64}, NULL, 0);
+    make_call(&c, 4, 5);
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.x.byte_offset = 128;
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    c.x.byte_offset = 32;
+    refused(&c, "kernel f: x is at an address that is no multiple of 64 bytes, which the spec promises: `align 64`");
+    ck_assert_int_eq(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n), FX_OK);
+    make_call(&c, 0, 5), c.x.byte_offset = 32; /* nothing is there */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    close_all();
+}
+END_TEST
+
+START_TEST(writes_in_place) {
+    struct call c;
+    open_other(P_X, (struct fx_param){.dtype = FX_F32, .is_input = true, .is_output = true}, NULL, 0);
+    make_call(&c, 4, 5);
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.w.data = memory + 16;
+    refused(&c, "kernel f: inout x shares memory with w");
+    make_call(&c, 4, 5), c.y.data = memory;
+    refused(&c, "kernel f: inout x shares memory with y");
+    close_all();
+}
+END_TEST
+
+START_TEST(takes_strides) {
+    struct call c;
+    open_other(P_Y, (struct fx_param){.dtype = FX_F32, .is_output = true, .is_strided = true}, NULL, 0);
+    make_call(&c, 4, 5);
+    c.y.strides = c.strides;
+    c.strides[0] = 1, c.strides[1] = 4; /* column-major */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.strides[0] = -5, c.strides[1] = 1; /* rows upwards: it begins three rows before its address */
+    c.y.data = memory + 0x2000 + 16 + 60;
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.y.data = memory + 0x2000 + 8 + 60; /* w ends at + 10 */
+    refused(&c, "kernel f: output y shares memory with w");
+    c.y.data = memory + 0x4000;
+    c.strides[0] = 4, c.strides[1] = 1;
+    refused(&c, "kernel f: output y has elements that may share memory: axis M has stride 4");
+    c.strides[0] = 5, c.strides[1] = 0;
+    refused(&c, "kernel f: output y has elements that may share memory: axis K has stride 0");
+    c.strides[0] = INT64_MAX / 2, c.strides[1] = 1;
+    refused(&c, "kernel f: y ends beyond the address space");
+    c.strides[0] = INT64_MIN;
+    refused(&c, "kernel f: y ends beyond the address space");
+    make_call(&c, 1, 5), c.y.strides = c.strides, c.strides[0] = INT64_MIN, c.strides[1] = 1; /* one row: no stride */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    close_all();
+    open_other(P_X, (struct fx_param){.dtype = FX_F32, .is_input = true, .is_strided = true}, NULL, 0);
+    make_call(&c, 4, 5), c.x.strides = c.strides, c.strides[0] = 0, c.strides[1] = 0; /* what is read may repeat */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    close_all();
+}
+END_TEST
+
+START_TEST(takes_packed_words) {
+    struct call c;
+    int64_t shape[2] = {4, 2};
+    open_other(P_X, (struct fx_param){.dtype = FX_U4, .is_input = true, .packed = {8, FX_I32, 1, false}}, NULL, 0);
+    make_call(&c, 4, 13);
+    c.x.shape = shape, c.x.dtype = (DLDataType){0, 32, 1};
+    c.y.data = memory + 32; /* right behind the words */
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.y.data = memory + 28;
+    refused(&c, "kernel f: output y shares memory with x");
+    make_call(&c, 4, 13), c.x.shape = shape, c.x.dtype = (DLDataType){0, 32, 1}, c.x.byte_offset = 2;
+    refused(&c, "kernel f: x is at an address that is no multiple of its element's 4 bytes");
+    c.x.byte_offset = 0, shape[1] = 13;
+    refused(&c, "kernel f: x has 13 words of i32 along K, but K = 13, 8 a word, takes 2");
+    close_all();
+}
+END_TEST
+
+static const struct fx_check on_scalars[] = {
+    {EXPR({FX_T_SCALAR, P_A}, X(M), OP(LT), {FX_T_SCALAR, P_N}, C(0), OP(LT), OP(AND)), "`require a < M && n < 0` does not hold (f, line 2)"}};
+
+START_TEST(requires_of_scalars) {
+    struct call c;
+    size_t n;
+    open_other(P_X, (struct fx_param){.dtype = FX_F32, .is_input = true}, on_scalars, 1);
+    make_call(&c, 4, 5);
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    c.values[P_A].number = 4;
+    refused(&c, "kernel f: `require a < M && n < 0` does not hold (f, line 2): a is 4, M is 4, n is -3");
+    ck_assert_int_eq(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n), FX_OK); /* only shapes count */
+    c.values[P_A].number = 3.9999999999; /* what the kernel is given is 4 */
+    refused(&c, "kernel f: `require a < M && n < 0` does not hold (f, line 2): a is 4, M is 4, n is -3");
+    make_call(&c, 4, 5), c.values[P_N].integer = 0;
+    refused(&c, "kernel f: `require a < M && n < 0` does not hold (f, line 2): a is 0.5, M is 4, n is 0");
+    close_all();
+}
+END_TEST
+
 START_TEST(refuses_memory) {
     struct call c;
     open_all();
@@ -789,6 +909,11 @@ int main(void) {
     tcase_add_test(tests, takes_what_is_right);
     tcase_add_test(tests, refuses_shapes_and_dtypes);
     tcase_add_test(tests, refuses_memory);
+    tcase_add_test(tests, holds_to_promised_alignment);
+    tcase_add_test(tests, writes_in_place);
+    tcase_add_test(tests, takes_strides);
+    tcase_add_test(tests, takes_packed_words);
+    tcase_add_test(tests, requires_of_scalars);
     tcase_add_test(tests, refuses_sizes);
     tcase_add_test(tests, every_driver_call_fails);
     tcase_add_test(tests, failures_say_everything);
