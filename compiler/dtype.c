@@ -113,6 +113,17 @@ int64_t fx_saturate(enum fx_dtype t, double v) {
 
 double fx_integer_to_double(enum fx_dtype t, int64_t v) { return t == FX_U64 ? (double)(uint64_t)v : (double)v; }
 
+/* What 53 bits do not hold is rounded to odd, which keeps what a second rounding to no more than 51 bits must know. */
+double fx_round_integer(enum fx_dtype t, enum fx_dtype from, int64_t v) {
+    bool is_negative = from != FX_U64 && v < 0;
+    uint64_t magnitude = is_negative ? -(uint64_t)v : (uint64_t)v;
+    if (t == FX_F64) return fx_integer_to_double(from, v);
+    int unused = magnitude >> 53 ? 11 - __builtin_clzll(magnitude) : 0;
+    uint64_t kept = magnitude >> unused;
+    if (kept << unused != magnitude) kept |= 1;
+    return fx_round_to(t, ldexp(is_negative ? -(double)kept : (double)kept, unused));
+}
+
 bool fx_integer_fits(enum fx_dtype t, enum fx_dtype from, int64_t v) {
     bool is_huge = from == FX_U64 && v < 0; /* beyond 2^63 */
     if (t == FX_U64) return is_huge || v >= 0;

@@ -33,6 +33,7 @@ void fx_store_integer(enum fx_dtype t, void *array, size_t i, int64_t v); /* the
 int64_t fx_wrap(enum fx_dtype t, int64_t v);       /* the low bits of v as a t */
 int64_t fx_saturate(enum fx_dtype t, double v);    /* truncated, saturated to integer dtype t; NaN 0 */
 double fx_integer_to_double(enum fx_dtype t, int64_t v); /* rounded to nearest even beyond 2^53 */
+double fx_round_integer(enum fx_dtype t, enum fx_dtype from, int64_t v); /* v, of integer dtype `from`, rounded once to what float dtype t holds */
 bool fx_integer_fits(enum fx_dtype t, enum fx_dtype from, int64_t v); /* v, of integer dtype `from`, is a value of integer dtype t */
 
 /* Element i of an array of dtype t as a double (exact but for 64-bit integers beyond 2^53). Not for 4-bit types. */

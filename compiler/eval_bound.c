@@ -1,37 +1,50 @@
-/* How far right implementations may be from the oracle, and when a result is right: the rules stated in eval.h. */
+/* How far right implementations may be from the oracle after one float operation, and when a result is right: the rules stated in eval.h. */
 #include "eval_bound.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "fx.h"
 
 /* ---- the bound of one operation ---- */
 
-/* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. */
-static double rounding(double ulps, double f) { return isfinite(f) ? ulps * UNIT * larger(fabs(f), NORMAL) : 0; }
+const struct grain *grain_of(enum fx_dtype t) {
+    static const struct grain f32 = {0x1p-24, 0x1p-102, 0x1p-126, FLT_MAX, 24};
+    static const struct grain f64 = {0x1p-52, 0x1p-998, 0x1p-1022, DBL_MAX, 53}; /* twice the unit: the oracle's own arithmetic errs as much */
+    return t == FX_F64 ? &f64 : &f32;
+}
 
-/* An op that is approximated (ulps above 1) may also give 0 where its result is no normal f32. */
-static double op_rounding(double ulps, double f) { return rounding(ulps, f) + (ulps > 1 && fabs(f) < 2 * NORMAL ? NORMAL : 0); }
+static bool is_wide(const struct grain *g) { return g->digits > 24; }
 
-/* How far x is from v where equal infinities and NaN with NaN agree. */
-static double deviation(double x, double v) {
+/* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. An op that is approximated
+ * (ulps above 1) may also give 0 where its result is no normal number. */
+static double op_rounding(const struct grain *g, double ulps, double f) {
+    double flushed = ulps > 1 && fabs(f) < 2 * g->least ? g->least : 0;
+    return (isfinite(f) ? ulps * g->unit * larger(fabs(f), g->normal) : 0) + flushed;
+}
+
+/* ops.def states the f32 forms; CUDA's functions of f64 are within 2 ulp, and ours made of them as many as in f32. */
+static double ulps_of(const struct grain *g, enum op op, double a) {
+    double ulps = op_ulps(op, a);
+    return is_wide(g) && ulps > 1 ? larger(ulps, 4) : ulps;
+}
+
+double deviation(double x, double v) {
     if (x == v || (isnan(x) && isnan(v))) return 0;
     double d = fabs(x - v);
     return isnan(d) ? INFINITY : d;
 }
 
-/* A finite value that f32 may hold as infinity has no bound. */
-static struct approx bounded(double v, double e) {
-    bool overflows = isfinite(v) && fabs(v) + e > FLT_MAX;
-    return (struct approx){v, isnan(e) || overflows ? INFINITY : e};
+struct approx bounded(const struct grain *g, double v, double e) {
+    bool overflows = isfinite(v) && fabs(v) + e > g->largest;
+    return (struct approx){.v = v, .e = isnan(e) || overflows ? INFINITY : e};
 }
 
-struct approx bound_leaf(double v) { return bounded(v, is_f32(v) || isnan(v) ? 0 : deviation((float)v, v)); }
+struct approx bound_leaf(enum fx_dtype t, double v) {
+    if (t == FX_F64) return (struct approx){.v = v};
+    return bounded(grain_of(t), v, is_f32(v) || isnan(v) ? 0 : deviation((float)v, v));
+}
 
-/* What x may be instead of x.v, x.v first: where an operation is evaluated to see how far its result moves. */
-static int corners(struct approx x, bool is_condition, double at[4]) {
+int bound_corners(struct approx x, bool is_condition, double at[4]) {
     int n = 0;
     at[n++] = x.v;
     if (x.e == 0) return n;
@@ -51,126 +64,78 @@ static double sum_residual(double a, double b) {
     return (a - (s - t)) + (b - t);
 }
 
-/* Whether f, the double result of a correctly rounded op on exact f32 operands, is what f32 yields without rounding.
+/* Whether f is a * b. Of small products the residual itself may be lost. */
+static bool is_product(const struct grain *g, double a, double b, double f) {
+    if (!is_wide(g) || a == 0 || b == 0) return true; /* two 24-bit significands fit a double */
+    return fabs(f) > 0x1p-900 && fma(a, b, -f) == 0;
+}
+
+/* Whether f, the double result of a correctly rounded op on exact operands, is what the type yields without rounding.
  * An op not listed is taken to round. */
-static bool is_exact(enum op op, double a, double b, double c, double f) {
+static bool is_exact(const struct grain *g, enum op op, double a, double b, double c, double f) {
+    if (!is_wide(g) && !is_f32(f)) return false;
     switch (op) {
-    case O_ADD: return is_f32(f) && sum_residual(a, b) == 0;
-    case O_SUB: return is_f32(f) && sum_residual(a, -b) == 0;
-    case O_MUL: return is_f32(f); /* two 24-bit significands fit a double */
-    case O_DIV: return is_f32(f) && fma(-f, b, a) == 0;
-    case O_SQRT: return is_f32(f) && fma(-f, f, a) == 0;
-    case O_FMA: return is_f32(f) && sum_residual(a * b, c) == 0;
+    case O_ADD: return sum_residual(a, b) == 0;
+    case O_SUB: return sum_residual(a, -b) == 0;
+    case O_MUL: return is_product(g, a, b, f);
+    case O_DIV: return is_product(g, f, b, a) && fma(-f, b, a) == 0;
+    case O_SQRT: return is_product(g, f, f, a) && fma(-f, f, a) == 0;
+    case O_FMA: return is_product(g, a, b, a * b) && sum_residual(a * b, c) == 0;
     default: return false;
     }
 }
 
-static struct approx exact_op(enum op op, double a, double b, double c) {
-    double f = op_eval(op, a, b, c), ulps = op_info[op].ulps;
-    if (isnan(f) || ulps == 0 || (ulps <= 1 && is_exact(op, a, b, c, f))) return (struct approx){f, 0};
-    return bounded(f, op_rounding(ulps, f));
+static struct approx exact_op(const struct grain *g, enum op op, double a, double b, double c) {
+    double f = op_eval(op, a, b, c), ulps = ulps_of(g, op, a);
+    if (isnan(f) || ulps == 0 || (ulps <= 1 && is_exact(g, op, a, b, c, f))) return (struct approx){.v = f};
+    /* a double that overflows where a fused or scaled form need not */
+    bool is_open = is_wide(g) && isinf(f) && ulps <= 1 && isfinite(a) && isfinite(b) && isfinite(c) && op != O_DIV;
+    return is_open ? (struct approx){.v = f, .e = INFINITY} : bounded(g, f, op_rounding(g, ulps, f));
 }
 
-static struct approx select_op(struct approx condition, struct approx a, struct approx b) {
+static struct approx select_op(const struct grain *g, struct approx condition, struct approx a, struct approx b) {
     struct approx taken = condition.v != 0 ? a : b, other = condition.v != 0 ? b : a;
     if (condition.e == 0) return taken;
-    return bounded(taken.v, larger(taken.e, deviation(other.v, taken.v) + other.e));
+    return bounded(g, taken.v, larger(taken.e, deviation(other.v, taken.v) + other.e));
 }
 
 static bool overlap(struct approx a, struct approx b) {
     return a.e + b.e > 0 && !(fabs(a.v - b.v) > a.e + b.e);
 }
 
-struct approx bound_op(const struct value *v, const struct approx x[3]) {
+struct approx bound_op_float(const struct value *v, const struct grain *g, const struct approx x[3]) {
     const struct op_info *op = &op_info[v->op];
-    if (op->rule == RULE_SELECT) return select_op(x[0], x[1], x[2]);
-    if (x[0].e == 0 && x[1].e == 0 && x[2].e == 0) return exact_op(v->op, x[0].v, x[1].v, x[2].v);
+    if (op->rule == RULE_SELECT) return select_op(g, x[0], x[1], x[2]);
+    if (x[0].e == 0 && x[1].e == 0 && x[2].e == 0) return exact_op(g, v->op, x[0].v, x[1].v, x[2].v);
     double f = op_eval(v->op, x[0].v, x[1].v, x[2].v);
-    if (op->rule == RULE_COMPARE && op->arity == 2) return (struct approx){f, overlap(x[0], x[1])};
-    double at[3][4], change = 0, largest = 0;
+    if (op->rule == RULE_COMPARE && op->arity == 2) return (struct approx){.v = f, .e = overlap(x[0], x[1])};
+    double at[3][4], change = 0, largest = 0, ulps = 0;
     int n[3];
     for (int j = 0; j < 3; j++) {
-        if (isinf(x[j].e)) return (struct approx){f, v->dtype == FX_BOOL ? 1 : INFINITY};
-        n[j] = corners(x[j], j < op->arity && v->args[j]->dtype == FX_BOOL, at[j]);
+        if (isinf(x[j].e)) return (struct approx){.v = f, .e = v->dtype == FX_BOOL ? 1 : INFINITY};
+        n[j] = bound_corners(x[j], j < op->arity && v->args[j]->dtype == FX_BOOL, at[j]);
     }
     for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
-        double g = op_eval(v->op, at[0][i % n[0]], at[1][i / n[0] % n[1]], at[2][i / n[0] / n[1]]);
-        change = larger(change, deviation(g, f));
-        largest = larger(largest, fabs(g));
+        double r = op_eval(v->op, at[0][i % n[0]], at[1][i / n[0] % n[1]], at[2][i / n[0] / n[1]]);
+        change = larger(change, deviation(r, f));
+        largest = larger(largest, fabs(r));
     }
-    return bounded(f, change + op_rounding(op->ulps, largest));
+    for (int i = 0; i < n[0]; i++) ulps = larger(ulps, ulps_of(g, v->op, at[0][i]));
+    return bounded(g, f, change + op_rounding(g, ulps, largest));
 }
 
-struct approx bound_cast(enum fx_dtype t, struct approx x, bool is_condition) {
-    double at[4], v = fx_round_to(t, x.v), change = 0;
-    if (isinf(x.e)) return (struct approx){v, INFINITY};
-    for (int i = corners(x, is_condition, at) - 1; i > 0; i--) change = larger(change, deviation(fx_round_to(t, at[i]), v));
-    return bounded(v, change);
+struct approx bound_op(const struct value *v, const struct approx x[3]) {
+    if (fx_is_integer(v->dtype) || fx_is_integer(v->args[0]->dtype)) return bound_op_integer(v, x);
+    return bound_op_float(v, grain_of(v->dtype), x);
 }
 
-/* ---- the bound of a reduction ---- */
-
-struct total bound_of_nothing(enum reduction r) {
-    static const double neutral[N_REDUCTIONS] = {[RED_PROD] = 1, [RED_MAX] = -INFINITY, [RED_MIN] = INFINITY};
-    return (struct total){.v = neutral[r], .magnitude = r == RED_PROD, .least = 1, .lowest = INT32_MAX, .is_exact = true};
-}
-
-/* The exponent of v's lowest set bit, v an f32 but for 0. */
-static int lowest_bit(double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    uint64_t significand = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
-    return (int)(bits >> 52 & 0x7ff) - 1075 + __builtin_ctzll(significand);
-}
-
-static void total_sum(struct total *t, const struct line *x, int n) {
-    for (int i = 0; i < n; i++) {
-        t->v += x->v[i];
-        t->e += x->e[i];
-        t->magnitude += fabs(x->v[i]) <= DBL_MAX ? fabs(x->v[i]) + x->e[i] : 0;
-    }
-    t->n += n;
-    t->is_exact = t->is_exact && x->is_exact && isfinite(t->v);
-    for (int i = 0; t->is_exact && i < n; i++) {
-        int bit = x->v[i] == 0 ? t->lowest : lowest_bit(x->v[i]);
-        if (bit < t->lowest) t->lowest = bit;
-    }
-    t->is_exact = t->is_exact && (t->magnitude == 0 || t->magnitude <= ldexp(1, t->lowest + 24));
-}
-
-static void total_prod(struct total *t, const struct line *x, int n) {
-    for (int i = 0; i < n; i++) {
-        double v = x->v[i], e = x->e[i], size = fabs(v) + e;
-        t->e = e == 0 && t->e == 0 ? 0 : fabs(t->v) * e + fabs(v) * t->e + t->e * e;
-        t->v *= v;
-        if (size > 1) t->magnitude *= size;
-        if (v != 0 && fabs(v) < 1) t->least *= fabs(v);
-        t->is_exact = t->is_exact && e == 0 && rint(v) == v && t->magnitude <= 0x1p24;
-    }
-    t->n += n;
-}
-
-static void total_extreme(struct total *t, const struct line *x, int n, double sign) {
-    for (int i = 0; i < n; i++) {
-        if (sign * x->v[i] > sign * t->v || isnan(x->v[i])) t->v = x->v[i];
-        t->e = larger(t->e, x->e[i]);
-    }
-}
-
-void bound_add(struct total *t, enum reduction r, const struct line *x, int n) {
-    if (r == RED_SUM) total_sum(t, x, n);
-    else if (r == RED_PROD) total_prod(t, x, n);
-    else total_extreme(t, x, n, r == RED_MAX ? 1 : -1);
-}
-
-struct approx bound_total(const struct total *t, enum reduction r) {
-    if (r == RED_MAX || r == RED_MIN || (t->is_exact && isfinite(t->v))) return bounded(t->v, t->e);
-    /* some order overflows, or loses to underflow what later factors would restore */
-    bool is_open = t->magnitude > FLT_MAX || (r == RED_PROD && t->least < NORMAL && t->magnitude > 1);
-    if (isinf(t->e) || isnan(t->e) || is_open) return (struct approx){t->v, INFINITY};
-    if (!isfinite(t->v)) return (struct approx){t->v, 0};
-    if (r == RED_SUM) return bounded(t->v, t->e + (t->n + 16) * UNIT * t->magnitude);
-    return bounded(t->v, t->e + rounding(t->n, fabs(t->v) + t->e));
+struct approx bound_cast(const struct value *v, struct approx x) {
+    enum fx_dtype from = v->args[0]->dtype;
+    if (!fx_is_float(v->to) || !fx_is_float(from)) return bound_cast_integer(v, x);
+    double at[4], f = fx_round_to(v->to, x.v), change = 0;
+    if (isinf(x.e)) return (struct approx){.v = f, .e = INFINITY};
+    for (int i = bound_corners(x, false, at) - 1; i > 0; i--) change = larger(change, deviation(fx_round_to(v->to, at[i]), f));
+    return bounded(grain_of(v->dtype), f, change);
 }
 
 /* ---- the one statement of when a result is right ---- */
@@ -212,4 +177,11 @@ bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_
     if (!is_stated) return fx_is_right(t, got, value, bound);
     if (isnan(want)) return isnan(got);
     return isinf(want) ? got == want : fabs(got - value) <= distance;
+}
+
+bool fx_is_right_integer(enum fx_dtype t, int64_t got, int64_t want, double bound) {
+    if (got == want || !(bound < INFINITY)) return true;
+    if (fx_dtype_class_of(t) == FX_CLASS_B) return bound > 0 && (got == 0 || got == 1);
+    uint64_t distance = integer_less(t, got, want) ? (uint64_t)want - (uint64_t)got : (uint64_t)got - (uint64_t)want;
+    return (double)distance <= bound;
 }

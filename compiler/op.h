@@ -23,13 +23,14 @@ struct op_info {
     enum op_rule rule;
     bool is_infix;     /* called by an operator, not by name */
     const char *cuda;  /* emitted f32 form, $a $b $c the operands; empty: no schedule runs it yet */
-    double ulps;       /* largest error of that form, in units of 2^-24 relative */
     const char *derivative; /* by each operand, `;` between, as .fx over a, b, c, the result r, and `tie`, what each of two equal operands of max gets; empty: 0 */
 };
 
 extern const struct op_info op_info[N_OPS];
 /* The op a spec calls by this name (not operators), or N_OPS. */
 enum op op_find(const char *name, unsigned len);
+/* The largest error of the emitted f32 form at operand a, in units of 2^-24 relative. */
+double op_ulps(enum op op, double a);
 /* The op's value in double; operands beyond its arity are ignored. Conditions are 0 or 1. */
 double op_eval(enum op op, double a, double b, double c);
 /* The op's value over integers of compute type t (the operands', for a comparison too; u64 by its bits), wrapped to t, of BITS to u32. Of SELECT a is the

@@ -149,8 +149,8 @@ void job_close(struct job *job);
 const char *job_arch(const struct job *job);
 /* Number of the parameter that is output `i`. */
 int job_output(const struct job *job, int i);
-/* The oracle on output i (see fx_evaluate); bound may be NULL. */
-fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, double *bound);
+/* The oracle on output i (see fx_evaluate); integer and bound may be NULL. */
+fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
 /* What expressions of the plan see, with addresses aligned to 256. */
 struct fx_env job_env(const struct job *job);
 /* Floating-point operations and bytes of all launches; INT64_MAX for what overflows. */
@@ -190,6 +190,7 @@ struct expected { /* of one output */
     int64_t *elements; /* ascending; NULL: all */
     int64_t n;         /* elements compared */
     double *value, *bound; /* of each, by the oracle */
+    int64_t *integer;  /* likewise, exact, where the output is of an integer dtype or a condition */
     double largest;    /* of the finite |value| */
 };
 struct comparison { /* of one output */

@@ -79,6 +79,7 @@ void expected_release(struct expected *e, int n) {
         free(e[i].elements);
         free(e[i].value);
         free(e[i].bound);
+        free(e[i].integer);
     }
     free(e);
 }
@@ -93,8 +94,9 @@ static fx_status expect(const struct job *job, int i, bool is_sampled, struct ex
     }
     e->value = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->value);
     e->bound = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->bound);
-    if (!e->value || !e->bound) return complain(FX_ERR_NOMEM, "out of memory");
-    fx_status status = e->n ? job_evaluate(job, i, e->elements, e->n, e->value, e->bound) : FX_OK;
+    e->integer = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->integer);
+    if (!e->value || !e->bound || !e->integer) return complain(FX_ERR_NOMEM, "out of memory");
+    fx_status status = e->n ? job_evaluate(job, i, e->elements, e->n, e->value, e->integer, e->bound) : FX_OK;
     for (int64_t j = 0; status == FX_OK && j < e->n; j++)
         if (isfinite(e->value[j]) && fabs(e->value[j]) > e->largest) e->largest = fabs(e->value[j]);
     return status;
@@ -126,6 +128,11 @@ static double share(double error, double allowed) {
     return error == 0 || allowed == INFINITY ? 0 : error / allowed;
 }
 
+/* Integers are compared as such, which double would round beyond 2^53. */
+static bool is_by_bits(enum fx_dtype t, const struct fx_tolerance *tolerance) {
+    return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_EXACT);
+}
+
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
     struct comparison c = {.n_compared = e->n, .worst = -1, .closest = -1};
     bool worst_is_wrong = false;
@@ -134,6 +141,10 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
         double got = fx_load_double(a->shape.dtype, a->result, (size_t)element_of(e, i)), allowed;
         double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded), error = distance(got, e->value[i]);
         bool is_wrong = !fx_is_within(tolerance, e->largest, a->shape.dtype, got, e->value[i], e->bound[i], &allowed);
+        if (is_by_bits(a->shape.dtype, tolerance)) {
+            int64_t bits = fx_load_integer(a->shape.dtype, a->result, (size_t)element_of(e, i));
+            is_wrong = !fx_is_right_integer(a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
+        }
         c.n_wrong += is_wrong;
         if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
         if (d > c.max_absolute) c.max_absolute = d;

@@ -281,7 +281,7 @@ int job_output(const struct job *job, int i) {
     return p;
 }
 
-fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, double *bound) {
+fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound) {
     const struct fx_kernel *k = job->kernel;
     struct fx_host *inputs = calloc((size_t)k->n_params + 1, sizeof *inputs);
     char message[512] = "";
@@ -295,7 +295,7 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
         memcpy(h->extents, a->shape.extents, sizeof h->extents);
         n_inputs++;
     }
-    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, bound, message,
+    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, integer, bound, message,
                                    sizeof message);
     free(inputs);
     return status == FX_OK ? FX_OK : complain(status, "the oracle failed: %s", message);

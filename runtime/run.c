@@ -12,10 +12,14 @@ static fx_status run_cpu(const struct job *job) {
     for (int i = 0; i < job->n_outputs; i++) {
         struct argument *a = &job->arguments[job_output(job, i)];
         double *value = malloc((a->n_elements ? a->n_elements : 1) * sizeof *value);
-        if (!value) return complain(FX_ERR_NOMEM, "out of memory");
-        fx_status status = job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, NULL);
-        for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) fx_store_double(a->shape.dtype, a->result, e, value[e]);
+        int64_t *integer = malloc((a->n_elements ? a->n_elements : 1) * sizeof *integer);
+        fx_status status = value && integer ? job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, integer, NULL) : complain(FX_ERR_NOMEM, "out of memory");
+        for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) {
+            if (fx_is_float(a->shape.dtype)) fx_store_double(a->shape.dtype, a->result, e, value[e]);
+            else fx_store_integer(a->shape.dtype, a->result, e, integer[e]);
+        }
         free(value);
+        free(integer);
         if (status != FX_OK) return status;
     }
     return FX_OK;

@@ -92,7 +92,7 @@ static fx_status test_oracle(const struct job *job, struct tally *tally) {
     double value[FX_MAX_PARAMS][2];
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         int64_t n = (int64_t)job->arguments[job_output(job, i)].n_elements, ends[2] = {0, n - 1};
-        if (n) status = job_evaluate(job, i, ends, 2, value[i], NULL);
+        if (n) status = job_evaluate(job, i, ends, 2, value[i], NULL, NULL);
     }
     if (status != FX_OK) return tally->n_failed++, status;
     print_name("not checked", job->request);

@@ -225,7 +225,8 @@ static void read_folder(void) {
 
 /* ---- comparing ---- */
 
-static fx_compilation *compile(const struct spec *spec, const struct sample *s) {
+/* Kernel `kernel` of a spec, NULL: all of it, with the definitions of a sample, if there is one. */
+static fx_compilation *compile(const struct spec *spec, const char *kernel, const struct sample *s) {
     struct fx_options options = FX_OPTIONS;
     const char *defines[MAX_DEFINES];
     char file[80];
@@ -234,13 +235,13 @@ static fx_compilation *compile(const struct spec *spec, const struct sample *s) 
     options.oracle_only = true;
     if (s) {
         for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
-        options.kernel = s->kernel;
+        options.kernel = kernel;
         options.defines = defines;
         options.n_defines = s->n_defines;
     }
     ck_assert_msg(spec->text != NULL, FOLDER "/%s.fx does not exist", spec->name);
     fx_status status = fx_compile(spec->text, strlen(spec->text), file, &options, &c);
-    ck_assert_msg(status == FX_OK, "%s%s%s does not compile (status %d)\n%.2000s", file, s ? ": " : "", s ? s->kernel : "", status, fx_messages(c));
+    ck_assert_msg(status == FX_OK, "%s%s%s does not compile (status %d)\n%.2000s", file, kernel ? ": " : "", kernel ? kernel : "", status, fx_messages(c));
     return c;
 }
 
@@ -269,6 +270,12 @@ static void compare_shape(const struct sample *s, const struct fx_kernel *k, con
     ck_assert_msg(is_equal, "line %d: %s of %s has another dtype or shape than here", a->line, a->name, s->kernel);
 }
 
+static void compare_integers(const struct sample *s, const struct array *a, const int64_t *integer) {
+    for (int64_t i = 0; i < a->n; i++)
+        ck_assert_msg(integer[i] == a->integer[i], "%s.values, line %d: %s, element %lld of %s: got %lld, expected %lld", specs[s->spec].name,
+                      a->line, s->kernel, (long long)i, a->name, (long long)integer[i], (long long)a->integer[i]);
+}
+
 static void compare_elements(const struct sample *s, const struct array *a, const double *value) {
     bool is_float = fx_dtype_class_of(a->host.dtype) == FX_CLASS_F, is_unsigned = fx_dtype_class_of(a->host.dtype) == FX_CLASS_U;
     double scale = 1e-300;
@@ -288,7 +295,7 @@ START_TEST(kernel_has_these_values) {
     char message[256] = "";
     int n_inputs = 0, n_outputs = 0;
     ck_assert_msg(!s->error[0], "%s.values, %s", specs[s->spec].name, s->error);
-    fx_compilation *c = compile(&specs[s->spec], s);
+    fx_compilation *c = compile(&specs[s->spec], s->kernel, s);
     const struct fx_kernel *k = fx_find_kernel(fx_get_plan(c), s->kernel);
     ck_assert_msg(k != NULL, "the plan has no kernel %s", s->kernel);
     for (int i = 0; i < k->n_params; i++) {
@@ -302,11 +309,14 @@ START_TEST(kernel_has_these_values) {
         ck_assert_msg(a != NULL, "line %d: no values for %s of %s", s->line, k->params[i].name, s->kernel);
         compare_shape(s, k, &k->params[i], a);
         double *value = malloc(((size_t)a->n + 1) * sizeof *value);
-        for (int64_t e = 0; e < a->n; e++) value[e] = 12345.678;
-        fx_status status = fx_evaluate(c, s->kernel, inputs, n_inputs, n_outputs++, NULL, a->n, value, NULL, message, sizeof message);
+        int64_t *integer = malloc(((size_t)a->n + 1) * sizeof *integer);
+        for (int64_t e = 0; e < a->n; e++) value[e] = 12345.678, integer[e] = 12345;
+        fx_status status = fx_evaluate(c, s->kernel, inputs, n_inputs, n_outputs++, NULL, a->n, value, integer, NULL, message, sizeof message);
         ck_assert_msg(status == FX_OK, "%s.values, line %d: %s: %s", specs[s->spec].name, s->line, s->kernel, message);
         compare_elements(s, a, value);
+        if (fx_dtype_class_of(a->host.dtype) != FX_CLASS_F) compare_integers(s, a, integer);
         free(value);
+        free(integer);
     }
     ck_assert_msg(n_inputs + n_outputs == s->n_arrays && n_outputs > 0, "line %d: %s has %d inputs and %d outputs, %d are given here", s->line,
                   s->kernel, n_inputs, n_outputs, s->n_arrays);
@@ -318,7 +328,10 @@ END_TEST
 START_TEST(spec_has_values) {
     const struct spec *spec = &specs[_i];
     ck_assert_msg(spec->n_samples > 0, FOLDER "/%s.values does not exist or has no case", spec->name);
-    fx_compilation *c = compile(spec, NULL);
+    const struct sample *with = NULL; /* what a kernel of it needs to be told, no other minds */
+    for (int j = 0; j < n_samples; j++)
+        if (samples[j]->spec == _i && samples[j]->n_defines) with = samples[j];
+    fx_compilation *c = compile(spec, NULL, with);
     const struct fx_plan *plan = fx_get_plan(c);
     ck_assert_int_gt(plan->n_kernels, 0);
     for (int i = 0; i < plan->n_kernels; i++) {

@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(test_row) {
     const struct op_info *op = &op_info[_i];
-    ck_assert(op->arity >= 1 && op->arity <= 3 && op->ulps >= 0);
+    ck_assert(op->arity >= 1 && op->arity <= 3 && op_ulps(_i, 0) >= 0);
     ck_assert((op->rule == RULE_SELECT) == (op->arity == 3 && strcmp(op->id, "WHERE") == 0));
     ck_assert_int_eq(op_find(op->name, (unsigned)strlen(op->name)), op->is_infix ? N_OPS : (enum op)_i);
     if (!*op->cuda) return; /* no schedule runs it */

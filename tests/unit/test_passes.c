@@ -127,7 +127,7 @@ static const char *differ_from_oracle(struct subject *s, const struct arguments 
     for (int o = 0; o < g->n_outputs; o++) {
         int64_t n = ir_param_size(s->kernel, g->outputs[o].param, x->data.extents);
         double *want = NEW_ARRAY(a, double, n + 1);
-        if (oracle_eval(a, s->kernel, x->data.extents, x->inputs, g->outputs[o].param, NULL, n, want, NULL) != FX_OK) return "the oracle failed";
+        if (oracle_eval(a, s->kernel, x->data.extents, x->inputs, g->outputs[o].param, NULL, n, want, NULL, NULL) != FX_OK) return "the oracle failed";
         for (int64_t i = 0; i < n; i++) {
             bool is_near = !is_exact && fabs(want[i] - got[o][i]) <= 1e-9 * (1 + fabs(want[i]));
             if (!same_bits(want[i], got[o][i]) && !is_near)
