@@ -282,7 +282,7 @@ static void emit_entry(struct buf *out, const struct chosen *c, const struct lau
 /* ---- the header: how to launch what follows ---- */
 
 static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct fx_param *p) {
-    buf_printf(out, "%s: %s", p->name, fx_dtype_name(p->dtype));
+    buf_printf(out, "%s: %s%s", p->name, p->is_input && p->is_output ? "inout " : "", fx_dtype_name(p->dtype));
     if (p->is_scalar) return;
     buf_putc(out, '[');
     for (int i = 0; i < p->rank; i++) {

@@ -250,6 +250,30 @@ expect 1 "$fxc" run --device=cpu broken.fx -D M=1
 rm -f again.npy b.npy c.npy d.npy f.npy y.npy cut.npy
 only $files first
 
+group arguments
+cat >update.fx <<'END'
+kernel update(x: inout f32[M,N], b: f32[N], h: f32[H=2*N], p: f32 = 0.25) -> sum: f32[M,N] {
+  require 0 <= p && p < N
+  sum = x + 0
+  x = x * p + b
+}
+END
+expect 0 "$fxc" run --device=cpu update.fx -D M=2 -D N=3 -i x=4 -i b=2 -o x=x.npy -o sum=sum.npy
+expect 0 "$fxc" run --device=cpu update.fx -i x=x.npy -i b=0 -i p=1 # N stands in x, H follows
+says out '^x: f32\[2,3\]  mean 3 '
+expect 0 "$fxc" run --device=cpu update.fx -i x=sum.npy -D N=3 -i b=0 -i p=1
+says out '^sum: f32\[2,3\]  mean 4 '
+expect 2 "$fxc" run --device=cpu update.fx -D M=2 -D N=3 -i p=3
+says err 'require 0 <= p && p < N. does not hold (update, line 2): p is 3, N is 3$'
+silent out
+expect 2 "$fxc" run --device=cpu update.fx -D M=2 -D N=3 -i sum=1
+says err "no input 'sum'"
+expect 2 "$fxc" run --device=cpu update.fx -D M=2 -D N=3 -o b=b.npy
+expect 1 "$fxc" update.fx
+says err 'FX3003'
+rm -f x.npy sum.npy update.fx
+only $files
+
 group gpu
 expect 6 "$fxc" check scale.fx -D M=3 -D K=5
 says out '^not checked: no GPU'
