@@ -96,6 +96,8 @@ static bool declare_storage(struct checker *c, struct param *p) {
     if (p->is_scalar && what)
         return refuse_storage(c, p, arena_printf(&c->cx->arena, "leave %s out, or declare a tensor of one element: %s[]", what, fx_dtype_name(p->dtype)),
                               arena_printf(&c->cx->arena, "%s is said of tensors, and a scalar is passed by value", what));
+    if (p->is_scalar && p->is_output)
+        return refuse_storage(c, p, arena_printf(&c->cx->arena, "declare a tensor of one element: inout %s[]", fx_dtype_name(p->dtype)), "a scalar is passed by value, which no kernel can change");
     p->is_strided = t->is_strided;
     p->align = (int)t->align;
     if (t->is_packed) return declare_packing(c, p);

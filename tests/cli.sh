@@ -191,7 +191,7 @@ expect 0 "$fxc" run --diagnostics-format=json scale.fx -D M=3 -D K=5
 holds empty
 expect 0 "$fxc" explain --diagnostics-format=json scale.fx
 holds empty
-for sub in run check bench explain annotate; do
+for sub in run check explain annotate; do
     expect 1 "$fxc" $sub --diagnostics-format=json broken.fx
     holds array_of 1
 done
