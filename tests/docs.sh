@@ -1,10 +1,12 @@
 #!/bin/sh
 # Holds README.md and docs/ to what the command does.
 #
-# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-refused CODE block must fail with exit 1 and that code, every
-# ```fx-out ARGS block must be what `fxc ARGS` prints for the block of fx before it; README's ```cuda block must be lines of what its fx block becomes,
-# in order. A first line `# args: ...` of a block adds arguments. What the tables of the sources list must stand on the page about it, and links
-# must lead somewhere. Output: what failed, `docs: N passed, M failed`. Exit 1 when one fails.
+# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3003 when it is
+# to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
+# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order. A ```fx-rows block is a spec with HERE in it, for
+# which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
+# tables of the sources list must stand on the page about it, and links must lead somewhere. Output: what failed, `docs: N passed, M failed`. Exit 1 when
+# one fails.
 set -u
 set -f
 fxc=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -23,12 +25,23 @@ result() { # STATUS NAME, on failure the reason in $work/why
     fi
 }
 
-# Writes the fenced blocks of a page to $work/blocks/NNN, what stands behind the fence to NNN.fence, the line to NNN.line.
+# Writes the fenced blocks of a page to $work/blocks/NNN, what stands behind the fence to NNN.fence, the line to NNN.line; the table behind a block
+# fx-rows to NNN.rows, a row a line: its line on the page, a blank and the code in its second column.
 split_page() { # PAGE
     rm -rf "$work/blocks"
     mkdir "$work/blocks"
     awk -v to="$work/blocks/" '
         /^```/ && open { close(file); open = 0; next }
+        /^```fx-rows$/ { rows = sprintf("%s%03d.rows", to, n + 1); printf "" >rows; n_heads = 0 }
+        /^[|]/ && !open && rows != "" {
+            if (n_heads++ < 2) next # the head and the rule under it
+            code = $0
+            sub(/^[|][^|]*[|] *`/, "", code)
+            sub(/` *[|].*$/, "", code)
+            print NR " " code >rows
+            next
+        }
+        n_heads { close(rows); rows = ""; n_heads = 0 }
         /^```/ { open = 1; file = sprintf("%s%03d", to, ++n); print substr($0, 4) >(file ".fence"); print NR >(file ".line")
                  close(file ".fence"); close(file ".line"); printf "" >file; next }
         open { print >file }' "$1"
@@ -48,6 +61,20 @@ check_block() { # NAME FENCE FILE
         status=$?
         cp "$work/out" "$work/why"
         result $status "$1 does not compile"
+        ;;
+    fx-checked)
+        cp "$3" "$work/spec.fx"
+        run_spec --emit=ir
+        status=$?
+        cp "$work/out" "$work/why"
+        result $status "$1 is not right"
+        run_spec
+        { echo "exit $?, it may be marked fx:" && cat "$work/out"; } >"$work/why"
+        grep -q '^error: .*\[FX3003\]$\|: error: .*\[FX3003\]$' "$work/out"
+        result $? "$1 is not refused for want of a schedule"
+        ;;
+    fx-rows)
+        check_rows "$1" "$3"
         ;;
     fx-refused\ *)
         cp "$3" "$work/spec.fx"
@@ -71,6 +98,20 @@ check_block() { # NAME FENCE FILE
         result $? "$1 is not what the spec becomes"
         ;;
     esac
+}
+
+check_rows() { # NAME FILE
+    grep -q HERE "$2" && [ -s "$2.rows" ]
+    status=$?
+    echo 'no HERE, or no table' >"$work/why"
+    result $status "$1 checks nothing"
+    while read -r row code; do
+        CODE=$code awk '{ at = index($0, "HERE"); print at ? substr($0, 1, at - 1) ENVIRON["CODE"] substr($0, at + 4) : $0 }' "$2" >"$work/spec.fx"
+        run_spec --emit=ir
+        status=$?
+        cp "$work/out" "$work/why"
+        result $status "${1%:*}:$row is not right: $code"
+    done <"$2.rows"
 }
 
 check_page() { # PAGE
@@ -111,6 +152,10 @@ table() { sed -n "$1" "$2"; } # SCRIPT FILE
 all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0-9]*\)".*/\1/p' compiler/diags.def)"
 all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/ops.def)"
 all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/prelude.fx)"
+all_stand_on docs/language.md 'dtypes' "$(table 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/dtypes.def)"
+all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check_expr.c | grep '^[a-z]*$')"
+all_stand_on docs/language.md 'attributes' "$(table '/^static bool check_pin/,/^}/s/"\([a-z0-9_]*\)"/\n\1\n/gp; s/.*name_is(a->name, "\([a-z_]*\)").*/\1/p' compiler/check.c | grep '^[a-z][a-z0-9_]*$')"
+all_stand_on docs/language.md 'words of the lexer' "$(table 's/^ *"[a-z]*" .*{ return T_[A-Z]*; }.*/&/p' compiler/lex.re | grep -o '"[a-z]*"' | tr -d '"')"
 all_stand_on docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"
 all_stand_on docs/passes.md 'rules of canonicalise' "$(table 's/^    RULE(\([a-z_]*\),.*/\1/p' compiler/passes/canonicalise.c)"
 all_stand_on docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedules.def)"
