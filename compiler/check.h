@@ -142,6 +142,7 @@ struct kernel {
     bool fast_math;
     int n_pins;
     struct pin *pins;
+    struct bounds *bounds;    /* of the checker: what it derived of the extents */
 };
 
 struct program {

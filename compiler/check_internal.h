@@ -46,6 +46,7 @@ struct checker {
     int n_equation_values;
     struct known_const *consts;    /* evaluated so far, so that each is once */
     int n_visits, depth;           /* of check_expr: calls for this kernel, calls now open */
+    struct bounds_scratch *bounds_scratch; /* of check_bounds.c, once it was needed */
     bool is_too_big;               /* the kernel exceeds a limit above, and the error was given */
     bool warned_f64;               /* the kernel was told that f32 and f64 meet */
     bool has_parts;                /* some label of the kernel is a part of another: values are settled */
@@ -123,8 +124,11 @@ struct value *check_access(struct checker *c, const struct ast_expr *e, const st
 struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n, struct value *fill, const struct ast_expr *e);
 
 /* ---- check_bounds.c ---- */
-/* Whether every element of v, a position along `axis`, lies within the axis. Where not: *why says what could not be shown. */
+/* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that was not shown, *why says what
+ * was not, for a message. Equations and requirements count once they stand in the kernel. */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
+/* Whether two axes are as long, whatever arguments are bound. */
+bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);
 
 /* ---- check_call.c ---- */
 const struct ast_item *check_find_fn(struct checker *c, struct name n); /* the user's, else the prelude's, else NULL */
