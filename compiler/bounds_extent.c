@@ -183,7 +183,7 @@ struct operand { /* a number or a condition */
     struct poly p;
 };
 
-/* a op b, into a. False for an operator without a rule. */
+/* a op b, into a. False for an operator without a rule. That an exact division is one stands among the requirements. */
 static bool apply(struct bounds *s, enum fx_term_op op, struct operand *a, const struct operand *b) {
     struct poly x;
     bool is_comparison = op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ, is_logic = op == FX_T_AND || op == FX_T_OR;
@@ -194,10 +194,22 @@ static bool apply(struct bounds *s, enum fx_term_op op, struct operand *a, const
     else if (op == FX_T_ADD) poly_add(&a->p, &b->p, 1);
     else if (op == FX_T_SUB) poly_add(&a->p, &b->p, -1);
     else if (op == FX_T_MUL) poly_multiply(&a->p, &x, &b->p);
-    else if (op == FX_T_DIV) bounds_quotient(s, &x, &b->p, &a->p);
+    else if (op == FX_T_DIV || op == FX_T_DIV_EXACT) bounds_quotient(s, &x, &b->p, &a->p);
     else if (op == FX_T_MOD) bounds_remainder(s, &x, &b->p, &a->p);
     else return false;
     return !is_logic && !is_comparison ? true : a->cond != NULL;
+}
+
+static bool read_leaf(struct bounds *s, const struct fx_term *t, struct poly *p) {
+    switch (t->op) {
+    case FX_T_CONST: poly_number(p, t->v); return true;
+    case FX_T_EXTENT: bounds_extent(s, (int)t->v, p); return true;
+    case FX_T_SCALAR:
+        if (s->param_atoms[t->v] < 0) return false;
+        poly_atom(p, s->param_atoms[t->v]);
+        return true;
+    default: return false;
+    }
 }
 
 /* The value of e; false where nothing can be said of it. */
@@ -206,11 +218,9 @@ static bool read_terms(struct bounds *s, const struct fx_expr *e, struct operand
     int n = 0;
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *t = &e->terms[i];
-        if (t->op == FX_T_CONST || t->op == FX_T_EXTENT) {
-            if (n == MAX_OPERANDS) return false;
-            stack[n].cond = NULL;
-            if (t->op == FX_T_CONST) poly_number(&stack[n++].p, t->v);
-            else bounds_extent(s, (int)t->v, &stack[n++].p);
+        if (t->op <= FX_T_LAST_LEAF) {
+            if (n == MAX_OPERANDS || !read_leaf(s, t, &stack[n].p)) return false;
+            stack[n++].cond = NULL;
         } else if (t->op == FX_T_NOT) {
             if (n < 1 || !stack[n - 1].cond) return false;
             stack[n - 1].cond = bounds_cond(s, (struct cond){.kind = COND_NOT, .l = stack[n - 1].cond});
@@ -342,7 +352,7 @@ static int operand_start(const struct fx_expr *e, int end) {
     int wanted = 1;
     for (; end >= 0; end--) {
         enum fx_term_op op = e->terms[end].op;
-        if (op == FX_T_CONST || op == FX_T_EXTENT || op == FX_T_ALIGN || op == FX_T_SM_COUNT) wanted--;
+        if (op <= FX_T_LAST_LEAF) wanted--;
         else if (op != FX_T_NOT) wanted++;
         if (wanted == 0) return end;
     }

@@ -3,7 +3,7 @@
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent of that
  * label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position, `~` negation, `@` abs, `:` max, `;` min,
  * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..),
- * `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -66,13 +66,14 @@ static void add_axes(struct world *w, const char *text) {
 
 static struct fx_expr terms_of(struct world *w, const char *text, size_t len) {
     struct fx_term *terms = NEW_ARRAY(&w->cx.arena, struct fx_term, 2 * len + 1);
-    static const char ops[] = "+-*/%<{=&|^";
-    static const enum fx_term_op codes[] = {FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT};
+    static const char ops[] = "+-*/%<{=&|^d";
+    static const enum fx_term_op codes[] = {FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT, FX_T_DIV_EXACT};
     int n = 0;
     for (const char *p = text; p < text + len;) {
         if (isdigit((unsigned char)*p)) terms[n++] = (struct fx_term){FX_T_CONST, strtol(p, (char **)&p, 10)};
         else if (isupper((unsigned char)*p)) terms[n++] = (struct fx_term){FX_T_EXTENT, w->axis_of[*p++ - 'A']};
         else if (*p == ' ') p++;
+        else if (*p == 's') terms[n++] = (struct fx_term){FX_T_SCALAR, 3}, p++;
         else {
             const char *op = strchr(ops, *p++);
             if (!op) ck_abort_msg("no operator of the tests");
@@ -296,6 +297,30 @@ static int64_t value_at(const struct world *w, const struct value *v, struct poi
 
 /* ---- every launch, nearly ---- */
 
+/* Whether the requirement holds with this scalar. */
+static bool requirement_holds(const struct requirement *r, const int64_t *extents, int64_t scalar) {
+    struct fx_term terms[64];
+    for (int i = 0; i < r->holds.n; i++) terms[i] = r->holds.terms[i].op == FX_T_SCALAR ? (struct fx_term){FX_T_CONST, scalar} : r->holds.terms[i];
+    return fx_expr_holds(&(struct fx_expr){r->holds.n, terms}, &(struct fx_env){.extents = extents});
+}
+
+static bool is_on_scalar(const struct requirement *r) {
+    for (int i = 0; i < r->holds.n; i++)
+        if (r->holds.terms[i].op == FX_T_SCALAR) return true;
+    return false;
+}
+
+/* A scalar for a launch with these extents, by which its requirements hold; false where none was found. */
+static bool draw_scalar(const struct world *w, const int64_t *extents, int64_t *scalar) {
+    for (int n = 0; n < 8; n++) {
+        bool ok = true;
+        *scalar = rnd(2) ? (int64_t)rnd(12) - 3 : some_data(FX_I64);
+        for (int i = 0; i < w->k.n_requirements; i++) ok &= !is_on_scalar(&w->k.requirements[i]) || requirement_holds(&w->k.requirements[i], extents, *scalar);
+        if (ok) return true;
+    }
+    return false;
+}
+
 /* Whether these extents can be bound: equations give what they define, all must hold. */
 static bool is_bindable(const struct world *w, const int64_t *extents) {
     struct fx_env env = {.extents = extents};
@@ -305,7 +330,7 @@ static bool is_bindable(const struct world *w, const int64_t *extents) {
     for (int i = 0; i < w->k.n_equations; i++)
         if (!fx_expr_eval(&w->k.equations[i].value, &env, &v) || v != extents[w->k.equations[i].axis]) return false;
     for (int i = 0; i < w->k.n_requirements; i++)
-        if (!fx_expr_holds(&w->k.requirements[i].holds, &env)) return false;
+        if (!is_on_scalar(&w->k.requirements[i]) && !fx_expr_holds(&w->k.requirements[i].holds, &env)) return false;
     return true;
 }
 
@@ -335,6 +360,12 @@ static int outside_at(const struct world *w, const struct value *v, int axis, co
         for (int i = 0; i < v->n_axes; i++) {
             int64_t last = extents[v->axes[i]] - 1;
             at.index[v->axes[i]] = n >= n_corners ? (int64_t)(((rnd(1u << 31) << 31) | rnd(1u << 31)) % (uint64_t)(last + 1)) : n >> i & 1 ? last : 0;
+        }
+        int64_t scalar;
+        if (!draw_scalar(w, extents, &scalar)) continue;
+        if (w->scalar) {
+            at.memo[w->scalar->id] = scalar;
+            at.has[w->scalar->id] = true;
         }
         int64_t x = value_at(w, v, &at);
         n_outside += x < 0 || x >= extents[axis];
@@ -484,6 +515,10 @@ static const struct {
     {"condition as a number", "V2A", "", "", "aA<a3<+0+2 1-;", 'V', 1, NULL},
     {"product of bytes", "V65026", "", "", "''*", 'V', 1, NULL},
     {"by a scalar", "V16", "", "", "s16%", 'V', 1, NULL},
+    {"slice at a scalar", "TN", "", "0s{sN+T{&", "sn+", 'T', 1, NULL},
+    {"slice at a scalar, unbounded", "TN", "", "sN+T{", "sn+", 'T', 0, "at least 0"},
+    {"slice at a scalar, beyond", "TN", "", "0s{sN+T1+{&", "sn+", 'T', 0, "below size(T)"},
+    {"exact division", "LG", "G=L8d", "L8%0=8 0=^&", "l8/", 'G', 1, NULL},
     {"dividing by a negative", "V16", "", "", "$0 2-/0:15;", 'V', 1, NULL},
     {"index read at another", "AB", "B=A", "", "ab`A", 'B', 1, NULL},
     {"index read in reverse", "AB", "B=A", "", "aA1-b-`A", 'A', 1, NULL},
@@ -591,11 +626,11 @@ static void put_guarded(char *text) {
 
 /* The extent of T by the others, or left free. */
 static const char *const target_extents[] = {"", "AB*", "AB+", "2A*", "2A*B+", "A1-2/", "A3/", "AB*C*", "A", "AB*2/", "A2/B*", "AB/", "A2-", "AB-1+", "A4%", "AA*", "ABC++", "AB*C+", "AB%", "BC+A*"};
-static const char *const facts[] = {"", "", "", "1A{", "AB{", "A2%0=", "AB%0=", "AC+B{", "0A<0B<&", "A0=^", "AB=", "A2%0=B0=^&", "A3{", "AB<BC<|", "A4%1=", "AB%0=B0=^&", "1T{", "AT{", "TA{"};
+static const char *const facts[] = {"", "", "", "1A{", "AB{", "A2%0=", "AB%0=", "AC+B{", "0A<0B<&", "A0=^", "AB=", "A2%0=B0=^&", "A3{", "AB<BC<|", "A4%1=", "AB%0=B0=^&", "1T{", "AT{", "TA{", "0s{sA+T{&", "sT{", "0s{sB<&"};
 /* The usual forms and what is near them. */
 static const char *const forms[] = {
     "aB*b+", "bA*a+", "aB*b+C*c+", "tB/", "tB%", "tA%", "tC/B%", "tBC*/", "aA+", "aB+", "bA+", "2a*", "2a*1+", "2a*b+", "T1-t-", "A1-a-", "ab+", "aB*b+1+", "t2/", "t2*", "t2*1+", "a2/", "a3/", "tA-", "aB*2/b+",
-    "a2/B*b+", "aB%", "ab*", "ab*c+", "aB*b+T%", "tB/B*tB%+", "c", "at+", "a", "b", "t", "cb+a*", "bC+A*c+", "aB*b+B/", "aB*b+B%", "Aa-", "aB/", "at;", "ab:", "at-@", "tA-0:", "T[", "A[",
+    "a2/B*b+", "aB%", "ab*", "ab*c+", "aB*b+T%", "tB/B*tB%+", "c", "at+", "a", "b", "t", "cb+a*", "bC+A*c+", "aB*b+B/", "aB*b+B%", "Aa-", "aB/", "at;", "ab:", "at-@", "sa+", "sb+", "s", "sa+2/", "tA-0:", "T[", "A[",
 };
 
 struct tally {
