@@ -19,17 +19,18 @@ struct reading { /* the labels of a source that are read at positions */
     const struct value *access;
     const struct poly *positions[MAX_AXES]; /* by place in access->at */
     const struct reading *outer;            /* what the labels of the access are themselves read at */
+    int number;                             /* of the walk's readings; 0 is none */
 };
 
-struct memo {
+struct memo { /* a value as it was read */
     const struct value *v;
-    const struct reading *at;
+    int reading; /* its number */
     const struct poly *p;
 };
 
 struct walk { /* over the values of a position */
     struct bounds *s;
-    int n_seen, n_memos;
+    int n_seen, n_memos, n_readings;
     bool may_wrap; /* arithmetic was met that was not shown to fit */
     struct memo memos[MAX_MEMO];
 };
@@ -221,15 +222,13 @@ static const struct cond *inside_cond(struct walk *w, const struct value *v, con
 }
 
 static void access_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
-    struct reading r = {.access = v, .outer = at};
+    struct reading r = {.access = v, .outer = at, .number = ++w->n_readings};
     struct poly position, source, fill;
     for (int i = 0; i < v->n_at; i++) {
         value_poly(w, v->args[1 + i], at, depth + 1, &position);
         r.positions[i] = bounds_keep(w->s, &position);
     }
-    int n_before = w->n_memos;
     value_poly(w, v->args[0], &r, depth + 1, &source);
-    w->n_memos = n_before; /* these are of this reading, which ends here */
     poly_copy(p, &source);
     if (!v->has_fill) return;
     value_poly(w, v->args[1 + v->n_at], at, depth + 1, &fill);
@@ -275,8 +274,9 @@ static void new_value_poly(struct walk *w, const struct value *v, const struct r
 }
 
 static void value_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+    int reading = at ? at->number : 0;
     for (int i = 0; i < w->n_memos; i++)
-        if (w->memos[i].v == v && w->memos[i].at == at) {
+        if (w->memos[i].v == v && w->memos[i].reading == reading) {
             poly_copy(p, w->memos[i].p);
             return;
         }
@@ -287,7 +287,7 @@ static void value_poly(struct walk *w, const struct value *v, const struct readi
     }
     if (depth > MAX_NESTED || w->n_seen++ > MAX_SEEN) any_of(w, v->dtype, p);
     else new_value_poly(w, v, at, depth, p);
-    if (w->n_memos < MAX_MEMO) w->memos[w->n_memos++] = (struct memo){v, at, bounds_keep(w->s, p)};
+    if (w->n_memos < MAX_MEMO) w->memos[w->n_memos++] = (struct memo){v, reading, bounds_keep(w->s, p)};
 }
 
 /* ---- proofs ---- */

@@ -531,6 +531,7 @@ static const struct {
     {"index beyond itself", "T", "", "", "t1+t1+0\"T", 'T', 0, NULL},
     {"index before its last, outside 0", "T", "", "", "t1+t1+0\"T1-0:", 'T', 1, NULL},
     {"pair of indices", "AB", "B=A", "", "ab+B1-a-`B", 'B', 1, NULL}, /* a + (B - 1 - a) */
+    {"one tensor, two elements, not equal", "V1AB", "B=A", "", "'a`A!b`B-", 'V', 0, NULL},
     {"bytes with an outside", "V256A", "", "", "'a5+0\"A", 'V', 1, NULL},
     {"bytes with a large outside", "V256A", "", "", "'a5+256\"A", 'V', 0, NULL},
     {"min of two indices", "ABCT", "T=BC+A*", "A0=^", "at;", 'T', 1, NULL},
