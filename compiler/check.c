@@ -324,6 +324,19 @@ static void check_attribute(struct checker *c, const struct ast_attr *a) {
     }
 }
 
+static bool mentions(const struct ast_expr *e, struct name n) {
+    if (!e) return false;
+    return (e->kind == AST_ID && name_eq(e->name, n)) || mentions(e->a, n) || mentions(e->b, n) || mentions(e->c, n);
+}
+
+/* Whether a requirement means the same at the head of the body: no statement above it gives a new meaning to a name in it. */
+static bool is_about_parameters(const struct ast_stmt *body, const struct ast_stmt *require) {
+    for (const struct ast_stmt *s = body; s != require; s = s->next)
+        for (const struct ast_ids *t = s->is_require ? NULL : s->targets; t; t = t->next)
+            if (mentions(require->value, t->name)) return false;
+    return true;
+}
+
 static void check_kernel(struct checker *c, struct kernel *k, const struct ast_item *item) {
     c->k = k;
     c->scope = NULL;
@@ -340,9 +353,11 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
     bind_params(c);
     int errors = c->cx->n_errors;
+    for (const struct ast_stmt *s = item->body; s; s = s->next)
+        if (s->is_require && is_about_parameters(item->body, s)) check_require(c, s); /* a fact for the accesses above it, too */
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
-            check_require(c, s);
+            if (!is_about_parameters(item->body, s)) check_require(c, s);
             continue;
         }
         struct value *v[MAX_RESULTS] = {0};
@@ -369,7 +384,7 @@ static void collect_fns(struct checker *c, const struct ast_file *file, struct n
     bool is_user = fns == &c->fns;
     for (struct ast_item *i = file->items; i; i = i->next) {
         if (i->kind != ITEM_FN) continue;
-        if (is_user && op_find(i->name.s, i->name.len) != N_OPS)
+        if (is_user && check_is_built_in(i->name))
             diag_error(c->cx, i->name_span, D_REDEFINED, NAME_FMT " is a function of the language", NAME_ARG(i->name));
         if (names_put(fns, &c->cx->arena, i->name, i))
             diag_error(c->cx, i->name_span, D_REDEFINED, "fn " NAME_FMT " is defined twice", NAME_ARG(i->name));

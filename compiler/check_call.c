@@ -7,8 +7,10 @@
 #include <string.h>
 
 const struct ast_item *check_find_fn(struct checker *c, struct name n) {
-    const struct ast_item *own = names_get(&c->fns, n);
-    return own ? own : names_get(&c->prelude_fns, n);
+    /* the prelude means its own, whatever the file defines */
+    const struct names *first = c->in_prelude ? &c->prelude_fns : &c->fns, *then = c->in_prelude ? &c->fns : &c->prelude_fns;
+    const struct ast_item *found = names_get(first, n);
+    return found ? found : names_get(then, n);
 }
 
 static struct value *literal_value(struct checker *c, const struct ast_val *v, const struct ast_expr *e) {
@@ -163,8 +165,9 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
                    n_results(f) == 1 ? "" : "s", n, n == 1 ? "is" : "are");
         return false;
     }
-    if (!bind_axes(c, e, f, &axes)) return false;
+    /* arguments first: a relabel in one may introduce a label that the call names */
     struct binding *scope = bind_arguments(c, e, f), *saved = c->scope;
+    if (c->cx->n_errors > errors || !bind_axes(c, e, f, &axes)) return false;
     if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
     if (c->n_calls == 0 || e->span.file < c->cx->n_files - 1) c->call_span = e->span;

@@ -4,6 +4,7 @@
  * have smaller ids; a fn's body leaves nothing behind but values. */
 #include "check_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min", "argmax", "argmin"};
@@ -73,11 +74,22 @@ static struct span operand_span(const struct ast_expr *e, int i) {
     return e->span;
 }
 
+/* "`//`" of an infix operator, whose row says "a // b". */
+static const char *operator_text(const struct op_info *info, char symbol[8], char *quoted, size_t size) {
+    int n = 0;
+    for (const char *s = info->name; *s && n < 7; s++)
+        if (*s != 'a' && *s != 'b' && *s != ' ') symbol[n++] = *s;
+    symbol[n] = 0;
+    snprintf(quoted, size, "`%s`", symbol);
+    return quoted;
+}
+
 /* Whether the op's rule takes operand i as it is; else says what it wants. */
 static bool takes(struct checker *c, const struct op_info *info, int i, const struct value *v, const struct ast_expr *e) {
     bool wants_bool = info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && i == 0);
     bool wants_integer = info->rule == RULE_INTEGER || info->rule == RULE_BITS;
-    const char *what = info->is_infix ? "this operator" : info->name;
+    char symbol[8], quoted[16];
+    const char *what = info->is_infix ? operator_text(info, symbol, quoted, sizeof quoted) : info->name;
     if (wants_bool && v->dtype != FX_BOOL) {
         diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s", what, fx_dtype_name(v->dtype));
         diag_fix(c->cx, "compare it, as in `v != 0`");
@@ -261,7 +273,7 @@ static struct value *find_value(struct checker *c, struct name n, bool *is_bound
 
 /* A name in a position: a label is its running index. */
 static struct value *check_index_name(struct checker *c, const struct ast_expr *e, const int *axes, int n, bool is_bound) {
-    if (!is_bound) return check_index(c, axes, n, e);
+    if (!is_bound && !check_find_const(c, e->name)) return check_index(c, axes, n, e);
     diag_error(c->cx, check_user_span(c, e->span), D_AMBIGUOUS, NAME_FMT " is a label and a value: in a position it could be either", NAME_ARG(e->name));
     diag_fix(c->cx, "rename one of them");
     return NULL;
@@ -281,8 +293,8 @@ static struct value *check_id(struct checker *c, const struct ast_expr *e) {
         return NULL;
     }
     diag_error(c->cx, check_user_span(c, e->span), D_UNKNOWN_NAME, "nothing here is named " NAME_FMT, NAME_ARG(e->name));
-    if (check_find_fn(c, e->name) || op_find(e->name.s, e->name.len) != N_OPS)
-        diag_fix(c->cx, NAME_FMT " is a function: call it", NAME_ARG(e->name));
+    if (name_is(e->name, "idx") || name_is(e->name, "size")) diag_fix(c->cx, "write " NAME_FMT "(K) for the label K", NAME_ARG(e->name));
+    else if (check_find_fn(c, e->name) || check_is_built_in(e->name)) diag_fix(c->cx, NAME_FMT " is a function: call it", NAME_ARG(e->name));
     return NULL;
 }
 
@@ -386,6 +398,12 @@ static struct value *call_axis_operator(struct checker *c, const struct ast_expr
     return NULL;
 }
 
+bool check_is_built_in(struct name n) {
+    bool found = op_find(n.s, n.len) != N_OPS || name_is(n, "idx") || name_is(n, "size") || name_is(n, "concat");
+    for (int i = 0; i < N_AXIS_OPERATORS; i++) found |= name_is(n, axis_operators[i].name);
+    return found;
+}
+
 /* The op or axis operator the name calls; false when it is none of them. Brackets decide between max[K](x) and max(a, b). */
 static bool call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out) {
     enum op op = op_find(n.s, n.len);
@@ -394,7 +412,10 @@ static bool call_built_in(struct checker *c, const struct ast_expr *e, struct na
     if (name_is(n, "concat")) return *out = check_concat(c, e), true;
     for (int i = 0; i < N_AXIS_OPERATORS; i++)
         if (name_is(n, axis_operators[i].name)) return *out = call_axis_operator(c, e, i), true;
-    return false;
+    if (op == N_OPS) return false;
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes no labels: it is applied to every element", op_info[op].name);
+    diag_fix(c->cx, "write %s(..)", op_info[op].name);
+    return *out = NULL, true;
 }
 
 static struct value *check_call(struct checker *c, const struct ast_expr *e) {

@@ -308,8 +308,8 @@ static const char *extent_name(struct checker *c, int axis) {
 static void fix_extent(struct checker *c, int axis, int64_t v, const char *text, struct span at) {
     struct axis *a = &c->k->axes[axis];
     if (a->extent >= 0 && a->extent != v)
-        diag_error(c->cx, check_user_span(c, at), D_EXTENT_CONFLICT, "this needs " NAME_FMT " = %s = %lld, but " NAME_FMT " is %lld", NAME_ARG(a->name), text, (long long)v,
-                   NAME_ARG(a->name), (long long)a->extent);
+        diag_error(c->cx, check_user_span(c, at), D_EXTENT_CONFLICT, "this needs " NAME_FMT " to be %s, but it is %lld", NAME_ARG(a->name),
+                   strpbrk(text, "*+") ? arena_printf(&c->cx->arena, "%s = %lld", text, (long long)v) : text, (long long)a->extent);
     else if (v > (int64_t)1 << 40)
         diag_error(c->cx, check_user_span(c, at), D_BAD_EXTENT, "the extent of " NAME_FMT " would be %lld, more than 2^40", NAME_ARG(a->name), (long long)v);
     else a->extent = v;

@@ -80,6 +80,7 @@ struct value *check_expr(struct checker *c, const struct ast_expr *e);
 /* Likewise; a label P of it may be one with its own extent, as `concat[P]` takes it. */
 struct value *check_part(struct checker *c, const struct ast_expr *e);
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e);
+bool check_is_built_in(struct name n); /* an op or an axis operator of the language */
 /* The op over operands of any types it takes; NULL after an error, or when an operand is NULL. */
 struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
 bool value_has_axis(const struct value *v, int axis);

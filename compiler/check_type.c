@@ -141,34 +141,76 @@ struct value *check_rounded(struct checker *c, struct value *v, const struct ast
 
 /* ---- stores ---- */
 
-static bool extent_within(const struct checker *c, int axis, int bits) {
-    int64_t extent = c->k->axes[axis].extent;
-    return extent >= 0 && extent <= (int64_t)1 << (bits - 1);
+__extension__ typedef __int128 wide;
+
+struct range { /* what an integer or a condition can be */
+    wide lo, hi;
+};
+
+static struct range range_of_dtype(enum fx_dtype t) {
+    int bits = t == FX_BOOL ? 1 : fx_dtype_bits(t);
+    bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
+    return (struct range){is_signed ? -((wide)1 << (bits - 1)) : 0, ((wide)1 << (is_signed ? bits - 1 : bits)) - 1};
 }
 
-/* Whether every value v can have is one of integer dtype t, as far as a look at `left` values tells. */
-static bool is_within(const struct checker *c, const struct value *v, enum fx_dtype t, int *left) {
-    enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype : v->kind == V_CAST ? v->to : v->dtype;
-    bool from_signed = fx_dtype_class_of(from) == FX_CLASS_S, to_signed = fx_dtype_class_of(t) == FX_CLASS_S;
-    int room = fx_dtype_bits(t) - (to_signed && !from_signed);
-    if (v->kind == V_NUM) return fx_is_integer(v->dtype) && fx_integer_fits(t, v->dtype, v->integer);
-    if (from == FX_BOOL) return true;
-    if (fx_dtype_bits(from) <= room && (to_signed || !from_signed)) return true;
-    if (--*left < 0) return false;
-    switch (v->kind) {
-    case V_INDEX: case V_SIZE: return extent_within(c, v->axis, room);
-    case V_REDUCE:
-        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return extent_within(c, v->reduced[0], room);
-        return (v->reduction == RED_MAX || v->reduction == RED_MIN) && is_within(c, v->args[0], t, left);
-    case V_ACCESS: return is_within(c, v->args[0], t, left) && (!v->has_fill || is_within(c, v->args[1 + v->n_at], t, left));
-    case V_CAST: return fx_is_integer(v->args[0]->dtype) && fx_dtype_bits(v->to) >= fx_dtype_bits(v->args[0]->dtype) && is_within(c, v->args[0], t, left);
-    case V_OP:
-        if (v->op != O_MAX && v->op != O_MIN && v->op != O_WHERE) return false;
-        for (int i = v->op == O_WHERE; i < v->n_args; i++)
-            if (!is_within(c, v->args[i], t, left)) return false;
-        return true;
+static bool is_inside(struct range a, struct range b) { return a.lo >= b.lo && a.hi <= b.hi; }
+static struct range hull(struct range a, struct range b) { return (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi}; }
+
+static wide most_of(const struct checker *c, int axis) { return c->k->axes[axis].extent >= 0 ? c->k->axes[axis].extent : (wide)1 << 40; }
+
+/* a op b without wrapping; false where the op is none of those. */
+static bool combined_range(enum op op, struct range a, struct range b, struct range *out) {
+    wide p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+    bool fits = a.lo > -((wide)1 << 62) && a.hi < (wide)1 << 62 && b.lo > -((wide)1 << 62) && b.hi < (wide)1 << 62;
+    switch (op) {
+    case O_ADD: *out = (struct range){a.lo + b.lo, a.hi + b.hi}; return true;
+    case O_SUB: *out = (struct range){a.lo - b.hi, a.hi - b.lo}; return true;
+    case O_NEG: *out = (struct range){-a.hi, -a.lo}; return true;
+    case O_MAX: *out = (struct range){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi}; return true;
+    case O_MIN: *out = (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi}; return true;
+    case O_MOD: *out = (struct range){0, b.hi - 1}; return b.lo > 0;
+    case O_MUL:
+        *out = (struct range){p[0], p[0]};
+        for (int i = 1; i < 4; i++) *out = hull(*out, (struct range){p[i], p[i]});
+        return fits;
     default: return false;
     }
+}
+
+/* What the integer v can be, as far as a look at `left` values tells. */
+static struct range range_of(const struct checker *c, const struct value *v, int *left) {
+    enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype : v->kind == V_CAST ? v->to : v->dtype;
+    struct range all = range_of_dtype(from), r, a, b;
+    if (--*left < 0) return all;
+    switch (v->kind) {
+    case V_NUM: r.lo = v->dtype == FX_BOOL ? (wide)v->num : v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer; return (struct range){r.lo, r.lo};
+    case V_INDEX: return (struct range){0, most_of(c, v->axis) - 1};
+    case V_SIZE: return (struct range){0, most_of(c, v->axis)};
+    case V_REDUCE:
+        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return (struct range){0, most_of(c, v->reduced[0])};
+        if (v->reduction != RED_MAX && v->reduction != RED_MIN) return all;
+        for (int i = 0; i < v->n_reduced; i++)
+            if (c->k->axes[v->reduced[i]].extent < 1) return all; /* that of nothing is an end of the type */
+        return range_of(c, v->args[0], left);
+    case V_ACCESS: r = range_of(c, v->args[0], left); return v->has_fill ? hull(r, range_of(c, v->args[1 + v->n_at], left)) : r;
+    case V_CAST:
+        if (fx_is_float(v->args[0]->dtype)) return all;
+        r = range_of(c, v->args[0], left);
+        return is_inside(r, all) ? r : all;
+    case V_OP:
+        if (v->op == O_WHERE) return hull(range_of(c, v->args[1], left), range_of(c, v->args[2], left));
+        if (v->n_args == 0 || fx_is_float(v->args[0]->dtype) || v->dtype == FX_BOOL) return all;
+        a = range_of(c, v->args[0], left);
+        b = v->n_args > 1 ? range_of(c, v->args[1], left) : a;
+        return combined_range(v->op, a, b, &r) && is_inside(r, all) ? r : all;
+    default: return all;
+    }
+}
+
+/* Whether every value v can have is one of integer dtype t. */
+static bool is_within(const struct checker *c, const struct value *v, enum fx_dtype t) {
+    int left = 256;
+    return !fx_is_float(v->dtype) && is_inside(range_of(c, v, &left), range_of_dtype(t));
 }
 
 struct value *check_store(struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at) {
@@ -180,11 +222,10 @@ struct value *check_store(struct checker *c, struct value *v, const struct param
         diag_fix(c->cx, "compare it, as in `v != 0`");
         return NULL;
     }
-    int left = 256;
-    if (v->dtype == FX_BOOL || is_within(c, v, t, &left)) return check_convert(c, v, compute, e);
+    if (is_within(c, v, t)) return check_convert(c, v, compute, e);
     diag_error(c->cx, at, D_DTYPE, "%s is %s, but its value is %s%s", p->name, fx_dtype_name(t), v->is_weak ? "the literal " : "",
                v->is_weak ? check_expr_text(c, e) : fx_dtype_name(v->dtype));
     diag_fix(c->cx, "write %s(..) around it: %s", fx_dtype_name(t),
-             fx_is_float(v->dtype) ? "it truncates and saturates" : "it keeps the low bits; min and max keep it in range");
+             fx_is_float(v->dtype) ? "it truncates and saturates" : "it keeps the low bits; between constants, as in clamp(v, 0, 7), it fits");
     return NULL;
 }

@@ -56,6 +56,17 @@ static fx_status write_output(const struct argument *a, const char *path) {
     return write_whole(path, pieces, 2);
 }
 
+/* An integer with all its digits; a NaN without the sign it happens to have. */
+static void print_element(const struct argument *a, size_t i) {
+    double v = fx_load_double(a->shape.dtype, a->result, i);
+    if (a->shape.dtype == FX_U64) printf("%llu", (unsigned long long)fx_load_integer(FX_U64, a->result, i));
+    else if (!fx_is_float(a->shape.dtype)) printf("%lld", (long long)fx_load_integer(a->shape.dtype, a->result, i));
+    else if (isnan(v)) printf("nan");
+    else printf("%.9g", v);
+}
+
+static double unsigned_nan(double v) { return isnan(v) ? fabs(v) : v; }
+
 /* NaN wins in min and max: a summary must not hide one. */
 static void print_summary(const struct argument *a) {
     enum { SHOWN = 8 };
@@ -69,10 +80,12 @@ static void print_summary(const struct argument *a) {
         if (!(v <= most)) most = v;
         if (isnan(v)) break;
     }
-    if (a->n_elements) printf("  mean %.6g  min %.6g  max %.6g", sum / (double)a->n_elements, least, most);
+    if (a->n_elements) printf("  mean %.6g  min %.6g  max %.6g", unsigned_nan(sum / (double)a->n_elements), unsigned_nan(least), unsigned_nan(most));
     printf("\n");
-    for (size_t i = 0; i < a->n_elements && i < SHOWN; i++)
-        printf("%s%.9g", i ? " " : "  ", fx_load_double(a->shape.dtype, a->result, i));
+    for (size_t i = 0; i < a->n_elements && i < SHOWN; i++) {
+        printf("%s", i ? " " : "  ");
+        print_element(a, i);
+    }
     if (a->n_elements) printf("%s\n", a->n_elements > SHOWN ? " ..." : "");
 }
 
