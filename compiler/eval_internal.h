@@ -10,6 +10,7 @@ enum {
     COPY_MAX = 1 << 24,  /* elements of a tensor converted to double beforehand */
     SHARE_MAX = 1 << 22, /* elements of a pointwise value stored only because several read it */
     CELLS_MAX = 1 << 26, /* cells of all stored values together: a gigabyte */
+    DEPTH_MAX = 16,      /* accesses evaluated inside each other */
 };
 
 /* ---- eval_store.c ---- */
@@ -78,11 +79,13 @@ struct body {
 struct node { /* of a value, by id */
     bool is_read;         /* the output depends on it */
     bool is_static;       /* integers and conditions that running indices, extents, numbers and scalars determine: known before any tensor is read */
-    bool is_inline;       /* never stored but for an access to it: static, or an access to a parameter at static positions */
+    bool is_inline;       /* never stored: static, or a window */
+    int depth;            /* of a window, an access at static positions to a parameter or to what is inline: accesses on the way; 0: none */
     bool is_stored;
+    bool is_source;       /* inline, and read by an access */
     bool carries_m;       /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
     int reader;           /* the body that reads it (see read_by), or MANY */
-    struct body *own;     /* stored: computes it; not of a scan */
+    struct body *own;     /* stored or is_source: computes it; not of a scan */
     struct body *operand; /* reduction, scan: computes its terms */
     struct body *where;   /* access to a stored value: computes its static positions, */
     int *positions;       /* these steps of it, -1 for one that depends on data */
@@ -110,6 +113,8 @@ struct eval {
     struct body *root;    /* computes its result */
     int *step_of;         /* while a body is built: value -> step, or -1 */
     int64_t *at;          /* coordinate on each axis where evaluation stands */
+    const int64_t **moved; /* by axis, inside the source of an access: the position at each point of the line, instead; or NULL */
+    bool is_moved;        /* some axis is */
     struct line *scratch;
     int n_lines;          /* of the largest body */
     int64_t n_cells;      /* of all stored values so far */

@@ -215,9 +215,10 @@ static void cast_line(const struct step *s, const struct line *x, int n, struct 
 
 /* The running index, or an extent. */
 static void index_line(const struct eval *ev, const struct value *v, int axis, int n, struct line *out) {
-    int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis];
+    int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis], step = v->kind == V_INDEX && v->axis == axis;
+    const int64_t *moved = v->kind == V_INDEX ? ev->moved[v->axis] : NULL;
     for (int i = 0; i < n; i++) {
-        out->i[i] = v->kind == V_INDEX && v->axis == axis ? from + i : from;
+        out->i[i] = moved ? moved[i] : from + i * step;
         out->e[i] = 0;
     }
     out->is_exact = true;
@@ -237,36 +238,87 @@ static struct approx element_of(const struct eval *ev, const struct value *sourc
 /* What a value in doubt is: a condition has two answers, anything else any. */
 static double open_error(enum fx_dtype t) { return t == FX_BOOL ? 1 : INFINITY; }
 
-static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out) {
+struct spot { /* what an access reads at one point */
+    bool is_inside; /* every position is on its axis */
+    bool is_open;   /* a position is in doubt */
+};
+
+static struct spot spot_of(const struct eval *ev, const struct step *s, const struct line *lines, int i) {
+    struct spot spot = {true, false};
+    for (int j = 0; j < s->value->n_at; j++) {
+        const struct line *position = &lines[s->args[1 + j]];
+        spot.is_open = spot.is_open || position->e[i] > 0;
+        spot.is_inside = spot.is_inside && (uint64_t)position->i[i] < (uint64_t)ev->extents[s->value->at[j]]; /* a negative one is too large */
+    }
+    return spot;
+}
+
+/* The elements at the points inside, of a parameter or a stored value. Along the axes at[] it is the position that counts, not the running index of
+ * the same name. */
+static void gather(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out) {
     const struct value *v = s->value;
     const struct layout *l = &ev->nodes[v->args[0]->id].layout;
-    const struct line *outside = v->has_fill ? &lines[s->args[1 + v->n_at]] : NULL;
-    int64_t base = layout_offset(l, ev->at), step = layout_stride(l, axis), strides[MAX_AXES];
-    out->is_exact = true;
-    out->has_m = s->carries_m;
-    for (int j = 0; j < v->n_at; j++) { /* along these it is the position that counts, not the running index of the same name */
-        strides[j] = layout_stride(l, v->at[j]);
-        base -= strides[j] * ev->at[v->at[j]];
-        if (v->at[j] == axis) step = 0;
+    const int64_t *at[MAX_AXES];
+    int64_t strides[MAX_AXES], base = 0, step = 0;
+    int n_moved = 0;
+    for (int j = 0; j < l->n; j++) {
+        const int64_t *positions = ev->moved[l->axes[j]];
+        for (int p = 0; p < v->n_at; p++)
+            if (v->at[p] == l->axes[j]) positions = lines[s->args[1 + p]].i;
+        if (positions) at[n_moved] = positions, strides[n_moved++] = l->strides[j];
+        else base += ev->at[l->axes[j]] * l->strides[j];
+        if (!positions && l->axes[j] == axis) step = l->strides[j];
     }
     for (int i = 0; i < n; i++) {
+        if (!spot_of(ev, s, lines, i).is_inside) continue;
         int64_t element = base + i * step;
-        bool is_inside = true, is_open = false;
-        for (int j = 0; j < v->n_at; j++) {
-            const struct line *position = &lines[s->args[1 + j]];
-            uint64_t p = (uint64_t)position->i[i]; /* a negative one is too large */
-            is_open = is_open || position->e[i] > 0;
-            is_inside = is_inside && p < (uint64_t)ev->extents[v->at[j]];
-            if (is_inside) element += (int64_t)p * strides[j];
-        }
-        struct approx x = {.i = 0, .e = 0};
-        double m = 0;
-        if (is_inside) x = element_of(ev, v->args[0], element, &m);
-        else if (outside) x = (struct approx){.i = outside->i[i], .e = outside->e[i]}, m = s->carries_m ? magnitude(outside, i) : 0;
-        else ev->is_broken = ev->is_broken || !is_open, is_open = true;
+        double m;
+        for (int j = 0; j < n_moved; j++) element += at[j][i] * strides[j];
+        struct approx x = element_of(ev, v->args[0], element, &m);
         out->i[i] = x.i;
-        out->e[i] = is_open ? open_error(v->dtype) : x.e;
+        out->e[i] = x.e;
         if (s->carries_m) out->m[i] = m;
+    }
+}
+
+/* The source at the points inside, evaluated there: its running indices are the positions. At points outside it stands at 0, unread. Depth: DEPTH_MAX. */
+static void move_inside(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out, struct line *scratch) {
+    const struct value *v = s->value;
+    const struct body *own = ev->nodes[v->args[0]->id].own;
+    const int64_t *before[MAX_AXES];
+    bool was_moved = ev->is_moved;
+    for (int j = 0; j < v->n_at; j++) {
+        if (ev->extents[v->at[j]] == 0) return; /* nothing is inside */
+        for (int i = 0; i < n; i++) scratch[j].i[i] = spot_of(ev, s, lines, i).is_inside ? lines[s->args[1 + j]].i[i] : 0;
+    }
+    for (int j = 0; j < v->n_at; j++) {
+        before[j] = ev->moved[v->at[j]];
+        ev->moved[v->at[j]] = scratch[j].i;
+    }
+    ev->is_moved = true;
+    eval_body(ev, own, axis, n, scratch + v->n_at);
+    const struct line *result = &scratch[v->n_at + own->n_steps - 1];
+    for (int i = 0; i < n; i++) out->i[i] = result->i[i], out->e[i] = result->e[i];
+    for (int j = 0; j < v->n_at; j++) ev->moved[v->at[j]] = before[j];
+    ev->is_moved = was_moved;
+}
+
+static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out, struct line *scratch) {
+    const struct value *v = s->value;
+    const struct line *outside = v->has_fill ? &lines[s->args[1 + v->n_at]] : NULL;
+    if (ev->nodes[v->args[0]->id].is_inline) move_inside(ev, s, axis, n, lines, out, scratch);
+    else gather(ev, s, axis, n, lines, out);
+    out->is_exact = true;
+    out->has_m = s->carries_m;
+    for (int i = 0; i < n; i++) {
+        struct spot spot = spot_of(ev, s, lines, i);
+        if (!spot.is_inside) {
+            ev->is_broken = ev->is_broken || (!outside && !spot.is_open);
+            out->i[i] = outside ? outside->i[i] : 0;
+            out->e[i] = outside ? outside->e[i] : INFINITY;
+            if (s->carries_m) out->m[i] = outside ? magnitude(outside, i) : 0;
+        }
+        if (spot.is_open) out->e[i] = open_error(v->dtype);
         out->is_exact = out->is_exact && out->e[i] == 0;
     }
 }
@@ -344,11 +396,12 @@ void eval_body(struct eval *ev, const struct body *b, int axis, int n, struct li
             fetch_line(ev, v, axis, n, out);
             continue;
         }
-        int m = ev->nodes[v->id].is_inline && !varies_along(v, axis) ? 1 : n; /* what is inline may lack the body's axes */
+        bool is_constant = ev->nodes[v->id].is_inline && !varies_along(v, axis) && !ev->is_moved; /* what is inline may lack the body's axes */
+        int m = is_constant ? 1 : n;
         if (v->kind == V_OP) op_line(b, s, lines, m, out);
         else if (v->kind == V_CAST) cast_line(s, &lines[s->args[0]], m, out);
         else if (v->kind == V_REDUCE) reduce_line(ev, s, axis, m, out, lines + b->n_steps + 1);
-        else if (v->kind == V_ACCESS) access_line(ev, s, axis, m, lines, out);
+        else if (v->kind == V_ACCESS) access_line(ev, s, axis, m, lines, out, lines + b->n_steps + 1);
         else index_line(ev, v, axis, m, out);
         if (m < n) spread(out, n);
     }

@@ -53,12 +53,17 @@ static bool is_static(const struct eval *ev, const struct value *v) {
 }
 
 /* A window, a half or a renamed axis of a parameter costs no more to read than the parameter. */
-static bool is_window(const struct eval *ev, const struct value *v) {
-    if (v->kind != V_ACCESS || v->args[0]->kind != V_LOAD) return false;
+static int window_depth(const struct eval *ev, const struct value *v) {
+    if (v->kind != V_ACCESS) return 0;
+    const struct node *source = &ev->nodes[v->args[0]->id];
+    if ((v->args[0]->kind != V_LOAD && !source->is_inline) || source->depth == DEPTH_MAX) return 0;
     for (int i = 1; i < v->n_args; i++)
-        if (!ev->nodes[v->args[i]->id].is_static && !(i > v->n_at && is_leaf(v->args[i]) && v->args[i]->kind != V_LOAD)) return false;
-    return true;
+        if (!ev->nodes[v->args[i]->id].is_static && !(i > v->n_at && is_leaf(v->args[i]) && v->args[i]->kind != V_LOAD)) return 0;
+    return source->depth + 1;
 }
+
+/* Whether an access reads this source from its cells. */
+static bool has_cells(const struct eval *ev, const struct value *source) { return source->kind != V_LOAD && !ev->nodes[source->id].is_inline; }
 
 /* ---- licences (docs/language.md, "Accumulation") ---- */
 
@@ -118,10 +123,11 @@ static void read_by(struct eval *ev, const struct value *v, int reader, int n_ax
     if (!is_leaf(v) && !node->is_inline && v->n_axes != n_axes) node->is_stored = true;
 }
 
-/* Read at positions of its own choosing: from a parameter or a stored value. */
+/* Read at positions of its own choosing: a parameter and what is inline there, anything else from its cells. */
 static void read_at_positions(struct eval *ev, const struct value *source) {
     ev->nodes[source->id].is_read = true;
-    ev->nodes[source->id].is_stored = source->kind != V_LOAD;
+    ev->nodes[source->id].is_stored = has_cells(ev, source);
+    ev->nodes[source->id].is_source = ev->nodes[source->id].is_inline;
 }
 
 /* The operands of a value that is read. A body is known by 2 * id of the stored value or the output's result, 2 * id + 1 for the operand of a
@@ -203,7 +209,11 @@ static void add_step(struct eval *ev, struct body *b, const struct step *s, int 
     const struct body *operand = ev->nodes[v->id].operand;
     if (s->is_fetched && !is_leaf(v)) add_id(ev, &b->stored, &b->n_stored, v->id);
     if (s->is_fetched) return;
-    if (v->kind == V_ACCESS && v->args[0]->kind != V_LOAD) add_id(ev, &b->accesses, &b->n_accesses, v->id);
+    if (v->kind == V_ACCESS && has_cells(ev, v->args[0])) add_id(ev, &b->accesses, &b->n_accesses, v->id);
+    if (v->kind == V_ACCESS && ev->nodes[v->args[0]->id].is_inline) {
+        int n_lines = v->n_at + ev->nodes[v->args[0]->id].own->n_lines;
+        if (n_lines > *inside) *inside = n_lines;
+    }
     if (v->kind != V_REDUCE) return;
     if (operand->n_lines > *inside) *inside = operand->n_lines;
     for (int i = 0; i < operand->n_stored; i++) add_id(ev, &b->stored, &b->n_stored, operand->stored[i]);
@@ -224,7 +234,7 @@ static struct body *build_body(struct eval *ev, struct value *const *results, in
             const struct value *v = ev->k->values[pass ? j : last - j];
             const struct node *node = &ev->nodes[v->id];
             if (step_of[v->id] < 0) continue;
-            bool is_fetched = is_leaf(v) || (node->is_stored && !node->is_static && !(computes && v == results[0]));
+            bool is_fetched = is_leaf(v) || (node->is_stored && !(computes && v == results[0]));
             int first = v->kind == V_ACCESS, n_read = is_fetched || v->kind == V_REDUCE ? 0 : v->n_args;
             b->n_steps += pass == 0;
             for (int i = first; pass == 0 && i < n_read; i++) step_of[v->args[i]->id] = 0;
@@ -273,11 +283,13 @@ fx_status eval_plan(struct eval *ev, int output_param) {
     ev->tensors = NEW_ARRAY(ev->arena, struct tensor, k->n_params);
     ev->step_of = NEW_ARRAY(ev->arena, int, k->n_values);
     ev->at = NEW_ARRAY(ev->arena, int64_t, k->n_axes + 1);
+    ev->moved = NEW_ARRAY(ev->arena, const int64_t *, k->n_axes + 1);
     if (!layout_init(&ev->output, out->n_axes, out->axes, ev->extents)) return FX_ERR_USAGE;
     for (int id = 0; id <= out->result->id; id++) {
         struct node *node = &ev->nodes[id];
         node->is_static = is_static(ev, k->values[id]);
-        node->is_inline = node->is_static || is_window(ev, k->values[id]);
+        node->depth = window_depth(ev, k->values[id]);
+        node->is_inline = node->is_static || node->depth > 0;
     }
     fx_status status = find_stored(ev, out->result);
     if (status != FX_OK) return status;
@@ -287,8 +299,8 @@ fx_status eval_plan(struct eval *ev, int output_param) {
         struct node *node = &ev->nodes[id];
         if (!node->is_read) continue;
         if (v->kind == V_REDUCE || v->kind == V_SCAN) node->operand = build_operand(ev, v);
-        if (v->kind == V_ACCESS && v->args[0]->kind != V_LOAD) build_positions(ev, v);
-        if (node->is_stored && v->kind != V_SCAN) node->own = build_body(ev, &v, 1, true);
+        if (v->kind == V_ACCESS && has_cells(ev, v->args[0])) build_positions(ev, v);
+        if ((node->is_stored && v->kind != V_SCAN) || node->is_source) node->own = build_body(ev, &v, 1, true);
     }
     struct value *result = out->result;
     ev->root = build_body(ev, &result, 1, false);
