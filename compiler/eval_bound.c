@@ -109,7 +109,7 @@ struct approx bound_op_float(const struct value *v, const struct grain *g, const
     if (x[0].e == 0 && x[1].e == 0 && x[2].e == 0) return exact_op(g, v->op, x[0].v, x[1].v, x[2].v);
     double f = op_eval(v->op, x[0].v, x[1].v, x[2].v);
     if (op->rule == RULE_COMPARE && op->arity == 2) return (struct approx){.v = f, .e = overlap(x[0], x[1])};
-    double at[3][4], change = 0, largest = 0, ulps = 0;
+    double at[3][4], change = 0, largest = 0;
     int n[3];
     for (int j = 0; j < 3; j++) {
         if (isinf(x[j].e)) return (struct approx){.v = f, .e = v->dtype == FX_BOOL ? 1 : INFINITY};
@@ -120,7 +120,8 @@ struct approx bound_op_float(const struct value *v, const struct grain *g, const
         change = larger(change, deviation(r, f));
         largest = larger(largest, fabs(r));
     }
-    for (int i = 0; i < n[0]; i++) ulps = larger(ulps, ulps_of(g, v->op, at[0][i]));
+    double ulps = ulps_of(g, v->op, x[0].v - x[0].e); /* largest at an end */
+    if (x[0].e > 0) ulps = larger(ulps, ulps_of(g, v->op, x[0].v + x[0].e));
     return bounded(g, f, change + op_rounding(g, ulps, largest));
 }
 

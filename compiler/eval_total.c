@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { LOWEST_OF_NONE = 4096 }; /* beyond every exponent */
+
 /* ---- beginning ---- */
 
 /* Of nothing: 0, 1, -inf or the least integer or false, inf or the greatest integer or true, index 0. */
@@ -19,16 +21,17 @@ static struct approx neutral(enum reduction r, enum fx_dtype t) {
 static bool finds_index(enum reduction r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype) {
-    struct total t = {.reduction = r, .dtype = dtype, .sum = neutral(r, dtype), .magnitude = r == RED_PROD, .least = 1, .lowest = INT32_MAX, .is_exact = true};
+    struct total t = {.reduction = r, .dtype = dtype, .sum = neutral(r, dtype), .magnitude = r == RED_PROD, .least = 1, .lowest = LOWEST_OF_NONE, .is_exact = true};
     if (finds_index(r)) t.reach = r == RED_ARGMAX ? -INFINITY : INFINITY;
     return t;
 }
 
 /* ---- floats ---- */
 
-/* The exponent of v's lowest set bit, v normal. */
+/* The exponent of v's lowest set bit, v normal or 0. */
 static int lowest_bit(double v) {
     uint64_t bits;
+    if (v == 0) return LOWEST_OF_NONE;
     memcpy(&bits, &v, sizeof bits);
     uint64_t significand = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
     return (int)(bits >> 52 & 0x7ff) - 1075 + __builtin_ctzll(significand);
@@ -48,7 +51,8 @@ static void add_floats(struct total *t, const struct line *x, int from, int to) 
     t->n += to - from;
     t->is_exact = t->is_exact && x->is_exact && isfinite(v);
     for (int i = from; t->is_exact && i < to; i++) {
-        int bit = x->v[i] == 0 ? t->lowest : lowest_bit(x->v[i]);
+        int bit = lowest_bit(x->v[i]), inner = x->has_m ? lowest_bit(x->m[i]) : bit; /* what cancelled inside had bits too */
+        if (inner < bit) bit = inner;
         if (bit < t->lowest) t->lowest = bit;
     }
     t->is_exact = t->is_exact && (magnitude == 0 || magnitude <= ldexp(1, t->lowest + grain_of(t->dtype)->digits));
