@@ -28,17 +28,6 @@ static double ulps_of(const struct grain *g, enum op op, double a) {
     return is_wide(g) && ulps > 1 ? larger(ulps, 4) : ulps;
 }
 
-double deviation(double x, double v) {
-    if (x == v || (isnan(x) && isnan(v))) return 0;
-    double d = fabs(x - v);
-    return isnan(d) ? INFINITY : d;
-}
-
-struct approx bounded(const struct grain *g, double v, double e) {
-    bool overflows = isfinite(v) && fabs(v) + e > g->largest;
-    return (struct approx){.v = v, .e = isnan(e) || overflows ? INFINITY : e};
-}
-
 struct approx bound_leaf(enum fx_dtype t, double v) {
     if (t == FX_F64) return (struct approx){.v = v};
     return bounded(grain_of(t), v, is_f32(v) || isnan(v) ? 0 : deviation((float)v, v));

@@ -41,6 +41,19 @@ const struct grain *grain_of(enum fx_dtype t);
 static inline double larger(double a, double b) { return a > b ? a : b; }
 static inline bool is_f32(double v) { return (double)(float)v == v; }
 
+/* v, unless its type may hold it as infinity: then anything is right. */
+static inline struct approx bounded(const struct grain *g, double v, double e) {
+    bool overflows = isfinite(v) && fabs(v) + e > g->largest;
+    return (struct approx){.v = v, .e = isnan(e) || overflows ? INFINITY : e};
+}
+
+/* How far x is from v where equal infinities and NaN with NaN agree. */
+static inline double deviation(double x, double v) {
+    if (x == v || (isnan(x) && isnan(v))) return 0;
+    double d = fabs(x - v);
+    return isnan(d) ? INFINITY : d;
+}
+
 /* A number of compute type t, as that holds it. */
 struct approx bound_leaf(enum fx_dtype t, double v);
 /* The pointwise op of v over operands x; of floats and conditions alone, g the grain of v. */
@@ -48,10 +61,6 @@ struct approx bound_op(const struct value *v, const struct approx x[3]);
 struct approx bound_op_float(const struct value *v, const struct grain *g, const struct approx x[3]);
 /* x as the cast v makes of it. */
 struct approx bound_cast(const struct value *v, struct approx x);
-/* v, unless its type may hold it as infinity: then anything is right. */
-struct approx bounded(const struct grain *g, double v, double e);
-/* How far x is from v where equal infinities and NaN with NaN agree. */
-double deviation(double x, double v);
 
 /* What x may be instead of x.v, x.v first: where an operation is evaluated to see how far its result moves. Returns how many. */
 int bound_corners(struct approx x, bool is_condition, double at[4]);
