@@ -21,7 +21,8 @@ static struct approx neutral(enum reduction r, enum fx_dtype t) {
 static bool finds_index(enum reduction r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype) {
-    struct total t = {.reduction = r, .dtype = dtype, .sum = neutral(r, dtype), .magnitude = r == RED_PROD, .least = 1, .lowest = LOWEST_OF_NONE, .is_exact = true};
+    struct total t = {.reduction = r, .dtype = dtype, .sum = neutral(r, dtype), .magnitude = r == RED_PROD,
+                      .least = 1, .lowest = LOWEST_OF_NONE, .is_exact = true};
     if (finds_index(r)) t.reach = r == RED_ARGMAX ? -INFINITY : INFINITY;
     return t;
 }

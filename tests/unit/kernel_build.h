@@ -9,18 +9,17 @@
 enum { MAX_VALUES = 8000, MAX_PARAMS = 16 };
 
 struct build {
-    struct kernel k;
+    struct kernel k;                        /* its arrays are those below */
     struct arena arena;
-    jmp_buf oom;
+    jmp_buf oom;                            /* of the arena; aborts */
     struct axis axes[26];
-    int64_t extents[26]; /* of each */
+    int64_t extents[26];                    /* of each */
     struct value *values[MAX_VALUES];
     struct param params[MAX_PARAMS];
-    struct oracle_input inputs[MAX_PARAMS];
-    const char *labels; /* "MNK" */
-    uint64_t random;
+    struct oracle_input inputs[MAX_PARAMS]; /* of each */
+    const char *labels;                     /* "MNK" */
+    uint64_t random;                        /* state of uniform() */
 };
-
 
 struct result {
     int64_t n;     /* elements */
@@ -28,7 +27,7 @@ struct result {
     int64_t *i;    /* exact values of integers and conditions */
 };
 
-/* Labels, single letters, and in their order the extents. */
+/* A kernel over labels, single letters, of these extents. */
 struct build *build(const char *labels, const int64_t *extents);
 #define BUILD(labels, ...) build(labels, (int64_t[]){__VA_ARGS__})
 void release(struct build *b);

@@ -65,7 +65,8 @@ static struct any naive_cast(const struct value *v, struct any x) {
     if (to == FX_F64) return (struct any){.v = is_unsigned ? (double)(uint64_t)x.i : fx_is_integer(from) ? (double)x.i : x.v};
     if (fx_is_integer(from)) return (struct any){.v = is_unsigned ? (float)(uint64_t)x.i : (float)x.i};
     if (fx_is_float(to)) return (struct any){.v = fx_round_to(to, x.v)};
-    double least = to == FX_I32 ? INT32_MIN : to == FX_I64 ? (double)INT64_MIN : 0, most = to == FX_I32 ? INT32_MAX : to == FX_I64 ? 0x1p63 : to == FX_U32 ? UINT32_MAX : 0x1p64;
+    double least = to == FX_I32 ? INT32_MIN : to == FX_I64 ? (double)INT64_MIN : 0;
+    double most = to == FX_I32 ? INT32_MAX : to == FX_I64 ? 0x1p63 : to == FX_U32 ? UINT32_MAX : 0x1p64;
     if (isnan(x.v)) return (struct any){.i = 0};
     if (x.v >= most) return (struct any){.i = to == FX_I32 ? INT32_MAX : to == FX_I64 ? INT64_MAX : to == FX_U32 ? (int64_t)UINT32_MAX : -1};
     if (x.v <= least) return (struct any){.i = to == FX_U64 ? 0 : (int64_t)least};
@@ -170,7 +171,8 @@ static void random_value(struct build *b) {
     bool is_number = x->dtype != FX_BOOL;
     if (kind == 0) {
         enum fx_dtype t = to[pick(b, 9)];
-        if (fx_is_integer(x->dtype) || fx_is_integer(fx_compute_type(t)) || is_number) cast(b, (t == FX_I8 || t == FX_U8) && !fx_is_integer(x->dtype) ? FX_I32 : t, x);
+        bool is_narrow = t == FX_I8 || t == FX_U8;
+        if (fx_is_integer(fx_compute_type(t)) || is_number) cast(b, is_narrow && !fx_is_integer(x->dtype) ? FX_I32 : t, x);
     } else if (kind == 1) {
         op3(b, O_WHERE, as(b, FX_BOOL, pick_value(b)), x, as(b, x->dtype, y));
     } else if (kind <= 3 && x->n_axes) {
@@ -222,6 +224,28 @@ START_TEST(test_random) {
 }
 END_TEST
 
+/* Windows of windows of a parameter, of a running index, and of what is computed: axes moved, met again, left and passed through. */
+START_TEST(test_chains) {
+    struct build *b = BUILD("ABCD", 3, 4, 2, 3);
+    b->random += (uint64_t)_i * 0x9e3779b97f4a7c15u;
+    struct value *starts[] = {integer_load(b, FX_I32, "ABC"), integer_load(b, FX_I32, "BA"), cast(b, FX_I32, running_index(b, 'A'))}, *x = starts[_i % 3];
+    if (_i % 5 == 0) x = op2(b, O_MUL, x, integer(b, FX_I32, -1));
+    for (int depth = 1 + pick(b, 20); depth > 0 && x->n_axes > 0; depth--) {
+        char at[2] = {b->labels[x->axes[pick(b, x->n_axes)]], 0};
+        struct value *p = running_index(b, b->labels[pick(b, 4)]);
+        if (pick(b, 3) == 0) p = op2(b, O_SUB, plus(b, size_of(b, at[0]), -1), p);
+        if (pick(b, 3) == 0) p = op2(b, O_ADD, p, running_index(b, b->labels[pick(b, 4)]));
+        if (pick(b, 2)) p = op2(b, O_MOD, p, size_of(b, at[0]));
+        struct value *fill = pick(b, 2) ? cast(b, FX_I32, times(b, running_index(b, b->labels[pick(b, 4)]), 100)) : integer(b, FX_I32, -7);
+        x = access(b, x, at, &p, fill);
+    }
+    x = op2(b, O_ADD, x, cast(b, FX_I32, times(b, running_index(b, 'B'), 1000)));
+    struct result r = eval(b, "DCBA", x);
+    compare_with_naive(b, x, &r, NULL);
+    release(b);
+}
+END_TEST
+
 /* ---- accesses ---- */
 
 /* The axis H is both the source's and the result's: inside the source it is the position. */
@@ -252,7 +276,10 @@ START_TEST(test_positions) {
     double sign = _i ? -1 : 1;
     struct value *two_q = times(b, running_index(b, 'Q'), 2);
     struct result r = eval(b, "Q", reduce(b, RED_MAX, ACCESS(b, y, "T", NULL, op2(b, O_ADD, two_q, running_index(b, 'U'))), "U"));
-    for (int q = 0; q < 4; q++) ck_assert_double_eq(r.v[q], fmax(sign * element(b, x, 2 * q), fmax(sign * element(b, x, 2 * q + 1), sign * element(b, x, 2 * q + 2))));
+    for (int q = 0; q < 4; q++) {
+        double pair = fmax(sign * element(b, x, 2 * q), sign * element(b, x, 2 * q + 1));
+        ck_assert_double_eq(r.v[q], fmax(pair, sign * element(b, x, 2 * q + 2)));
+    }
     r = eval(b, "I", ACCESS(b, _i ? op1(b, O_NEG, m) : m, "J", NULL, running_index(b, 'I')));
     for (int i = 0; i < 5; i++) ck_assert_double_eq(r.v[i], sign * element(b, m, i * 6));
     struct value *last = op2(b, O_SUB, plus(b, size_of(b, 'T'), -1), running_index(b, 'T'));
@@ -578,7 +605,8 @@ END_TEST
 /* ---- extremes and their indices ---- */
 
 START_TEST(test_argmax) {
-    static const double rows[][5] = {{1, 3, 3, 2, 0}, {1, NAN, 9, NAN, 0}, {-1, -1, -1, -1, -1}, {-INFINITY, -INFINITY, 0, INFINITY, INFINITY}, {0.0, -0.0, 0, -2, 0}};
+    static const double rows[][5] = {{1, 3, 3, 2, 0}, {1, NAN, 9, NAN, 0}, {-1, -1, -1, -1, -1},
+                                     {-INFINITY, -INFINITY, 0, INFINITY, INFINITY}, {0.0, -0.0, 0, -2, 0}};
     static const int most[] = {1, 1, 0, 3, 0}, least[] = {4, 1, 0, 0, 3};
     struct build *b = BUILD("MT", 5, 5);
     struct value *x = load(b, FX_F32, "MT", rows[0]);
@@ -768,6 +796,7 @@ int main(void) {
     Suite *suite = suite_create("eval_kinds");
     TCase *tests = tcase_create("kinds");
     tcase_add_loop_test(tests, test_random, 0, 500);
+    tcase_add_loop_test(tests, test_chains, 0, 300);
     tcase_add_loop_test(tests, test_window, 0, 2);
     tcase_add_loop_test(tests, test_positions, 0, 2);
     tcase_add_loop_test(tests, test_gather, 0, 2);
