@@ -145,6 +145,8 @@ static const struct expression {
     /* concatenation */
     {"concat[P](x{M->P}, n{N->P})", "f32[P]"}, {"concat[P](m{N->P}, x{M->P})", "f32[M,P]"}, {"concat[P](m{N->P}, n{N->P})", "f32[M,P]"}, {"concat[P](x)", "none"}, {"concat[M](x, x)", "none"}, {"concat[M](x) * 2", "f32[M]"},
     {"concat[P](i{M->P}, x{M->P})", "f32[P]"}, {"concat[P](b{M->P}, b{M->P})", "bool[P]"}, {"concat[P](x{M->P}, n{N->P}) @ concat[P](n{N->P}, x{M->P})", "f32[]"},
+    /* labels of arguments, labels where none belong */
+    {"mean[P](m{(M,N)->P})", "f32[]"}, {"softmax[P](m{(M,N)->P})", "f32[P]"}, {"exp[N](m)", "none"}, {"relu[N](m)", "none"},
     /* random numbers */
     {"rand[M,N](w[M: 0] ?? 0)", "f32[M,N]"}, {"philox(i, 1, 2)", "u32[M]"}, {"philox(x, 1, 2)", "none"},
     /* order */
@@ -176,7 +178,10 @@ static const struct store_case {
     {"u8", "x", "i16", true}, {"u8", "max(x, x)", "u8", true}, {"u8", "where(x > 3, x, 255)", "u8", true}, {"u8", "where(x > 3, x, 256)", "u8", false}, {"i32", "x", "i64", true}, {"i64", "x", "i32", false},
     {"u32", "x", "i64", true}, {"u32", "x", "u64", true}, {"u32", "x", "i32", false}, {"u64", "x", "i64", false}, {"i32", "x", "u64", false}, {"i32", "7", "u8", true}, {"i32", "300", "u8", false},
     {"i32", "-1", "u8", false}, {"i32", "-128", "i8", true}, {"i32", "1.5", "i32", false}, {"i32", "1.5", "f16", true}, {"i32", "true", "i8", true}, {"f32", "idx(M)", "i64", true}, {"f32", "idx(M)", "i32", false},
-    {"f32", "x", "f8e4m3", true}, {"i32", "1", "bool", false}, {"i8", "x[M: M+1] ?? 0", "i8", true}, {"i8", "x[M: M+1] ?? 200", "i8", false}, {"i8", "max[M](x) + 0 * x", "i8", false},
+    {"f32", "x", "f8e4m3", true}, {"i32", "1", "bool", false}, {"i8", "x[M: M+1] ?? 0", "i8", true}, {"i8", "x[M: M+1] ?? 200", "i8", false},
+    {"f16", "x", "i32", false}, {"f16", "x", "i64", false}, {"i32", "clamp(x, -128, 127)", "i8", true}, {"i32", "clamp(x, 0, 256)", "u8", false}, {"i32", "x % 10", "u8", true},
+    {"i32", "x % 257", "u8", false}, {"u8", "x + 1", "i16", true}, {"i16", "x + 1", "i16", false}, {"u8", "-x", "i16", true}, {"i8", "x * x", "i16", true}, {"u64", "x % 10", "i8", true},
+    {"i32", "x > 0", "u8", true}, {"i8", "cumsum[M](x)", "i8", false}, {"i8", "max[M](x) + 0 * x", "i8", false},
 };
 
 START_TEST(what_may_be_stored) {
@@ -235,6 +240,33 @@ START_TEST(labels_of_fns_are_fresh) {
 }
 END_TEST
 
+/* ---- names ---- */
+
+static const struct {
+    const char *text;
+    bool is_right;
+} names_of_fns[] = {
+    {"fn elu(v) = v\nkernel k(x: f32[M]) -> y: f32[M] { y = selu(x) }", true}, /* the prelude means its own */
+    {"fn elu(v) = v\nkernel k(x: f32[M]) -> y: f32[M] { y = elu(x) }", true},
+    {"fn sum(v) = v\nkernel k(x: f32[M]) -> y: f32[M] { y = x }", false},
+    {"fn idx(v) = v\nkernel k(x: f32[M]) -> y: f32[M] { y = x }", false},
+    {"const M = 3\nkernel k(x: f32[M]) -> y: f32[M] { y = x[M: M-1] ?? 0 }", false},
+    {"kernel k(t: f32[V,E]) -> y: f32[E] { y = t[V: 0]; require V >= 1 }", true}, /* wherever it stands */
+    {"kernel k(t: f32[V,E], n: i32) -> y: f32[E] { n = n + 1; y = t[V: 0] ?? 0; require n >= 1 }", false},
+    {"kernel k(x: f32[M=256]) -> y: u8[M] { y = idx(M) }", true},
+    {"kernel k(x: f32[M=257]) -> y: u8[M] { y = idx(M) }", false},
+    {"kernel k(x: f32[M=256]) -> y: u8[] { y = size(M) }", false},
+    {"kernel k(x: i8[M=4]) -> y: i8[] { y = max[M](x) }", true},
+    {"kernel k(x: i8[M]) -> y: i8[] { y = max[M](x) }", false}, /* that of nothing is the least i32 */
+};
+
+START_TEST(names_and_ranges) {
+    struct checked *c = check(names_of_fns[_i].text);
+    ck_assert_msg((c->cx.n_errors == 0) == names_of_fns[_i].is_right, "%s: %s", names_of_fns[_i].text, c->cx.n_errors ? messages(c) : "not refused");
+    release(c);
+}
+END_TEST
+
 /* ---- rounding after every operation ---- */
 
 static int count_casts(const char *round, const char *body) {
@@ -269,6 +301,7 @@ int main(void) {
     tcase_add_loop_test(t, what_may_be_stored, 0, (int)(sizeof stores / sizeof *stores));
     tcase_add_test(t, extents_follow_from_relabels);
     tcase_add_test(t, labels_of_fns_are_fresh);
+    tcase_add_loop_test(t, names_and_ranges, 0, (int)(sizeof names_of_fns / sizeof *names_of_fns));
     tcase_add_test(t, rounding_modes);
     suite_add_tcase(s, t);
     return run_suite(s);
