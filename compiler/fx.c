@@ -32,6 +32,21 @@ static bool is_arch(const char *name) {
     return false;
 }
 
+/* Whether every name in a list separated by commas is a rule, or a pass where those may stand. */
+static bool read_names(fx_compilation *c, const char *list, bool may_be_pass) {
+    for (const char *s = list; s && *s; s += strcspn(s, ","), s += *s == ',') {
+        char *name = arena_strndup(&c->cx.arena, s, strcspn(s, ","));
+        if (pipeline_has_rule(name) || (may_be_pass && pipeline_has_pass(name))) continue;
+        struct buf rules;
+        buf_init(&rules, &c->cx.arena);
+        for (int i = 0; pipeline_rule_name(i); i++) buf_printf(&rules, "%s algebra.%s", i ? "," : "", pipeline_rule_name(i));
+        if (may_be_pass && !strchr(name, '.')) diag_refuse(&c->cx, "there is no pass %s", name);
+        else diag_refuse(&c->cx, "there is no rule %s; known:%s", name, rules.s);
+        return false;
+    }
+    return true;
+}
+
 static bool read_options(fx_compilation *c, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
@@ -45,12 +60,7 @@ static bool read_options(fx_compilation *c, const struct fx_options *o) {
             diag_refuse(cx, "there is no pass %s", passes[i]);
             return false;
         }
-    for (const char *s = o->skip; s && *s; s += strcspn(s, ","), s += *s == ',') {
-        char *name = arena_strndup(&cx->arena, s, strcspn(s, ","));
-        if (pipeline_has_pass(name)) continue;
-        diag_refuse(cx, "there is no pass %s", name);
-        return false;
-    }
+    if (!read_names(c, o->skip, true) || !read_names(c, o->with, false)) return false;
     for (int i = 0; i < o->n_defines; i++) {
         const char *equals = strchr(o->defines[i], '=');
         if (!equals || equals == o->defines[i]) {
@@ -163,7 +173,7 @@ static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_
 static fx_status compile(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     struct arena *a = &cx->arena;
-    const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip};
+    const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip, o->with};
     if (!read_options(c, o)) return FX_ERR_USAGE;
     buf_init(&c->dump, a);
     source_open(cx, file, text, len);

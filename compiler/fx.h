@@ -23,13 +23,14 @@ struct fx_options { /* zero means the default of every field */
     int n_defines;
     const char *dump_after;     /* a pass: fx_text(c, FX_TEXT_DUMP) then gives the graph after it; "all" */
     const char *stop_after;     /* a pass: later optional passes do not run */
-    const char *skip;           /* passes to leave out, separated by commas */
+    const char *skip;           /* passes, and rules of them, to leave out: "cse,algebra.scale_out" */
     bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec; the plan has no launches */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
                                                                            * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
     bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
     bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
+    const char *with;           /* rules to apply that are off by default: "algebra.exp2,algebra.norm_fold" */
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
 

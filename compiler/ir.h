@@ -85,9 +85,19 @@ struct partition {
     struct buffer *buffers;
 };
 
+struct applied { /* a rule of the algebra at work, for the receipt */
+    const char *rule;
+    struct span span;             /* what it rewrote */
+    const struct ast_expr *source; /* likewise, as written; may be NULL */
+    double before, after;         /* flops of what it took away and of what it put there, at fixed or nominal extents */
+};
+
 struct graph {
     struct cx *cx;
-    const struct kernel *kernel; /* axes, parameters, attributes */
+    const struct kernel *kernel; /* axes, parameters, attributes; a pass that needs one more axis gives a copy */
+    const char *skip, *with;     /* "pass" and "pass.rule", separated by commas: left out, turned on; or NULL */
+    int n_applied;
+    struct applied *applied;
     int n_nodes;
     struct node **nodes;
     int n_outputs;
@@ -102,6 +112,8 @@ struct graph *fx_lower(struct cx *cx, const struct kernel *k);
 struct node *graph_add(struct graph *g, const struct node *n);
 /* An empty graph of the same kernel. */
 struct graph *graph_like(const struct graph *g);
+/* Whether `name` is one of the names in a list separated by commas, which may be NULL. */
+bool list_has(const char *list, const char *name);
 /* Gives `out` the outputs of g, whose nodes became map[id]. */
 void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map);
 

@@ -62,6 +62,7 @@ static const char *verify_op(const struct graph *g, const struct node *n) {
 }
 
 static int arity_of(const struct node *n) {
+    if (n->n_at < 0 || n->n_at > MAX_AXES) return -1;
     switch (n->kind) {
     case N_OP: return op_info[n->op].arity;
     case N_REDUCE: case N_SCAN: case N_CAST: return 1;
@@ -75,6 +76,10 @@ static bool has_compute_type(const struct node *n) { return fx_compute_type(n->d
 static const char *verify_node(const struct graph *g, const struct node *n, int i) {
     if (n->id != i) return fail(g, n, "has a wrong id");
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
+    if (n->kind != N_ACCESS && (n->n_at || n->has_fill)) return fail(g, n, "reads at positions, but is no access");
+    if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && (int)n->reduction >= N_REDUCTIONS) return fail(g, n, "has no reduction that there is");
+    if (n->may_round && n->kind != N_REDUCE) return fail(g, n, "may round, but is no reduction");
     for (int a = 0; a < n->n_args; a++)
         if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a]) return fail(g, n, "stands before an operand");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))

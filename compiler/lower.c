@@ -46,7 +46,17 @@ struct graph *graph_like(const struct graph *g) {
     struct graph *out = NEW(&g->cx->arena, struct graph);
     out->cx = g->cx;
     out->kernel = g->kernel;
+    out->skip = g->skip;
+    out->with = g->with;
+    for (int i = 0; i < g->n_applied; i++) PUSH(&g->cx->arena, out->applied, out->n_applied) = g->applied[i];
     return out;
+}
+
+bool list_has(const char *list, const char *name) {
+    size_t len = strlen(name);
+    for (const char *s = list; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if (strncmp(s, name, len) == 0 && (s[len] == ',' || !s[len])) return true;
+    return false;
 }
 
 void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map) {

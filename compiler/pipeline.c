@@ -14,6 +14,8 @@ static const struct pass {
 } passes[] = {
     {"canonicalise", pass_canonicalise, false, "first: later passes then meet one form of everything"},
     {"cse", pass_cse, false, "after canonicalise, which makes equal things look equal"},
+    {"access", pass_access, false, "before algebra, which looks through no access"},
+    {"algebra", pass_algebra, false, "after access, and before fuse, which decides on what is left to compute"},
     {"dce", pass_dce, false, "after the passes that leave nodes behind, before fuse counts what is there"},
     {"fuse", pass_fuse, true, "last: it decides on the graph that will be emitted"},
 };
@@ -28,20 +30,22 @@ bool pipeline_has_pass(const char *name) {
     return false;
 }
 
-/* Whether `name` is one of the names in a comma-separated list. */
-static bool is_listed(const char *list, const char *name) {
-    size_t len = strlen(name);
-    for (const char *s = list; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
-        if (strncmp(s, name, len) == 0 && (s[len] == ',' || !s[len])) return true;
+const char *pipeline_rule_name(int i) { return algebra_rule(i) ? algebra_rule(i)->name : NULL; }
+
+bool pipeline_has_rule(const char *name) {
+    for (int i = 0; algebra_rule(i); i++)
+        if (strncmp(name, "algebra.", 8) == 0 && strcmp(algebra_rule(i)->name, name + 8) == 0) return true;
     return false;
 }
 
 struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, struct buf *dump, const char **wrong) {
     bool stopped = false;
     if ((*wrong = ir_verify(g))) return NULL;
+    g->skip = o->skip;
+    g->with = o->with;
     for (int i = 0; i < N_PASSES; i++) {
         const struct pass *p = &passes[i];
-        if (!p->is_required && (stopped || is_listed(o->skip, p->name))) continue;
+        if (!p->is_required && (stopped || list_has(o->skip, p->name))) continue;
         g = p->run(g);
         if ((*wrong = ir_verify(g))) {
             *wrong = arena_printf(&g->cx->arena, "after %s: %s", p->name, *wrong);

@@ -7,11 +7,15 @@
 struct pipeline_options {
     const char *dump_after; /* a pass or "all", or NULL */
     const char *stop_after; /* or NULL */
-    const char *skip;       /* names separated by commas, or NULL */
+    const char *skip;       /* passes and rules, "cse,algebra.scale_out", or NULL */
+    const char *with;       /* rules that are off by default, "algebra.exp2", or NULL */
 };
 
 /* Runs every pass on g; text of dumps goes to `dump`. NULL after an internal error, which is then in *wrong. */
 struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, struct buf *dump, const char **wrong);
 bool pipeline_has_pass(const char *name);
+/* Whether "pass.rule" names a rule that can be switched. */
+bool pipeline_has_rule(const char *name);
+const char *pipeline_rule_name(int i); /* of algebra; NULL past the end */
 
 #endif

@@ -56,6 +56,17 @@ static void print_attributes(struct buf *out, const struct kernel *k) {
     if (k->round != ROUND_ONCE) buf_printf(out, "  round: %s: every operation's result is rounded to the dtype of its tensors\n", k->round == ROUND_OP ? "op" : "eager");
 }
 
+static void print_applied(struct buf *out, const struct unit *u, const struct applied *r) {
+    buf_printf(out, "  rule %s at line %d", r->rule, span_line(u->cx, r->span));
+    if (r->source) {
+        struct buf expr;
+        buf_init(&expr, out->arena);
+        ast_print_expr(&expr, r->source);
+        buf_printf(out, ": %.80s", expr.s);
+    }
+    buf_printf(out, "; %.4g operations became %.4g\n", r->before, r->after);
+}
+
 const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k) {
     const struct chosen *c = u->kernels[kernel];
     struct buf out;
@@ -64,6 +75,7 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
     buf_puts(&out, "  nominal extents:");
     for (int i = 0; i < k->n_extents; i++) buf_printf(&out, " %s=%.0f", k->extents[i].name, nominal_extent(c->graph, i));
     buf_putc(&out, '\n');
+    for (int i = 0; i < c->graph->n_applied; i++) print_applied(&out, u, &c->graph->applied[i]);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);

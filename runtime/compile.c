@@ -39,6 +39,7 @@ static fx_status compile_request(const struct request *r, const char *arch, bool
     options.dump_after = option_value(r->cmd, OPT_DUMP_AFTER);
     options.stop_after = option_value(r->cmd, OPT_STOP_AFTER);
     options.skip = option_value(r->cmd, OPT_SKIP);
+    options.with = option_value(r->cmd, OPT_WITH);
     options.read_file = read_include;
     options.user = &reader;
     options.tests_only = r->wants_tests;

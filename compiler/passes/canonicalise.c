@@ -1,7 +1,9 @@
 /* Brings every node into one form, by named rules. Each rule keeps the node's dtype and axes, never duplicates a
- * reduction, and reduces (number of ops, operands out of order), so the rewriting ends. */
+ * reduction, and reduces (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out of
+ * order), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers as they wrap. */
 #include <math.h>
 
+#include "build.h"
 #include "passes.h"
 
 struct rewrite {
@@ -12,37 +14,70 @@ static bool is_const(const struct node *n, double value) {
     return n->kind == N_CONST && (fx_is_integer(n->dtype) ? (double)n->integer : n->num) == value;
 }
 
-static struct node *constant(struct rewrite *w, double num, const struct node *like) {
-    struct node n = {.kind = N_CONST, .dtype = like->dtype, .num = num, .axis = -1, .span = like->span, .source = like->source};
-    return graph_add(w->g, &n);
-}
-
-static struct node *integer(struct rewrite *w, int64_t v, const struct node *like) {
-    struct node n = {.kind = N_CONST, .dtype = like->dtype, .integer = v, .axis = -1, .span = like->span, .source = like->source};
-    return graph_add(w->g, &n);
-}
-
 /* A rule: what stands for n, which may be n itself with other operands; NULL where the rule does not fit. */
 typedef struct node *rule_fn(struct rewrite *w, struct node *n);
 
-static struct node *fold(struct rewrite *w, struct node *n) {
-    double v[3] = {0};
-    int64_t x[3] = {0};
-    if (n->kind != N_OP) return NULL;
-    for (int i = 0; i < n->n_args; i++) {
-        if (n->args[i]->kind != N_CONST) return NULL;
-        v[i] = n->args[i]->num;
-        x[i] = fx_is_integer(n->args[i]->dtype) ? n->args[i]->integer : n->args[i]->num != 0;
-    }
-    enum fx_dtype t = n->args[n->n_args - 1]->dtype;
-    if (!fx_is_integer(t)) return constant(w, op_eval(n->op, v[0], v[1], v[2]), n);
-    int64_t r = op_eval_integer(n->op, t, x[0], x[1], x[2]);
-    return fx_is_integer(n->dtype) ? integer(w, r, n) : constant(w, (double)r, n);
-}
+static struct node *fold(struct rewrite *w, struct node *n) { return build_folded(w->g, n); }
 
 static struct node *mul_one(struct rewrite *w, struct node *n) {
     (void)w;
     return n->kind == N_OP && (n->op == O_MUL || n->op == O_DIV) && is_const(n->args[1], 1) ? n->args[0] : NULL;
+}
+
+static bool is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
+static bool is_op_by_const(const struct node *n, enum op op) { return is_op(n, op) && n->args[1]->kind == N_CONST; }
+
+static bool is_never_minus_zero_const(const struct node *n) { return n->num != 0 || !signbit(n->num); }
+
+/* A float that is never -0: x + 0 is then x to the bit. A sum starts from 0; -0 plus 0 is 0. */
+static bool is_never_minus_zero(const struct node *n) {
+    if (n->kind == N_REDUCE) return n->reduction == RED_SUM;
+    if (n->kind == N_CAST) return !fx_is_float(n->args[0]->dtype);
+    if (n->kind != N_OP) return false;
+    return n->op == O_ABS || n->op == O_EXP || n->op == O_EXP2 || n->op == O_SIGMOID || (is_op_by_const(n, O_ADD) && is_never_minus_zero_const(n->args[1]));
+}
+
+/* x + -0 is x whatever x is; x + 0 makes 0 of -0. */
+static struct node *add_zero(struct rewrite *w, struct node *n) {
+    (void)w;
+    if (!is_op_by_const(n, O_ADD) || !is_const(n->args[1], 0)) return NULL;
+    if (fx_is_integer(n->dtype) || signbit(n->args[1]->num)) return n->args[0];
+    return is_never_minus_zero(n->args[0]) ? n->args[0] : NULL;
+}
+
+/* The zero has no axes: only where the operand has none either. */
+static struct node *mul_zero(struct rewrite *w, struct node *n) {
+    (void)w;
+    bool is_zero = is_op(n, O_MUL) && is_integer_const(n->args[1], 0);
+    return is_zero && n->n_axes == 0 ? n->args[1] : NULL;
+}
+
+static struct node *div_one(struct rewrite *w, struct node *n) {
+    if (n->kind != N_OP || n->n_args != 2 || !is_integer_const(n->args[1], 1)) return NULL;
+    if (n->op == O_FLOORDIV) return n->args[0];
+    return n->op == O_MOD && n->n_axes == 0 ? build_integer(w->g, n->dtype, 0, n) : NULL;
+}
+
+/* Wrapping sums and products associate; those of floats do not. */
+static struct node *join_consts(struct rewrite *w, struct node *n) {
+    if (!fx_is_integer(n->dtype) || !(is_op_by_const(n, O_ADD) || is_op_by_const(n, O_MUL)) || !is_op_by_const(n->args[0], n->op)) return NULL;
+    const struct node *inner = n->args[0];
+    n->args[1] = build_integer(w->g, n->dtype, op_eval_integer(n->op, n->dtype, inner->args[1]->integer, n->args[1]->integer, 0), n->args[1]);
+    n->args[0] = inner->args[0];
+    return n;
+}
+
+static struct node *size_fixed(struct rewrite *w, struct node *n) {
+    return n->kind == N_SIZE && w->g->kernel->axes[n->axis].extent >= 0 ? build_size(w->g, n->axis, n) : NULL;
+}
+
+/* What is already a value of its compute type, rounded by what made it, stays as it is in that type: an integer always, a float
+ * where no contraction to fma can stand between. */
+static struct node *cast_to_own(struct rewrite *w, struct node *n) {
+    (void)w;
+    if (n->kind != N_CAST || n->to != n->dtype || n->args[0]->dtype != n->dtype) return NULL;
+    enum node_kind k = n->args[0]->kind;
+    return !fx_is_float(n->dtype) || k == N_CAST || k == N_INPUT || k == N_SCALAR ? n->args[0] : NULL;
 }
 
 static struct node *double_inverse(struct rewrite *w, struct node *n) {
@@ -56,10 +91,10 @@ static struct node *sub_const(struct rewrite *w, struct node *n) {
     if (n->kind != N_OP || n->op != O_SUB || n->args[1]->kind != N_CONST) return NULL;
     n->op = O_ADD;
     if (fx_is_integer(n->dtype)) {
-        n->args[1] = integer(w, fx_wrap(n->dtype, (int64_t)(0 - (uint64_t)n->args[1]->integer)), n->args[1]);
+        n->args[1] = build_integer(w->g, n->dtype, fx_wrap(n->dtype, (int64_t)(0 - (uint64_t)n->args[1]->integer)), n->args[1]);
         return n;
     }
-    n->args[1] = constant(w, -n->args[1]->num, n->args[1]);
+    n->args[1] = build_number(w->g, n->dtype, -n->args[1]->num, n->args[1]);
     return n;
 }
 
@@ -69,7 +104,7 @@ static struct node *div_power_of_two(struct rewrite *w, struct node *n) {
     double d = n->args[1]->num;
     if (fabs(frexp(d, &exponent)) != 0.5 || exponent < -100 || exponent > 100) return NULL;
     n->op = O_MUL;
-    n->args[1] = constant(w, 1 / d, n->args[1]);
+    n->args[1] = build_number(w->g, n->dtype, 1 / d, n->args[1]);
     return n;
 }
 
@@ -92,10 +127,16 @@ static struct node *round_twice(struct rewrite *w, struct node *n) {
     return n->kind == N_CAST && n->args[0]->kind == N_CAST && n->args[0]->to == n->to ? n->args[0] : NULL;
 }
 
-/* Rounding what is stored in the same dtype changes nothing. */
+/* Rounding what is stored in the same dtype changes nothing, wherever it is read. */
 static struct node *round_stored(struct rewrite *w, struct node *n) {
-    if (n->kind != N_CAST || n->args[0]->kind != N_INPUT) return NULL;
-    return w->g->kernel->params[n->args[0]->param].dtype == n->to ? n->args[0] : NULL;
+    if (n->kind != N_CAST || n->dtype != n->args[0]->dtype) return NULL;
+    const struct node *source = n->args[0]->kind == N_ACCESS ? n->args[0]->args[0] : n->args[0];
+    if (source->kind != N_INPUT || w->g->kernel->params[source->param].dtype != n->to) return NULL;
+    if (n->args[0]->kind == N_ACCESS && n->args[0]->has_fill) {
+        const struct node *fill = n->args[0]->args[n->args[0]->n_args - 1];
+        if (fill->kind != N_CONST || !fx_is_float(n->to) || fx_round_to(n->to, fill->num) != fill->num) return NULL;
+    }
+    return n->args[0];
 }
 
 /* It said something to the derivative, which has been taken. */
@@ -125,15 +166,21 @@ static const struct {
     const char *name, *what;
     rule_fn *apply;
 } rules[] = {
-    RULE(fold, "2 * 3 -> 6"),
+    RULE(fold, "2 * 3 -> 6, f16(0.1) -> 0.0999755859"),
     RULE(order, "2 + x -> x + 2"),
     RULE(mul_one, "x * 1 -> x, x / 1 -> x"),
+    RULE(add_zero, "x + 0 -> x: of integers; of floats where x is never -0; x + -0 -> x"),
+    RULE(mul_zero, "i * 0 -> 0, of integers"),
+    RULE(div_one, "i // 1 -> i, i % 1 -> 0"),
+    RULE(join_consts, "(i + 1) + 2 -> i + 3, (i * 2) * 3 -> i * 6, of integers"),
+    RULE(size_fixed, "size(K) -> 64, K=64"),
     RULE(double_inverse, "-(-x) -> x, !!c -> c"),
     RULE(sub_const, "x - 2 -> x + -2"),
     RULE(div_power_of_two, "x / 4 -> x * 0.25"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
     RULE(round_twice, "bf16(bf16(x)) -> bf16(x)"),
+    RULE(cast_to_own, "f32(f16(x)) -> f16(x), i32(i) -> i"),
     RULE(detached, "detach(x) -> x"),
     RULE(round_stored, "bf16(x) -> x, x stored as bf16"),
 };

@@ -1,5 +1,6 @@
 /* The passes. Each takes a verified graph and returns a verified graph that evaluates to the same numbers, bit for bit
- * in double; none changes the one it was given. pipeline.c says in what order and why. */
+ * in double (algebra: within what each of its rules states); none changes the one it was given, though it may be the result.
+ * pipeline.c says in what order and why. */
 #ifndef FX_PASSES_H
 #define FX_PASSES_H
 
@@ -14,6 +15,22 @@ struct graph *pass_cse(const struct graph *g);
 
 /* Drops what no output needs.   %3 = exp %0; output y = %2   ->   output y = %2 */
 struct graph *pass_dce(const struct graph *g);
+
+/* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
+struct graph *pass_access(const struct graph *g);
+
+/* Reductions past what is constant along them, by rules that state when, at what error and cost.
+ * %3 = 0.5 * %0; %4 = sum[K] %3   ->   %3 = sum[K] %0; %4 = 0.5 * %3 */
+struct graph *pass_algebra(const struct graph *g);
+
+struct algebra_rule {
+    const char *name, *what;  /* "sum_k (c * x_k) -> c * sum_k x_k" */
+    const char *condition;    /* when it applies, besides: what is rewritten has no other reader, and no more flops follow */
+    const char *error;        /* how far values may move */
+    bool is_default;          /* on unless left out; else off unless asked for */
+};
+/* The rules of algebra in the order they are tried; NULL past the end. */
+const struct algebra_rule *algebra_rule(int i);
 
 /* Proposes partitions into GPU kernels: with everything pointwise in the epilogue of the contraction it follows, and
  * with every contraction by itself.   %4 = sum[K] %3; %5 = gelu %4; output y = %5   ->   one kernel, or two */

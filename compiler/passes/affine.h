@@ -1,0 +1,38 @@
+/* Positions as polynomials over running indices, extents and whatever else an index expression is made of. */
+#ifndef FX_AFFINE_H
+#define FX_AFFINE_H
+
+#include "ir.h"
+
+enum { AFFINE_TERMS = 12, AFFINE_ATOMS = 5, AFFINE_DEPTH = 24 };
+
+struct affine_term {
+    int64_t coefficient;
+    int n_atoms;
+    const struct node *atoms[AFFINE_ATOMS]; /* factors: N_INDEX, N_SIZE, or an integer that is no polynomial; in a fixed order */
+};
+
+struct affine {
+    int n_terms;
+    struct affine_term terms[AFFINE_TERMS]; /* no two over the same atoms, none 0 */
+};
+
+/* What is known where a position is read: `reader`'s axes all have an element. */
+struct affine_scope {
+    struct graph *g;
+    const struct node *reader;
+    struct node **sizes; /* by axis: the node of its extent once it was asked for */
+};
+struct affine_scope affine_scope(struct graph *g, const struct node *reader);
+
+/* The i64 position n in simplest form found, in g; n itself where that has no fewer ops or not the same axes. */
+struct node *affine_simplify(const struct affine_scope *s, struct node *n);
+/* Whether n is 0 or more and below the extent of `axis` for every element. False where that is not seen. */
+bool affine_is_inside(const struct affine_scope *s, const struct node *n, int axis);
+/* Which running indices can be told from the position alone: its axes where position = c * idx(L) + rest, or idx(A) * size(B) + idx(B) + rest, the rest
+ * without running indices. Returns how many, -1 where it is neither. */
+int affine_recovers(const struct affine_scope *s, const struct node *n, int *axes);
+/* Equal by a number or by an equation between the two alone. */
+bool axes_same_extent(const struct kernel *k, int a, int b);
+
+#endif

@@ -1,0 +1,549 @@
+/* Moves reductions past what is constant along them, by a table of guarded rules.
+ *
+ * In: a graph; which rules run (graph.skip, graph.with). Out: a graph whose values differ from the first's by no more than the
+ * rules that were applied state, and the list of those (graph.applied). A rule rewrites only nodes that nothing else reads, so that
+ * no reduction is ever computed twice, and only where at most one percent more flops follow, at fixed or nominal extents.
+ * Measure: for each rule a count that it lowers (algebra_rules); a sweep that applies none ends the pass. */
+#include <math.h>
+#include <string.h>
+
+#include "build.h"
+#include "passes.h"
+#include "schedule.h"
+
+enum { MAX_SWEEPS = 32, MAX_PATH = 8, MAX_CONSUMED = 64 };
+
+struct algebra {
+    struct graph *g;           /* a copy of the graph, new nodes at its end */
+    int n_old;                 /* nodes it began with */
+    const int *readers;        /* of those */
+    bool *is_consumed;         /* of those: part of what another rule rewrote in this sweep */
+    struct node **replacement; /* of those: what stands for it, or NULL */
+    int n_consumed;
+    const struct node *consumed[MAX_CONSUMED]; /* by the rule at hand */
+};
+
+/* Whether m, below the node at hand, may vanish with it: nothing else reads it. It is then counted as removed. */
+static bool own(struct algebra *a, const struct node *m) {
+    if (m->id >= a->n_old || a->readers[m->id] != 1 || a->is_consumed[m->id] || a->n_consumed == MAX_CONSUMED) return false;
+    a->consumed[a->n_consumed++] = m;
+    return true;
+}
+
+static bool is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
+static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
+static bool is_sum(const struct node *n) { return n->kind == N_REDUCE && n->reduction == RED_SUM; }
+
+/* Whether x is constant along every axis that n reduces. */
+static bool lacks_reduced(const struct node *n, const struct node *x) {
+    for (int i = 0; i < n->n_reduced; i++)
+        if (node_has_axis(x, n->reduced[i])) return false;
+    return true;
+}
+
+static bool has_reduced(const struct node *n, const struct node *x) {
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!node_has_axis(x, n->reduced[i])) return false;
+    return true;
+}
+
+/* Stored as 16 bits, wherever it is read. */
+static bool is_stored_narrow(const struct graph *g, const struct node *n) {
+    if (n->kind == N_ACCESS) n = n->args[0];
+    return n->kind == N_INPUT && fx_dtype_bits(g->kernel->params[n->param].dtype) == 16;
+}
+
+static struct node *sum_like(struct algebra *a, const struct node *n, struct node *term, bool may_round) {
+    struct node *s = build_sum(a->g, term, n->reduced, n->n_reduced, n);
+    s->may_round = may_round;
+    return s;
+}
+
+/* ---- cost ---- */
+
+/* Operations of one node: an exponential is a product and a power of two. */
+static double flops_of(const struct graph *g, const struct node *n) {
+    double size = nominal_size(g, n->axes, n->n_axes);
+    if (n->kind == N_OP) return is_op(n, O_EXP) ? 2 * size : size;
+    if (n->kind == N_REDUCE || n->kind == N_SCAN) return nominal_size(g, n->args[0]->axes, n->args[0]->n_axes);
+    return n->kind == N_CAST ? size : 0;
+}
+
+/* ---- factors ---- */
+
+struct factor { /* one factor of a product, and the way to it from the root */
+    int n;
+    struct node *nodes[MAX_PATH]; /* products, quotients and choices, the root first */
+    int sides[MAX_PATH];          /* the operand that leads on; of the last: the factor itself */
+};
+
+typedef bool factor_test(const struct algebra *a, const struct node *sum, const struct node *at, int side);
+
+/* The operands of a node of a product that may be factors, or lead to one: of a quotient only the dividend leads on; of a choice between
+ * 0 and something the condition is the factor. */
+static bool leads_on(const struct node *at, int side) {
+    return is_op(at, O_MUL) || (is_op(at, O_DIV) && side == 0) || (is_op(at, O_WHERE) && side > 0);
+}
+
+static bool is_product_node(const struct node *n) { return is_op(n, O_MUL) || is_op(n, O_DIV) || is_op(n, O_WHERE); }
+
+/* The first factor, leftmost and outermost, that passes the test. Every node on the way has no other reader. */
+static bool find_factor(struct algebra *a, const struct node *sum, struct node *at, factor_test *test, struct factor *f, int depth) {
+    if (depth == MAX_PATH || !is_product_node(at)) return false;
+    int n_before = a->n_consumed;
+    if (!own(a, at)) return false;
+    f->nodes[depth] = at;
+    for (int side = 0; side < at->n_args; side++) {
+        f->sides[depth] = side;
+        f->n = depth + 1;
+        if (test(a, sum, at, side)) return true;
+    }
+    for (int side = 0; side < at->n_args; side++) {
+        if (!leads_on(at, side) || !is_product_node(at->args[side])) continue;
+        f->sides[depth] = side;
+        if (is_op(at, O_WHERE)) continue; /* what is chosen leads on only once the choice has moved */
+        if (find_factor(a, sum, at->args[side], test, f, depth + 1)) return true;
+    }
+    a->n_consumed = n_before;
+    return false;
+}
+
+/* The product without the factor; NULL where nothing but the factor's reciprocal would be left. */
+static struct node *without(struct algebra *a, const struct factor *f) {
+    struct node *last = f->nodes[f->n - 1];
+    int side = f->sides[f->n - 1];
+    struct node *left = is_op(last, O_MUL) ? last->args[1 - side] : is_op(last, O_DIV) ? last->args[0] : NULL;
+    if (is_op(last, O_WHERE)) left = is_zero(last->args[1]) ? last->args[2] : last->args[1];
+    for (int i = f->n - 2; i >= 0 && left; i--) {
+        struct node copy = *f->nodes[i];
+        copy.args[f->sides[i]] = left;
+        copy.name = (struct name){0};
+        left = build_node(a->g, copy);
+    }
+    return left;
+}
+
+/* What `f` was to its product, to r. */
+static struct node *with_factor(struct algebra *a, const struct factor *f, struct node *r, const struct node *like) {
+    struct node *last = f->nodes[f->n - 1];
+    struct node *x = last->args[f->sides[f->n - 1]];
+    if (is_op(last, O_WHERE)) {
+        bool zero_first = is_zero(last->args[1]);
+        return build_op(a->g, O_WHERE, x, zero_first ? last->args[1] : r, zero_first ? r : last->args[2], like);
+    }
+    return build_op(a->g, last->op, r, x, NULL, like);
+}
+
+/* The factor of the contraction that the moved one stood in, as it is now. */
+static const struct node *touched(const struct node *product, const struct factor *f) {
+    return f->n > 1 && is_op(product, O_MUL) ? product->args[f->sides[0]] : product;
+}
+
+static struct node *move_out(struct algebra *a, struct node *n, factor_test *test, bool needs_stored) {
+    struct factor f;
+    if (!is_sum(n) || !find_factor(a, n, n->args[0], test, &f, 0)) return NULL;
+    struct node *rest = without(a, &f);
+    if (!rest || !has_reduced(n, rest)) return NULL;
+    /* A computed factor that may be rounded must be rounded with its scale: without it it may overflow. */
+    if (needs_stored && n->may_round && !is_stored_narrow(a->g, touched(rest, &f))) return NULL;
+    return with_factor(a, &f, sum_like(a, n, rest, n->may_round), n);
+}
+
+/* ---- the rules ---- */
+
+static bool is_scale(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
+    const struct node *c = at->args[side];
+    (void)a;
+    if (c->kind != N_CONST || is_op(at, O_WHERE) || (is_op(at, O_DIV) && side == 0)) return false;
+    if (fx_is_integer(sum->dtype)) return true;
+    return c->num >= 0x1p-24 && c->num <= 0x1p24;
+}
+
+static struct node *scale_out(struct algebra *a, struct node *n) { return move_out(a, n, is_scale, true); }
+
+static bool is_constant_along(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
+    (void)a;
+    if (is_op(at, O_WHERE)) return side == 0 && lacks_reduced(sum, at->args[0]) && is_zero(at->args[1]) != is_zero(at->args[2]);
+    return at->args[side]->kind != N_CONST && lacks_reduced(sum, at->args[side]) && !(is_op(at, O_DIV) && side == 0);
+}
+
+static struct node *row_scale_out(struct algebra *a, struct node *n) { return move_out(a, n, is_constant_along, false); }
+
+/* What a sum that starts from 0 makes of one term: x + 0, which is x but for -0. */
+static struct node *sum_of_one(struct algebra *a, struct node *x, const struct node *like) {
+    return fx_is_integer(x->dtype) ? x : build_op(a->g, O_ADD, x, build_number(a->g, x->dtype, 0, like), NULL, like);
+}
+
+/* The sum of x over those of `axes` that it carries and the other factor lacks; x where there are none. */
+static struct node *partial_sum(struct algebra *a, struct node *x, const struct node *other, const int *axes, int n_axes, const struct node *like) {
+    int own_axes[MAX_AXES], n = 0;
+    for (int i = 0; i < n_axes; i++)
+        if (node_has_axis(x, axes[i]) && !node_has_axis(other, axes[i])) own_axes[n++] = axes[i];
+    return n ? build_sum(a->g, x, own_axes, n, like) : x;
+}
+
+static bool has_private_axes(const struct node *x, const struct node *other) {
+    for (int i = 0; i < x->n_axes; i++)
+        if (!node_has_axis(other, x->axes[i])) return true;
+    return false;
+}
+
+static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
+    int axes[2 * MAX_AXES], shared[MAX_AXES], n_axes = n->n_reduced, n_shared = 0;
+    struct node *product = n->args[0];
+    if (!is_sum(n)) return NULL;
+    memcpy(axes, n->reduced, (size_t)n_axes * sizeof *axes);
+    if (is_sum(product)) {
+        if (!own(a, product)) return NULL;
+        for (int i = 0; i < product->n_reduced; i++) n_axes = set_add(axes, n_axes, product->reduced[i]);
+        product = product->args[0];
+    }
+    if (n_axes > MAX_AXES || !is_op(product, O_MUL) || !own(a, product)) return NULL;
+    struct node *x = product->args[0], *y = product->args[1];
+    bool in_x = false, in_y = false;
+    for (int i = 0; i < n_axes; i++) {
+        bool has_x = node_has_axis(x, axes[i]), has_y = node_has_axis(y, axes[i]);
+        if (has_x && has_y) shared[n_shared++] = axes[i];
+        in_x |= has_x, in_y |= has_y;
+    }
+    if (n_shared == n_axes || !in_x || !in_y) return NULL;
+    struct node *sx = partial_sum(a, x, y, axes, n_axes, n), *sy = partial_sum(a, y, x, axes, n_axes, n);
+    bool is_matmul = has_private_axes(sx, sy) && has_private_axes(sy, sx);
+    if (is_matmul && (is_stored_narrow(a->g, x) || is_stored_narrow(a->g, y))) return NULL; /* tensor cores would no longer take it */
+    struct node *r = build_op(a->g, O_MUL, sx, sy, NULL, n);
+    return n_shared ? build_sum(a->g, r, shared, n_shared, n) : sum_of_one(a, r, n); /* no factor is as stored any more: no licence to round the other */
+}
+
+static struct node *one_element(struct algebra *a, struct node *n) {
+    struct node access = {.kind = N_ACCESS, .dtype = 0, .axis = -1, .span = n->span, .source = n->source}, left = *n;
+    if (n->kind != N_REDUCE) return NULL;
+    bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
+    left.n_reduced = 0;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (a->g->kernel->axes[n->reduced[i]].extent == 1) access.at[access.n_at++] = n->reduced[i];
+        else left.reduced[left.n_reduced++] = n->reduced[i];
+    if (access.n_at == 0 || (is_arg && n->n_axes > 0)) return NULL;
+    if (is_arg) return build_integer(a->g, FX_I64, 0, n);
+    access.args[0] = n->args[0];
+    access.dtype = n->args[0]->dtype;
+    for (int i = 0; i < access.n_at; i++) access.args[1 + i] = build_integer(a->g, FX_I64, 0, n);
+    left.args[0] = build_node(a->g, access);
+    if (left.n_reduced) return build_node(a->g, left);
+    return n->reduction == RED_SUM ? sum_of_one(a, left.args[0], n) : left.args[0];
+}
+
+static const double LOG2_E = 1.4426950408889634074;
+
+static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
+    if (!is_op(n, O_EXP)) return NULL;
+    struct node *x = n->args[0];
+    double scale = LOG2_E;
+    if (is_op(x, O_MUL) && x->args[1]->kind == N_CONST && own(a, x)) scale *= x->args[1]->num, x = x->args[0];
+    struct node *scaled = build_op(a->g, O_MUL, x, build_number(a->g, n->dtype, scale, n), NULL, n);
+    return build_op(a->g, O_EXP2, scaled, NULL, NULL, n);
+}
+
+/* A difference or a sum one side of which is constant along what is summed. */
+static bool is_shifted(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
+    const struct node *d = at->args[side];
+    if (!is_op(at, O_MUL) || (!is_op(d, O_SUB) && !is_op(d, O_ADD)) || d->id >= a->n_old || a->readers[d->id] != 1) return false;
+    return has_reduced(sum, at->args[1 - side]) &&
+           ((lacks_reduced(sum, d->args[1]) && has_reduced(sum, d->args[0])) || (lacks_reduced(sum, d->args[0]) && has_reduced(sum, d->args[1])));
+}
+
+/* sum_k ((x - m) * w) as sum_k x * w - m * sum_k w; factors r beside them that are constant along k have been moved out before. */
+static struct node *fold_shift(struct algebra *a, struct node *n, struct node *product) {
+    struct factor f;
+    if (!is_op(product, O_MUL) || !find_factor(a, n, product, is_shifted, &f, 0)) return NULL;
+    struct node *d = f.nodes[f.n - 1]->args[f.sides[f.n - 1]], *rest = without(a, &f);
+    if (!rest || !has_reduced(n, rest) || !own(a, d)) return NULL;
+    bool shift_first = lacks_reduced(n, d->args[0]);
+    struct node *x = d->args[shift_first], *m = d->args[!shift_first];
+    struct node *whole = sum_like(a, n, build_op(a->g, O_MUL, x, rest, NULL, n), false);
+    struct node *shift = build_op(a->g, O_MUL, m, sum_like(a, n, rest, false), NULL, n);
+    if (is_op(d, O_ADD)) return build_op(a->g, O_ADD, whole, shift, NULL, n);
+    return shift_first ? build_op(a->g, O_SUB, shift, whole, NULL, n) : build_op(a->g, O_SUB, whole, shift, NULL, n);
+}
+
+static struct node *norm_fold(struct algebra *a, struct node *n) {
+    struct factor f;
+    if (!is_sum(n)) return NULL;
+    struct node *plain = fold_shift(a, n, n->args[0]);
+    if (plain) return plain;
+    /* (x - m) * r * w: r goes out first, in whichever order the product was written; the next sweep then folds. */
+    a->n_consumed = 0;
+    if (!find_factor(a, n, n->args[0], is_constant_along, &f, 0) || is_op(f.nodes[f.n - 1], O_WHERE)) return NULL;
+    struct node *rest = without(a, &f);
+    if (!rest || !is_op(rest, O_MUL)) return NULL;
+    for (int side = 0; side < 2; side++) {
+        const struct node *d = rest->args[side];
+        bool is_shift = (is_op(d, O_SUB) || is_op(d, O_ADD)) && lacks_reduced(n, d->args[0]) != lacks_reduced(n, d->args[1]);
+        if (is_shift && has_reduced(n, d) && has_reduced(n, rest->args[1 - side])) return with_factor(a, &f, sum_like(a, n, rest, false), n);
+    }
+    return NULL;
+}
+
+/* ---- one sum over two axes, end to end ---- */
+
+struct term { /* of a sum of contractions: scale * sum[axis] (a * b) */
+    struct node *a, *b, *scale; /* scale: without axes, or NULL */
+    int axis;
+};
+
+enum { MAX_TERMS = 8 };
+
+struct addends { /* of a tree of additions */
+    int n;
+    struct node *nodes[MAX_TERMS];
+};
+
+/* The operands of nested additions that nothing else reads. */
+static void flatten(struct algebra *a, struct node *n, struct addends *t, int depth) {
+    for (int i = 0; i < 2; i++) {
+        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && is_op(n->args[i], O_ADD) && own(a, n->args[i])) flatten(a, n->args[i], t, depth + 1);
+        else if (t->n < MAX_TERMS) t->nodes[t->n++] = n->args[i];
+    }
+}
+
+static bool as_term(struct algebra *a, struct node *n, struct term *t) {
+    struct contraction c;
+    *t = (struct term){0};
+    if (is_op(n, O_MUL) && (n->args[0]->n_axes == 0 || n->args[1]->n_axes == 0) && own(a, n)) {
+        int side = n->args[0]->n_axes == 0;
+        t->scale = n->args[1 - side], n = n->args[side];
+    }
+    if (!as_contraction(n, &c) || n->n_reduced != 1 || !own(a, n) || !own(a, n->args[0])) return false;
+    t->a = c.a, t->b = c.b, t->axis = n->reduced[0];
+    return true;
+}
+
+/* Whether x and y have the same axes but for the one each is summed over. */
+static bool same_free_axes(const struct node *x, int x_axis, const struct node *y, int y_axis) {
+    if (x->n_axes != y->n_axes) return false;
+    for (int i = 0; i < x->n_axes; i++)
+        if (x->axes[i] != x_axis && (!node_has_axis(y, x->axes[i]) || x->axes[i] == y_axis)) return false;
+    return !node_has_axis(x, y_axis) || x_axis == y_axis;
+}
+
+/* A new axis of the kernel, as long as two others together. */
+static int add_joined_axis(struct algebra *a, int first, int second, struct span span) {
+    struct arena *arena = &a->g->cx->arena;
+    struct kernel *k = NEW(arena, struct kernel);
+    *k = *a->g->kernel;
+    int64_t e0 = k->axes[first].extent, e1 = k->axes[second].extent;
+    struct axis *axes = NEW_ARRAY(arena, struct axis, k->n_axes + 1);
+    memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
+    axes[k->n_axes] = (struct axis){.name = axes[first].name, .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1, .span = span, .part_of = -1, .is_inner = true};
+    k->axes = axes;
+    struct equation *equations = NEW_ARRAY(arena, struct equation, k->n_equations + 1);
+    struct fx_term *terms = NEW_ARRAY(arena, struct fx_term, 3);
+    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
+    terms[0] = (struct fx_term){FX_T_EXTENT, first}, terms[1] = (struct fx_term){FX_T_EXTENT, second}, terms[2] = (struct fx_term){FX_T_ADD, 0};
+    const char *text = arena_printf(arena, NAME_FMT " and " NAME_FMT " end to end = " NAME_FMT " + " NAME_FMT, NAME_ARG(axes[first].name),
+                                    NAME_ARG(axes[second].name), NAME_ARG(axes[first].name), NAME_ARG(axes[second].name));
+    equations[k->n_equations++] = (struct equation){.axis = k->n_axes, .value = {3, terms}, .text = text, .span = span};
+    k->equations = equations;
+    a->g->kernel = k;
+    return k->n_axes++;
+}
+
+static struct node *read_at(struct algebra *a, struct node *x, int axis, struct node *position, const struct node *like) {
+    struct node n = {.kind = N_ACCESS, .dtype = x->dtype, .n_at = 1, .at = {axis}, .has_fill = true, .axis = -1, .span = like->span, .source = like->source};
+    n.args[0] = x, n.args[1] = position, n.args[2] = build_zero(a->g, x->dtype, like);
+    return build_node(a->g, n);
+}
+
+/* x along its axis, then y along its own, along the joined axis. */
+static struct node *end_to_end(struct algebra *a, struct node *x, int x_axis, struct node *y, int y_axis, int joined, const struct node *like) {
+    struct node *i = build_index(a->g, joined, like), *size = build_size(a->g, x_axis, like);
+    struct node *is_first = build_op(a->g, O_LT, i, size, NULL, like);
+    struct node *rest = build_op(a->g, O_SUB, i, size, NULL, like);
+    return build_op(a->g, O_WHERE, is_first, read_at(a, x, x_axis, i, like), read_at(a, y, y_axis, rest, like), like);
+}
+
+static struct node *scaled(struct algebra *a, const struct term *t, const struct node *like) {
+    return t->scale ? build_op(a->g, O_MUL, t->a, t->scale, NULL, like) : t->a;
+}
+
+static struct node *k_concat(struct algebra *a, struct node *n) {
+    struct addends t = {0};
+    struct term u, v;
+    if (!is_op(n, O_ADD)) return NULL;
+    flatten(a, n, &t, 0);
+    int n_tree = a->n_consumed, from = a->g->n_nodes;
+    for (int i = 0; i < t.n; i++)
+        for (int j = i + 1; j < t.n; j++) {
+            a->n_consumed = n_tree, a->g->n_nodes = from;
+            if (!as_term(a, t.nodes[i], &u) || !as_term(a, t.nodes[j], &v)) continue;
+            bool crossed = !same_free_axes(u.a, u.axis, v.a, v.axis) || !same_free_axes(u.b, u.axis, v.b, v.axis);
+            struct node *va = crossed ? v.b : scaled(a, &v, n), *vb = crossed ? scaled(a, &v, n) : v.b;
+            if (!same_free_axes(u.a, u.axis, va, v.axis) || !same_free_axes(u.b, u.axis, vb, v.axis)) continue;
+            int joined = add_joined_axis(a, u.axis, v.axis, n->span);
+            struct node *x = end_to_end(a, scaled(a, &u, n), u.axis, va, v.axis, joined, n), *y = end_to_end(a, u.b, u.axis, vb, v.axis, joined, n);
+            struct node *r = build_sum(a->g, build_op(a->g, O_MUL, x, y, NULL, n), &joined, 1, n);
+            for (int k = 0; k < t.n; k++)
+                if (k != i && k != j) r = build_op(a->g, O_ADD, r, t.nodes[k], NULL, n);
+            return r;
+        }
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    struct algebra_rule rule;
+    struct node *(*apply)(struct algebra *a, struct node *n); /* what stands for n, or NULL */
+} rules[] = {
+    {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1", "none: to the bit", true}, one_element},
+    {{"scale_out", "sum_k (c * x_k) -> c * sum_k x_k",
+      "c is a constant, of floats within 2^-24 and 2^24; a factor that may be rounded to 16 bits keeps its scale unless it is stored so",
+      "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range", true},
+     scale_out},
+    {{"sum_through_contraction", "sum_n sum_k (x_k * w_kn) -> sum_k (x_k * sum_n w_kn)",
+      "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
+      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", true},
+     sum_through_contraction},
+    {{"k_concat", "sum_k (a_k * b_k) + s * sum_r (c_r * d_r) -> sum_p (x_p * y_p), p over k, then r",
+      "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
+      "as scale_out for s; sums are added in another order", false},
+     k_concat},
+    {{"norm_fold", "sum_k ((x_k - m) * r * w_k) -> r * (sum_k (x_k * w_k) - m * sum_k w_k)", "m and r are constant along k, w is not",
+      "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x", false},
+     norm_fold},
+    {{"row_scale_out", "sum_k (x_k / s) -> (sum_k x_k) / s, also for s *, where(c, 0, ..)", "s and c are constant along k, s is no constant",
+      "as scale_out where neither the products nor the sum leave the range of normal numbers; a rounded factor is rounded without its scale", false},
+     row_scale_out},
+    {{"exp2", "exp(x) -> exp2(x * log2 e)", "a constant factor of x is folded in", "relative: (2 + 2 |x|) * 2^-24 more", false}, exp2_for_exp},
+};
+enum { N_RULES = sizeof rules / sizeof *rules };
+
+const struct algebra_rule *algebra_rule(int i) { return i >= 0 && i < N_RULES ? &rules[i].rule : NULL; }
+
+/* ---- a sweep ---- */
+
+static double cost_of_new(const struct algebra *a, int from) {
+    double cost = 0;
+    for (int i = from; i < a->g->n_nodes; i++) cost += flops_of(a->g, a->g->nodes[i]);
+    return cost;
+}
+
+static double cost_of_consumed(const struct algebra *a, const struct node *root) {
+    double cost = flops_of(a->g, root);
+    for (int i = 0; i < a->n_consumed; i++) cost += flops_of(a->g, a->consumed[i]);
+    return cost;
+}
+
+static void record(struct algebra *a, const struct node *n, const char *rule, double before, double after) {
+    struct applied *r = &PUSH(&a->g->cx->arena, a->g->applied, a->g->n_applied);
+    *r = (struct applied){.rule = rule, .span = n->span, .source = n->source, .before = before, .after = after};
+}
+
+/* Applies rule i to n if it fits and pays; new nodes that are not used are taken back. */
+static bool try_rule(struct algebra *a, struct node *n, int i) {
+    int from = a->g->n_nodes;
+    const struct kernel *kernel = a->g->kernel;
+    a->n_consumed = 0;
+    struct node *to = rules[i].apply(a, n);
+    double before = cost_of_consumed(a, n), after = cost_of_new(a, from);
+    bool keeps = to && to->dtype == n->dtype && nodes_same_axes(to->axes, to->n_axes, n->axes, n->n_axes);
+    if (!keeps || after > before * 1.01) {
+        a->g->n_nodes = from;
+        a->g->kernel = kernel;
+        return false;
+    }
+    if (!to->name.len && to->id >= a->n_old) to->name = n->name;
+    a->replacement[n->id] = to;
+    for (int c = 0; c < a->n_consumed; c++) a->is_consumed[a->consumed[c]->id] = true;
+    record(a, n, rules[i].rule.name, before, after);
+    return true;
+}
+
+static bool is_on(const struct graph *g, const struct algebra_rule *r) {
+    char name[64] = "algebra.";
+    strncat(name, r->name, sizeof name - strlen(name) - 1);
+    return !list_has(g->skip, name) && (r->is_default || list_has(g->with, name));
+}
+
+struct emitter { /* puts the nodes that outputs reach in order, replacements in place of what they replace */
+    struct algebra *a;
+    struct graph *out;
+    struct node **map;    /* by node of a->g */
+    struct node **stack;  /* of nodes whose operands are being put */
+};
+
+static struct node *stands_for(const struct emitter *e, struct node *n) {
+    while (n->id < e->a->n_old && e->a->replacement[n->id]) n = e->a->replacement[n->id];
+    return n;
+}
+
+static struct node *emit(struct emitter *e, struct node *root) {
+    int depth = 0;
+    root = stands_for(e, root);
+    if (!e->map[root->id]) e->stack[depth++] = root;
+    while (depth) {
+        struct node *n = e->stack[depth - 1], copy = *n;
+        int n_waiting = 0;
+        for (int i = 0; i < n->n_args && !n_waiting; i++) {
+            struct node *arg = stands_for(e, n->args[i]);
+            copy.args[i] = e->map[arg->id];
+            if (!copy.args[i]) e->stack[depth++] = arg, n_waiting++;
+        }
+        if (n_waiting) continue;
+        e->map[n->id] = graph_add(e->out, &copy);
+        depth--;
+    }
+    return e->map[root->id];
+}
+
+/* The graph with every replacement in place, what no output reaches left out, old nodes in their old order. */
+static struct graph *rebuilt(struct algebra *a) {
+    struct arena *arena = &a->g->cx->arena;
+    struct graph *g = a->g, *out = graph_like(g);
+    struct emitter e = {a, out, NEW_ARRAY(arena, struct node *, g->n_nodes + 1), NEW_ARRAY(arena, struct node *, g->n_nodes + 1)};
+    for (int i = 0; i < a->n_old; i++)
+        if (a->readers[i] && !a->is_consumed[i]) emit(&e, g->nodes[i]);
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct output *o = &PUSH(arena, out->outputs, out->n_outputs);
+        *o = (struct output){g->outputs[i].param, emit(&e, g->outputs[i].value)};
+    }
+    return out;
+}
+
+/* A copy that may be added to. */
+static struct graph *copy_of(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node n = *g->nodes[i];
+        for (int k = 0; k < n.n_args; k++) n.args[k] = map[n.args[k]->id];
+        map[i] = graph_add(out, &n);
+    }
+    graph_map_outputs(out, g, map);
+    return out;
+}
+
+static struct graph *sweep(const struct graph *g, bool *has_applied) {
+    struct arena *arena = &g->cx->arena;
+    struct algebra a = {.g = copy_of(g), .n_old = g->n_nodes, .readers = count_readers(g)};
+    a.is_consumed = NEW_ARRAY(arena, bool, g->n_nodes + 1);
+    a.replacement = NEW_ARRAY(arena, struct node *, g->n_nodes + 1);
+    bool on[N_RULES];
+    for (int r = 0; r < N_RULES; r++) on[r] = is_on(g, &rules[r].rule);
+    *has_applied = false;
+    for (int i = a.n_old - 1; i >= 0; i--) /* readers first: what they rewrite is theirs */
+        for (int r = 0; r < N_RULES && a.readers[i] && !a.is_consumed[i] && !a.replacement[i]; r++)
+            if (on[r] && try_rule(&a, a.g->nodes[i], r)) *has_applied = true;
+    return *has_applied ? rebuilt(&a) : NULL;
+}
+
+struct graph *pass_algebra(const struct graph *g) {
+    struct graph *out = (struct graph *)g;
+    for (int i = 0; i < MAX_SWEEPS; i++) {
+        bool has_applied;
+        struct graph *next = sweep(out, &has_applied);
+        if (!has_applied) break;
+        out = pass_dce(pass_cse(pass_canonicalise(next)));
+        if (!list_has(g->skip, "access")) out = pass_access(out);
+    }
+    return out;
+}

@@ -1,0 +1,130 @@
+/* Nodes from their operands. Folding of constants stands here, so that every pass folds alike. */
+#include "build.h"
+
+#include <math.h>
+#include <string.h>
+
+bool set_has(const int *set, int n, int axis) {
+    for (int i = 0; i < n; i++)
+        if (set[i] == axis) return true;
+    return false;
+}
+
+int set_add(int *set, int n, int axis) {
+    int i = n;
+    if (set_has(set, n, axis)) return n;
+    for (; i > 0 && set[i - 1] > axis; i--) set[i] = set[i - 1];
+    set[i] = axis;
+    return n + 1;
+}
+
+static int count_operands(const struct node *n) {
+    switch (n->kind) {
+    case N_OP: return op_info[n->op].arity;
+    case N_REDUCE: case N_SCAN: case N_CAST: return 1;
+    case N_ACCESS: return 1 + n->n_at + n->has_fill;
+    default: return 0;
+    }
+}
+
+struct node *build_node(struct graph *g, struct node n) {
+    bool is_leaf = n.kind == N_INPUT;
+    n.n_args = count_operands(&n);
+    for (int i = n.n_args; i < MAX_ARGS; i++) n.args[i] = NULL;
+    if (!is_leaf) n.n_axes = 0;
+    for (int i = 0; i < n.n_args; i++)
+        for (int j = 0; j < n.args[i]->n_axes; j++) {
+            int axis = n.args[i]->axes[j];
+            bool is_bound = (n.kind == N_REDUCE && set_has(n.reduced, n.n_reduced, axis)) || (n.kind == N_ACCESS && i == 0 && set_has(n.at, n.n_at, axis));
+            if (!is_bound) n.n_axes = set_add(n.axes, n.n_axes, axis);
+        }
+    if (n.kind == N_INDEX) n.n_axes = set_add(n.axes, 0, n.axis);
+    return graph_add(g, &n);
+}
+
+static enum fx_dtype dtype_of_op(enum op op, struct node *const *args) {
+    switch (op_info[op].rule) {
+    case RULE_COMPARE: case RULE_LOGIC: return FX_BOOL;
+    case RULE_BITS: return FX_U32;
+    case RULE_SELECT: return args[1]->dtype;
+    default: return args[0]->dtype;
+    }
+}
+
+struct node *build_op(struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like) {
+    struct node n = {.kind = N_OP, .op = op, .axis = -1, .args = {a, b, c}, .n_args = op_info[op].arity, .span = like->span, .source = like->source};
+    n.dtype = dtype_of_op(op, n.args);
+    struct node *folded = build_folded(g, &n);
+    return folded ? folded : build_node(g, n);
+}
+
+struct node *build_number(struct graph *g, enum fx_dtype dtype, double num, const struct node *like) {
+    return build_node(g, (struct node){.kind = N_CONST, .dtype = dtype, .num = num, .axis = -1, .span = like->span, .source = like->source});
+}
+
+struct node *build_integer(struct graph *g, enum fx_dtype dtype, int64_t v, const struct node *like) {
+    return build_node(g, (struct node){.kind = N_CONST, .dtype = dtype, .integer = v, .axis = -1, .span = like->span, .source = like->source});
+}
+
+struct node *build_zero(struct graph *g, enum fx_dtype dtype, const struct node *like) {
+    return fx_is_integer(dtype) ? build_integer(g, dtype, 0, like) : build_number(g, dtype, 0, like);
+}
+
+struct node *build_index(struct graph *g, int axis, const struct node *like) {
+    return build_node(g, (struct node){.kind = N_INDEX, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
+}
+
+struct node *build_size(struct graph *g, int axis, const struct node *like) {
+    int64_t extent = g->kernel->axes[axis].extent;
+    if (extent >= 0) return build_integer(g, FX_I64, extent, like);
+    return build_node(g, (struct node){.kind = N_SIZE, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
+}
+
+struct node *build_sum(struct graph *g, struct node *term, const int *reduced, int n_reduced, const struct node *like) {
+    struct node n = {.kind = N_REDUCE, .reduction = RED_SUM, .dtype = term->dtype, .n_reduced = n_reduced, .axis = -1, .args = {term}, .span = like->span,
+                     .source = like->source};
+    memcpy(n.reduced, reduced, (size_t)n_reduced * sizeof *reduced);
+    return build_node(g, n);
+}
+
+/* ---- constants ---- */
+
+bool is_integer_const(const struct node *n, int64_t v) { return n->kind == N_CONST && fx_is_integer(n->dtype) && n->integer == v; }
+
+/* A constant cast: language.md, "Casts". Beyond 2^53 an integer would be rounded twice: left to the kernel. */
+static struct node *folded_cast(struct graph *g, const struct node *n) {
+    const struct node *a = n->args[0];
+    bool from_integer = fx_is_integer(a->dtype);
+    if (from_integer && fx_is_float(n->to) && (a->dtype == FX_U64 ? (uint64_t)a->integer > 1ull << 53 : a->integer > 1ll << 53 || a->integer < -(1ll << 53))) return NULL;
+    double num = from_integer ? (double)a->integer : a->num;
+    if (n->to == FX_BOOL) return build_number(g, FX_BOOL, from_integer ? a->integer != 0 : a->num != 0, n);
+    if (fx_is_float(n->to)) return build_number(g, n->dtype, fx_round_to(n->to, num), n);
+    return build_integer(g, n->dtype, from_integer ? fx_wrap(n->to, a->integer) : fx_saturate(n->to, num), n);
+}
+
+struct node *build_folded(struct graph *g, const struct node *n) {
+    double v[3] = {0};
+    int64_t x[3] = {0};
+    if (n->kind != N_OP && n->kind != N_CAST) return NULL;
+    for (int i = 0; i < n->n_args; i++)
+        if (n->args[i]->kind != N_CONST) return NULL;
+    if (n->kind == N_CAST) return folded_cast(g, n);
+    for (int i = 0; i < n->n_args; i++) {
+        v[i] = n->args[i]->num;
+        x[i] = fx_is_integer(n->args[i]->dtype) ? n->args[i]->integer : n->args[i]->num != 0;
+    }
+    enum fx_dtype t = n->args[n->n_args - 1]->dtype;
+    if (!fx_is_integer(t)) return build_number(g, n->dtype, op_eval(n->op, v[0], v[1], v[2]), n);
+    int64_t r = op_eval_integer(n->op, t, x[0], x[1], x[2]);
+    return fx_is_integer(n->dtype) ? build_integer(g, n->dtype, r, n) : build_number(g, n->dtype, (double)r, n);
+}
+
+/* ---- readers ---- */
+
+int *count_readers(const struct graph *g) {
+    int *readers = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    for (int i = 0; i < g->n_outputs; i++) readers[g->outputs[i].value->id]++;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int a = 0; readers[i] && a < g->nodes[i]->n_args; a++) readers[g->nodes[i]->args[a]->id]++;
+    return readers;
+}

@@ -1,0 +1,26 @@
+/* How passes make nodes: axes and dtypes follow from the operands, as ir_verify demands. */
+#ifndef FX_BUILD_H
+#define FX_BUILD_H
+
+#include "ir.h"
+
+/* Appends n with its number of operands and its axes set from what it is over. */
+struct node *build_node(struct graph *g, struct node n);
+/* What stands for an expression of the spec: `like` gives span and source. */
+struct node *build_op(struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like);
+struct node *build_number(struct graph *g, enum fx_dtype dtype, double num, const struct node *like); /* of a float or a condition */
+struct node *build_integer(struct graph *g, enum fx_dtype dtype, int64_t v, const struct node *like);
+struct node *build_zero(struct graph *g, enum fx_dtype dtype, const struct node *like);
+struct node *build_index(struct graph *g, int axis, const struct node *like);
+struct node *build_size(struct graph *g, int axis, const struct node *like); /* a number where it is fixed */
+struct node *build_sum(struct graph *g, struct node *term, const int *reduced, int n_reduced, const struct node *like);
+/* n of constant operands alone as a constant, NULL where it is none. */
+struct node *build_folded(struct graph *g, const struct node *n);
+
+bool is_integer_const(const struct node *n, int64_t v);
+bool set_has(const int *set, int n, int axis);
+int set_add(int *set, int n, int axis); /* keeps it ascending; returns the new length */
+/* Readers of every node among those that outputs need, an output counting as one. */
+int *count_readers(const struct graph *g);
+
+#endif
