@@ -8,11 +8,12 @@ struct evaluator {
     struct arena *arena;
     const struct graph *g;
     const struct ir_data *data;
-    double **values;           /* by node: its elements, axes ascending; NULL: not yet */
+    int64_t *extents;          /* of every axis of the graph */
+    struct ir_value **values;   /* by node: its elements, axes ascending; NULL: not yet */
     int64_t *at;               /* by axis of the kernel: where it stands */
     const struct partition *p; /* NULL: the graph as it is */
     const struct group *r;     /* whose values these are */
-    double **buffers;          /* by buffer of p: its elements in its own order; NULL: not written */
+    struct ir_value **buffers;  /* by buffer of p: its elements in its own order; NULL: not written */
     const char *wrong;
 };
 
@@ -27,14 +28,14 @@ static int64_t size_of(const int64_t *extents, const int *axes, int n) {
 /* Row-major index of ev->at within an array over axes. */
 static int64_t place(const struct evaluator *ev, const int *axes, int n) {
     int64_t index = 0;
-    for (int i = 0; i < n; i++) index = index * ev->data->extents[axes[i]] + ev->at[axes[i]];
+    for (int i = 0; i < n; i++) index = index * ev->extents[axes[i]] + ev->at[axes[i]];
     return index;
 }
 
 /* Moves ev->at to element i of an array over axes. */
 static void move(struct evaluator *ev, const int *axes, int n, int64_t i) {
     for (int a = n - 1; a >= 0; a--) {
-        int64_t extent = ev->data->extents[axes[a]];
+        int64_t extent = ev->extents[axes[a]];
         ev->at[axes[a]] = i % extent;
         i /= extent;
     }
@@ -46,67 +47,146 @@ int64_t ir_param_size(const struct kernel *k, int param, const int64_t *extents)
 
 /* ---- nodes ---- */
 
-static double *value(struct evaluator *ev, const struct node *n);
+static struct ir_value *value(struct evaluator *ev, const struct node *n);
 
-static double *refuse(struct evaluator *ev, const struct node *n, const char *what) {
+static struct ir_value *refuse(struct evaluator *ev, const struct node *n, const char *what) {
     if (!ev->wrong) ev->wrong = arena_printf(&ev->g->cx->arena, "node %%%d %s", n->id, what);
     return NULL;
 }
 
-static double start_of(enum reduction r) { return r == RED_SUM ? 0 : r == RED_PROD ? 1 : r == RED_MAX ? -INFINITY : INFINITY; }
+static struct ir_value of_num(double num) { return (struct ir_value){.num = num}; }
+static struct ir_value of_integer(int64_t v) { return (struct ir_value){.integer = v}; }
 
-static double join(enum reduction r, double a, double b) {
-    return op_eval(r == RED_SUM ? O_ADD : r == RED_PROD ? O_MUL : r == RED_MAX ? O_MAX : O_MIN, a, b, 0);
+/* The op over operands of dtype t. */
+static struct ir_value operate(enum op op, enum fx_dtype t, const struct ir_value *x) {
+    if (!fx_is_integer(t)) return of_num(op_eval(op, x[0].num, x[1].num, x[2].num));
+    int64_t first = op == O_WHERE ? x[0].num != 0 : x[0].integer, r = op_eval_integer(op, t, first, x[1].integer, x[2].integer);
+    bool is_condition = op_info[op].rule == RULE_COMPARE;
+    return is_condition ? of_num((double)r) : of_integer(r);
+}
+
+static struct ir_value start_of(enum reduction r, enum fx_dtype t) {
+    if (t == FX_BOOL) return of_num(r == RED_PROD || r == RED_MIN);
+    if (!fx_is_integer(t)) return of_num(r == RED_SUM ? 0 : r == RED_PROD ? 1 : r == RED_MAX ? -INFINITY : INFINITY);
+    if (r == RED_SUM || r == RED_PROD) return of_integer(r == RED_PROD);
+    bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
+    int bits = fx_dtype_bits(t);
+    int64_t least = is_signed ? (int64_t)(~0ull << (bits - 1)) : 0, most = is_signed ? ~least : bits == 64 ? -1 : (int64_t)((1ull << bits) - 1);
+    return of_integer(r == RED_MAX ? least : most);
+}
+
+static struct ir_value join(enum reduction r, enum fx_dtype t, struct ir_value a, struct ir_value b) {
+    const struct ir_value x[3] = {a, b};
+    return operate(r == RED_SUM ? O_ADD : r == RED_PROD ? O_MUL : r == RED_MAX ? O_MAX : O_MIN, t, x);
+}
+
+static struct ir_value element(const struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
+    return elements[place(ev, n->axes, n->n_axes)];
+}
+
+/* Whether b comes before a as an extreme: it is beyond it, or the first NaN. */
+static bool is_more_extreme(enum reduction r, enum fx_dtype t, struct ir_value a, struct ir_value b) {
+    const struct ir_value x[3] = {b, a};
+    if (!fx_is_integer(t) && (isnan(a.num) || isnan(b.num))) return isnan(b.num) && !isnan(a.num);
+    return operate(r == RED_ARGMAX ? O_GT : O_LT, t, x).num != 0;
+}
+
+static struct ir_value index_of_extreme(struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
+    struct ir_value best = {0};
+    int64_t at = 0;
+    for (int64_t i = 0; i < ev->extents[n->reduced[0]]; i++) {
+        ev->at[n->reduced[0]] = i;
+        struct ir_value v = element(ev, n->args[0], elements);
+        if (i == 0 || is_more_extreme(n->reduction, n->args[0]->dtype, best, v)) best = v, at = i;
+    }
+    return of_integer(at);
 }
 
 /* n at ev->at, from an operand's elements, or from the product of two factors'. */
-static double reduced(struct evaluator *ev, const struct node *n, const struct node *const *from, double *const *elements, int n_from) {
-    double total = start_of(n->reduction);
-    int64_t size = size_of(ev->data->extents, n->reduced, n->n_reduced);
+static struct ir_value reduced(struct evaluator *ev, const struct node *n, const struct node *const *from, struct ir_value *const *elements, int n_from) {
+    if (n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN) return index_of_extreme(ev, n, elements[0]);
+    struct ir_value total = start_of(n->reduction, n->dtype);
+    int64_t size = size_of(ev->extents, n->reduced, n->n_reduced);
     for (int64_t i = 0; i < size; i++) {
         move(ev, n->reduced, n->n_reduced, i);
-        double term = elements[0][place(ev, from[0]->axes, from[0]->n_axes)];
-        if (n_from > 1) term *= elements[1][place(ev, from[1]->axes, from[1]->n_axes)];
-        total = join(n->reduction, total, term);
+        struct ir_value term = element(ev, from[0], elements[0]);
+        if (n_from > 1) term = join(RED_PROD, n->dtype, term, element(ev, from[1], elements[1]));
+        total = join(n->reduction, n->dtype, total, term);
     }
     return total;
 }
 
-static double *computed(struct evaluator *ev, const struct node *n) {
-    double *args[3] = {0}, *out = NEW_ARRAY(ev->arena, double, size_of(ev->data->extents, n->axes, n->n_axes) + 1);
+static struct ir_value scanned(struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
+    int64_t last = ev->at[n->axis];
+    struct ir_value total = start_of(n->reduction, n->dtype);
+    for (int64_t i = 0; i <= last; i++) {
+        ev->at[n->axis] = i;
+        total = join(n->reduction, n->dtype, total, element(ev, n->args[0], elements));
+    }
+    return total;
+}
+
+static struct ir_value converted(const struct node *n, struct ir_value x) {
+    enum fx_dtype from = n->args[0]->dtype;
+    bool from_integer = fx_is_integer(from);
+    if (n->to == FX_BOOL) return of_num(from_integer ? x.integer != 0 : x.num != 0);
+    if (fx_is_float(n->to)) return of_num(fx_round_to(n->to, from_integer ? fx_integer_to_double(from, x.integer) : x.num));
+    return of_integer(from_integer ? fx_wrap(n->to, x.integer) : fx_saturate(n->to, x.num));
+}
+
+static struct ir_value accessed(struct evaluator *ev, const struct node *n, struct ir_value *const *args) {
+    int64_t positions[MAX_AXES];
+    bool is_inside = true;
+    for (int i = 0; i < n->n_at; i++) {
+        positions[i] = element(ev, n->args[1 + i], args[1 + i]).integer;
+        is_inside &= positions[i] >= 0 && positions[i] < ev->extents[n->at[i]];
+    }
+    if (!is_inside && n->has_fill) return element(ev, n->args[1 + n->n_at], args[1 + n->n_at]);
+    if (!is_inside) return refuse(ev, n, "reads outside what it reads"), of_num(0);
+    for (int i = 0; i < n->n_at; i++) ev->at[n->at[i]] = positions[i];
+    return element(ev, n->args[0], args[0]);
+}
+
+static struct ir_value computed_element(struct evaluator *ev, const struct node *n, struct ir_value *const *args) {
+    struct ir_value x[3] = {0};
+    switch (n->kind) {
+    case N_CONST: return (struct ir_value){fx_is_integer(n->dtype) ? 0 : n->num, n->integer};
+    case N_SCALAR: return ev->data->params[n->param][0];
+    case N_INPUT: return ev->data->params[n->param][place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)];
+    case N_INDEX: return of_integer(ev->at[n->axis]);
+    case N_SIZE: return of_integer(ev->extents[n->axis]);
+    case N_OP:
+        for (int a = 0; a < n->n_args; a++) x[a] = element(ev, n->args[a], args[a]);
+        return operate(n->op, n->args[n->n_args - 1]->dtype, x);
+    case N_REDUCE: return reduced(ev, n, (const struct node *const *)n->args, args, 1);
+    case N_SCAN: return scanned(ev, n, args[0]);
+    case N_CAST: return converted(n, element(ev, n->args[0], args[0]));
+    case N_ACCESS: return accessed(ev, n, args);
+    }
+    return x[0];
+}
+
+static struct ir_value *computed(struct evaluator *ev, const struct node *n) {
+    int64_t size = size_of(ev->extents, n->axes, n->n_axes);
+    struct ir_value *args[MAX_ARGS] = {0}, *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int i = 0; i < n->n_args; i++)
         if (!(args[i] = value(ev, n->args[i]))) return NULL;
-    int64_t size = size_of(ev->data->extents, n->axes, n->n_axes);
-    for (int64_t i = 0; i < size; i++) {
-        double x[3] = {0};
+    for (int64_t i = 0; i < size && !ev->wrong; i++) {
         move(ev, n->axes, n->n_axes, i);
-        for (int a = 0; a < n->n_args && n->kind != N_REDUCE; a++) x[a] = args[a][place(ev, n->args[a]->axes, n->args[a]->n_axes)];
-        switch (n->kind) {
-        case N_CONST: out[i] = n->num; break;
-        case N_SCALAR: out[i] = ev->data->params[n->param][0]; break;
-        case N_INPUT: {
-            const struct param *p = &ev->g->kernel->params[n->param];
-            out[i] = ev->data->params[n->param][place(ev, p->axes, p->n_axes)];
-            break;
-        }
-        case N_OP: out[i] = op_eval(n->op, x[0], x[1], x[2]); break;
-        case N_CAST: out[i] = fx_round_to(n->to, x[0]); break;
-        default: break;
-        case N_REDUCE: out[i] = reduced(ev, n, (const struct node *const *)n->args, args, 1); break;
-        }
+        out[i] = computed_element(ev, n, args);
     }
-    return out;
+    return ev->wrong ? NULL : out;
 }
 
 /* ---- what a group may read ---- */
 
-static double *from_buffer(struct evaluator *ev, const struct node *n, int buffer) {
+static struct ir_value *from_buffer(struct evaluator *ev, const struct node *n, int buffer) {
     if (buffer < 0 || buffer >= ev->p->n_buffers) return refuse(ev, n, "is read, but no buffer holds it");
     const struct buffer *b = &ev->p->buffers[buffer];
     if (b->value != n) return refuse(ev, n, "is read from a buffer that holds another value");
     if (!ev->buffers[buffer]) return refuse(ev, n, "is read from a buffer not yet written");
-    int64_t size = size_of(ev->data->extents, n->axes, n->n_axes);
-    double *out = NEW_ARRAY(ev->arena, double, size + 1);
+    int64_t size = size_of(ev->extents, n->axes, n->n_axes);
+    struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {
         move(ev, n->axes, n->n_axes, i);
         out[i] = ev->buffers[buffer][place(ev, b->axes, b->n_axes)];
@@ -115,11 +195,11 @@ static double *from_buffer(struct evaluator *ev, const struct node *n, int buffe
 }
 
 /* The contraction of ev->r, its factors as its mainloop loads them: from memory, both in one dtype. */
-static double *contraction(struct evaluator *ev) {
+static struct ir_value *contraction(struct evaluator *ev) {
     const struct node *n = ev->r->contraction;
     struct contraction c;
     enum fx_dtype dtypes[2];
-    double *elements[2];
+    struct ir_value *elements[2];
     if (!as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
     const struct node *factors[2] = {c.a, c.b};
     for (int s = 0; s < 2; s++) {
@@ -129,8 +209,8 @@ static double *contraction(struct evaluator *ev) {
         dtypes[s] = b < 0 ? ev->g->kernel->params[factors[s]->param].dtype : ev->p->buffers[b].dtype;
     }
     if (dtypes[0] != dtypes[1]) return refuse(ev, n, "has factors of two dtypes");
-    int64_t size = size_of(ev->data->extents, n->axes, n->n_axes);
-    double *out = NEW_ARRAY(ev->arena, double, size + 1);
+    int64_t size = size_of(ev->extents, n->axes, n->n_axes);
+    struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {
         move(ev, n->axes, n->n_axes, i);
         out[i] = reduced(ev, n, factors, elements, 2);
@@ -144,9 +224,9 @@ static bool is_stored_here(const struct evaluator *ev, const struct node *n) {
     return false;
 }
 
-static double *value(struct evaluator *ev, const struct node *n) {
+static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     struct contraction c;
-    double **v = &ev->values[n->id];
+    struct ir_value **v = &ev->values[n->id];
     if (*v) return *v;
     if (!ev->p || n->kind != N_REDUCE) *v = computed(ev, n);
     else if (n == ev->r->contraction) *v = contraction(ev);
@@ -158,16 +238,16 @@ static double *value(struct evaluator *ev, const struct node *n) {
 /* ---- results ---- */
 
 /* A value spread over the axes of where it is stored, in their order. */
-static double *stored(struct evaluator *ev, const struct node *n, const int *axes, int n_axes) {
-    double *from = value(ev, n);
+static struct ir_value *stored(struct evaluator *ev, const struct node *n, const int *axes, int n_axes) {
+    struct ir_value *from = value(ev, n);
     if (!from) return NULL;
     for (int i = 0; i < n->n_axes; i++) {
         bool found = false;
         for (int j = 0; j < n_axes; j++) found |= axes[j] == n->axes[i];
         if (!found) return refuse(ev, n, "is stored where one of its axes is missing");
     }
-    int64_t size = size_of(ev->data->extents, axes, n_axes);
-    double *out = NEW_ARRAY(ev->arena, double, size + 1);
+    int64_t size = size_of(ev->extents, axes, n_axes);
+    struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {
         move(ev, axes, n_axes, i);
         out[i] = from[place(ev, n->axes, n->n_axes)];
@@ -186,37 +266,45 @@ static bool is_same_space(const int *a, int n_a, const int *b, int n_b) {
 }
 
 static struct evaluator evaluator(struct arena *a, const struct graph *g, const struct ir_data *d) {
-    return (struct evaluator){.arena = a, .g = g, .data = d, .values = NEW_ARRAY(a, double *, g->n_nodes + 1),
-                              .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
+    struct evaluator ev = {.arena = a, .g = g, .data = d, .values = NEW_ARRAY(a, struct ir_value *, g->n_nodes + 1),
+                           .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1), .extents = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
+    const struct fx_env env = {.extents = ev.extents};
+    memcpy(ev.extents, d->extents, (size_t)d->n_extents * sizeof *ev.extents);
+    for (int i = 0; i < g->kernel->n_equations; i++) {
+        const struct equation *q = &g->kernel->equations[i];
+        if (q->axis >= d->n_extents) fx_expr_eval(&q->value, &env, &ev.extents[q->axis]);
+    }
+    return ev;
 }
 
-double **ir_eval(struct arena *a, const struct graph *g, const struct ir_data *d) {
+struct ir_value **ir_eval(struct arena *a, const struct graph *g, const struct ir_data *d, const char **wrong) {
     struct evaluator ev = evaluator(a, g, d);
-    double **out = NEW_ARRAY(a, double *, g->n_outputs + 1);
-    for (int i = 0; i < g->n_outputs; i++) {
+    struct ir_value **out = NEW_ARRAY(a, struct ir_value *, g->n_outputs + 1);
+    for (int i = 0; i < g->n_outputs && !ev.wrong; i++) {
         const struct param *p = &g->kernel->params[g->outputs[i].param];
         out[i] = stored(&ev, g->outputs[i].value, p->axes, p->n_axes);
     }
-    return out;
+    if (wrong) *wrong = ev.wrong;
+    return ev.wrong ? NULL : out;
 }
 
 static bool is_same(double a, double b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
 
 static void write_buffer(struct evaluator *ev, int buffer, bool is_rounded, int64_t *n_lost) {
     const struct buffer *b = &ev->p->buffers[buffer];
-    double *out = stored(ev, b->value, b->axes, b->n_axes);
+    struct ir_value *out = stored(ev, b->value, b->axes, b->n_axes);
     if (!out) return;
     if (ev->buffers[buffer]) refuse(ev, b->value, "is a buffer written twice");
     if (!is_same_space(b->axes, b->n_axes, b->value->axes, b->value->n_axes)) refuse(ev, b->value, "is a buffer over other axes");
-    for (int64_t i = 0; is_rounded && b->dtype != FX_F32 && i < size_of(ev->data->extents, b->axes, b->n_axes); i++) {
-        double rounded = fx_round_to(b->dtype, out[i]);
-        *n_lost += !is_same(rounded, out[i]);
-        out[i] = rounded;
+    for (int64_t i = 0; is_rounded && fx_is_float(b->dtype) && b->dtype != FX_F32 && i < size_of(ev->extents, b->axes, b->n_axes); i++) {
+        double rounded = fx_round_to(b->dtype, out[i].num);
+        *n_lost += !is_same(rounded, out[i].num);
+        out[i].num = rounded;
     }
     ev->buffers[buffer] = out;
 }
 
-static void run_group(struct evaluator *ev, const struct group *r, bool is_rounded, double **out, int64_t *n_lost) {
+static void run_group(struct evaluator *ev, const struct group *r, bool is_rounded, struct ir_value **out, int64_t *n_lost) {
     const struct graph *g = ev->g;
     ev->r = r;
     memset(ev->values, 0, (size_t)g->n_nodes * sizeof *ev->values);
@@ -232,12 +320,12 @@ static void run_group(struct evaluator *ev, const struct group *r, bool is_round
     }
 }
 
-double **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p, const struct ir_data *d, bool is_rounded,
-                           int64_t *n_lost, const char **wrong) {
+struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p, const struct ir_data *d, bool is_rounded,
+                                    int64_t *n_lost, const char **wrong) {
     struct evaluator ev = evaluator(a, g, d);
-    double **out = NEW_ARRAY(a, double *, g->n_outputs + 1);
+    struct ir_value **out = NEW_ARRAY(a, struct ir_value *, g->n_outputs + 1);
     ev.p = p;
-    ev.buffers = NEW_ARRAY(a, double *, p->n_buffers + 1);
+    ev.buffers = NEW_ARRAY(a, struct ir_value *, p->n_buffers + 1);
     *n_lost = 0;
     for (int i = 0; i < p->n_groups && !ev.wrong; i++) run_group(&ev, &p->groups[i], is_rounded, out, n_lost);
     for (int o = 0; o < g->n_outputs && !ev.wrong; o++)
