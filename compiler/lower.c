@@ -98,7 +98,9 @@ static void sort_positions(struct node *n) {
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
     struct node n = {.kind = (enum node_kind)v->kind, .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .to = v->to, .n_axes = v->n_axes,
                      .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .axis = v->axis, .n_at = v->n_at, .has_fill = v->has_fill,
-                     .n_args = v->n_args, .num = v->num, .integer = v->integer, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+                     .n_args = v->n_args, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+    if (fx_is_integer(v->dtype)) n.integer = v->integer; /* one payload a constant, so that equal ones are equal */
+    else n.num = v->num;
     memcpy(n.axes, v->axes, sizeof n.axes);
     memcpy(n.reduced, v->reduced, sizeof n.reduced);
     memcpy(n.at, v->at, sizeof n.at);

@@ -150,7 +150,7 @@ static struct ir_value accessed(struct evaluator *ev, const struct node *n, stru
 static struct ir_value computed_element(struct evaluator *ev, const struct node *n, struct ir_value *const *args) {
     struct ir_value x[3] = {0};
     switch (n->kind) {
-    case N_CONST: return (struct ir_value){fx_is_integer(n->dtype) ? 0 : n->num, n->integer};
+    case N_CONST: return fx_is_integer(n->dtype) ? of_integer(n->integer) : of_num(n->num);
     case N_SCALAR: return ev->data->params[n->param][0];
     case N_INPUT: return ev->data->params[n->param][place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)];
     case N_INDEX: return of_integer(ev->at[n->axis]);

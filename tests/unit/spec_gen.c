@@ -9,7 +9,7 @@ uint64_t random_next(uint64_t *state) {
 }
 int random_below(uint64_t *state, int n) { return (int)((random_next(state) >> 33) % (unsigned)n); }
 
-static const char *const label_names[SPEC_MAX_LABELS] = {"M", "N", "K", "B", "P"};
+static const char *const label_names[SPEC_MAX_LABELS] = {"M", "N", "K", "B", "P", "Q"};
 
 int spec_extent(const struct spec *s, const char *label, size_t len) {
     for (int i = 0; i < s->n_labels; i++)
@@ -65,6 +65,13 @@ static struct spec_expr *make(struct gen *g, enum spec_shape shape, const char *
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
     *e = (struct spec_expr){.shape = shape, .text = text, .tail = "", .n_args = n_args, .args = {a, b, c}};
     join(e);
+    for (int i = 0; i < n_args; i++)
+        if (e->args[i]->type == SPEC_FLOAT || (e->args[i]->type == SPEC_INT && e->type == SPEC_WEAK)) e->type = e->args[i]->type;
+    return e;
+}
+
+static struct spec_expr *typed(struct spec_expr *e, enum spec_type type) {
+    e->type = type;
     return e;
 }
 
@@ -73,28 +80,244 @@ static struct spec_expr *literal(struct gen *g) {
     return make(g, SPEC_ATOM, PICK(g, texts), 0, NULL, NULL, NULL);
 }
 
-static struct spec_expr *name_in_scope(struct gen *g) {
-    const struct scope_name *n = &g->scope[below(g, g->n_scope)];
+/* A name in scope of a type, or NULL where there is none; of numbers also one whose type is open. */
+static struct spec_expr *name_of(struct gen *g, enum spec_type type) {
+    const struct scope_name *found[SPEC_MAX_PARAMS + SPEC_MAX_STMTS];
+    int n = 0;
+    for (int i = 0; i < g->n_scope; i++)
+        if (g->scope[i].value->type == type || (type == SPEC_FLOAT && g->scope[i].value->type == SPEC_WEAK)) found[n++] = &g->scope[i];
+    if (!n) return NULL;
+    const struct scope_name *name = found[below(g, n)];
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
-    *e = *n->value;
-    e->shape = SPEC_ATOM, e->text = n->name, e->n_args = 0;
+    *e = *name->value;
+    e->shape = SPEC_ATOM, e->text = name->name, e->n_args = 0;
     return e;
 }
 
+static struct spec_expr *name_in_scope(struct gen *g) {
+    struct spec_expr *e = name_of(g, SPEC_FLOAT);
+    return e ? e : literal(g);
+}
+
+static struct spec_expr *whole(struct gen *g, int depth);
+static struct spec_expr *reshaped(struct gen *g, struct spec_expr *e, int depth);
+
 static struct spec_expr *number(struct gen *g, int depth);
+
+/* One label of e in brackets, which is taken off e's labels by the caller's expression `out`. */
+static const char *reduce_labels(struct gen *g, const struct spec_expr *e, struct spec_expr *out, bool one) {
+    bool is_gone[SPEC_MAX_LABELS] = {0};
+    const char *labels = "";
+    int first = below(g, e->n_labels);
+    for (int i = 0; i < e->n_labels; i++) {
+        if (i != first && (one || chance(g, 70))) continue;
+        is_gone[e->labels[i]] = true;
+        labels = arena_printf(g->arena, "%s%s%s", labels, *labels ? "," : "", label_names[e->labels[i]]);
+    }
+    out->n_labels = 0;
+    for (int i = 0; i < e->n_labels; i++)
+        if (!is_gone[e->labels[i]]) out->labels[out->n_labels++] = e->labels[i];
+    out->is_decided = e->is_decided;
+    return labels;
+}
+
+static struct spec_expr *reduced(struct gen *g, const char *name, struct spec_expr *e, bool one) {
+    if (e->n_labels == 0) return e;
+    struct spec_expr *r = make(g, SPEC_CALL, name, 1, e, NULL, NULL);
+    r->text = arena_printf(g->arena, "%s[%s]", name, reduce_labels(g, e, r, one));
+    return r;
+}
 
 static struct spec_expr *condition(struct gen *g, int depth) {
     static const char *const compares[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
     if (depth > 0 && chance(g, 25)) {
-        if (chance(g, 40)) return make(g, SPEC_PREFIX, "!", 1, condition(g, depth - 1), NULL, NULL);
+        if (chance(g, 40)) return typed(make(g, SPEC_PREFIX, "!", 1, condition(g, depth - 1), NULL, NULL), SPEC_BOOL);
         struct spec_expr *a = condition(g, depth - 1);
         struct spec_expr *b = chance(g, 15) ? a : condition(g, depth - 1);
-        return make(g, SPEC_INFIX, chance(g, 50) ? " && " : " || ", 2, a, b, NULL);
+        return typed(make(g, SPEC_INFIX, chance(g, 50) ? " && " : " || ", 2, a, b, NULL), SPEC_BOOL);
     }
-    if (chance(g, 10)) return make(g, SPEC_CALL, "isnan", 1, number(g, depth - 1), NULL, NULL);
-    struct spec_expr *a = chance(g, 8) ? literal(g) : number(g, depth - 1);
-    struct spec_expr *b = chance(g, 50) ? literal(g) : number(g, depth - 1);
-    return make(g, SPEC_INFIX, PICK(g, compares), 2, a, b, NULL);
+    if (chance(g, 8)) {
+        struct spec_expr *name = name_of(g, SPEC_BOOL);
+        if (name) return reshaped(g, name, depth);
+    }
+    if (depth > 0 && chance(g, 8)) {
+        struct spec_expr *a = condition(g, depth - 1);
+        return reduced(g, chance(g, 50) ? "any" : "all", a, false);
+    }
+    if (chance(g, 10)) {
+        struct spec_expr *a = number(g, depth - 1);
+        if (a->type == SPEC_FLOAT) return typed(make(g, SPEC_CALL, "isnan", 1, a, NULL, NULL), SPEC_BOOL);
+    }
+    bool of_wholes = chance(g, 20);
+    struct spec_expr *a = chance(g, 8) ? literal(g) : of_wholes ? whole(g, depth - 1) : number(g, depth - 1);
+    struct spec_expr *b = chance(g, 50) ? literal(g) : of_wholes ? whole(g, depth - 1) : number(g, depth - 1);
+    return typed(make(g, SPEC_INFIX, PICK(g, compares), 2, a, b, NULL), SPEC_BOOL);
+}
+
+/* ---- integers, labels ---- */
+
+static struct spec_expr *atom_of_label(struct gen *g, const char *fn, int label) {
+    struct spec_expr *e = NEW(g->arena, struct spec_expr);
+    *e = (struct spec_expr){.shape = SPEC_ATOM, .type = SPEC_INT, .text = arena_printf(g->arena, "%s(%s)", fn, label_names[label]), .tail = "", .is_decided = true};
+    if (strcmp(fn, "idx") == 0) e->n_labels = 1, e->labels[0] = label;
+    return e;
+}
+
+/* A label that some tensor has. */
+static int some_label(struct gen *g) {
+    int l;
+    do l = below(g, g->spec->n_labels);
+    while (!g->spec->is_bound[l]);
+    return l;
+}
+
+static struct spec_expr *text_atom(struct gen *g, const char *text) { return make(g, SPEC_ATOM, text, 0, NULL, NULL, NULL); }
+
+static struct spec_expr *whole(struct gen *g, int depth) {
+    static const char *const infixes[] = {" + ", " - ", " * ", " // ", " % ", " + "}, *const casts[] = {"i32", "i64", "i8", "u8", "i16"};
+    static const char *const wholes[] = {"0", "1", "2", "3", "5"};
+    struct spec_expr *name = name_of(g, SPEC_INT), *a, *b;
+    int kind = below(g, 100);
+    if (depth <= 0) {
+        if (name && chance(g, 60)) return name;
+        return atom_of_label(g, chance(g, 75) ? "idx" : "size", some_label(g));
+    }
+    if (kind < 35) {
+        a = whole(g, depth - 1);
+        b = chance(g, 45) ? text_atom(g, PICK(g, wholes)) : whole(g, depth - 1);
+        return make(g, SPEC_INFIX, PICK(g, infixes), 2, a, b, NULL);
+    }
+    if (kind < 45) {
+        a = whole(g, depth - 1), b = whole(g, depth - 1);
+        return make(g, SPEC_CALL, chance(g, 50) ? "max" : "min", 2, a, b, NULL);
+    }
+    if (kind < 52) return make(g, SPEC_CALL, PICK(g, casts), 1, whole(g, depth - 1), NULL, NULL);
+    if (kind < 58) {
+        a = number(g, depth - 1);
+        return a->type == SPEC_FLOAT ? typed(make(g, SPEC_CALL, PICK(g, casts), 1, a, NULL, NULL), SPEC_INT) : whole(g, depth - 1);
+    }
+    if (kind < 66) return reduced(g, chance(g, 50) ? "sum" : chance(g, 50) ? "max" : chance(g, 50) ? "min" : "prod", whole(g, depth - 1), false);
+    if (kind < 72) {
+        a = chance(g, 50) ? whole(g, depth - 1) : number(g, depth - 1);
+        return a->n_labels && a->type != SPEC_WEAK ? typed(reduced(g, chance(g, 50) ? "argmax" : "argmin", a, true), SPEC_INT) : whole(g, depth - 1);
+    }
+    if (kind < 78) {
+        struct spec_expr *c = condition(g, depth - 1);
+        a = whole(g, depth - 1), b = whole(g, depth - 1);
+        return typed(make(g, SPEC_CALL, "where", 3, c, a, b), SPEC_INT);
+    }
+    if (kind < 82) return make(g, SPEC_PREFIX, "-", 1, whole(g, depth - 1), NULL, NULL);
+    return reshaped(g, whole(g, depth - 1), depth);
+}
+
+/* e with the labels of `from`, the first in its place, replaced by those of `to`. */
+static struct spec_expr *relabelled(struct gen *g, struct spec_expr *e, const int *from, int n_from, const int *to, int n_to, const char *text) {
+    struct spec_expr *r = make(g, SPEC_RELABEL, text, 1, e, NULL, NULL);
+    bool is_put = false;
+    r->type = e->type;
+    r->n_labels = 0;
+    for (int i = 0; i < e->n_labels; i++) {
+        bool is_from = e->labels[i] == from[0] || (n_from > 1 && e->labels[i] == from[1]);
+        if (!is_from) r->labels[r->n_labels++] = e->labels[i];
+        for (int j = 0; is_from && !is_put && j < n_to; j++) r->labels[r->n_labels++] = to[j];
+        is_put |= is_from;
+    }
+    r->is_decided = e->is_decided || r->n_labels <= 1;
+    return r;
+}
+
+static struct spec_expr *renamed(struct gen *g, struct spec_expr *e) {
+    struct spec *s = g->spec;
+    int whole_label = s->n_labels - 1, a = e->labels[below(g, e->n_labels)];
+    if (s->parts[0] >= 0 && !s->is_joined && chance(g, 60)) {
+        const char *m = label_names[s->parts[0]], *n = label_names[s->parts[1]], *p = label_names[whole_label];
+        bool has_m = has_label(e, s->parts[0]), has_n = has_label(e, s->parts[1]), has_p = has_label(e, whole_label);
+        if (has_m && has_n && !has_p) return relabelled(g, e, s->parts, 2, &whole_label, 1, arena_printf(g->arena, "{(%s,%s)->%s}", m, n, p));
+        if (!has_m && !has_n && has_p) return relabelled(g, e, &whole_label, 1, s->parts, 2, arena_printf(g->arena, "{%s->(%s,%s)}", p, m, n));
+    }
+    for (int b = 0; b < s->n_labels; b++)
+        if (s->is_bound[b] && !has_label(e, b) && s->extents[a] == s->extents[b] && !(s->is_joined && b == whole_label))
+            return relabelled(g, e, &a, 1, &b, 1, arena_printf(g->arena, "{%s->%s}", label_names[a], label_names[b]));
+    return e;
+}
+
+/* A position: affine over one or two labels, or any integer. */
+static struct spec_expr *position(struct gen *g, int label, int depth) {
+    struct spec_expr *i = atom_of_label(g, "idx", chance(g, 60) ? label : some_label(g)), *j = atom_of_label(g, "idx", some_label(g));
+    switch (below(g, 9)) {
+    case 0: return make(g, SPEC_INFIX, " + ", 2, i, text_atom(g, "1"), NULL);
+    case 1: return make(g, SPEC_INFIX, " - ", 2, i, text_atom(g, "1"), NULL);
+    case 2: return make(g, SPEC_INFIX, " - ", 2, make(g, SPEC_INFIX, " - ", 2, atom_of_label(g, "size", label), text_atom(g, "1"), NULL), i, NULL);
+    case 3: return make(g, SPEC_INFIX, " + ", 2, make(g, SPEC_INFIX, " * ", 2, i, text_atom(g, "2"), NULL), j, NULL);
+    case 4: return make(g, SPEC_INFIX, " - ", 2, make(g, SPEC_INFIX, " + ", 2, i, j, NULL), text_atom(g, "1"), NULL);
+    case 5: return make(g, SPEC_INFIX, chance(g, 50) ? " // " : " % ", 2, i, text_atom(g, "2"), NULL);
+    case 6: return make(g, SPEC_INFIX, " + ", 2, make(g, SPEC_INFIX, " * ", 2, i, atom_of_label(g, "size", j->labels[0]), NULL), j, NULL);
+    case 7: return typed(text_atom(g, chance(g, 50) ? "0" : "1"), SPEC_INT);
+    default: return whole(g, depth - 1);
+    }
+}
+
+static struct spec_expr *read_at(struct gen *g, struct spec_expr *e, int depth) {
+    struct spec_expr *r = NEW(g->arena, struct spec_expr), *order[SPEC_MAX_LABELS] = {0};
+    int n = 1 + (e->n_labels > 1 && chance(g, 25)), first = below(g, e->n_labels);
+    *r = (struct spec_expr){.shape = SPEC_ACCESS, .type = e->type, .text = label_names[e->labels[first]], .tail = "", .n_args = n + 2, .args = {e}};
+    r->is_decided = e->is_decided;
+    for (int i = 0; i < n; i++) {
+        int at = (first + i) % e->n_labels;
+        if (i) r->tail = label_names[e->labels[at]];
+        r->args[1 + i] = order[at] = position(g, e->labels[at], depth);
+        r->is_decided = r->is_decided && order[at]->is_decided;
+    }
+    static const char *const fills[] = {"0", "1", "2", "-1"};
+    r->args[1 + n] = e->type == SPEC_BOOL ? text_atom(g, chance(g, 50) ? "true" : "false") : e->type == SPEC_FLOAT && chance(g, 20) ? number(g, depth - 1) : text_atom(g, PICK(g, fills));
+    if (r->args[1 + n]->type != SPEC_FLOAT && r->args[1 + n]->type != SPEC_WEAK) r->args[1 + n] = text_atom(g, "0");
+    for (int i = 0; i < e->n_labels; i++)
+        for (int j = 0; j < (order[i] ? order[i]->n_labels : 1); j++) {
+            int label = order[i] ? order[i]->labels[j] : e->labels[i];
+            if (!has_label(r, label)) r->labels[r->n_labels++] = label;
+        }
+    const struct spec_expr *fill = r->args[1 + n];
+    for (int j = 0; j < fill->n_labels; j++)
+        if (!has_label(r, fill->labels[j])) r->labels[r->n_labels++] = fill->labels[j];
+    r->is_decided = r->is_decided || r->n_labels <= 1;
+    return r;
+}
+
+static struct spec_expr *scanned(struct gen *g, struct spec_expr *e) {
+    struct spec_expr *r = make(g, SPEC_CALL, "", 1, e, NULL, NULL);
+    r->text = arena_printf(g->arena, "%s[%s]", chance(g, 75) ? "cumsum" : "cumprod", label_names[e->labels[below(g, e->n_labels)]]);
+    r->n_labels = e->n_labels, r->is_decided = e->is_decided;
+    memcpy(r->labels, e->labels, sizeof r->labels);
+    return r;
+}
+
+/* e renamed, read at other places, or as its running sum; as it is where it has no label. */
+static struct spec_expr *reshaped(struct gen *g, struct spec_expr *e, int depth) {
+    int kind = below(g, 100);
+    if (e->n_labels == 0 || e->type == SPEC_WEAK || depth < 0) return e;
+    if (kind < 40) return renamed(g, e);
+    if (kind < 88 || e->type == SPEC_BOOL) return read_at(g, e, depth);
+    return scanned(g, e);
+}
+
+/* a, then b, along the label made of two; NULL where there is none. */
+static struct spec_expr *joined(struct gen *g, int depth) {
+    struct spec *s = g->spec;
+    int p = s->n_labels - 1;
+    if (!s->is_joined) return NULL;
+    struct spec_expr *parts[2], *r;
+    for (int i = 0; i < 2; i++) {
+        parts[i] = number(g, depth - 1);
+        if (parts[i]->type != SPEC_FLOAT || !has_label(parts[i], s->parts[i]) || has_label(parts[i], p)) return NULL;
+        parts[i] = relabelled(g, parts[i], &s->parts[i], 1, &p, 1, arena_printf(g->arena, "{%s->%s}", label_names[s->parts[i]], label_names[p]));
+    }
+    r = make(g, SPEC_CALL, arena_printf(g->arena, "concat[%s]", label_names[p]), 2, parts[0], parts[1], NULL);
+    r->n_labels = parts[0]->n_labels, r->is_decided = parts[0]->is_decided;
+    memcpy(r->labels, parts[0]->labels, sizeof r->labels);
+    for (int i = 0; i < parts[1]->n_labels; i++)
+        if (!has_label(r, parts[1]->labels[i])) r->labels[r->n_labels++] = parts[1]->labels[i];
+    r->is_decided = r->is_decided || r->n_labels <= 1;
+    return r;
 }
 
 /* a @ b where that is allowed, a @[..] b where they share labels, else a product. */
@@ -137,9 +360,8 @@ static struct spec_expr *infix(struct gen *g, int depth) {
     const char *text = PICK(g, texts);
     struct spec_expr *a = number(g, depth - 1), *b;
     if (strcmp(text, " / ") == 0) {
-        static const char *const divisors[] = {"2", "4", "1", "0.5", "3"};
-        bool is_literal = a->shape == SPEC_ATOM && *a->text <= '9'; /* two whole literals do not divide */
-        b = make(g, SPEC_ATOM, is_literal ? "0.5" : PICK(g, divisors), 0, NULL, NULL, NULL);
+        static const char *const divisors[] = {"2.0", "4.0", "1.0", "0.5", "3.0"};
+        b = make(g, SPEC_ATOM, PICK(g, divisors), 0, NULL, NULL, NULL); /* two whole numbers do not divide */
         if (*b->text == '3') g->spec->is_exact = false;
     } else b = chance(g, 12) ? a : chance(g, 25) ? literal(g) : number(g, depth - 1);
     return chance(g, 8) && strcmp(text, " / ") != 0 ? make(g, SPEC_INFIX, text, 2, b, a, NULL) : make(g, SPEC_INFIX, text, 2, a, b, NULL);
@@ -172,8 +394,15 @@ static struct spec_expr *rounding_call(struct gen *g, int depth) {
 }
 
 static struct spec_expr *number(struct gen *g, int depth) {
-    int kind = below(g, 100);
+    int kind = below(g, 135);
     if (depth <= 0) return chance(g, 85) ? name_in_scope(g) : literal(g);
+    if (kind >= 100) {
+        struct spec_expr *e = number(g, depth - 1), *both = kind >= 133 ? joined(g, depth) : NULL;
+        if (both) return both;
+        if (kind < 112) return reshaped(g, e, depth);
+        if (kind < 124 && e->type == SPEC_FLOAT) return reduced(g, chance(g, 60) ? "sum" : chance(g, 45) ? "max" : chance(g, 50) ? "min" : "prod", e, false);
+        return typed(make(g, SPEC_CALL, "f32", 1, whole(g, depth - 1), NULL, NULL), SPEC_FLOAT);
+    }
     if (kind < 12) return name_in_scope(g);
     if (kind < 15) return literal(g);
     if (kind < 42) return infix(g, depth);
@@ -216,22 +445,28 @@ static void bind(struct gen *g, const char *name, const struct spec_expr *value)
     g->scope[g->n_scope++] = (struct scope_name){name, value};
 }
 
+static enum spec_type type_of(const char *dtype) {
+    return *dtype == 'b' && dtype[1] == 'o' ? SPEC_BOOL : *dtype == 'i' || *dtype == 'u' ? SPEC_INT : SPEC_FLOAT;
+}
+
 static void add_param(struct gen *g, bool is_scalar) {
-    static const char *const dtypes[] = {"f32", "f16", "bf16", "f32"};
+    static const char *const dtypes[] = {"f32", "f16", "bf16", "f32", "f32", "f16", "i32", "i64", "u8", "bool"};
     struct spec *s = g->spec;
     int i = s->n_params++, all[SPEC_MAX_LABELS];
     struct spec_param *p = &s->params[i];
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
     p->name = arena_printf(g->arena, is_scalar ? "s%d" : "x%d", i);
-    p->dtype = is_scalar ? "f32" : PICK(g, dtypes);
+    p->dtype = is_scalar ? "f32" : i == 0 ? "f32" : PICK(g, dtypes);
+    e->type = type_of(p->dtype);
     p->is_scalar = is_scalar;
     if (is_scalar && chance(g, 50)) p->value = "2";
     for (int l = 0; l < s->n_labels; l++) all[l] = l;
     shuffle(g, all, s->n_labels);
-    p->n_labels = is_scalar ? 0 : chance(g, 6) ? 0 : 1 + below(g, s->n_labels < 4 ? s->n_labels : 4);
+    p->n_labels = is_scalar ? 0 : i > 0 && chance(g, 6) ? 0 : 1 + below(g, s->n_labels < 4 ? s->n_labels : 4);
     memcpy(p->labels, all, sizeof all);
     e->n_labels = p->n_labels, e->is_decided = true;
     memcpy(e->labels, p->labels, sizeof e->labels);
+    for (int l = 0; l < p->n_labels; l++) s->is_bound[p->labels[l]] = true;
     bind(g, p->name, e);
 }
 
@@ -241,7 +476,7 @@ static const char *add_out(struct gen *g, const struct spec_expr *value) {
     struct spec *s = g->spec;
     struct spec_param *o = &s->outs[s->n_outs];
     o->name = arena_printf(g->arena, "y%d", s->n_outs++);
-    o->dtype = PICK(g, dtypes);
+    o->dtype = value->type == SPEC_INT ? "i64" : value->type == SPEC_BOOL ? "bool" : PICK(g, dtypes);
     o->n_labels = value->n_labels;
     memcpy(o->labels, value->labels, sizeof o->labels);
     for (int p = 0; p < s->n_params && chance(g, 15); p++)
@@ -257,7 +492,8 @@ static const char *add_out(struct gen *g, const struct spec_expr *value) {
 
 static void add_stmt(struct gen *g, bool is_output) {
     struct spec *s = g->spec;
-    struct spec_expr *e = number(g, 1 + below(g, 4));
+    int depth = 1 + below(g, 4), kind = below(g, 100);
+    struct spec_expr *e = kind < 80 ? number(g, depth) : kind < 95 ? whole(g, depth) : condition(g, depth);
     int n_temps = 0;
     for (int i = 0; i < g->n_scope; i++) n_temps += g->scope[i].name[0] == 'h';
     const char *name = is_output ? add_out(g, e) : arena_printf(g->arena, "h%d", n_temps && chance(g, 30) ? below(g, n_temps) : n_temps);
@@ -273,10 +509,20 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
     for (int i = 0; i < s->n_labels; i++) {
         s->extents[i] = chance(&g, 4) ? 0 : 1 + below(&g, 4);
         s->is_fixed[i] = chance(&g, 20);
+        if (i && chance(&g, 40)) s->extents[i] = s->extents[i - 1];
+    }
+    s->parts[0] = s->parts[1] = -1;
+    if (s->n_labels >= 3 && chance(&g, 50)) {
+        int last = s->n_labels - 1;
+        s->is_joined = chance(&g, 35);
+        s->parts[0] = below(&g, last), s->parts[1] = (s->parts[0] + 1 + below(&g, last - 1)) % last;
+        int m = s->extents[s->parts[0]], n = s->extents[s->parts[1]];
+        s->extents[last] = s->is_joined ? m + n : m * n;
     }
     int n_tensors = 1 + below(&g, 4), n_scalars = chance(&g, 35) ? 1 : 0, n_outs = 1 + below(&g, 3), n_temps = below(&g, 5);
     for (int i = 0; i < n_tensors; i++) add_param(&g, false);
     for (int i = 0; i < n_scalars; i++) add_param(&g, true);
+    if (s->parts[0] >= 0 && !(s->is_bound[s->parts[0]] && s->is_bound[s->parts[1]] && s->is_bound[s->n_labels - 1])) s->parts[0] = -1, s->is_joined = false;
     while (n_outs + n_temps > 0) {
         bool is_output = n_temps == 0 || (n_outs > 1 && chance(&g, 30));
         add_stmt(&g, is_output);
@@ -315,6 +561,19 @@ static void print_expr(struct buf *out, const struct spec_expr *e) {
             print_expr(out, e->args[i]);
         }
         buf_printf(out, "%s)", e->tail);
+        break;
+    case SPEC_RELABEL:
+        print_operand(out, e->args[0]);
+        buf_puts(out, e->text);
+        break;
+    case SPEC_ACCESS:
+        print_operand(out, e->args[0]);
+        for (int i = 1; i < e->n_args - 1; i++) {
+            buf_printf(out, i == 1 ? "[%s: " : ", %s: ", i == 1 ? e->text : e->tail);
+            print_expr(out, e->args[i]);
+        }
+        buf_puts(out, "] ?? ");
+        print_operand(out, e->args[e->n_args - 1]);
         break;
     case SPEC_CHOICE:
         print_operand(out, e->args[0]);

@@ -1,22 +1,25 @@
 /* Random specs, valid by construction, as trees that print as `.fx` and shrink.
  *
- * In: a seed. Out: one kernel of up to five labels: pointwise expressions over any of them, `@` and `@[..]`, casts, names
- * bound again, several outputs, permuted and broadcast. The same seed gives the same text everywhere. */
+ * In: a seed. Out: one kernel of up to six labels: pointwise expressions over any of them, floats, integers and conditions, `@` and
+ * `@[..]`, reductions, running sums, relabels, accesses, concatenation, casts, names bound again, several outputs, permuted and broadcast.
+ * The same seed gives the same text everywhere. */
 #ifndef FX_TEST_SPEC_GEN_H
 #define FX_TEST_SPEC_GEN_H
 
 #include "base.h"
 
-enum { SPEC_MAX_LABELS = 5, SPEC_MAX_PARAMS = 8, SPEC_MAX_STMTS = 12 };
+enum { SPEC_MAX_LABELS = 6, SPEC_MAX_PARAMS = 8, SPEC_MAX_STMTS = 12 };
 
-enum spec_shape { SPEC_ATOM, SPEC_PREFIX, SPEC_INFIX, SPEC_CALL, SPEC_CHOICE };
+enum spec_shape { SPEC_ATOM, SPEC_PREFIX, SPEC_INFIX, SPEC_CALL, SPEC_CHOICE, SPEC_RELABEL, SPEC_ACCESS };
+enum spec_type { SPEC_WEAK, SPEC_FLOAT, SPEC_INT, SPEC_BOOL }; /* WEAK: literals alone made it, its type depends on what it meets */
 
 struct spec_expr {
     enum spec_shape shape;
-    const char *text;       /* name or literal; "-"; " @[K] "; "relu" */
-    const char *tail;       /* of a call: further arguments, ", 0, 6" */
+    enum spec_type type;
+    const char *text;       /* name or literal; "-"; " @[K] "; "relu"; "{M->N}"; of an access the label read along */
+    const char *tail;       /* of a call: further arguments, ", 0, 6"; of an access another label, or "" */
     int n_args;
-    struct spec_expr *args[3];
+    struct spec_expr *args[4]; /* of an access the source, a position a label, the value outside */
     int n_labels;
     int labels[SPEC_MAX_LABELS]; /* of the value, in the language's order */
     bool is_decided;        /* the last of them may be contracted without naming it */
@@ -37,7 +40,10 @@ struct spec_stmt {
 
 struct spec {
     int n_labels, n_params, n_outs, n_stmts;
-    int extents[SPEC_MAX_LABELS]; /* to evaluate at; 0 to 4 */
+    int extents[SPEC_MAX_LABELS]; /* to evaluate at; 0 to 4, of the last label a product or sum of two others */
+    bool is_joined;               /* the last label is two others end to end: only concat makes it */
+    int parts[2];                 /* those two, or -1 */
+    bool is_bound[SPEC_MAX_LABELS]; /* some tensor has it */
     bool is_fixed[SPEC_MAX_LABELS]; /* written in the text */
     struct spec_param params[SPEC_MAX_PARAMS], outs[SPEC_MAX_STMTS];
     struct spec_stmt stmts[SPEC_MAX_STMTS];
