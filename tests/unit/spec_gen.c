@@ -28,6 +28,7 @@ struct gen {
     struct arena *arena;
     uint64_t random;
     struct spec *spec;
+    bool is_smooth;   /* nothing that jumps: no conditions, casts, integers, rounding to whole numbers */
     struct scope_name scope[SPEC_MAX_PARAMS + SPEC_MAX_STMTS];
     int n_scope;
 };
@@ -124,6 +125,7 @@ static const char *reduce_labels(struct gen *g, const struct spec_expr *e, struc
 static struct spec_expr *reduced(struct gen *g, const char *name, struct spec_expr *e, bool one) {
     if (e->n_labels == 0) return e;
     struct spec_expr *r = make(g, SPEC_CALL, name, 1, e, NULL, NULL);
+    r->type = e->type;
     r->text = arena_printf(g->arena, "%s[%s]", name, reduce_labels(g, e, r, one));
     return r;
 }
@@ -355,9 +357,35 @@ static struct spec_expr *contract(struct gen *g, int depth) {
     return e;
 }
 
+static struct spec_expr *over(struct gen *g, struct spec_expr *product, const struct spec_expr *a, const struct spec_expr *b, int label) {
+    product->text = arena_printf(g->arena, " @[%s] ", label_names[label]);
+    product->is_decided = a->is_decided && b->is_decided;
+    product->n_labels = 0;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < (side ? b : a)->n_labels; i++) {
+            int l = (side ? b : a)->labels[i];
+            if (l != label && !has_label(product, l)) product->labels[product->n_labels++] = l;
+        }
+    return product;
+}
+
+/* Two contractions with the same labels, one perhaps scaled, added. */
+static struct spec_expr *two_contractions(struct gen *g) {
+    struct spec_expr *a = name_in_scope(g), *b = name_in_scope(g);
+    int shared = -1;
+    for (int i = 0; i < a->n_labels; i++)
+        if (has_label(b, a->labels[i])) shared = a->labels[i];
+    if (shared < 0) return a;
+    struct spec_expr *c = make(g, SPEC_CALL, "relu", 1, a, NULL, NULL), *d = make(g, SPEC_CALL, "abs", 1, b, NULL, NULL);
+    struct spec_expr *first = over(g, make(g, SPEC_INFIX, "", 2, a, b, NULL), a, b, shared);
+    struct spec_expr *second = chance(g, 50) ? over(g, make(g, SPEC_INFIX, "", 2, c, d, NULL), c, d, shared) : over(g, make(g, SPEC_INFIX, "", 2, d, c, NULL), d, c, shared);
+    if (chance(g, 30)) second = make(g, SPEC_INFIX, " * ", 2, text_atom(g, "0.5"), second, NULL);
+    return make(g, SPEC_INFIX, " + ", 2, first, second, NULL);
+}
+
 static struct spec_expr *infix(struct gen *g, int depth) {
     static const char *const texts[] = {" + ", " - ", " * ", " + ", " - ", " * ", " / "};
-    const char *text = PICK(g, texts);
+    const char *text = g->is_smooth ? texts[below(g, 6)] : PICK(g, texts);
     struct spec_expr *a = number(g, depth - 1), *b;
     if (strcmp(text, " / ") == 0) {
         static const char *const divisors[] = {"2.0", "4.0", "1.0", "0.5", "3.0"};
@@ -377,6 +405,7 @@ static struct spec_expr *exact_call(struct gen *g, int depth) {
         {"max", "", 2}, {"relu", "", 1}, {"max", ", 0", 1}, {"min", ", 2", 1},
     };
     int i = below(g, (int)(sizeof calls / sizeof *calls));
+    while (g->is_smooth && strchr("fcsrl", *calls[i].text) && strcmp(calls[i].text, "relu") != 0 && strcmp(calls[i].text, "clamp") != 0) i = below(g, 3);
     struct spec_expr *args[3] = {0};
     for (int a = 0; a < calls[i].n_args; a++) args[a] = a && chance(g, 15) ? args[0] : number(g, depth - 1);
     struct spec_expr *e = make(g, SPEC_CALL, calls[i].text, calls[i].n_args, args[0], args[1], args[2]);
@@ -388,14 +417,19 @@ static struct spec_expr *rounding_call(struct gen *g, int depth) {
     static const char *const texts[] = {"gelu", "exp", "tanh", "sigmoid", "silu", "sqrt", "log", "erf", "sin", "cos", "exp2", "log2", "rsqrt",
                                         "gelu_tanh", "elu", "selu", "softplus", "mish", "hardswish", "hardsigmoid", "leaky_relu"};
     g->spec->is_exact = false;
+    static const char *const smooth[] = {"exp", "tanh", "sigmoid", "gelu", "exp", "erf", "sin"};
+    if (g->is_smooth) return make(g, SPEC_CALL, PICK(g, smooth), 1, number(g, depth - 1), NULL, NULL);
     struct spec_expr *a = number(g, depth - 1); /* not within a call: C leaves the order of arguments open */
     if (chance(g, 5)) return make(g, SPEC_CALL, "pow", 2, a, literal(g), NULL);
     return make(g, SPEC_CALL, PICK(g, texts), 1, a, NULL, NULL);
 }
 
 static struct spec_expr *number(struct gen *g, int depth) {
-    int kind = below(g, 135);
+    int kind = below(g, 141);
     if (depth <= 0) return chance(g, 85) ? name_in_scope(g) : literal(g);
+    if (g->is_smooth && (kind >= 124 || (kind >= 85 && kind < 97))) kind = 98;
+    if (kind >= 138) return reduced(g, "sum", contract(g, 1), false);
+    if (kind >= 135) return two_contractions(g);
     if (kind >= 100) {
         struct spec_expr *e = number(g, depth - 1), *both = kind >= 133 ? joined(g, depth) : NULL;
         if (both) return both;
@@ -493,7 +527,7 @@ static const char *add_out(struct gen *g, const struct spec_expr *value) {
 static void add_stmt(struct gen *g, bool is_output) {
     struct spec *s = g->spec;
     int depth = 1 + below(g, 4), kind = below(g, 100);
-    struct spec_expr *e = kind < 80 ? number(g, depth) : kind < 95 ? whole(g, depth) : condition(g, depth);
+    struct spec_expr *e = kind < 80 || g->is_smooth ? number(g, depth) : kind < 95 ? whole(g, depth) : condition(g, depth);
     int n_temps = 0;
     for (int i = 0; i < g->n_scope; i++) n_temps += g->scope[i].name[0] == 'h';
     const char *name = is_output ? add_out(g, e) : arena_printf(g->arena, "h%d", n_temps && chance(g, 30) ? below(g, n_temps) : n_temps);
@@ -505,6 +539,7 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
     struct gen g = {.arena = a, .random = (seed + 1) * 0x9E3779B97F4A7C15u, .spec = NEW(a, struct spec)};
     struct spec *s = g.spec;
     s->is_exact = true;
+    g.is_smooth = chance(&g, 15);
     s->n_labels = 1 + below(&g, SPEC_MAX_LABELS);
     for (int i = 0; i < s->n_labels; i++) {
         s->extents[i] = chance(&g, 4) ? 0 : 1 + below(&g, 4);

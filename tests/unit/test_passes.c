@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "eval.h"
 #include "fx.h"
@@ -329,6 +330,26 @@ static const char *check_sequence(struct subject *s, const char *sequence, const
     return NULL;
 }
 
+/* Whether a small change of what is computed is a small change of the result: nothing jumps. */
+static bool is_smooth(const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        bool from_float = n->n_args && fx_is_float(n->args[0]->dtype);
+        if (n->kind == N_CAST && from_float) return false;
+        if (n->kind == N_REDUCE && fx_is_integer(n->dtype) && from_float) return false;
+        if (n->kind != N_OP || !from_float) continue;
+        if (op_info[n->op].rule == RULE_COMPARE || n->op == O_FLOOR || n->op == O_CEIL || n->op == O_ROUND || n->op == O_SIGN) return false;
+        if (n->op == O_RSQRT || n->op == O_LOG || n->op == O_LOG2 || n->op == O_SQRT || n->op == O_POW || n->op == O_DIV) return false; /* steep at 0 */
+    }
+    return true;
+}
+
+static bool has_empty_axis(const struct subject *s, const struct arguments *x) {
+    for (int i = 0; i < s->kernel->n_axes; i++)
+        if (x->data.extents[i] == 0) return true;
+    return false;
+}
+
 /* Each rule of the algebra by itself, after access has run. */
 static const char *check_rules(struct subject *s, const struct arguments *x, struct ir_value *const *want, bool is_exact, struct tally *tally) {
     struct arena *a = &s->cx.arena;
@@ -341,11 +362,14 @@ static const char *check_rules(struct subject *s, const struct arguments *x, str
         g->skip = others.s, g->with = arena_printf(a, "algebra.%s", name);
         struct graph *next = pass_algebra(g);
         if (!next->n_applied) continue;
-        tally->n_fired[r] += next->n_applied;
         for (int i = 0; i < next->n_applied; i++)
             if (strcmp(next->applied[i].rule, name) != 0) return arena_printf(a, "%s was applied though only %s was on", next->applied[i].rule, name);
         if ((wrong = ir_verify(next))) return arena_printf(a, "after %s: %s", name, wrong);
-        struct tolerance t = {.is_numeric = strcmp(name, "one_element") != 0, .relative = is_exact && strcmp(name, "exp2") != 0 ? 0 : 1e-9};
+        bool is_inexact = !is_exact || strcmp(name, "exp2") == 0;
+        if (is_inexact && strcmp(name, "one_element") != 0 && !is_smooth(s->graph)) continue;
+        if (!algebra_rule(r)->is_default && has_empty_axis(s, x)) continue; /* the factor moved meets a sum of nothing: it must be finite */
+        tally->n_fired[r] += next->n_applied;
+        struct tolerance t = {.is_numeric = strcmp(name, "one_element") != 0, .relative = is_inexact ? 1e-9 : 0};
         struct ir_value **got = ir_eval(a, next, &x->data, &wrong);
         const char *difference = got ? differ(next, &x->data, want, got, name, &t) : wrong;
         if (difference) return arena_printf(a, "%s\n%s%s", difference, text_of(g), text_of(next));
@@ -409,7 +433,7 @@ static const char *check_subject(struct subject *s, const struct spec *spec, uin
         if (flavour == INTEGERS && is_for_oracle(s->graph) && (wrong = differ_from_oracle(s, &x, want, is_exact))) return wrong;
         for (int i = 0; i < N_SEQUENCES; i++)
             if ((flavour == INTEGERS || !strchr(sequences[i], 'g')) &&
-                (wrong = check_sequence(s, sequences[i], &x, want, is_exact && flavour == INTEGERS, tally)))
+                (is_exact || !strchr(sequences[i], 'g') || is_smooth(s->graph)) && (wrong = check_sequence(s, sequences[i], &x, want, is_exact && flavour == INTEGERS, tally)))
                 return wrong;
         if (flavour == INTEGERS && (wrong = check_rules(s, &x, want, is_exact, tally))) return wrong;
     }
@@ -419,7 +443,9 @@ static const char *check_subject(struct subject *s, const struct spec *spec, uin
 
 /* ---- generated specs ---- */
 
-enum { N_BATCHES = 10, BATCH = 60 };
+enum { N_BATCHES = 10, BATCH = 210 };
+
+static struct tally *all; /* of the generated specs: shared by the processes that tests run in */
 
 static const char *spec_text(struct arena *a, const struct spec *spec) {
     struct buf b;
@@ -447,7 +473,7 @@ static void report(struct arena *a, struct subject *s, const struct spec *spec, 
     struct subject *t = subject_open(spec_text(a, least));
     struct tally tally = {0};
     const char *then = t->graph ? check_subject(t, least, seed, least->is_exact, &tally) : NULL;
-    ck_abort_msg("seed %llu: %s\n%s\nshrunk: %s\n%s\n%s", (unsigned long long)seed, wrong, s->cx.files[0].text, then ? then : "", spec_text(a, least),
+    ck_abort_msg("seed %llu: %.800s\n%.800s\nshrunk: %.2500s\n%.800s\n%.2000s", (unsigned long long)seed, wrong, s->cx.files[0].text, then ? then : "", spec_text(a, least),
                  t->graph ? text_of(pass_fuse(pass_dce(pass_cse(pass_canonicalise(t->graph))))) : "");
 }
 
@@ -466,9 +492,18 @@ static void check_seed(uint64_t seed, struct tally *tally) {
 }
 
 START_TEST(test_generated) {
-    struct tally tally = {0};
-    for (int i = 0; i < BATCH; i++) check_seed((uint64_t)_i * BATCH + (uint64_t)i, &tally);
-    ck_assert_msg(tally.n_exact * 2 >= tally.n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", tally.n_exact, tally.n_rounded);
+    for (int i = 0; i < BATCH; i++) check_seed((uint64_t)_i * BATCH + (uint64_t)i, all);
+}
+END_TEST
+
+/* What the generated specs came to, all batches together: a rule that never fires, a pass with nothing to do, was not tested. */
+START_TEST(test_tally) {
+    if (all->n_drawn == 0) return; /* test_generated was left out */
+    for (int r = 0; algebra_rule(r); r++) ck_assert_msg(all->n_fired[r] >= 10, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
+    ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
+    ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
+    ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);
+    ck_assert_msg(all->n_drawn >= N_BATCHES * BATCH * 2 * 95 / 100, "extents were found for %d of %d", all->n_drawn, N_BATCHES * BATCH * 2);
 }
 END_TEST
 
@@ -490,7 +525,7 @@ static void compile_seed(uint64_t seed) {
 }
 
 START_TEST(test_generated_compile) {
-    for (int i = 0; i < BATCH; i++) compile_seed((uint64_t)_i * BATCH + (uint64_t)i);
+    for (int i = 0; i < BATCH / 3; i++) compile_seed((uint64_t)_i * BATCH + (uint64_t)i);
 }
 END_TEST
 
@@ -557,6 +592,15 @@ static const char *const specs[] = {
     "kernel f(x: f32[M,K,N]) -> (a: f32[M], b: f32[K], c: f32[M,K], d: f32[]) {\n"
     " a = sum[K,N](x) + 2 * prod[K,N](x) + 3 * max[K,N](x) + 4 * min[K,N](x)\n b = sum[M,N](x) + 2 * prod[M,N](x) + 3 * max[M,N](x) + 4 * min[M,N](x)\n"
     " c = sum[N](x) + 2 * prod[N](x) + 3 * max[N](x) + 4 * min[N](x)\n d = sum[M,K,N](x) + 2 * prod[M,K,N](x) + 3 * max[M,K,N](x) + 4 * min[M,K,N](x)\n}",
+    /* relabels and windows of what is computed, back and forth */
+    "kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,J=N], z: f32[P=M*N]) {\n h = x @ w\n y = relu((x @ w){N->J})\n z = relu(h + 1){(M,N)->P}\n}",
+    "kernel f(x: f32[P=M*N], m: f32[M], n: f32[N]) -> (y: f32[P], z: f32[P]) {\n a = exp(x{P->(M,N)})\n y = (a * m){(M,N)->P}\n z = y{P->(M,N)}{(M,N)->P} + (n + m){(M,N)->P}\n}",
+    "kernel f(x: f32[P=A*B*C], y: f32[A,B,C]) -> (z: f32[P], t: f32[A,B,C]) {\n z = (x{P->(A,B,C)} * y){(A,B,C)->P}\n t = (x{P->(A,B,C)} + y){(A,B,C)->P}{P->(A,B,C)}\n}",
+    "kernel f[U=3](x: f32[T], b: f32[T]) -> (y: f32[T], z: f32[T], w: f32[T]) {\n y = max[U]((relu(x) + b)[T: T+U-1] ?? -inf)\n z = sum[U](relu(x)[T: T+U-1] ?? 0)\n"
+    " w = (x[T: T+1] ?? 2)[T: T-1] ?? 3\n}",
+    "kernel f(x: f32[T,H], i: i32[S], k: i64[H]) -> (y: f32[S,H], z: f32[T,H], d: f32[H]) {\n y = (x * 2)[T: i] ?? -1\n z = cumsum[T](x)[T: size(T)-1-T]\n d = x[T: H] ?? 0\n}",
+    "kernel f(x: f32[T], y: f32[T=5], s: i32) -> (a: i64[T], b: i64[], c: f32[]) {\n a = (idx(T) * 3 + s) // 2 % 4\n b = argmax[T](x) + argmin[T](y)\n c = (x + y)[T: 2]\n}",
+    "kernel f(x: f32[M,K], v: f32[N,K]) -> y: f32[M,P] { y = relu(concat[P](x{K->P}, (v[N: 0] ?? 1){K->P}) @[P] concat[P](x{K->P}, (v[N: 1] ?? 2){K->P}){M->Q}){Q->P} }",
     "kernel f(x: f32[M], y: f32[M]) -> z: f32[M] { z = f16(x / 3) - bf16(x / 3) + f16(y / 3) - bf16(y / 3) + f16(x * 2049) - bf16(x * 2049) + f16(y * 257) - bf16(y * 257) }",
 };
 
@@ -821,6 +865,42 @@ BREAK(dtype_of_sum) { node_of(g, N_REDUCE)->dtype = FX_I32; }
 BREAK(cast_to_other_class) { node_of(g, N_CAST)->to = FX_I32; }
 BREAK(condition_is_number) { op_of(g, O_WHERE)->args[0] = op_of(g, O_WHERE)->args[1]; }
 BREAK(number_is_condition) { op_of(g, O_WHERE)->args[1] = op_of(g, O_WHERE)->args[0]; }
+BREAK(access_without_axes) { node_of(g, N_ACCESS)->n_at = 0; }
+BREAK(access_of_missing_axis) { node_of(g, N_ACCESS)->at[0] = g->kernel->n_axes - 1; }
+BREAK(access_unordered) {
+    struct node *n = node_of(g, N_ACCESS);
+    int t = n->at[0];
+    n->at[0] = n->at[1], n->at[1] = t;
+}
+BREAK(access_twice) { node_of(g, N_ACCESS)->at[1] = node_of(g, N_ACCESS)->at[0]; }
+BREAK(access_at_float) { node_of(g, N_ACCESS)->args[1] = node_of(g, N_INPUT); }
+BREAK(access_of_other_dtype) { node_of(g, N_ACCESS)->dtype = FX_F64; }
+BREAK(access_filled_with_integer) { node_of(g, N_ACCESS)->args[3] = node_of(g, N_SIZE); }
+BREAK(access_fill_missing) { node_of(g, N_ACCESS)->args[3] = NULL; }
+BREAK(access_fill_uncounted) { node_of(g, N_ACCESS)->has_fill = false; }
+BREAK(access_keeps_axis) {
+    struct node *n = node_of(g, N_ACCESS);
+    n->axes[n->n_axes++] = n->at[1];
+}
+BREAK(index_of_nothing) { node_of(g, N_INDEX)->axis = -1; }
+BREAK(index_elsewhere) { node_of(g, N_INDEX)->axis += 1; }
+BREAK(index_narrow) { node_of(g, N_INDEX)->dtype = FX_I32; }
+BREAK(size_of_nothing) { node_of(g, N_SIZE)->axis = g->kernel->n_axes; }
+BREAK(size_with_axis) { node_of(g, N_SIZE)->n_axes = 1; }
+BREAK(scan_along_missing_axis) { node_of(g, N_SCAN)->axis = g->kernel->n_axes - 1; }
+BREAK(scan_of_maxima) { node_of(g, N_SCAN)->reduction = RED_MAX; }
+BREAK(scan_dtype) { node_of(g, N_SCAN)->dtype = FX_I64; }
+BREAK(cast_in_storage_dtype) { node_of(g, N_CAST)->dtype = node_of(g, N_CAST)->to; }
+BREAK(index_of_extreme_of_two) {
+    struct node *n = node_of(g, N_REDUCE);
+    n->reduction = RED_ARGMAX, n->dtype = FX_I64;
+}
+BREAK(extreme_is_float) { node_of(g, N_REDUCE)->reduction = RED_ARGMIN, node_of(g, N_REDUCE)->n_reduced = 1; }
+BREAK(reduction_unknown) { node_of(g, N_REDUCE)->reduction = N_REDUCTIONS; }
+BREAK(op_reads) { op_of(g, O_MUL)->n_at = 1; }
+BREAK(op_reduces) { op_of(g, O_MUL)->n_reduced = 1; }
+BREAK(op_may_round) { op_of(g, O_MUL)->may_round = true; }
+BREAK(fill_on_op) { op_of(g, O_MUL)->has_fill = true; }
 BREAK(output_outside) { g->outputs[0].value = graph_add(graph_like(g), g->outputs[0].value); }
 BREAK(output_with_stray_axis) { g->outputs[0].value = node_of(g, N_REDUCE)->args[0]; }
 BREAK(store_missing) { group_with_contraction(g)->n_stores = 0; }
@@ -868,6 +948,30 @@ START_TEST(test_broken) {
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    void (*break_it)(struct graph *g);
+} broken_kinds[] = {
+    BROKEN(access_without_axes), BROKEN(access_of_missing_axis), BROKEN(access_unordered), BROKEN(access_twice), BROKEN(access_at_float), BROKEN(access_of_other_dtype),
+    BROKEN(access_filled_with_integer), BROKEN(access_fill_missing), BROKEN(access_fill_uncounted), BROKEN(access_keeps_axis), BROKEN(index_of_nothing),
+    BROKEN(index_elsewhere), BROKEN(index_narrow), BROKEN(size_of_nothing), BROKEN(size_with_axis), BROKEN(scan_along_missing_axis), BROKEN(scan_of_maxima),
+    BROKEN(scan_dtype), BROKEN(cast_in_storage_dtype), BROKEN(index_of_extreme_of_two), BROKEN(extreme_is_float), BROKEN(reduction_unknown), BROKEN(op_reads),
+    BROKEN(op_reduces), BROKEN(op_may_round), BROKEN(fill_on_op),
+};
+enum { N_BROKEN_KINDS = sizeof broken_kinds / sizeof *broken_kinds };
+
+START_TEST(test_broken_kind) {
+    struct subject *s = subject_open("kernel f(x: f32[T,H], u: f32[V]) -> (y: f32[T,H], z: f32[], n: i64[T]) {\n"
+                                     "  y = f16(cumsum[T](x) * 3)[T: T - 1, H: H + 1] ?? 2\n  z = sum[T,H](x)\n  n = idx(T) + size(H) }");
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = s->graph;
+    ck_assert(ir_verify(g) == NULL);
+    broken_kinds[_i].break_it(g);
+    ck_assert_msg(ir_verify(g) != NULL, "the verifier accepts a graph with %s", broken_kinds[_i].name);
+    subject_close(s);
+}
+END_TEST
+
 /* The evaluator itself refuses a group that reads what it may not. */
 START_TEST(test_evaluator_refuses) {
     struct subject *s = subject_open("kernel f(x: f32[M,K], w: f32[K,N], v: f32[N,P]) -> y: f32[M,P] { y = relu(x @ w) @ v }");
@@ -910,6 +1014,8 @@ START_TEST(test_pipeline) {
 END_TEST
 
 int main(void) {
+    all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return 1;
     Suite *s = suite_create("passes");
     TCase *t = tcase_create("passes");
     tcase_set_timeout(t, 300);
@@ -918,11 +1024,13 @@ int main(void) {
     tcase_add_test(t, test_cse_of_many);
     tcase_add_loop_test(t, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
     tcase_add_loop_test(t, test_broken, 0, N_BROKEN);
+    tcase_add_loop_test(t, test_broken_kind, 0, N_BROKEN_KINDS);
     tcase_add_loop_test(t, test_written, 0, (int)(sizeof specs / sizeof *specs));
     tcase_add_test(t, test_evaluator_refuses);
     tcase_add_loop_test(t, test_pipeline, 0, 4);
     tcase_add_test(t, test_shrinker);
     tcase_add_loop_test(t, test_generated, 0, N_BATCHES);
+    tcase_add_test(t, test_tally);
     tcase_add_loop_test(t, test_generated_compile, 0, N_BATCHES);
     suite_add_tcase(s, t);
     return run_suite(s);
