@@ -23,7 +23,7 @@ struct reading { /* what an access says, apart from its source */
     int at[MAX_AXES];
     struct node *positions[MAX_AXES];
     struct node *fill;        /* NULL: every position is inside */
-    const struct node *like;  /* the access, for spans; its axes all have an element where it is read */
+    const struct node *like;  /* the access, for spans */
 };
 
 static struct reading reading_of(const struct node *n) {
@@ -76,15 +76,17 @@ static int axes_read(const struct node *source, const struct reading *r, int *ax
 
 /* Simplifies positions; drops those that are the running index and a value outside that is never read. */
 static void tidy_reading(struct pusher *p, const struct node *source, struct reading *r) {
-    struct affine_scope s = affine_scope(p->g, r->like);
-    bool is_inside = r->fill != NULL;
-    int n = 0, axes[MAX_AXES * MAX_ARGS], n_axes;
+    struct node reader = *r->like; /* without the axes of a fill: by itself what is read runs only over its own */
+    struct affine_scope s = affine_scope(p->g, &reader);
+    bool is_inside = r->fill != NULL, keeps_axes = true;
+    int n = 0, axes[MAX_AXES * MAX_ARGS], n_axes = axes_read(source, r, axes);
+    if (n_axes > MAX_AXES) return;
+    memcpy(reader.axes, axes, (size_t)n_axes * sizeof *axes);
+    reader.n_axes = n_axes;
     for (int i = 0; i < r->n_at; i++) {
         r->positions[i] = affine_simplify(&s, r->positions[i]);
         is_inside = is_inside && affine_is_inside(&s, r->positions[i], r->at[i]);
     }
-    n_axes = axes_read(source, r, axes);
-    bool keeps_axes = true;
     for (int i = 0; r->fill && i < r->fill->n_axes; i++) keeps_axes &= set_has(axes, n_axes, r->fill->axes[i]);
     if (is_inside && keeps_axes) r->fill = NULL;
     for (int i = 0; i < r->n_at; i++) {

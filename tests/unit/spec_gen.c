@@ -543,7 +543,7 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
     s->n_labels = 1 + below(&g, SPEC_MAX_LABELS);
     for (int i = 0; i < s->n_labels; i++) {
         s->extents[i] = chance(&g, 4) ? 0 : 1 + below(&g, 4);
-        s->is_fixed[i] = chance(&g, 20);
+        s->is_fixed[i] = chance(&g, 20) && s->extents[i] > 0;
         if (i && chance(&g, 40)) s->extents[i] = s->extents[i - 1];
     }
     s->parts[0] = s->parts[1] = -1;
