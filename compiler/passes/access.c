@@ -15,6 +15,7 @@ enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
 struct pusher {
     struct graph *g;  /* being built */
     int room;         /* nodes that may still be added: what reads itself at two places, over and over, would double each time */
+    bool may_shrink;  /* a leaf may lose axes: the whole that is read is looked at */
     bool has_changed;
 };
 
@@ -74,6 +75,14 @@ static int axes_read(const struct node *source, const struct reading *r, int *ax
     return n;
 }
 
+/* Puts a simpler position i into r, if what is read keeps its axes or need not. */
+static void put_simpler(struct pusher *p, const struct node *source, struct reading *r, int i, struct node *simpler) {
+    struct node *before = r->positions[i];
+    int axes[MAX_AXES * MAX_ARGS], n_axes = axes_read(source, r, axes);
+    r->positions[i] = simpler;
+    if (!p->may_shrink && axes_read(source, r, axes) != n_axes) r->positions[i] = before;
+}
+
 /* Simplifies positions; drops those that are the running index and a value outside that is never read. */
 static void tidy_reading(struct pusher *p, const struct node *source, struct reading *r) {
     struct node reader = *r->like; /* without the axes of a fill: by itself what is read runs only over its own */
@@ -84,7 +93,7 @@ static void tidy_reading(struct pusher *p, const struct node *source, struct rea
     memcpy(reader.axes, axes, (size_t)n_axes * sizeof *axes);
     reader.n_axes = n_axes;
     for (int i = 0; i < r->n_at; i++) {
-        r->positions[i] = affine_simplify(&s, r->positions[i]);
+        put_simpler(p, source, r, i, affine_simplify(&s, r->positions[i]));
         is_inside = is_inside && affine_is_inside(&s, r->positions[i], r->at[i]);
     }
     for (int i = 0; r->fill && i < r->fill->n_axes; i++) keeps_axes &= set_has(axes, n_axes, r->fill->axes[i]);
@@ -243,21 +252,27 @@ static struct node *fill_of_leaf(struct pusher *p, struct subtree *t, const stru
     return NULL;
 }
 
+/* The subtree read, node by node; `fill`: what `leaf` reads outside, or NULL. */
+static struct node *read_subtree(struct pusher *p, struct subtree *t, const struct reading *r, const struct node *leaf, struct node *fill) {
+    struct reading whole = *r;
+    whole.fill = fill;
+    for (int i = 0; i < t->n; i++)
+        t->images[i] = fill && t->nodes[i] == leaf ? read_plainly(p, t->nodes[i], whole) : read_node(p, t, t->nodes[i], r, r->fill != NULL);
+    return t->images[t->n - 1];
+}
+
 /* Something pointwise, an access or an index, read. NULL where that would take too many nodes. */
 static struct node *read_through(struct pusher *p, struct node *source, const struct reading *r) {
     struct subtree *t = NEW(&p->g->cx->arena, struct subtree);
-    struct reading whole = *r;
-    bool is_guarded = r->fill != NULL;
     if (!collect(t, source, r) || 2 * t->n > p->room) return NULL;
     p->room -= t->n;
-    struct node *leaf = is_guarded && r->fill->kind == N_CONST ? only_leaf(t) : NULL, *fill = leaf ? fill_of_leaf(p, t, leaf, r) : NULL;
-    for (int i = 0; i < t->n; i++)
-        if (fill && t->nodes[i] == leaf) {
-            whole.fill = fill;
-            t->images[i] = read_plainly(p, leaf, whole);
-        } else t->images[i] = read_node(p, t, t->nodes[i], r, is_guarded);
-    struct node *image = t->images[t->n - 1];
-    return is_guarded && !fill ? build_op(p->g, O_WHERE, inside(p, r), image, r->fill, r->like) : image;
+    struct node *leaf = r->fill && r->fill->kind == N_CONST ? only_leaf(t) : NULL, *fill = leaf ? fill_of_leaf(p, t, leaf, r) : NULL;
+    int axes[MAX_AXES * MAX_ARGS], n_axes = axes_read(source, r, axes);
+    p->may_shrink = true;
+    struct node *image = read_subtree(p, t, r, leaf, fill);
+    p->may_shrink = false;
+    if (image->n_axes != n_axes && (!r->fill || fill)) image = read_subtree(p, t, r, leaf, fill);
+    return r->fill && !fill ? build_op(p->g, O_WHERE, inside(p, r), image, r->fill, r->like) : image;
 }
 
 /* ---- below reductions ---- */

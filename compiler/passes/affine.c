@@ -382,35 +382,55 @@ static bool parse(const struct affine_scope *s, const struct node *n, struct aff
     return true;
 }
 
-/* One pair a * (n // d) * d + a * (n % d) -> a * n. */
+static bool is_equal(const struct affine *a, const struct affine *b) {
+    struct affine difference = *a;
+    return add(&difference, b, -1) && difference.n_terms == 0;
+}
+
+/* Whether atom h is n // d: written so, or n being m // c, written m // (c * d). */
+static bool is_quotient(const struct affine_scope *s, const struct node *h, const struct affine *n, const struct affine *d) {
+    struct affine hn, hd, m, c, cd;
+    if (h->kind != N_OP || h->op != O_FLOORDIV || !parse(s, h->args[0], &hn, 1) || !parse(s, h->args[1], &hd, 1)) return false;
+    if (is_equal(&hn, n) && is_equal(&hd, d)) return true;
+    if (n->n_terms != 1 || n->terms[0].n_atoms != 1 || n->terms[0].coefficient != 1) return false;
+    const struct node *inner = n->terms[0].atoms[0];
+    if (inner->kind != N_OP || inner->op != O_FLOORDIV || !parse(s, inner->args[0], &m, 1) || !parse(s, inner->args[1], &c, 1)) return false;
+    return divides(s, &c) && multiply(&cd, &c, d) && is_equal(&hn, &m) && is_equal(&hd, &cd);
+}
+
+/* Replaces terms i and h of p by q; false where that has too many. */
+static bool replace_pair(struct affine *p, int i, int h, const struct affine *q) {
+    struct affine out = {0};
+    for (int t = 0; t < p->n_terms; t++)
+        if (t != i && t != h && !add_term(&out, &p->terms[t])) return false;
+    if (!add(&out, q, 1)) return false;
+    *p = out;
+    return true;
+}
+
+/* The pair to term i, whose atom j is n % d: a * (n // d) * d + a * (n % d) -> a * n. */
+static bool join_with(const struct affine_scope *s, struct affine *p, int i, int j) {
+    const struct node *mod = p->terms[i].atoms[j];
+    struct affine n, d, whole;
+    if (mod->kind != N_OP || mod->op != O_MOD || !parse(s, mod->args[0], &n, 1) || !parse(s, mod->args[1], &d, 1) || !divides(s, &d)) return false;
+    struct affine factor = {.n_terms = 1, .terms = {p->terms[i]}};
+    drop_atom(&factor.terms[0], j);
+    struct affine_term expected = factor.terms[0];
+    if (!times_term(&expected, &d.terms[0]) || !multiply(&whole, &factor, &n)) return false;
+    for (int h = 0; h < p->n_terms; h++)
+        for (int a = 0; a < p->terms[h].n_atoms; a++) {
+            struct affine_term high = p->terms[h];
+            if (!is_quotient(s, high.atoms[a], &n, &d)) continue;
+            drop_atom(&high, a);
+            if (expected.coefficient == high.coefficient && same_atoms(&expected, &high)) return replace_pair(p, i, h, &whole);
+        }
+    return false;
+}
+
 static bool join_pair(const struct affine_scope *s, struct affine *p) {
     for (int i = 0; i < p->n_terms; i++)
-        for (int j = 0; j < p->terms[i].n_atoms; j++) {
-            const struct node *mod = p->terms[i].atoms[j];
-            struct affine n, d, whole;
-            if (mod->kind != N_OP || mod->op != O_MOD || !parse(s, mod->args[0], &n, 1) || !parse(s, mod->args[1], &d, 1) || !divides(s, &d)) continue;
-            struct affine_term rest = p->terms[i], high;
-            drop_atom(&rest, j);
-            for (int h = 0; h < p->n_terms; h++) {
-                high = p->terms[h];
-                int at = -1;
-                for (int a = 0; a < high.n_atoms && at < 0; a++)
-                    if (high.atoms[a]->kind == N_OP && high.atoms[a]->op == O_FLOORDIV && same_atom(high.atoms[a]->args[0], mod->args[0], 0) &&
-                        same_atom(high.atoms[a]->args[1], mod->args[1], 0))
-                        at = a;
-                if (at < 0) continue;
-                drop_atom(&high, at);
-                struct affine_term expected = rest;
-                if (!times_term(&expected, &d.terms[0]) || expected.coefficient != high.coefficient || !same_atoms(&expected, &high)) continue;
-                struct affine factor = {.n_terms = 1, .terms = {rest}}, out = {0};
-                if (!multiply(&whole, &factor, &n)) return false;
-                for (int t = 0; t < p->n_terms; t++)
-                    if (t != i && t != h && !add_term(&out, &p->terms[t])) return false;
-                if (!add(&out, &whole, 1)) return false;
-                *p = out;
-                return true;
-            }
-        }
+        for (int j = 0; j < p->terms[i].n_atoms; j++)
+            if (join_with(s, p, i, j)) return true;
     return false;
 }
 
@@ -472,10 +492,9 @@ struct node *affine_simplify(const struct affine_scope *s, struct node *n) {
     struct affine p;
     int before = count_ops(n, 0, MAX_OPS);
     if (before == 0 || !parse_whole(s, n, &p)) return n;
-    while (join_pair(s, &p)) {}
+    for (int i = 0; i < AFFINE_TERMS && join_pair(s, &p); i++) {}
     struct node *simpler = rebuild(s, &p);
-    bool is_better = count_ops(simpler, 0, MAX_OPS) < before && nodes_same_axes(simpler->axes, simpler->n_axes, n->axes, n->n_axes);
-    return is_better ? simpler : n;
+    return count_ops(simpler, 0, MAX_OPS) < before ? simpler : n;
 }
 
 bool affine_is_inside(const struct affine_scope *s, const struct node *n, int axis) {

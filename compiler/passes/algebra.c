@@ -347,22 +347,25 @@ static int add_joined_axis(struct algebra *a, int first, int second, struct span
     return k->n_axes++;
 }
 
-static struct node *read_at(struct algebra *a, struct node *x, int axis, struct node *position, const struct node *like) {
+/* x at a position along its axis, 0 outside, times a scalar if there is one. */
+static struct node *read_at(struct algebra *a, struct node *x, int axis, struct node *position, struct node *scale, const struct node *like) {
     struct node n = {.kind = N_ACCESS, .dtype = x->dtype, .n_at = 1, .at = {axis}, .has_fill = true, .axis = -1, .span = like->span, .source = like->source};
     n.args[0] = x, n.args[1] = position, n.args[2] = build_zero(a->g, x->dtype, like);
-    return build_node(a->g, n);
+    struct node *read = build_node(a->g, n);
+    return scale ? build_op(a->g, O_MUL, read, scale, NULL, like) : read;
 }
 
-/* x along its axis, then y along its own, along the joined axis. */
-static struct node *end_to_end(struct algebra *a, struct node *x, int x_axis, struct node *y, int y_axis, int joined, const struct node *like) {
-    struct node *i = build_index(a->g, joined, like), *size = build_size(a->g, x_axis, like);
+/* The left or right factor of u along its axis, then that of v along its own, along the joined axis. */
+static struct node *end_to_end(struct algebra *a, const struct term *u, const struct term *v, bool is_left, int joined, const struct node *like) {
+    struct node *i = build_index(a->g, joined, like), *size = build_size(a->g, u->axis, like);
     struct node *is_first = build_op(a->g, O_LT, i, size, NULL, like);
     struct node *rest = build_op(a->g, O_SUB, i, size, NULL, like);
-    return build_op(a->g, O_WHERE, is_first, read_at(a, x, x_axis, i, like), read_at(a, y, y_axis, rest, like), like);
+    struct node *first = read_at(a, is_left ? u->a : u->b, u->axis, i, is_left ? u->scale : NULL, like);
+    return build_op(a->g, O_WHERE, is_first, first, read_at(a, is_left ? v->a : v->b, v->axis, rest, is_left ? v->scale : NULL, like), like);
 }
 
-static struct node *scaled(struct algebra *a, const struct term *t, const struct node *like) {
-    return t->scale ? build_op(a->g, O_MUL, t->a, t->scale, NULL, like) : t->a;
+static bool same_factors(const struct term *u, const struct term *v) {
+    return same_free_axes(u->a, u->axis, v->a, v->axis) && same_free_axes(u->b, u->axis, v->b, v->axis);
 }
 
 static struct node *k_concat(struct algebra *a, struct node *n) {
@@ -375,11 +378,13 @@ static struct node *k_concat(struct algebra *a, struct node *n) {
         for (int j = i + 1; j < t.n; j++) {
             a->n_consumed = n_tree, a->g->n_nodes = from;
             if (!as_term(a, t.nodes[i], &u) || !as_term(a, t.nodes[j], &v)) continue;
-            bool crossed = !same_free_axes(u.a, u.axis, v.a, v.axis) || !same_free_axes(u.b, u.axis, v.b, v.axis);
-            struct node *va = crossed ? v.b : scaled(a, &v, n), *vb = crossed ? scaled(a, &v, n) : v.b;
-            if (!same_free_axes(u.a, u.axis, va, v.axis) || !same_free_axes(u.b, u.axis, vb, v.axis)) continue;
+            if (!same_factors(&u, &v)) {
+                struct node *left = v.a;
+                v.a = v.b, v.b = left;
+            }
+            if (!same_factors(&u, &v)) continue;
             int joined = add_joined_axis(a, u.axis, v.axis, n->span);
-            struct node *x = end_to_end(a, scaled(a, &u, n), u.axis, va, v.axis, joined, n), *y = end_to_end(a, u.b, u.axis, vb, v.axis, joined, n);
+            struct node *x = end_to_end(a, &u, &v, true, joined, n), *y = end_to_end(a, &u, &v, false, joined, n);
             struct node *r = build_sum(a->g, build_op(a->g, O_MUL, x, y, NULL, n), &joined, 1, n);
             for (int k = 0; k < t.n; k++)
                 if (k != i && k != j) r = build_op(a->g, O_ADD, r, t.nodes[k], NULL, n);

@@ -4,6 +4,7 @@
  *
  * Specs are generated (spec_gen.h) and written by hand. A failure is shrunk before it is reported. */
 #include <check.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +28,15 @@ typedef struct graph *pass_fn(const struct graph *);
 
 struct subject { /* a spec under test */
     struct cx cx;
+    const struct program *program;
     const struct kernel *kernel;
     struct graph *graph; /* as lowered; NULL: the spec has errors */
 };
+
+static void subject_take(struct subject *s, int kernel) {
+    s->kernel = &s->program->kernels[kernel];
+    s->graph = fx_lower(&s->cx, s->kernel);
+}
 
 static void add_file(struct cx *cx, const char *name, const char *text, size_t len) {
     cx->files[cx->n_files] = (struct source_file){.name = name, .text = text, .len = len};
@@ -48,8 +55,8 @@ static struct subject *subject_open(const char *text) {
     struct ast_file *prelude = s->cx.n_errors ? NULL : fx_parse(&s->cx, 1);
     struct program *program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL);
     if (s->cx.n_errors) return s;
-    s->kernel = &program->kernels[0];
-    s->graph = fx_lower(&s->cx, s->kernel);
+    s->program = program;
+    subject_take(s, 0);
     return s;
 }
 
@@ -619,6 +626,51 @@ START_TEST(test_written) {
 }
 END_TEST
 
+/* ---- the specs of tests/language and the examples ---- */
+
+static char *read_text(const char *path) {
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s", path);
+    char *text = calloc(1, 1 << 16);
+    ck_assert(text != NULL && fread(text, 1, (1 << 16) - 1, f) > 0);
+    fclose(f);
+    return text;
+}
+
+static void check_file(const char *path, struct tally *tally, int *n_kernels) {
+    char *text = read_text(path);
+    struct subject *s = subject_open(text);
+    for (int i = 0; s->program && i < s->program->n_kernels; i++) {
+        subject_take(s, i);
+        const char *wrong = check_subject(s, NULL, (uint64_t)i, false, tally);
+        ck_assert_msg(!wrong, "%s: %s: %.6000s", path, s->kernel->name, wrong);
+        ++*n_kernels;
+    }
+    subject_close(s);
+    free(text);
+}
+
+START_TEST(test_language) {
+    static const char *const folders[] = {"tests/language", "examples"};
+    struct tally tally = {0};
+    int n_kernels = 0;
+    for (int i = 0; i < 2; i++) {
+        DIR *d = opendir(folders[i]);
+        ck_assert(d != NULL);
+        for (struct dirent *e; (e = readdir(d));) {
+            char path[300];
+            size_t len = strlen(e->d_name);
+            if (len < 3 || strcmp(e->d_name + len - 3, ".fx") != 0) continue;
+            snprintf(path, sizeof path, "%s/%s", folders[i], e->d_name);
+            check_file(path, &tally, &n_kernels);
+        }
+        closedir(d);
+    }
+    ck_assert_int_ge(n_kernels, 60);
+    ck_assert_int_ge(tally.n_drawn, n_kernels); /* of two flavours: extents are found for most */
+}
+END_TEST
+
 /* ---- the rules of canonicalise: each on what it is for, and on what looks like it ---- */
 
 static void print_form(struct buf *out, const struct graph *g, const struct node *n) {
@@ -679,6 +731,157 @@ START_TEST(test_rule) {
     if (forms[_i].form) ck_assert_msg(strcmp(form.s, forms[_i].form) == 0, "%s became %s, expected %s", forms[_i].expr, form.s, forms[_i].form);
     const char *wrong = check_subject(s, NULL, 7, true, &tally);
     ck_assert_msg(!wrong, "%s: %s", forms[_i].expr, wrong);
+    subject_close(s);
+}
+END_TEST
+
+/* ---- the rules of algebra: each written in several ways, and where it must not fire ---- */
+
+#define INPUTS "x: f32[M,K], w: f32[K,N], a: f32[M,R], b: f32[R,N], h: f16[M,K], v: f16[K,N], g: bf16[K,N], m: f32[M], r: f32[M], i: i32[M,K], j: i32[K,N], o: f32[M,O=1,N], " \
+               "z: f64[M,K], s: f32"
+
+static const struct {
+    const char *outs, *body, *rule, *form; /* the rule tried, and the first output then; form NULL: it does not fire */
+} algebra[] = {
+    {"y: f32[M,N]", "y = (0.125 * x) @ w", "scale_out", "(MUL (sum (MUL x w)) 0.125)"},
+    {"y: f32[M,N]", "y = w @[K] (x * 0.125)", "scale_out", "(MUL (sum (MUL x w)) 0.125)"},
+    {"y: f32[M,N]", "y = sum[K](0.125 * (w * x))", "scale_out", "(MUL (sum (MUL x w)) 0.125)"},
+    {"y: f32[N,T=M]", "t = x{M->T}{K->Q}\n y = (t * 0.125) @[Q] w{K->Q}", "scale_out", "(MUL (sum (MUL (at x (idx) (idx)) (at w (idx)))) 0.125)"},
+    {"y: f32[M,N]", "y = (x / 8) @ (2 * w)", "scale_out", "(MUL (MUL (sum (MUL x w)) 2) 0.125)"},
+    {"y: f32[M,N]", "y = (x / 3) @ w", "scale_out", "(DIV (sum (MUL x w)) 3)"},
+    {"y: f32[M]", "y = sum[K](x * 5)", "scale_out", "(MUL (sum x) 5)"},
+    {"y: f64[M]", "y = sum[K](z * 5)", "scale_out", "(MUL (sum z) 5)"},
+    {"y: i32[M,N]", "y = (i * -3) @ j", "scale_out", "(MUL (sum (MUL i j)) -3)"},
+    {"y: f32[M,N]", "y = (0.125 * x + 1) @ w", "scale_out", NULL},
+    {"y: f32[M,N]", "y = (-2 * x) @ w", "scale_out", NULL},   /* a sum of nothing is 0, not -0 */
+    {"y: f32[M,N]", "y = (1e-9 * x) @ w", "scale_out", NULL}, /* beyond 2^-24 */
+    {"y: f32[M,N]", "y = (3e7 * x) @ w", "scale_out", NULL},
+    {"y: f32[M,N]", "y = (s * x) @ w", "scale_out", NULL},    /* no constant */
+    {"y: f32[M,N], u: f32[M,K]", "u = 0.5 * x\n y = u @ w", "scale_out", NULL}, /* read elsewhere */
+    {"y: f32[M,N]", "y = max[K](2 * x * w)", "scale_out", NULL},
+    {"y: f32[M,N]", "y = (0.5 * h) @ v", "scale_out", "(MUL (sum (MUL h v)) 0.5)"},
+    {"y: f32[M,N]", "y = (0.5 * h) @ g", "scale_out", "(MUL (sum (MUL h g)) 0.5)"},
+    {"y: f32[M,N]", "y = (0.5 * x) @ v", "scale_out", NULL},  /* 0.5 * x may be rounded to f16, x alone may overflow there */
+    {"y: f32[M,N]", "y = (0.5 * relu(x)) @ v", "scale_out", NULL},
+    {"y: f32[M,N]", "y = (0.5 * x) @ (v * 2)", "scale_out", "(MUL (MUL (sum (MUL x v)) 2) 0.5)"},
+    {"y: f32[M]", "y = sum[N](x @ w)", "sum_through_contraction", "(sum (MUL x (sum w)))"},
+    {"y: f32[M]", "y = sum[N](w @[K] x)", "sum_through_contraction", "(sum (MUL x (sum w)))"},
+    {"y: f32[M]", "y = sum[K,N](w * x)", "sum_through_contraction", "(sum (MUL x (sum w)))"},
+    {"y: f32[N]", "y = sum[M](x @ w)", "sum_through_contraction", "(sum (MUL w (sum x)))"},
+    {"y: f32[]", "y = sum[M,N](x @ w)", "sum_through_contraction", "(sum (MUL (sum x) (sum w)))"},
+    {"y: i32[M]", "y = sum[N](i @ j)", "sum_through_contraction", "(sum (MUL i (sum j)))"},
+    {"y: f32[]", "y = sum[M,R](m * a)", "sum_through_contraction", "(sum (MUL m (sum a)))"},
+    {"y: f32[M,K]", "y = sum[N](x * w)", "sum_through_contraction", NULL}, /* x is constant along N: row_scale_out */
+    {"y: f32[M,K]", "y = sum[N](x * w)", "row_scale_out", "(MUL x (sum w))"},
+    {"y: f32[M], u: f32[M,N]", "u = x @ w\n y = sum[N](u)", "sum_through_contraction", NULL},
+    {"y: f32[M]", "y = max[N](x @ w)", "sum_through_contraction", NULL},
+    {"y: f32[M]", "y = sum[N](x @ w + b[R: 0] ?? 0)", "sum_through_contraction", NULL},
+    {"y: f32[M,N]", "y = sum[O](o)", "one_element", "(ADD (at o 0) 0)"}, /* -0 becomes 0, as in a sum */
+    {"y: f32[M,N]", "y = max[O](relu(o))", "one_element", "(MAX (at o 0) 0)"},
+    {"y: f32[M]", "y = sum[O,N](o)", "one_element", "(sum (at o 0))"},
+    {"y: f32[M]", "y = sum[N](o){O->Q}[Q: 0]", "one_element", NULL},
+    {"y: f32[M,N]", "y = (exp(x) / m) @ w", "row_scale_out", "(DIV (sum (MUL w (EXP x))) m)"},
+    {"y: f32[M,N]", "y = w @[K] (m * exp(x))", "row_scale_out", "(MUL m (sum (MUL w (EXP x))))"},
+    {"y: f32[M,N]", "y = where(m == 0, 0, exp(x)) @ w", "row_scale_out", "(WHERE (EQ m 0) 0 (sum (MUL w (EXP x))))"},
+    {"y: f32[M,N]", "y = where(m > 0, exp(x) / r, 0) @ w", "row_scale_out", "(WHERE (GT m 0) (DIV (sum (MUL w (EXP x))) r) 0)"},
+    {"y: f32[M,N]", "y = where(m == 0, 1, exp(x)) @ w", "row_scale_out", NULL},
+    {"y: f32[M,N]", "y = where(x == 0, 0, exp(x)) @ w", "row_scale_out", NULL},
+    {"y: f32[M,N]", "y = (m / x) @ w", "row_scale_out", NULL}, /* what is moved out is no divisor's divisor */
+    {"y: f32[M,N]", "e = exp(x - max[K](x))\n y = (e / sum[K](e)) @ v", "row_scale_out", "(DIV (sum (MUL v (EXP (SUB x (max x))))) (sum (EXP (SUB x (max x)))))"},
+    {"y: f32[M,N]", "y = ((x - m) * r) @ w", "norm_fold", "(MUL r (SUB (sum (MUL x w)) (MUL m (sum w))))"},
+    {"y: f32[M,N]", "y = w @[K] (r * (x - m))", "norm_fold", "(MUL r (SUB (sum (MUL x w)) (MUL m (sum w))))"},
+    {"y: f32[M,N]", "y = sum[K]((m - x) * w)", "norm_fold", "(SUB (MUL m (sum w)) (sum (MUL x w)))"},
+    {"y: f32[M,N]", "y = (x + 3) @ w", "norm_fold", "(ADD (sum (MUL x w)) (MUL (sum w) 3))"},
+    {"y: f32[M,N]", "y = ((x - m) / r) @ w", "norm_fold", "(DIV (SUB (sum (MUL x w)) (MUL m (sum w))) r)"},
+    {"y: f32[M]", "y = sum[K](x - m)", "norm_fold", NULL},
+    {"y: f32[M,K]", "y = exp(x)", "exp2", "(EXP2 (MUL x 1.4427))"},
+    {"y: f32[M,K]", "y = exp(x * 0.5)", "exp2", "(EXP2 (MUL x 0.721348))"},
+    {"y: f32[M,K]", "y = exp(-x)", "exp2", "(EXP2 (MUL (NEG x) 1.4427))"},
+    {"y: f32[M,N]", "y = x @ w + a @ b", "k_concat",
+     "(sum (MUL (WHERE (LT (idx) (size)) (at x (idx) 0) (at a (SUB (idx) (size)) 0)) (WHERE (LT (idx) (size)) (at w (idx) 0) (at b (SUB (idx) (size)) 0))))"},
+    {"y: f32[M,N]", "y = b @[R] a + w @[K] x", "k_concat",
+     "(sum (MUL (WHERE (LT (idx) (size)) (at a (idx) 0) (at x (SUB (idx) (size)) 0)) (WHERE (LT (idx) (size)) (at b (idx) 0) (at w (SUB (idx) (size)) 0))))"},
+    {"y: f32[M,N]", "y = x @ w + m + s * (a @ b)", "k_concat",
+     "(ADD m (sum (MUL (WHERE (LT (idx) (size)) (at x (idx) 0) (MUL s (at a (SUB (idx) (size)) 0))) (WHERE (LT (idx) (size)) (at w (idx) 0) (at b (SUB (idx) (size)) 0)))))"},
+    {"y: f32[M,N]", "y = x @ w - a @ b", "k_concat", NULL},
+    {"y: f32[M,N]", "y = x @ w + m * (a @ b)", "k_concat", NULL},
+    {"y: f32[M,N]", "y = x @ w + relu(a @ b)", "k_concat", NULL},
+};
+enum { N_ALGEBRA = sizeof algebra / sizeof *algebra };
+
+static const char *only_rule(struct arena *a, const char *name) {
+    struct buf others;
+    buf_init(&others, a);
+    for (int i = 0; algebra_rule(i); i++)
+        if (strcmp(algebra_rule(i)->name, name) != 0) buf_printf(&others, "algebra.%s,", algebra_rule(i)->name);
+    return others.s ? others.s : "";
+}
+
+START_TEST(test_algebra) {
+    char text[600];
+    struct tally tally = {0};
+    snprintf(text, sizeof text, "kernel f(" INPUTS ") -> (%s) {\n %s }", algebra[_i].outs, algebra[_i].body);
+    struct subject *s = subject_open(text);
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_access(pass_cse(pass_canonicalise(s->graph)));
+    g->skip = only_rule(&s->cx.arena, algebra[_i].rule), g->with = arena_printf(&s->cx.arena, "algebra.%s", algebra[_i].rule);
+    struct graph *got = pass_algebra(g);
+    struct buf form;
+    buf_init(&form, &s->cx.arena);
+    print_form(&form, got, got->outputs[0].value);
+    ck_assert_msg((got->n_applied > 0) == (algebra[_i].form != NULL), "%s: %s was applied %d times: %s", algebra[_i].body, algebra[_i].rule, got->n_applied, form.s);
+    if (algebra[_i].form) ck_assert_msg(strcmp(form.s, algebra[_i].form) == 0, "%s became %s, expected %s", algebra[_i].body, form.s, algebra[_i].form);
+    for (int i = 0; i < got->n_applied; i++)
+        ck_assert(got->applied[i].after <= got->applied[i].before * 1.01 && span_line(&s->cx, got->applied[i].span) >= 1 && got->applied[i].source != NULL);
+    g->skip = "algebra", g->with = NULL;
+    bool is_exact = !strstr(algebra[_i].body, "exp") && !strstr(algebra[_i].body, "/ 3") && !strstr(algebra[_i].body, "/ r") && !strstr(algebra[_i].body, "/ x");
+    const char *wrong = check_subject(s, NULL, 5, is_exact, &tally);
+    ck_assert_msg(!wrong, "%s: %.4000s", algebra[_i].body, wrong);
+    subject_close(s);
+}
+END_TEST
+
+/* ---- access: what comes out ---- */
+
+static const struct {
+    const char *kernel, *form; /* the first output after canonicalise, cse and access */
+} accesses[] = {
+    {"(x: f32[M,K]) -> y: f32[M,K] { y = x{K->J}{J->K} }", "x"},
+    {"(x: f32[M,K]) -> y: f32[M,J=K] { y = relu(x){K->J} }", "(MAX (at x (idx)) 0)"},
+    {"(x: f32[M,K], w: f32[K,N]) -> y: f32[M,J=N] { y = (x @ w){N->J} }", "(sum (MUL x (at w (idx))))"},
+    {"(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,J=N], z: f32[M,N]) { z = x @ w\n y = z{N->J} }", "(at (sum (MUL x w)) (idx))"}, /* never computed twice */
+    {"(x: f32[P=M*N], m: f32[M], n: f32[N]) -> y: f32[P] { y = (x{P->(M,N)} + m){(M,N)->P} }", "(ADD x (at m (FLOORDIV (idx) (size))))"},
+    {"(x: f32[M,N]) -> y: f32[M,N] { y = relu(x){(M,N)->P}{P->(M,N)} }", "(MAX x 0)"},
+    {"(x: f32[M,N=8]) -> y: f32[M,N] { y = relu(x){(M,N)->P}{P->(M,N)} }", "(MAX x 0)"},
+    {"(x: f32[A,B,C]) -> y: f32[A,B,C] { y = relu(x){(A,B,C)->P}{P->(A,B,C)} }", "(MAX x 0)"},
+    {"(x: f32[P=A*B*C], y: f32[A,B,C]) -> z: f32[P] { z = (x{P->(A,B,C)} * 2){(A,B,C)->P} }", "(MUL x 2)"},
+    {"(x: f32[T]) -> y: f32[T] { y = relu(x)[T: T+1] ?? 0 }", "(MAX (at x (ADD (idx) 1) 0) 0)"}, /* relu(0) is 0 */
+    {"(x: f32[T]) -> y: f32[T] { y = exp(x)[T: T+1] ?? 1 }", "(EXP (at x (ADD (idx) 1) 0))"},
+    {"(x: f32[T]) -> y: f32[T] { y = (x + 2)[T: T+1] ?? 0 }",
+     "(WHERE (AND (GE (ADD (idx) 1) 0) (LT (ADD (idx) 1) (size))) (ADD (at x (ADD (idx) 1) 0) 2) 0)"},
+    {"(x: f32[T]) -> y: f32[T] { y = relu(x)[T: T] ?? 7 }", "(MAX x 0)"},
+    {"(x: f32[T,H]) -> y: f32[T,H] { y = x[T: T] ?? 7 }", "x"},
+    {"(x: f32[T=6,H]) -> y: f32[H] { y = relu(x)[T: 2] }", "(MAX (at x 2) 0)"},
+    {"(x: f32[T]) -> y: f32[T] { y = cumsum[T](x)[T: size(T)-1-T] }", "(at (cumsum x) (SUB (ADD (size) -1) (idx)))"},
+    {"(x: f32[T,H]) -> y: f32[T,J=H] { y = cumsum[T](x){H->J} }", "(cumsum (at x (idx)))"},
+    {"(x: f32[T]) -> y: f32[J=T] { y = cumsum[T](x){T->J} }", "(cumsum (at x (idx)))"},
+    {"(x: f32[T,H]) -> y: f32[H, J=T] { y = (max[H](x)){T->J} + sum[H](x)[T: H] ?? 0 }", NULL},
+    {"(x: f32[T]) -> y: i64[T] { y = (idx(T) * 2)[T: T+1] ?? 5 }", "(WHERE (AND (GE (ADD (idx) 1) 0) (LT (ADD (idx) 1) (size))) (MUL (ADD (idx) 1) 2) 5)"},
+};
+
+START_TEST(test_access) {
+    char text[300];
+    struct tally tally = {0};
+    snprintf(text, sizeof text, "kernel f%s", accesses[_i].kernel);
+    struct subject *s = subject_open(text);
+    struct buf form;
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_access(pass_cse(pass_canonicalise(s->graph)));
+    buf_init(&form, &s->cx.arena);
+    print_form(&form, g, g->outputs[0].value);
+    if (accesses[_i].form) ck_assert_msg(strcmp(form.s, accesses[_i].form) == 0, "%s became %s, expected %s", accesses[_i].kernel, form.s, accesses[_i].form);
+    const char *wrong = check_subject(s, NULL, 3, true, &tally);
+    ck_assert_msg(!wrong, "%s: %.4000s", accesses[_i].kernel, wrong);
     subject_close(s);
 }
 END_TEST
@@ -1023,12 +1226,15 @@ int main(void) {
     TCase *t = tcase_create("passes");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_rule, 0, N_FORMS);
+    tcase_add_loop_test(t, test_algebra, 0, N_ALGEBRA);
+    tcase_add_loop_test(t, test_access, 0, (int)(sizeof accesses / sizeof *accesses));
     tcase_add_loop_test(t, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(t, test_cse_of_many);
     tcase_add_loop_test(t, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
     tcase_add_loop_test(t, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(t, test_broken_kind, 0, N_BROKEN_KINDS);
     tcase_add_loop_test(t, test_written, 0, (int)(sizeof specs / sizeof *specs));
+    tcase_add_test(t, test_language);
     tcase_add_test(t, test_evaluator_refuses);
     tcase_add_loop_test(t, test_pipeline, 0, 4);
     tcase_add_test(t, test_shrinker);
