@@ -123,7 +123,10 @@ static struct affine of_atom(const struct node *n) {
 /* Whether the expression is a product or quotient, which is 0 when one of its extents is: then none of them is 0 where it is not. */
 static bool is_product(const struct fx_expr *e) {
     for (int i = 0; i < e->n; i++)
-        if (e->terms[i].op != FX_T_EXTENT && e->terms[i].op != FX_T_CONST && e->terms[i].op != FX_T_MUL && e->terms[i].op != FX_T_DIV) return false;
+        switch (e->terms[i].op) {
+        case FX_T_EXTENT: case FX_T_CONST: case FX_T_MUL: case FX_T_DIV: case FX_T_DIV_EXACT: break;
+        default: return false;
+        }
     return e->n > 0;
 }
 

@@ -84,6 +84,17 @@ static struct ir_value element(const struct evaluator *ev, const struct node *n,
     return elements[place(ev, n->axes, n->n_axes)];
 }
 
+/* What the arithmetic at hand makes of a float that was just computed. */
+static struct ir_value settled(const struct evaluator *ev, enum fx_dtype t, struct ir_value v) {
+    if (ev->data->arithmetic == IR_F32 && t == FX_F32) v.num = (float)v.num;
+    if (ev->data->arithmetic == IR_MAGNITUDE && fx_is_float(t)) v.num = fabs(v.num);
+    return v;
+}
+
+static enum op op_of(const struct evaluator *ev, const struct node *n) {
+    return ev->data->arithmetic == IR_MAGNITUDE && n->op == O_SUB ? O_ADD : n->op;
+}
+
 /* Whether b comes before a as an extreme: it is beyond it, or the first NaN. */
 static bool is_more_extreme(enum reduction r, enum fx_dtype t, struct ir_value a, struct ir_value b) {
     const struct ir_value x[3] = {b, a};
@@ -111,7 +122,7 @@ static struct ir_value reduced(struct evaluator *ev, const struct node *n, const
         move(ev, n->reduced, n->n_reduced, i);
         struct ir_value term = element(ev, from[0], elements[0]);
         if (n_from > 1) term = join(RED_PROD, n->dtype, term, element(ev, from[1], elements[1]));
-        total = join(n->reduction, n->dtype, total, term);
+        total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, term));
     }
     return total;
 }
@@ -121,7 +132,7 @@ static struct ir_value scanned(struct evaluator *ev, const struct node *n, const
     struct ir_value total = start_of(n->reduction, n->dtype);
     for (int64_t i = 0; i <= last; i++) {
         ev->at[n->axis] = i;
-        total = join(n->reduction, n->dtype, total, element(ev, n->args[0], elements));
+        total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, element(ev, n->args[0], elements)));
     }
     return total;
 }
@@ -150,14 +161,14 @@ static struct ir_value accessed(struct evaluator *ev, const struct node *n, stru
 static struct ir_value computed_element(struct evaluator *ev, const struct node *n, struct ir_value *const *args) {
     struct ir_value x[3] = {0};
     switch (n->kind) {
-    case N_CONST: return fx_is_integer(n->dtype) ? of_integer(n->integer) : of_num(n->num);
-    case N_SCALAR: return ev->data->params[n->param][0];
-    case N_INPUT: return ev->data->params[n->param][place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)];
+    case N_CONST: return fx_is_integer(n->dtype) ? of_integer(n->integer) : settled(ev, n->dtype, of_num(n->num));
+    case N_SCALAR: return settled(ev, n->dtype, ev->data->params[n->param][0]);
+    case N_INPUT: return settled(ev, n->dtype, ev->data->params[n->param][place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)]);
     case N_INDEX: return of_integer(ev->at[n->axis]);
     case N_SIZE: return of_integer(ev->extents[n->axis]);
     case N_OP:
         for (int a = 0; a < n->n_args; a++) x[a] = element(ev, n->args[a], args[a]);
-        return operate(n->op, n->args[n->n_args - 1]->dtype, x);
+        return settled(ev, n->dtype, operate(op_of(ev, n), n->args[n->n_args - 1]->dtype, x));
     case N_REDUCE: return reduced(ev, n, (const struct node *const *)n->args, args, 1);
     case N_SCAN: return scanned(ev, n, args[0]);
     case N_CAST: return converted(n, element(ev, n->args[0], args[0]));

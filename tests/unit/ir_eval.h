@@ -12,10 +12,17 @@ struct ir_value { /* one element: of a float or a condition num, of an integer d
     int64_t integer;
 };
 
+enum ir_arithmetic {
+    IR_DOUBLE,    /* floats in double, unrounded */
+    IR_F32,       /* every result and partial sum of an f32 rounded to f32 */
+    IR_MAGNITUDE, /* the sum of magnitudes: inputs by their absolute value, what is subtracted added */
+};
+
 struct ir_data {
     const int64_t *extents;               /* of the kernel's axes as the spec has them */
     int n_extents;                        /* a graph may have more axes: those follow from its equations */
     const struct ir_value *const *params; /* by parameter: elements in declared order, a scalar's value; those of outputs are unused */
+    enum ir_arithmetic arithmetic;
 };
 
 /* Elements of a parameter. */
