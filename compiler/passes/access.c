@@ -350,7 +350,8 @@ static struct node *fold_access(struct pusher *p, const struct node *n, bool has
     return image;
 }
 
-static struct graph *sweep(const struct graph *g, int *room, bool *has_changed) {
+/* below: whether accesses may go below reductions in this sweep. */
+static struct graph *sweep(const struct graph *g, bool below, int *room, bool *has_changed) {
     struct pusher p = {.g = graph_like(g), .room = *room};
     const int *readers = count_readers(g);
     struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -358,7 +359,7 @@ static struct graph *sweep(const struct graph *g, int *room, bool *has_changed) 
         struct node n = *g->nodes[i];
         if (!readers[i]) continue;
         for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        map[i] = n.kind == N_ACCESS ? fold_access(&p, &n, readers[g->nodes[i]->args[0]->id] == 1) : graph_add(p.g, &n);
+        map[i] = n.kind == N_ACCESS ? fold_access(&p, &n, below && readers[g->nodes[i]->args[0]->id] == 1) : graph_add(p.g, &n);
         if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
     }
     graph_map_outputs(p.g, g, map);
@@ -367,13 +368,17 @@ static struct graph *sweep(const struct graph *g, int *room, bool *has_changed) 
     return p.g;
 }
 
+/* Accesses of accesses become one before any goes below a reduction: only then is it known how many read it. */
 struct graph *pass_access(const struct graph *g) {
     struct graph *out = (struct graph *)g;
-    bool has_changed = true;
     int room = 4 * g->n_nodes + 4 * MAX_SUBTREE;
-    for (int i = 0; i < MAX_SWEEPS && has_changed; i++) {
-        struct graph *next = sweep(out, &room, &has_changed);
+    bool below = false;
+    for (int i = 0; i < MAX_SWEEPS; i++) {
+        bool has_changed;
+        struct graph *next = sweep(out, below, &room, &has_changed);
+        if (!has_changed && below) break;
         if (has_changed) out = pass_dce(pass_cse(pass_canonicalise(next)));
+        below = !has_changed;
     }
     return out;
 }

@@ -1260,6 +1260,21 @@ START_TEST(test_pipeline) {
 }
 END_TEST
 
+/* Every rule of algebra has a row in docs/passes.md, and says on or off. */
+START_TEST(test_docs) {
+    char *text = read_text("docs/passes.md");
+    for (int i = 0; algebra_rule(i); i++) {
+        char row[64];
+        snprintf(row, sizeof row, "\n| %s |", algebra_rule(i)->name);
+        const char *at = strstr(text, row), *end = at ? strchr(at + 1, '\n') : NULL;
+        ck_assert_msg(at && end, "docs/passes.md has no row of %s", algebra_rule(i)->name);
+        const char *is_default = algebra_rule(i)->is_default ? "| on |" : "| off |";
+        ck_assert_msg(strncmp(end - strlen(is_default), is_default, strlen(is_default)) == 0, "docs/passes.md says otherwise of %s", algebra_rule(i)->name);
+    }
+    free(text);
+}
+END_TEST
+
 int main(void) {
     all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) return 1;
@@ -1279,6 +1294,7 @@ int main(void) {
     tcase_add_test(t, test_language);
     tcase_add_test(t, test_evaluator_refuses);
     tcase_add_loop_test(t, test_pipeline, 0, 4);
+    tcase_add_test(t, test_docs);
     tcase_add_test(t, test_shrinker);
     tcase_add_loop_test(t, test_generated, 0, N_BATCHES);
     tcase_add_test(t, test_tally);
