@@ -26,6 +26,7 @@ fn layernorm[K](v, eps = 1e-5) -> y {
 fn rmsnorm[K](v, eps = 1e-5) = v * rsqrt(mean[K](v * v) + eps)
 
 # Shifted by the maximum where it is finite, by 0 where not; a row whose sum is 0 gives 0, its logsumexp -inf. The shift cancels: no gradient passes.
+# Nothing is divided by a sum of 0, nor its logarithm taken: where() would hide the value, not the gradient.
 fn row_shift[K](v) -> s {
   m = detach(max[K](v))
   s = where(abs(m) < inf, m, 0)
@@ -33,11 +34,12 @@ fn row_shift[K](v) -> s {
 fn softmax[K](v) -> p {
   e = exp(v - row_shift[K](v))
   s = sum[K](e)
-  p = where(s == 0, 0, e / s)
+  p = e / where(s == 0, 1, s)
 }
 fn logsumexp[K](v) -> l {
-  s = row_shift[K](v)
-  l = log(sum[K](exp(v - s))) + s
+  m = row_shift[K](v)
+  s = sum[K](exp(v - m))
+  l = where(s == 0, -inf, log(where(s == 0, 1, s)) + m)
 }
 
 # The two parts of an axis: one after the other, or taking turns.
