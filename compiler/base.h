@@ -127,7 +127,7 @@ struct define { /* -D NAME=VALUE */
 struct cx {
     struct arena arena;
     jmp_buf oom;
-    struct source_file files[16];
+    struct source_file files[17]; /* the user's and included ones, the prelude, derivatives */
     int n_files;
     struct diag *diags; /* in the order found */
     int n_diags, n_errors;

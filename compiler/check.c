@@ -13,7 +13,7 @@
 const char *check_cstr(struct checker *c, struct name n) { return arena_strndup(&c->cx->arena, n.s, n.len); }
 
 struct span check_user_span(const struct checker *c, struct span s) {
-    return c->n_calls && s.file >= c->cx->n_files - 1 ? c->call_span : s;
+    return c->n_calls && s.file >= c->prelude_file ? c->call_span : s;
 }
 
 int check_find_axis(const struct kernel *k, struct name n) {
@@ -40,10 +40,6 @@ const char *check_expr_text(struct checker *c, const struct ast_expr *e) {
     return b.s;
 }
 
-struct value *check_not_yet(struct checker *c, struct span at, const char *what) {
-    diag_error(c->cx, check_user_span(c, at), D_NOT_YET_SYNTAX, "%s: this version does not compile it yet", what);
-    return NULL;
-}
 const struct ast_item *check_find_const(struct checker *c, struct name n) {
     for (const struct ast_item *i = c->file->items; i; i = i->next)
         if (i->kind == ITEM_CONST && name_eq(i->name, n)) return i;
@@ -290,7 +286,7 @@ static bool check_pin(struct checker *c, const struct ast_attr *a) {
     return false;
 }
 
-static void check_attribute(struct checker *c, const struct ast_attr *a) {
+void check_attribute(struct checker *c, const struct ast_attr *a) {
     struct kernel *k = c->k;
     struct name v = a->value->kind == VAL_ID ? a->value->name : (struct name){"", 0};
     bool is_false = a->value->kind == VAL_NUM && a->value->num.is_bool && a->value->num.value == 0;
@@ -391,17 +387,63 @@ static void collect_fns(struct checker *c, const struct ast_file *file, struct n
     }
 }
 
+static bool is_kernel(const struct ast_item *i) { return i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD; }
+
 static void refuse_items(struct checker *c) {
     struct names kernels = {0};
     for (struct ast_item *i = c->file->items; i; i = i->next) {
-        if (i->kind == ITEM_GRAD) check_not_yet(c, i->span, "grad");
-        if (i->kind == ITEM_KERNEL && names_put(&kernels, &c->cx->arena, i->name, i))
+        if (is_kernel(i) && names_put(&kernels, &c->cx->arena, i->name, i))
             diag_error(c->cx, i->name_span, D_REDEFINED, "kernel " NAME_FMT " is defined twice", NAME_ARG(i->name));
     }
 }
 
+struct made { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of */
+    const struct ast_item *item;
+    struct kernel *kernel; /* NULL until then */
+};
+
+static struct made *find_made(struct made *made, int n, struct name name) {
+    for (int i = 0; i < n; i++)
+        if (name_eq(made[i].item->name, name)) return &made[i];
+    return NULL;
+}
+
+/* Checks the kernel, and before it those it is the gradient of; false when there is none. */
+static bool make_kernel(struct checker *c, struct made *all, int n, struct made *wanted) {
+    struct made **chain = NEW_ARRAY(&c->cx->arena, struct made *, n + 1), *m = wanted;
+    int length = 0;
+    for (; m && !m->kernel && length <= n; m = m->item->kind == ITEM_GRAD ? find_made(all, n, m->item->grad_of) : NULL) chain[length < n ? length : n] = m, length++;
+    if (length > n) {
+        diag_error(c->cx, wanted->item->span, D_RECURSION, "the gradient " NAME_FMT " is one of itself", NAME_ARG(wanted->item->name));
+        return false;
+    }
+    for (int i = length - 1; i >= 0; i--) {
+        const struct ast_item *item = chain[i]->item;
+        const struct made *of = item->kind == ITEM_GRAD ? find_made(all, n, item->grad_of) : NULL;
+        struct kernel *k = NEW(&c->cx->arena, struct kernel);
+        if (item->kind == ITEM_KERNEL) check_kernel(c, k, item);
+        else if (of && !c->cx->n_errors) grad_kernel(c, item, of->kernel, k);
+        else if (!of) diag_error(c->cx, item->span, D_UNKNOWN_NAME, "the file has no kernel " NAME_FMT " to take a gradient of", NAME_ARG(item->grad_of));
+        if (item->kind == ITEM_GRAD && c->cx->n_errors) return false;
+        chain[i]->kernel = k;
+    }
+    return wanted->kernel != NULL;
+}
+
+static void check_kernels(struct checker *c, const char *only, struct program *p) {
+    int n = 0;
+    for (const struct ast_item *i = c->file->items; i; i = i->next) n += is_kernel(i);
+    struct made *made = NEW_ARRAY(&c->cx->arena, struct made, n + 1);
+    p->kernels = NEW_ARRAY(&c->cx->arena, struct kernel, n + 1);
+    n = 0;
+    for (const struct ast_item *i = c->file->items; i; i = i->next)
+        if (is_kernel(i)) made[n++].item = i;
+    for (int i = 0; i < n; i++)
+        if ((!only || name_is(made[i].item->name, only)) && make_kernel(c, made, n, &made[i])) p->kernels[p->n_kernels++] = *made[i].kernel;
+}
+
 static struct checker begin(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude) {
-    struct checker c = {.cx = cx, .file = file};
+    struct checker c = {.cx = cx, .file = file, .prelude_file = cx->n_files - 1};
     c.define_used = NEW_ARRAY(&cx->arena, bool, cx->n_defines + 1);
     collect_fns(&c, file, &c.fns);
     collect_fns(&c, prelude, &c.prelude_fns);
@@ -425,12 +467,8 @@ static bool is_defined(const struct ast_file *file, struct name n) {
 
 struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
     struct checker c = begin(cx, file, prelude);
-    int n = 0;
-    for (const struct ast_item *i = file->items; i; i = i->next) n += i->kind == ITEM_KERNEL;
     struct program *p = NEW(&cx->arena, struct program);
-    p->kernels = NEW_ARRAY(&cx->arena, struct kernel, n + 1);
-    for (const struct ast_item *i = file->items; i; i = i->next)
-        if (i->kind == ITEM_KERNEL && (!kernel || name_is(i->name, kernel))) check_kernel(&c, &p->kernels[p->n_kernels++], i);
+    check_kernels(&c, kernel, p);
     if (p->n_kernels == 0 && !cx->n_errors)
         diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");
     if (!cx->n_errors) check_tests(&c, p, kernel);

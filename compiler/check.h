@@ -128,6 +128,7 @@ struct kernel {
     int n_requirements;
     struct requirement *requirements;
     int n_params;           /* inputs, `inout` among them, then outputs */
+    int n_saved;            /* of a gradient: the inputs of the kernel it is of, which come first */
     struct param *params;
     int n_values;
     struct value **values;  /* by id */

@@ -170,9 +170,9 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
     if (c->cx->n_errors > errors || !bind_axes(c, e, f, &axes)) return false;
     if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
-    if (c->n_calls == 0 || e->span.file < c->cx->n_files - 1) c->call_span = e->span;
+    if (c->n_calls == 0 || e->span.file < c->prelude_file) c->call_span = e->span;
     struct axis_binding *saved_axes = c->axis_scope; /* with the labels this call introduced */
-    bool in_access = c->in_access, in_prelude = c->in_prelude, is_contracting = c->is_contracting, is_prelude = f->span.file >= c->cx->n_files - 1;
+    bool in_access = c->in_access, in_prelude = c->in_prelude, is_contracting = c->is_contracting, is_prelude = f->span.file >= c->prelude_file;
     c->calls[c->n_calls++] = f;
     c->scope = scope;
     c->axis_scope = axes;

@@ -53,6 +53,8 @@ struct checker {
     bool in_access;                /* in a position: a label is its running index, `/` floors */
     bool in_prelude;               /* a fn of the prelude is being expanded: `round: eager` takes it for one operation */
     bool is_contracting;           /* the product being checked is added up at once: no rounding stands between */
+    int prelude_file;              /* files from this one on are the language's own */
+    const struct grad_rules *grad_rules; /* derivatives of ops, once they were asked for */
     struct span call_span;         /* outermost call being expanded: what errors inside the prelude point at */
 };
 
@@ -63,14 +65,13 @@ struct span check_user_span(const struct checker *c, struct span s);
 int check_find_axis(const struct kernel *k, struct name n); /* or -1 */
 const char *check_axes_text(struct checker *c, const int *axes, int n);
 const char *check_expr_text(struct checker *c, const struct ast_expr *e);
-/* Refuses what the language has and this version does not compile; NULL. */
-struct value *check_not_yet(struct checker *c, struct span at, const char *what);
 const struct ast_item *check_find_const(struct checker *c, struct name n);
 /* The -D of that name, which then counts as used; or NULL. */
 const struct define *check_find_define(struct checker *c, struct name n);
 
 /* Keeps what something in the kernel's own statements came to. */
 void check_note(struct checker *c, struct note n);
+void check_attribute(struct checker *c, const struct ast_attr *a);
 /* Names v in the scope at hand. */
 void check_bind(struct checker *c, struct name n, struct value *v);
 
@@ -130,6 +131,11 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);
+/* ---- grad.c ---- */
+/* Makes k, the gradient of f that the item asks for. f has no errors. */
+void grad_kernel(struct checker *c, const struct ast_item *item, const struct kernel *f, struct kernel *k);
+/* Whether an operand of the op has a derivative other than 0. */
+bool grad_has_rule(struct checker *c, enum op op, int operand);
 
 /* ---- check_call.c ---- */
 const struct ast_item *check_find_fn(struct checker *c, struct name n); /* the user's, else the prelude's, else NULL */

@@ -104,8 +104,8 @@ static struct ast_item *included_items(struct includer *in, const struct ast_ite
     size_t len = 0;
     const char *text;
     if (is_open(cx, path)) return NULL;
-    if (cx->n_files + 1 >= (int)(sizeof cx->files / sizeof *cx->files)) { /* one is the prelude's */
-        diag_error(cx, include->span, D_INCLUDE, "more than %d files", (int)(sizeof cx->files / sizeof *cx->files) - 2);
+    if (cx->n_files + 2 >= (int)(sizeof cx->files / sizeof *cx->files)) { /* two are the language's own */
+        diag_error(cx, include->span, D_INCLUDE, "more than %d files", (int)(sizeof cx->files / sizeof *cx->files) - 3);
         return NULL;
     }
     if (!in->options->read_file) {

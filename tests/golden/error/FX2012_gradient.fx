@@ -1,0 +1,2 @@
+kernel a = grad(b, wrt: x)
+kernel b = grad(a, wrt: x)
