@@ -8,6 +8,7 @@
 #include "annotate.h"
 #include "emit.h"
 #include "eval.h"
+#include "fx_print.h"
 #include "pipeline.h"
 
 struct fx_compilation {
@@ -281,6 +282,12 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
     case FX_TEXT_HOST_C:
         if (c->plan) emit_host_c(out, c->plan);
         return c->plan != NULL;
+    case FX_TEXT_FX:
+        for (int i = 0; c->program && i < c->program->n_kernels; i++) {
+            if (i) buf_putc(out, '\n');
+            fx_print_kernel(out, &c->program->kernels[i]);
+        }
+        return c->program != NULL;
     case FX_TEXT_DUMP:
         if (c->dump.len) buf_put(out, c->dump.s, c->dump.len);
         return c->program != NULL;

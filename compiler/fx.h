@@ -56,8 +56,9 @@ const struct fx_plan *fx_get_plan(const fx_compilation *c);
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);
 
-enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES };
-/* FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, with oracle_only too. */
+enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX };
+/* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every kernel, gradients among them, as
+ * .fx with fns written out. */
 /* A stage as text, NUL-terminated, valid until fx_close; NULL when the compilation did not get that far. It is printed into the
  * compilation: one thread at a time. */
 const char *fx_text(const fx_compilation *c, enum fx_text stage);

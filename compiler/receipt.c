@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "fx_print.h"
 
 static const char *where_of(const struct launch *l, const struct node *n) {
     if (!l->kernel->group->contraction) return "pointwise";
@@ -76,6 +77,7 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
     for (int i = 0; i < k->n_extents; i++) buf_printf(&out, " %s=%.0f", k->extents[i].name, nominal_extent(c->graph, i));
     buf_putc(&out, '\n');
     for (int i = 0; i < c->graph->n_applied; i++) print_applied(&out, u, &c->graph->applied[i]);
+    fx_print_saved(&out, c->graph->kernel, "  ");
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);

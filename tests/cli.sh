@@ -114,6 +114,10 @@ for stage in ast ir fused plan; do
     silent out
     holds test -s scale.$stage
 done
+expect 0 "$fxc" --emit=fx scale.fx
+holds test -s scale.out.fx
+expect 0 "$fxc" --emit=fx -o again.fx scale.out.fx
+holds cmp -s scale.out.fx again.fx
 expect 0 "$fxc" --emit=host-c scale.fx
 holds test -s scale.c
 expect 0 "$fxc" -o - scale.fx

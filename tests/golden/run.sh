@@ -22,6 +22,7 @@ run_spec() { # STAGE FILE
     fuse) emit=fused want=0 ;;
     plan) emit=plan want=0 ;;
     cuda) emit=cu want=0 ;;
+    fx) emit=fx want=0 ;;
     annotate | language) emit= want=0 ;;
     error) emit=cu want=1 ;;
     esac
@@ -64,7 +65,7 @@ check_spec() { # STAGE FILE
     fi
 }
 
-for stage in parse ir fuse plan cuda annotate language error; do
+for stage in parse ir fx fuse plan cuda annotate language error; do
     folder=$here/$stage
     [ $stage != language ] || folder=$here/../language # whose specs have values beside them too
     cd "$folder" 2>/dev/null || continue
