@@ -168,7 +168,7 @@ struct value *scan(struct build *b, enum reduction r, struct value *x, char labe
     return v;
 }
 
-struct value *access(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill) {
+struct value *access_at(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill) {
     struct value *v = value(b, V_ACCESS, x->dtype);
     v->args[v->n_args++] = x;
     for (; *at; at++) v->at[v->n_at++] = axis(b, *at);

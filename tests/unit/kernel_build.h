@@ -54,7 +54,7 @@ struct value *running_index(struct build *b, char label);
 struct value *size_of(struct build *b, char label);
 struct value *scan(struct build *b, enum reduction r, struct value *x, char label);
 /* x at the positions along the axes `at`, "HW"; fill may be NULL. */
-struct value *access(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill);
+struct value *access_at(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill);
 fx_status evaluate(struct build *b, const char *labels, struct value *result, const int64_t *elements, int64_t n, struct result *r);
 struct result eval(struct build *b, const char *labels, struct value *result);
 /* One value without axes. */

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ACCESS(b, x, at, fill, ...) access(b, x, at, (struct value *[]){__VA_ARGS__}, fill)
+#define ACCESS(b, x, at, fill, ...) access_at(b, x, at, (struct value *[]){__VA_ARGS__}, fill)
 
 static struct value *i64(struct build *b, int64_t x) { return integer(b, FX_I64, x); }
 static struct value *plus(struct build *b, struct value *x, int64_t c) { return op2(b, O_ADD, x, i64(b, c)); }
@@ -158,7 +158,7 @@ static struct value *random_access(struct build *b, struct value *x) {
         if (pick(b, 2)) p = op2(b, O_MOD, plus(b, p, pick(b, 3) - 1), size_of(b, at[i]));
         positions[i] = pick(b, 3) ? p : plus(b, p, pick(b, 5) - 2);
     }
-    return access(b, x, at, positions, as(b, x->dtype, pick_value(b)));
+    return access_at(b, x, at, positions, as(b, x->dtype, pick_value(b)));
 }
 
 static void random_value(struct build *b) {
@@ -237,7 +237,7 @@ START_TEST(test_chains) {
         if (pick(b, 3) == 0) p = op2(b, O_ADD, p, running_index(b, b->labels[pick(b, 4)]));
         if (pick(b, 2)) p = op2(b, O_MOD, p, size_of(b, at[0]));
         struct value *fill = pick(b, 2) ? cast(b, FX_I32, times(b, running_index(b, b->labels[pick(b, 4)]), 100)) : integer(b, FX_I32, -7);
-        x = access(b, x, at, &p, fill);
+        x = access_at(b, x, at, &p, fill);
     }
     x = op2(b, O_ADD, x, cast(b, FX_I32, times(b, running_index(b, 'B'), 1000)));
     struct result r = eval(b, "DCBA", x);
