@@ -72,7 +72,7 @@ holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 group usage
 for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
-    '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
+    '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--skip=algebra.tea scale.fx' '--with=tea scale.fx' '--with=cse scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
     'run scale.fx -D M=2 -D K=2 -i z=1' 'run scale.fx -D M=2 -D K=2 -i x' 'run scale.fx -D M=2 -D K=2 -i x=' 'run scale.fx -D M=2 -D K=2 -i y=1' \
     'run scale.fx -D M=2 -D K=2 -o x=x.npy' 'run scale.fx -D M=2 -D K=2 -o x.npy' 'run scale.fx -D M=2 -D K=2 -i x=normal(1)' \
@@ -387,6 +387,16 @@ expect 0 "$fxc" explain scale.fx -D M=64 -D K=64
 says out '^launches'
 says out 'grid [0-9]'
 expect 0 "$fxc" explain two.fx
+printf 'kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] {\n  y = (0.125 * x) @ w\n}\n' >ruled.fx
+expect 0 "$fxc" explain ruled.fx
+says out 'rule scale_out at line 2: (0.125 \* x) @ w; '
+expect 2 "$fxc" --with=algebra.tea ruled.fx
+says err 'there is no rule algebra.tea; known:.* algebra.exp2'
+for arguments in --skip=algebra --skip=algebra.scale_out; do
+    expect 0 "$fxc" explain ruled.fx $arguments
+    holds test -z "$(grep ' rule ' out)"
+done
+rm ruled.fx
 expect 1 "$fxc" explain broken.fx
 only $files
 
