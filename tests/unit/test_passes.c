@@ -1022,6 +1022,38 @@ START_TEST(test_cse_of_many) {
 }
 END_TEST
 
+/* Pairs that differ in one thing alone, in graphs so small that they meet in the table whatever their hashes. */
+static void add_pair(struct graph *g, struct node *x, int pair, int trial) {
+    int axis = x->axes[trial % 4], next = x->axes[trial % 4 + 1];
+    struct node n = {.kind = N_REDUCE, .dtype = FX_F32, .n_reduced = 1, .reduced = {axis, next}, .axis = -1, .args = {x}}, m = n;
+    switch (pair) {
+    case 0: m.may_round = true; break;
+    case 1: m.n_reduced = 2; break;
+    case 2: m.reduced[0] = next; break;
+    case 3: m.reduction = RED_PROD; break;
+    case 4: n = (struct node){.kind = N_INDEX, .dtype = FX_I64, .axis = trial % g->kernel->n_axes}, m = n, m.kind = N_SIZE; break;
+    case 5: n = (struct node){.kind = N_CONST, .dtype = FX_F32, .num = trial, .axis = -1}, m = n, m.dtype = FX_F64; break;
+    case 6: n = (struct node){.kind = N_CONST, .dtype = FX_I32, .integer = 7 * trial, .axis = -1}, m = n, m.integer++; break;
+    case 7: n = (struct node){.kind = N_CAST, .dtype = FX_I32, .to = FX_I8, .axis = -1, .args = {x}}, m = n, m.to = FX_I16; break;
+    case 8: n = (struct node){.kind = N_SCAN, .dtype = FX_F32, .axis = axis, .args = {x}}, m = n, m.axis = next; break;
+    default: n = (struct node){.kind = N_CONST, .dtype = FX_F32, .num = 0, .axis = -1}, m = n, m.num = -0.0; break;
+    }
+    for (int i = 0; i < trial % 7; i++) build_number(g, FX_F32, 100 + trial + i, x); /* so that ids and slots vary */
+    build_node(g, n);
+    build_node(g, m);
+}
+
+START_TEST(test_cse_of_pairs) {
+    for (int trial = 0; trial < 400; trial++) {
+        struct subject *s = subject_open("kernel f(x: f32[A,B,C,D,E], u: f32[F,G,H,I,J,K,L,M], v: f32[N,O,P,Q,R,S,T,U]) -> y: f32[A,B,C,D,E] { y = x }");
+        add_pair(s->graph, s->graph->outputs[0].value, _i, trial);
+        ck_assert_msg(ir_verify(s->graph) == NULL, "%s", ir_verify(s->graph));
+        ck_assert_msg(pass_cse(s->graph)->n_nodes == s->graph->n_nodes, "two became one:\n%s", text_of(s->graph));
+        subject_close(s);
+    }
+}
+END_TEST
+
 /* Kernels and buffers of the two proposals. */
 static const struct {
     const char *spec;
@@ -1287,6 +1319,7 @@ int main(void) {
     tcase_add_loop_test(t, test_access, 0, (int)(sizeof accesses / sizeof *accesses));
     tcase_add_loop_test(t, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(t, test_cse_of_many);
+    tcase_add_loop_test(t, test_cse_of_pairs, 0, 10);
     tcase_add_loop_test(t, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
     tcase_add_loop_test(t, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(t, test_broken_kind, 0, N_BROKEN_KINDS);
