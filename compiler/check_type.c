@@ -160,7 +160,6 @@ static wide most_of(const struct checker *c, int axis) { return c->k->axes[axis]
 
 /* a op b without wrapping; false where the op is none of those. */
 static bool combined_range(enum op op, struct range a, struct range b, struct range *out) {
-    wide p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
     bool fits = a.lo > -((wide)1 << 62) && a.hi < (wide)1 << 62 && b.lo > -((wide)1 << 62) && b.hi < (wide)1 << 62;
     switch (op) {
     case O_ADD: *out = (struct range){a.lo + b.lo, a.hi + b.hi}; return true;
@@ -170,9 +169,11 @@ static bool combined_range(enum op op, struct range a, struct range b, struct ra
     case O_MIN: *out = (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi}; return true;
     case O_MOD: *out = (struct range){0, b.hi - 1}; return b.lo > 0;
     case O_MUL:
+        if (!fits) return false;
+        wide p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
         *out = (struct range){p[0], p[0]};
         for (int i = 1; i < 4; i++) *out = hull(*out, (struct range){p[i], p[i]});
-        return fits;
+        return true;
     default: return false;
     }
 }
