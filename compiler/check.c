@@ -178,6 +178,14 @@ void check_bind(struct checker *c, struct name n, struct value *v) {
     struct binding *b = NEW(&c->cx->arena, struct binding);
     *b = (struct binding){n, v, c->scope};
     c->scope = b;
+    if (!c->n_calls && !c->in_prelude) names_put(&c->names, &c->cx->arena, n, b);
+}
+
+const struct binding *check_find_binding(const struct checker *c, struct name n) {
+    const struct binding *b = c->scope;
+    if (!c->n_calls && !c->in_prelude) return names_get(&c->names, n);
+    while (b && !name_eq(b->name, n)) b = b->next;
+    return b;
 }
 
 static void bind_params(struct checker *c) {
@@ -336,6 +344,7 @@ static bool is_about_parameters(const struct ast_stmt *body, const struct ast_st
 static void check_kernel(struct checker *c, struct kernel *k, const struct ast_item *item) {
     c->k = k;
     c->scope = NULL;
+    c->names = (struct names){0};
     c->is_too_big = c->warned_f64 = c->has_parts = false;
     c->n_visits = 0;
     k->ast = item;

@@ -264,13 +264,6 @@ static struct value *matmul(struct checker *c, const struct ast_expr *e, struct 
 
 /* ---- names ---- */
 
-static struct value *find_value(struct checker *c, struct name n, bool *is_bound) {
-    for (struct binding *b = c->scope; b; b = b->next)
-        if (name_eq(b->name, n)) return *is_bound = true, b->value;
-    *is_bound = false;
-    return NULL;
-}
-
 /* A name in a position: a label is its running index. */
 static struct value *check_index_name(struct checker *c, const struct ast_expr *e, const int *axes, int n, bool is_bound) {
     if (!is_bound && !check_find_const(c, e->name)) return check_index(c, axes, n, e);
@@ -280,11 +273,10 @@ static struct value *check_index_name(struct checker *c, const struct ast_expr *
 }
 
 static struct value *check_id(struct checker *c, const struct ast_expr *e) {
-    bool is_bound;
-    struct value *v = find_value(c, e->name, &is_bound);
+    const struct binding *bound = check_find_binding(c, e->name);
     int axes[MAX_AXES], n = check_find_labels(c, e->name, axes);
-    if (c->in_access && n) return check_index_name(c, e, axes, n, is_bound);
-    if (is_bound) return v;
+    if (c->in_access && n) return check_index_name(c, e, axes, n, bound != NULL);
+    if (bound) return bound->value;
     if (check_find_const(c, e->name)) return check_const_value(c, e);
     if (n) {
         diag_error(c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label, not a value", NAME_ARG(e->name));

@@ -38,6 +38,7 @@ struct checker {
     const struct ast_file *file;
     struct kernel *k;              /* the kernel being checked */
     struct binding *scope;         /* innermost first */
+    struct names names;            /* of the kernel's body to their latest binding: there may be thousands */
     struct axis_binding *axis_scope; /* of the fn being expanded: its body sees no other labels */
     const struct ast_item *calls[MAX_CALLS]; /* the fns being expanded, outermost first */
     int n_calls;
@@ -74,6 +75,8 @@ void check_note(struct checker *c, struct note n);
 void check_attribute(struct checker *c, const struct ast_attr *a);
 /* Names v in the scope at hand. */
 void check_bind(struct checker *c, struct name n, struct value *v);
+/* The latest binding of a name in the scope at hand, whose value is NULL after an error; NULL when there is none. */
+const struct binding *check_find_binding(const struct checker *c, struct name n);
 
 /* ---- check_expr.c ---- */
 /* What e means in the scope at hand; NULL after an error. */

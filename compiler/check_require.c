@@ -10,9 +10,8 @@
 enum { MAX_TERMS_OPEN = 64 }; /* operands waiting at once, as plan_expr.c has room for */
 
 const struct value *check_find_value(const struct checker *c, struct name n) {
-    for (const struct binding *b = c->scope; b; b = b->next)
-        if (name_eq(b->name, n)) return b->value;
-    return NULL;
+    const struct binding *b = check_find_binding(c, n);
+    return b ? b->value : NULL;
 }
 
 /* ---- names ---- */
