@@ -41,7 +41,7 @@ static const char *param_type(const struct page *p, const struct param *param) {
 }
 
 static const char *value_type(const struct page *p, const struct value *v) {
-    if (v->is_weak) return "literal";
+    if (v->is_weak && v->kind == V_NUM) return "literal";
     if (v->kind == V_LOAD || v->kind == V_SCALAR) return param_type(p, &p->kernel->params[v->param]);
     struct buf b;
     buf_init(&b, p->arena);

@@ -50,7 +50,7 @@ struct value {
     enum fx_dtype dtype;    /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
     enum fx_dtype to;       /* V_CAST: the dtype converted to */
     enum fx_dtype natural;  /* the dtype its operands are stored in, promoted: where `round: op` rounds to */
-    bool is_weak;           /* V_NUM: a literal, which takes the type of what it meets */
+    bool is_weak;           /* V_NUM: a literal, which takes the type of what it meets; V_OP: where() between such. No value of the kernel yet */
     int n_axes;
     int axes[MAX_AXES];     /* indices into the kernel's axes, in the order the language defines */
     bool is_decided;        /* the last axis is decided: `@` and positional access may use it */

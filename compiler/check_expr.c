@@ -111,7 +111,7 @@ static struct value *fold_literals(struct checker *c, enum op op, struct value *
     int64_t n[3] = {0};
     if (info->rule == RULE_SELECT || info->rule == RULE_LOGIC || info->rule == RULE_BITS || op == O_DETACH) return NULL;
     for (int i = 0; i < info->arity; i++) {
-        if (!args[i]->is_weak || args[i]->dtype == FX_BOOL || args[i]->dtype == FX_U64) return NULL;
+        if (!args[i]->is_weak || args[i]->kind != V_NUM || args[i]->dtype == FX_BOOL || args[i]->dtype == FX_U64) return NULL;
         is_integer &= fx_is_integer(args[i]->dtype);
         x[i] = args[i]->num;
         n[i] = args[i]->integer;
@@ -132,6 +132,15 @@ static bool meeting_type(struct checker *c, const struct op_info *info, struct v
     if (!check_common_type(c, args + first, info->arity - first, e, t)) return false;
     if (info->rule == RULE_FLOAT && !fx_is_float(*t)) *t = FX_F32;
     return true;
+}
+
+/* where() between two literals: like a literal it takes the type of what it meets, and is no value of the kernel before. */
+static struct value *weak_choice(struct checker *c, struct value *const *args, enum fx_dtype t, const struct ast_expr *e) {
+    struct value *v = NEW(&c->cx->arena, struct value);
+    *v = (struct value){.kind = V_OP, .op = O_WHERE, .dtype = t, .is_weak = true, .axis = -1, .n_args = 3, .args = {check_convert(c, args[0], FX_BOOL, e), args[1], args[2]},
+                        .source = e, .span = check_user_span(c, e->span), .id = -1};
+    check_same_axes(v, args[0]);
+    return v;
 }
 
 static struct value *refuse_division(struct checker *c, const struct ast_expr *e) {
@@ -155,6 +164,8 @@ struct value *check_op(struct checker *c, enum op op, struct value *const *args,
     enum fx_dtype t;
     if (v) return v;
     if (!meeting_type(c, info, args, first, e, &t)) return NULL;
+    /* not in the rules of derivatives, whose values are looked into */
+    if (info->rule == RULE_SELECT && t != FX_BOOL && args[1]->is_weak && args[2]->is_weak && !c->in_prelude) return weak_choice(c, args, t, e);
     for (int i = 0; i < info->arity; i++) own[i] = check_convert(c, args[i], i < first ? FX_BOOL : t, e);
     v = check_new_value(c, V_OP, e);
     v->op = op;

@@ -46,6 +46,11 @@ struct meeting { /* what is there among the operands */
 };
 
 static void meet(struct meeting *m, const struct value *v) {
+    if (v->is_weak && v->kind == V_OP) { /* a choice between literals */
+        meet(m, v->args[1]);
+        meet(m, v->args[2]);
+        return;
+    }
     if (v->is_weak && v->dtype != FX_BOOL) {
         m->weak_float |= fx_is_float(v->dtype);
         if (!fx_is_integer(v->dtype)) return;
@@ -95,6 +100,17 @@ bool check_common_type(struct checker *c, struct value *const *args, int n, cons
 
 struct value *check_convert(struct checker *c, struct value *v, enum fx_dtype t, const struct ast_expr *e) {
     if (v->dtype == t && !v->is_weak) return v;
+    if (v->kind == V_OP && v->is_weak) {
+        struct value *a = check_convert(c, v->args[1], t, e), *b = check_convert(c, v->args[2], t, e), *choice = check_new_value(c, V_OP, v->source);
+        int id = choice->id;
+        *choice = *v;
+        choice->id = id;
+        choice->is_weak = false;
+        choice->dtype = t;
+        choice->args[1] = a;
+        choice->args[2] = b;
+        return choice;
+    }
     if (v->kind == V_NUM && v->is_weak) {
         struct value *n = check_new_value(c, V_NUM, v->source);
         n->span = v->span;

@@ -121,7 +121,9 @@ static const struct expression {
     {"isnan(x)", "bool[M]"}, {"isnan(i)", "bool[M]"}, {"gelu(h)", "f32[M]"}, {"sign(l)", "i64[M]"}, {"fma(i, i, l)", "i64[M]"}, {"mean[M](i)", "f32[]"}, {"mean[M](d)", "f64[]"},
     /* conditions */
     {"i < x", "bool[M]"}, {"b && x > 0", "bool[M]"}, {"!b", "bool[M]"}, {"!x", "none"}, {"b && i", "none"}, {"x ? x : x", "none"}, {"b ? x : i", "f32[M]"}, {"where(b, b, b)", "bool[M]"},
-    {"where(b, i, 0)", "i32[M]"}, {"where(b, i, 0.5)", "f32[M]"}, {"b == b", "bool[M]"}, {"true && b", "bool[M]"},
+    {"where(b, i, 0)", "i32[M]"}, {"where(b, i, 0.5)", "f32[M]"}, {"where(b, 1, 0) * h", "f32[M]"}, {"where(b, 1, 0) + l", "i64[M]"}, {"where(b, 0.1, 0.2) * d", "f64[M]"}, {"-where(b, 1, 0)", "i32[M]"},
+    {"where(b, 1, -1) + u", "i64[M]"}, {"where(b, 1, where(x > 0, 2, 3)) * d", "f64[M]"}, {"sum[M](where(b, 1, 0))", "i32[]"}, {"f16(where(b, 1, 0))", "f32[M]"}, {"cumsum[M](where(b, 1, 0))", "i32[M]"},
+    {"(b ? 1 : 0.5) * x", "f32[M]"}, {"b == b", "bool[M]"}, {"true && b", "bool[M]"},
     /* casts */
     {"f16(x)", "f32[M]"}, {"i8(x)", "i32[M]"}, {"u8(i)", "i32[M]"}, {"i64(x)", "i64[M]"}, {"u32(i)", "u32[M]"}, {"f64(x)", "f64[M]"}, {"bool(i)", "bool[M]"}, {"f8e4m3(x)", "f32[M]"},
     {"i4(x)", "i32[M]"}, {"f32(i)", "f32[M]"},
