@@ -339,7 +339,7 @@ void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is
         int64_t extent = c->k->axes[parts[i]].extent;
         is_fixed = is_fixed && extent >= 0;
         if (is_fixed) overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed) : __builtin_mul_overflow(fixed, extent, &fixed);
-        extent_put_term(c, &x, FX_T_EXTENT, parts[i]);
+        extent_put_term(c, &x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : parts[i]);
         if (i) extent_put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
         buf_printf(&text, "%s%s", i ? is_sum ? " + " : " * " : "", extent_name(c, parts[i]));
     }

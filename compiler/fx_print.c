@@ -169,15 +169,31 @@ static bool print_extent(struct printer *p, struct buf *out, int axis, int n) {
     return false;
 }
 
-static void print_type(struct printer *p, struct buf *out, const struct param *param, bool *is_declared) {
+static int count_extents(struct printer *p, int axis) {
+    struct buf ignored;
+    int n = 0;
+    buf_init(&ignored, p->a);
+    while (print_extent(p, &ignored, axis, n)) n++;
+    return n;
+}
+
+/* Which of them the first type that carries the axis says; those before stand in the kernel's own list, which is read first: of several
+ * equations the order is kept, as proofs take the first for what the extent is. */
+static int first_in_types(struct printer *p, int axis) {
+    int n_types = 0, n = count_extents(p, axis);
+    for (int i = 0; i < p->k->n_params; i++)
+        for (int a = 0; a < p->k->params[i].n_axes; a++) n_types += p->k->params[i].axes[a] == axis;
+    return n > n_types ? n - n_types : 0;
+}
+
+static void print_type(struct printer *p, struct buf *out, const struct param *param, int *n_declared) {
     const struct ast_type *t = &param->ast->type;
     buf_printf(out, "%s: %s%s%s", param->name, is_inout(param) ? "inout " : "", param->is_const ? "const " : "", fx_dtype_name(param->dtype));
     if (t->has_axes) buf_putc(out, '[');
     for (int i = 0; i < param->n_axes; i++) {
         int axis = param->axes[i];
         buf_printf(out, "%s%s", i ? "," : "", p->axis_names[axis]);
-        if (!is_declared[axis]) print_extent(p, out, axis, 0);
-        is_declared[axis] = true;
+        print_extent(p, out, axis, first_in_types(p, axis) + n_declared[axis]++);
     }
     if (t->has_axes) buf_putc(out, ']');
     if (t->is_packed) buf_printf(out, " packed(%s, " NAME_FMT ", " NAME_FMT ")", fx_dtype_name(t->packed_dtype), NAME_ARG(t->packed_axis), NAME_ARG(t->packed_order));
@@ -194,12 +210,10 @@ static void print_axis_list(struct printer *p, struct buf *out) {
     const char *comma = "[";
     for (int i = 0; i < p->k->n_axes; i++) {
         bool in_type = is_of_signature(p->k, i);
-        for (int n = in_type; n == 0 || n < p->k->n_equations + 1; n++) {
-            struct buf extent;
-            buf_init(&extent, p->a);
-            bool has_more = print_extent(p, &extent, i, n);
-            if (!has_more && n > 0) break;
-            buf_printf(out, "%s%s%s", comma, p->axis_names[i], has_more ? extent.s : "");
+        int n_here = in_type ? first_in_types(p, i) : count_extents(p, i);
+        for (int n = 0; n < n_here || (n == 0 && !in_type); n++) {
+            buf_printf(out, "%s%s", comma, p->axis_names[i]);
+            print_extent(p, out, i, n);
             comma = ", ";
         }
     }
@@ -208,7 +222,7 @@ static void print_axis_list(struct printer *p, struct buf *out) {
 
 static void print_signature(struct printer *p, struct buf *out) {
     const struct kernel *k = p->k;
-    bool *is_declared = NEW_ARRAY(p->a, bool, k->n_axes + 1);
+    int *n_declared = NEW_ARRAY(p->a, int, k->n_axes + 1);
     int n = 0;
     buf_printf(out, "kernel %s", k->name);
     print_axis_list(p, out);
@@ -216,7 +230,7 @@ static void print_signature(struct printer *p, struct buf *out) {
     for (int i = 0; i < k->n_params; i++) {
         if (!k->params[i].is_input) continue;
         if (n++) buf_puts(out, ", ");
-        print_type(p, out, &k->params[i], is_declared);
+        print_type(p, out, &k->params[i], n_declared);
     }
     buf_putc(out, ')');
     n = 0;
@@ -225,7 +239,7 @@ static void print_signature(struct printer *p, struct buf *out) {
     for (int i = 0, done = 0; i < k->n_params; i++) {
         if (k->params[i].is_input) continue;
         if (done++) buf_puts(out, ", ");
-        print_type(p, out, &k->params[i], is_declared);
+        print_type(p, out, &k->params[i], n_declared);
     }
     if (n > 1) buf_putc(out, ')');
 }

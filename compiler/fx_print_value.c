@@ -115,6 +115,10 @@ static bool is_size_of(const struct value *v, const int *axes, int n) {
     return v->kind == V_OP && v->op == O_MUL && is_size_of(v->args[1], axes + n - 1, 1) && is_size_of(v->args[0], axes, n - 1);
 }
 
+static bool is_extent_term(const struct kernel *k, const struct fx_term *t, int axis) {
+    return t->op == FX_T_EXTENT ? t->v == axis : t->op == FX_T_CONST && t->v == k->axes[axis].extent;
+}
+
 /* The kernel knows that the axis is as long as the product of the others: a relabel says no more than that. */
 static bool is_equated(const struct kernel *k, int axis, const int *parts, int n) {
     int64_t product = 1;
@@ -126,7 +130,7 @@ static bool is_equated(const struct kernel *k, int axis, const int *parts, int n
         bool same = k->equations[i].axis == axis && e->n == 2 * n - 1;
         for (int t = 0, part = 0; same && t < e->n; t++) {
             bool is_extent = t == 0 || t % 2 == 1;
-            same = is_extent ? e->terms[t].op == FX_T_EXTENT && e->terms[t].v == parts[part++] : e->terms[t].op == FX_T_MUL;
+            same = is_extent ? is_extent_term(k, &e->terms[t], parts[part++]) : e->terms[t].op == FX_T_MUL;
         }
         if (same) return true;
     }
