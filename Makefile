@@ -16,6 +16,8 @@ B       := build$(if $(SAN),/san)
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 REF     ?= main
+# Nothing that is made here touches the cache of the one who makes it.
+export FX_CACHE_DIR := $(CURDIR)/$(B)/cache
 NVCC    ?= nvcc
 CLANG   ?= clang
 
@@ -27,7 +29,7 @@ WARN_GEN := $(WARN) -Wno-shadow -Wno-unused-parameter -Wno-unused-function -Wno-
 LIBS     := -ldl -lpthread -lm
 # For "" alone: <check.h> is the test library's, not the compiler's. The compiler does not see the runtime's headers.
 INCLUDE_FRONT   := -iquote compiler -iquote $(B)/gen
-INCLUDE_RUNTIME := -iquote runtime -iquote compiler
+INCLUDE_RUNTIME := -iquote runtime -iquote compiler -iquote $(B)/gen
 INCLUDE_TEST    := $(INCLUDE_FRONT) -iquote runtime -iquote tests/unit -DFX_TEST_DIR='"$(B)/tests"'
 # V=1 shows commands whole.
 say = $(if $(V),,@echo '$(1) $@';)
@@ -80,6 +82,12 @@ $(B)/obj/compiler/embed.o: compiler/embed.S compiler/pieces.def $(TEXTS) | $(rea
 $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_FRONT) -c -o $@ $<
 
+# What the disk cache knows this fx by: the version, and the texts that device code is put together from.
+$(B)/gen/fx_build.h: compiler/fx.h $(TEXTS) | $(ready) $$(@D)/
+	@printf '#define FX_BUILD "%s %s"\n' '$(version)' "$$(cat $(sort $(TEXTS)) | sha256sum | cut -c 1-64)" >$@
+
+$(B)/obj/runtime/nvrtc.o: $(B)/gen/fx_build.h
+
 $(B)/obj/runtime/%.o: runtime/%.c | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_RUNTIME) -c -o $@ $<
 
@@ -119,7 +127,7 @@ $(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) 
 
 # Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -shared -o $@ $< $(LIBS)
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -shared -Wl,--build-id -o $@ $< $(LIBS)
 
 $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)

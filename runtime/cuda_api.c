@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct nvrtc_table cuda_nvrtc;
 struct search {
     const char *what;                     /* "NVRTC" */
     bool (*accept)(struct search *, void *); /* fills the table if the library works; says in `result` either way */
+    bool is_foresight;                    /* nothing is opened: the first candidate that is there is `chosen`, accept is NULL */
     bool is_found;                        /* then nothing more is tried */
     char result[512];                     /* of the candidate tried last */
     char why_not[512];                    /* of the candidate that came closest */
@@ -38,6 +40,8 @@ static bool accept_nvrtc(struct search *s, void *library);
 static struct search driver_search = {.what = "the CUDA driver", .accept = accept_driver};
 static struct search nvrtc_search = {.what = "NVRTC", .accept = accept_nvrtc};
 static int nvrtc_major, nvrtc_minor;
+static char nvrtc_identity[LIBRARY_TEXT];
+static atomic_bool nvrtc_is_open; /* then the three above are constant */
 
 /* ---- trying one candidate ---- */
 
@@ -58,9 +62,25 @@ static void find_path(void *symbol, char *path, size_t size) {
     snprintf(path, size, "%s", dladdr(symbol, &info) && info.dli_fname ? info.dli_fname : "");
 }
 
+/* A candidate without folder is what is loaded, or what the loader finds: loading it is the one way to know. */
+static void foresee(struct search *s, const char *path, int flags) {
+    if (strchr(path, '/')) {
+        s->is_found = access(path, F_OK) == 0;
+        snprintf(s->chosen, sizeof s->chosen, "%s", path);
+        return;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags), *symbol = library ? dlsym(library, "nvrtcVersion") : NULL;
+    s->is_found = library != NULL;
+    find_path(symbol, s->chosen, sizeof s->chosen);
+}
+
 /* A path is tried only if it is there: the loader's own message would be the same for all. */
 static void try_library(struct search *s, const char *path, int flags) {
     if (s->is_found) return;
+    if (s->is_foresight) {
+        foresee(s, path, flags);
+        return;
+    }
     if (strchr(path, '/') && access(path, F_OK) != 0) {
         log_line(s, path, "not there");
         return;
@@ -169,6 +189,8 @@ static bool accept_nvrtc(struct search *s, void *library) {
     nvrtc_major = major;
     nvrtc_minor = minor;
     cuda_nvrtc = t;
+    (void)library_identity(path, (const void *)t.nvrtcVersion, nvrtc_identity);
+    atomic_store(&nvrtc_is_open, true);
     return true;
 }
 
@@ -215,15 +237,14 @@ static void try_beside(struct search *s, const char *file) {
     try_wheels(s, folder);
 }
 
-static void search_nvrtc(void) {
+static void search_nvrtc_by(struct search *s) {
     static const char *const roots[] = {"FX_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"};
-    struct search *s = &nvrtc_search;
     char own[PATH_MAX], pattern[PATH_MAX];
     const char *given = secure_getenv("FX_LIBNVRTC"), *venv = secure_getenv("VIRTUAL_ENV");
     if (given && *given) try_library(s, given, 0);
     for (int i = 0; i < N_SONAMES; i++) try_library(s, sonames[i], RTLD_NOLOAD);
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) try_toolkit(s, secure_getenv(roots[i]));
-    find_path((void *)search_nvrtc, own, sizeof own);
+    find_path((void *)search_nvrtc_by, own, sizeof own);
     try_beside(s, "/proc/self/exe");
     try_beside(s, own);
     if (venv && *venv && (size_t)snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages", venv) < sizeof pattern)
@@ -232,6 +253,8 @@ static void search_nvrtc(void) {
     try_pattern(s, "/usr/local/cuda*", try_toolkit);
     try_toolkit(s, "/opt/cuda");
 }
+
+static void search_nvrtc(void) { search_nvrtc_by(&nvrtc_search); }
 
 /* ---- what the rest of the runtime calls ---- */
 
@@ -253,6 +276,24 @@ fx_status nvrtc_open(void) {
 void nvrtc_version(int *major, int *minor) {
     *major = nvrtc_major;
     *minor = nvrtc_minor;
+}
+
+const char *nvrtc_library(void) { return nvrtc_identity; }
+
+void nvrtc_foresee(char text[LIBRARY_TEXT], int *major, int *minor) {
+    *major = *minor = 0;
+    text[0] = 0;
+    if (atomic_load(&nvrtc_is_open)) {
+        nvrtc_version(major, minor);
+        memcpy(text, nvrtc_identity, LIBRARY_TEXT);
+        return;
+    }
+    struct search *s = calloc(1, sizeof *s);
+    if (!s) return;
+    s->is_foresight = true;
+    search_nvrtc_by(s);
+    if (s->is_found) (void)library_identity(s->chosen, NULL, text);
+    free(s);
 }
 
 const char *nvrtc_error_name(int code) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cache.h"
 #include "plan.h"
 
 /* ---- what cuda.h would declare ---- */
@@ -60,6 +61,11 @@ fx_status driver_open(void);
 fx_status nvrtc_open(void);
 /* Major and minor version of the NVRTC that was loaded. */
 void nvrtc_version(int *major, int *minor);
+/* Its library_identity, "" where that cannot be said. */
+const char *nvrtc_library(void);
+/* The library_identity of the NVRTC that a compilation would use, and its version if it is open already, else 0. What is not open is not
+ * opened, but where only the loader can say which it is, it is loaded. The guess may be wrong, where the first candidate does not work. */
+void nvrtc_foresee(char text[LIBRARY_TEXT], int *major, int *minor);
 /* "NVRTC_ERROR_COMPILATION"; a name for codes yet unknown too. */
 const char *nvrtc_error_name(int code);
 

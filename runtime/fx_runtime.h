@@ -44,6 +44,9 @@ fx_status fx_doctor(char *text, size_t size);
 /* Compiles source for arch to a cubin (or PTX when `ptx`), no GPU needed. *image is malloc'ed, *log too (NVRTC's full log, "" if empty). */
 fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log);
 
+/* One line about the disk cache of what fx_prepare compiles: its folder, entries and bytes, or why there is none (docs/runtime.md). */
+void fx_cache_describe(char *text, size_t size);
+
 /* ---- context ---- */
 /* Uses the CUDA context current on the calling thread, which must outlive the result, else the primary context of device `ordinal`. No
  * call changes what is current. After an error that ends a CUDA context (an illegal address, ...) every call says it is lost. */
@@ -61,7 +64,7 @@ struct fx_hint { /* an extent known in advance: only variants that can then be c
     int64_t value;
 };
 /* Compiles and loads kernel `kernel` (NULL: the first) of the plan, which must outlive the result. What the context has loaded
- * stays loaded: a second prepare of the same source compiles nothing. hints may be NULL. With hints for all extents a launch
+ * stays loaded: a second prepare of the same source compiles nothing; what an earlier process compiled is taken from the disk cache. hints may be NULL. With hints for all extents a launch
  * of other extents takes the best variant there is, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for
  * the device's, if its arch has no suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in fx_last_error(). */
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,

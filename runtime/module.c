@@ -122,10 +122,14 @@ static int core_count(void) {
 static void compile_tasks(struct batch *b) {
     enum { MAX_HELPERS = 63 };
     pthread_t helpers[MAX_HELPERS];
+    struct cache cache;
+    cache_open(&cache, true);
+    for (int i = 0; i < b->n; i++) b->tasks[i].compile.cache = &cache;
     int n = 0, wanted = core_count() < b->n ? core_count() : b->n;
     while (n < wanted - 1 && n < MAX_HELPERS && pthread_create(&helpers[n], NULL, work, b) == 0) n++;
     work(b);
     for (int i = 0; i < n; i++) pthread_join(helpers[i], NULL);
+    cache_close(&cache);
 }
 
 /* ---- loading ---- */
@@ -155,12 +159,11 @@ static fx_status load_entry(fx_context *ctx, struct entry *e, const void *image,
 }
 
 /* A driver older than NVRTC refuses its cubins in words that do not say so. */
-static fx_status load_failed(fx_status status, const char *entry) {
-    int driver = 0, major, minor;
-    nvrtc_version(&major, &minor);
-    if (cuda_driver.cuDriverGetVersion(&driver) == 0 && driver / 1000 < major)
-        return error_set(status, "cannot load %s: %s; NVRTC is of CUDA %d.%d, the driver of %d.%d only", entry, fx_last_error(), major,
-                         minor, driver / 1000, driver % 1000 / 10);
+static fx_status load_failed(fx_status status, const char *entry, const struct compile *c) {
+    int driver = 0;
+    if (cuda_driver.cuDriverGetVersion(&driver) == 0 && driver / 1000 < c->major)
+        return error_set(status, "cannot load %s: %s; NVRTC is of CUDA %d.%d, the driver of %d.%d only", entry, fx_last_error(), c->major,
+                         c->minor, driver / 1000, driver % 1000 / 10);
     return error_set(status, "cannot load %s: %s", entry, fx_last_error());
 }
 
@@ -175,7 +178,7 @@ static void load_tasks(fx_context *ctx, struct batch *b) {
             continue;
         }
         fx_status loaded = load_entry(ctx, t->want->entry, t->compile.image, t->want->shared_bytes);
-        if (loaded != FX_OK) task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name));
+        if (loaded != FX_OK) task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name, &t->compile));
     }
     if (status != FX_OK) return;
     status = scope_leave(ctx, &scope, FX_OK);

@@ -1,9 +1,11 @@
 /* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The options
- * are fixed: nothing a spec says reaches NVRTC but through the source. Any number of threads may compile at once. */
+ * are fixed: nothing a spec says reaches NVRTC but through the source. What the disk cache has is not compiled, and NVRTC then not opened.
+ * Any number of threads may compile at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fx_build.h"
 #include "runtime.h"
 
 static fx_status nvrtc_failed(int code, const char *call) {
@@ -73,11 +75,9 @@ static fx_status get_image(struct compile *c, void *program) {
     return status;
 }
 
-static fx_status compile_program(struct compile *c, void *program) {
-    struct options o;
+static fx_status compile_program(struct compile *c, const struct options *o, void *program) {
     size_t n;
-    make_options(c, &o);
-    int code = cuda_nvrtc.nvrtcCompileProgram(program, o.n, o.list);
+    int code = cuda_nvrtc.nvrtcCompileProgram(program, o->n, o->list);
     fx_status status = get_bytes(program, cuda_nvrtc.nvrtcGetProgramLogSize, cuda_nvrtc.nvrtcGetProgramLog, "nvrtcGetProgramLog",
                                  &c->log, &n);
     if (code)
@@ -86,22 +86,61 @@ static fx_status compile_program(struct compile *c, void *program) {
     return status == FX_OK ? get_image(c, program) : status;
 }
 
-fx_status nvrtc_compile(struct compile *c) {
+static fx_status compile(struct compile *c, const struct options *o) {
     void *program = NULL;
-    c->image = c->log = NULL;
-    c->n_bytes = 0;
-    if (!is_arch(c->arch)) return error_set(FX_ERR_USAGE, "no arch is called '%.32s': sm_90a would be one", c->arch);
-    fx_status status = nvrtc_open();
-    if (status != FX_OK) return status;
     int code = cuda_nvrtc.nvrtcCreateProgram(&program, c->source, c->file, 0, NULL, NULL);
     if (code) return nvrtc_failed(code, "nvrtcCreateProgram");
-    status = compile_program(c, program);
+    fx_status status = compile_program(c, o, program);
     code = cuda_nvrtc.nvrtcDestroyProgram(&program);
     if (status == FX_OK && code) status = nvrtc_failed(code, "nvrtcDestroyProgram");
+    nvrtc_version(&c->major, &c->minor);
     if (status == FX_OK) return FX_OK;
     free(c->image);
     free(c->log);
     c->image = c->log = NULL;
+    return status;
+}
+
+/* ---- the disk cache ---- */
+
+static struct cache_key key_of(const struct compile *c, const struct options *o, const char *library) {
+    return (struct cache_key){.source = c->source, .file = c->file, .arch = c->arch, .options = o->list, .n_options = o->n,
+                              .library = library, .build = FX_BUILD};
+}
+
+/* An empty name of a library is that of none: another might have it too. */
+static bool take_cached(struct compile *c, const struct options *o, const char *library) {
+    struct cache_key key = key_of(c, o, library);
+    struct cache_entry e;
+    if (!c->cache || !*library || !cache_get(c->cache, &key, &e)) return false;
+    c->image = e.image;
+    c->n_bytes = e.n_bytes;
+    c->log = e.log;
+    c->major = e.major;
+    c->minor = e.minor;
+    return true;
+}
+
+static void keep(const struct compile *c, const struct options *o) {
+    struct cache_key key = key_of(c, o, nvrtc_library());
+    struct cache_entry e = {c->major, c->minor, c->image, c->n_bytes, c->log};
+    if (c->cache && *nvrtc_library()) cache_put(c->cache, &key, &e);
+}
+
+/* Which library would be opened is a guess; where the one that was is another, it has a say of its own. */
+fx_status nvrtc_compile(struct compile *c) {
+    struct options o;
+    const char *foreseen = c->cache ? c->cache->library : "";
+    c->image = c->log = NULL;
+    c->n_bytes = 0;
+    if (!is_arch(c->arch)) return error_set(FX_ERR_USAGE, "no arch is called '%.32s': sm_90a would be one", c->arch);
+    make_options(c, &o);
+    if (take_cached(c, &o, foreseen)) return FX_OK;
+    fx_status status = nvrtc_open();
+    if (status != FX_OK) return status;
+    if (strcmp(nvrtc_library(), foreseen) != 0 && take_cached(c, &o, nvrtc_library())) return FX_OK;
+    status = compile(c, &o);
+    if (status == FX_OK) keep(c, &o);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "cache.h"
 #include "cuda_api.h"
 #include "fx_runtime.h"
 
@@ -54,9 +55,11 @@ struct compile {
     const char *arch; /* "sm_90a" */
     int only;         /* number of the one entry wanted, or NO_ENTRY: all */
     bool ptx;         /* rather than a cubin */
+    struct cache *cache; /* looked into before NVRTC is opened, and added to; NULL: none */
     void *image;      /* out: malloc'ed */
     size_t n_bytes;   /* out: of image */
     char *log;        /* out: malloc'ed, never NULL on success */
+    int major, minor; /* out: version of the NVRTC that made the image */
 };
 
 fx_status nvrtc_compile(struct compile *c);

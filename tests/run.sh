@@ -10,6 +10,8 @@ shift
 # The wheel lies beside build/fxc, where test programs in a folder of their own do not look.
 wheel=$PWD/build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 [ -n "${FX_LIBNVRTC:-}" ] || [ ! -e "$wheel" ] || export FX_LIBNVRTC="$wheel"
+# Nor is the cache of whoever runs this for tests to use.
+export FX_CACHE_DIR="$PWD/$dir/cache"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
