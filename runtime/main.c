@@ -1,5 +1,6 @@
 /* fxc, the command: compile, run, check, test, bench, explain and doctor over libfx. Input: argv. Output: files, reports, an exit
  * status that is an fx_status. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -32,6 +33,8 @@ fx_status command_doctor(const struct command *cmd) {
                fx_context_sm_count(context));
     else printf("gpu: none (%.*s)\n", (int)strcspn(fx_last_error(), "\n"), fx_last_error());
     fx_context_close(context);
+    fx_cache_describe(text, sizeof text);
+    printf("cache: %s\n", text);
     return status;
 }
 
@@ -43,6 +46,7 @@ static fx_status dispatch(const struct command *cmd) {
     };
     if (is_given(cmd, OPT_HELP)) return print_help(cmd->sub), FX_OK;
     if (is_given(cmd, OPT_VERSION)) return print_version(), FX_OK;
+    if (is_given(cmd, OPT_NO_CACHE) && setenv("FX_CACHE", "off", 1) != 0) return complain(FX_ERR_NOMEM, "out of memory");
     return subcommands[cmd->sub](cmd);
 }
 

@@ -9,7 +9,7 @@ examples=$(cd "$(dirname "$0")/../examples" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 3
-export CUDA_VISIBLE_DEVICES=
+export CUDA_VISIBLE_DEVICES= FX_CACHE_DIR="$work/.cache"
 passed=0 failed=0
 
 pass() { passed=$((passed + 1)); }
@@ -299,6 +299,7 @@ line=doctor
 holds test $status = 0 -o $status = 4
 says out nvrtc
 says out '^gpu: none'
+says out "^cache: none ($work/.cache: not there yet)$"
 
 group blocks
 cat >blocks.fx <<'FX'
@@ -369,6 +370,11 @@ expect_stand_in 6 test poison.fx
 says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 2, 15 elements$'
 says out '^not checked g (line 5): y 0 elements$'
 says out '^2 ok, 1 failed, 1 not checked$'
+holds test "$(ls "$work/.cache" | grep -c 'cubin$')" -gt 0
+rm -rf "$work/.cache"
+expect_stand_in 0 bench --no-cache blocks.fx
+holds test ! -e "$work/.cache"
+expect 2 "$fxc" --no-cache blocks.fx
 expect_stand_in 0 bench blocks.fx
 says out '^bench g (line 10)$'
 says out 'median of 40 x 3 launches'
