@@ -129,8 +129,8 @@ $(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) 
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -shared -Wl,--build-id -o $@ $< $(LIBS)
 
-$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx.a | $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
+$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx_test.a $(B)/libfx.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libfx.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)

@@ -64,16 +64,6 @@ static bool uses_tensor(const struct launch *l, int param, int buffer) {
     return false;
 }
 
-static bool uses_scalar(const struct node *n, int param, bool *seen, const struct group *r) {
-    if (seen[n->id] || n == r->contraction) return false;
-    seen[n->id] = true;
-    if (n->kind == N_SCALAR && n->param == param) return true;
-    if (n->kind == N_REDUCE) return false; /* a buffer */
-    for (int i = 0; i < n->n_args; i++)
-        if (uses_scalar(n->args[i], param, seen, r)) return true;
-    return false;
-}
-
 static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, int index) {
     struct fx_arg *arg = &PUSH(a, l->args, l->n_args);
     *arg = (struct fx_arg){kind, index};
@@ -83,26 +73,20 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
     struct arena *a = &u->cx->arena;
     const struct kernel *k = c->graph->kernel;
     const struct group *r = l->kernel->group;
+    struct footprint touched = group_footprint(c->graph, c->partition, r);
     bool *extent_used = l->axis_used = NEW_ARRAY(a, bool, k->n_axes + 1);
     for (int i = 0; i < k->n_params; i++) {
-        bool used = false;
-        if (k->params[i].is_scalar) {
-            bool *seen = NEW_ARRAY(a, bool, c->graph->n_nodes + 1);
-            for (int s = 0; s < r->n_stores && !used; s++) used = uses_scalar(r->stores[s].value, i, seen, r);
-        } else {
-            used = uses_tensor(l, i, -1);
-        }
-        if (!used) continue;
+        if (!touched.params[i] && (k->params[i].is_scalar || !uses_tensor(l, i, -1))) continue;
         add_arg(a, l, FX_ARG_PARAM, i);
         for (int j = 0; j < k->params[i].n_axes; j++) extent_used[k->params[i].axes[j]] = true;
     }
     for (int i = 0; i < c->partition->n_buffers; i++) {
-        if (!uses_tensor(l, -1, i)) continue;
+        if (!touched.buffers[i] && !uses_tensor(l, -1, i)) continue;
         add_arg(a, l, FX_ARG_BUFFER, i);
         for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
     }
     for (int i = 0; i < k->n_axes; i++)
-        if (extent_used[i] && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
+        if ((extent_used[i] |= touched.axes[i]) && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
 }
 
 /* What the plan or the runtime could not hold. */
@@ -274,7 +258,7 @@ static void emit_entry(struct buf *out, const struct chosen *c, const struct lau
     for (int a = 0; a < l->n_args; a++) {
         const struct fx_arg *arg = &l->args[a];
         const char *name = arg->kind == FX_ARG_PARAM ? l->param_names[arg->index] : arg->kind == FX_ARG_BUFFER ? l->buffer_names[arg->index] : l->axis_names[arg->index];
-        buf_printf(out, "%s%s%s", a ? ", " : "", arg->kind == FX_ARG_EXTENT && f->is_small ? "(int)" : "", name);
+        buf_printf(out, "%s%s%s", a ? ", " : "", arg->kind == FX_ARG_EXTENT && f->is_small && is_space_axis(l, arg->index) ? "(int)" : "", name);
     }
     buf_puts(out, "});\n}\n#endif\n\n");
 }

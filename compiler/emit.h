@@ -37,6 +37,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 /* emit_body.c: the problem struct of one launch. */
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 const char *emit_ctype(enum fx_dtype t);
+bool is_space_axis(const struct launch *l, int axis);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "emit_value.h"
 
 struct body {
     struct buf *out;
@@ -15,7 +16,9 @@ struct body {
     const struct launch *l;
     const struct graph *g;
     bool is_gemm;
-    const char **text; /* by node: how an expression names it */
+    struct values w;   /* what one element is computed by */
+    bool is_general;   /* something in it is no plain pointwise value over what fetch reads */
+    bool has_loops;    /* some of it are loops */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
 };
@@ -102,6 +105,10 @@ static enum along along_of(const struct body *b, const struct tensor *t) {
 
 /* ---- fetch ---- */
 
+/* Whether elements of t are converted to and from float as they are moved; others are moved as they are. */
+static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
+static const char *held_ctype(enum fx_dtype t) { return is_converted(t) ? "float" : emit_ctype(t); }
+
 static const char *place_args(const struct body *b) { return b->is_gemm ? "int batch, int m, int n" : "index row, index col"; }
 
 static void emit_frag(struct body *b) {
@@ -112,114 +119,102 @@ static void emit_frag(struct body *b) {
     line(b, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
     for (int i = 0; i < b->l->n_loads; i++) {
         const struct tensor *t = &b->l->loads[i];
-        line(b, "    float %s%s;", tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
+        line(b, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
     line(b, "  };");
 }
 
+static void emit_fetch_one(struct body *b, const struct tensor *t) {
+    const char *name = tensor_name(b, t);
+    enum along along = along_of(b, t);
+    bool converts = is_converted(t->dtype);
+    if (along == ALONG_NONE) line(b, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL));
+    else if (along == ALONG_CONTIGUOUS) line(b, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+    else if (along == ALONG_STRIDED && converts)
+        line(b, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])));
+    else {
+        const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
+        line(b, "#pragma unroll");
+        line(b, converts ? "    for (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : 0.0f;" : "    for (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", name, at,
+             strncmp(emit_ctype(t->dtype), "fx_", 3) == 0 ? arena_printf(arena(b), "%s{}", emit_ctype(t->dtype)) : "0");
+    }
+}
+
 static void emit_fetch(struct body *b) {
     line(b, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
-    for (int i = 0; i < b->l->n_loads; i++) {
-        const struct tensor *t = &b->l->loads[i];
-        const char *name = tensor_name(b, t);
-        switch (along_of(b, t)) {
-        case ALONG_NONE: line(b, "    f.%s = fx_load_one(%s);", name, address(b, t, NULL)); break;
-        case ALONG_CONTIGUOUS: line(b, "    fx_load<V, ALIGNED>(f.%s, %s, n_valid);", name, address(b, t, b->along_var)); break;
-        case ALONG_STRIDED:
-            line(b, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var),
-                 stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])));
-            break;
-        case ALONG_SCATTERED:
-            line(b, "#pragma unroll");
-            line(b, "    for (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : 0.0f;", name,
-                 address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)));
-            break;
-        }
-    }
+    for (int i = 0; i < b->l->n_loads; i++) emit_fetch_one(b, &b->l->loads[i]);
     line(b, "  }");
 }
 
 /* ---- the pointwise part ---- */
 
-static const char *literal(struct body *b, const struct node *n) {
-    float f = (float)n->num;
-    if (n->dtype == FX_BOOL) return n->num != 0 ? "true" : "false";
-    if (isnan(f)) return "fx_from_bits(0x7fffffffu)";
-    if (isinf(f)) return f > 0 ? "fx_from_bits(0x7f800000u)" : "fx_from_bits(0xff800000u)";
-    char *s = arena_printf(arena(b), "%.9g", f);
-    for (int digits = 1; digits < 9; digits++) { /* the shortest that reads back the same */
-        char *shorter = arena_printf(arena(b), "%.*g", digits, f);
-        if ((float)text_to_double(shorter, NULL) == f) {
-            s = shorter;
-            break;
-        }
+/* The index of label i of l, which var flattens. */
+static const char *label_index(struct body *b, const struct axis_list *l, int i, const char *var) {
+    const char *index = var;
+    if (i < l->n - 1) index = arena_printf(arena(b), l->n - i > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + i + 1, l->n - 1 - i));
+    if (i > 0) index = arena_printf(arena(b), "%s %% %s", index, b->l->axis_names[l->axes[i]]);
+    return index;
+}
+
+/* Gives every label of l its index: by name where it has to be computed. */
+static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
+    for (int i = 0; i < l->n; i++) {
+        const char *index = label_index(b, l, i, var);
+        p->at[l->axes[i]] = index;
+        if (!b->is_general || !strchr(index, ' ')) continue;
+        const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
+        value_line(&b->w, "const %s %s = %s;", b->is_gemm ? "int" : "index", name, index);
+        p->at[l->axes[i]] = name;
     }
-    const char *point = strpbrk(s, ".e") ? "" : ".0";
-    return signbit(f) ? arena_printf(arena(b), "(%s%sf)", s, point) : arena_printf(arena(b), "%s%sf", s, point);
 }
 
-/* A comment says where the value came from: the spec's line and expression. */
-static const char *comment(struct body *b, const struct node *n) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    if (!n->source) return "";
-    ast_print_expr_short(&s, n->source, 60);
-    return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
+static bool is_fetched(const struct body *b, const struct tensor *t) {
+    for (int i = 0; i < b->l->n_loads; i++)
+        if (b->l->loads[i].param == t->param && b->l->loads[i].buffer == t->buffer) return true;
+    return false;
 }
 
-static const char *operation(struct body *b, const struct node *n) {
-    if (n->kind == N_CAST && n->args[0]->dtype == FX_BOOL) return arena_printf(arena(b), "%s ? 1.0f : 0.0f", b->text[n->args[0]->id]);
-    if (n->kind == N_CAST)
-        return arena_printf(arena(b), "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(n->to), b->text[n->args[0]->id]);
-    struct buf s;
-    buf_init(&s, arena(b));
-    for (const char *c = op_info[n->op].cuda; *c; c++)
-        if (*c == '$') buf_puts(&s, b->text[n->args[*++c - 'a']->id]);
-        else buf_putc(&s, *c);
-    return s.s;
-}
-
-/* The operands of n before n, each once: depth is the spec's, so the walk keeps its own stack. */
-static void emit_node(struct body *b, struct node *root) {
-    struct node **stack = NEW_ARRAY(arena(b), struct node *, b->g->n_nodes * 3 + 4);
-    int n_stack = 0;
-    stack[n_stack++] = root;
-    while (n_stack) {
-        struct node *n = stack[n_stack - 1];
-        struct tensor t;
-        bool waits = false;
-        if (b->text[n->id]) {
-            n_stack--;
-            continue;
-        }
-        if (n == b->l->kernel->group->contraction) b->text[n->id] = "acc[v]";
-        else if (node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t))
-            b->text[n->id] = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
-        else if (n->kind == N_CONST) b->text[n->id] = literal(b, n);
-        else if (n->kind == N_SCALAR) b->text[n->id] = b->l->param_names[n->param];
-        if (b->text[n->id]) continue;
-        for (int i = n->n_args - 1; i >= 0; i--)
-            if (!b->text[n->args[i]->id]) stack[n_stack++] = n->args[i], waits = true;
-        if (waits) continue;
-        const char *name = n->name.len ? arena_printf(arena(b), NAME_FMT "_v%d", NAME_ARG(n->name), n->id) : arena_printf(arena(b), "t%d", n->id);
-        line(b, "      const %s %s = %s;%s", n->dtype == FX_BOOL ? "bool" : "float", name, operation(b, n), comment(b, n));
-        b->text[n->id] = name;
+/* What need not be computed: the accumulator, what fetch read, an element of a buffer. */
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct body *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (n == b->l->kernel->group->contraction) return "acc[v]";
+    if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
+    if (!p->outer && is_fetched(b, &t)) {
+        const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
+        return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
+    return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), t.dtype, t.axes, t.n_axes);
+}
+
+/* The values of all stores, operands first and each once, so that no chain of them is walked deep. */
+static void emit_values(struct body *b, struct point *p) {
+    const struct group *r = b->l->kernel->group;
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    struct tensor t;
+    for (int s = 0; s < r->n_stores; s++) needed[r->stores[s].value->id] = true;
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        bool is_leaf = n == r->contraction || node_is_loaded(b->g, b->c->partition, r, n, &t);
+        if (!needed[i] || is_leaf || (n->kind != N_OP && n->kind != N_CAST)) continue;
+        for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < b->g->n_nodes; i++)
+        if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
-    switch (along_of(b, t)) {
-    case ALONG_NONE: line(b, "    fx_store_one(%s, %s[0]);", address(b, t, NULL), value); break;
-    case ALONG_CONTIGUOUS: line(b, "    fx_store<V, ALIGNED>(%s, %s, n_valid);", address(b, t, b->along_var), value); break;
-    case ALONG_STRIDED:
-        line(b, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var),
-             stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])), value);
-        break;
-    case ALONG_SCATTERED:
+    enum along along = along_of(b, t);
+    bool converts = is_converted(t->dtype);
+    if (along == ALONG_NONE) line(b, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value);
+    else if (along == ALONG_CONTIGUOUS) line(b, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+    else if (along == ALONG_STRIDED && converts)
+        line(b, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])), value);
+    else {
         line(b, "#pragma unroll");
         line(b, "    for (int v = 0; v < V; ++v)");
-        line(b, "      if (v < n_valid) fx_store_one(%s, %s[v]);", address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), value);
-        break;
+        line(b, converts ? "      if (v < n_valid) fx_store_one(%s, %s[v]);" : "      if (v < n_valid) *(%s) = %s[v];", address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), value);
     }
 }
 
@@ -231,13 +226,26 @@ static void emit_store(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        line(b, "    float %s[V];", results[s]);
+        line(b, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
-    line(b, "#pragma unroll");
+    struct point *p = point_open(&b->w, NULL);
+    b->w.indent = 2;
+    if (b->is_gemm) {
+        bind_labels(b, p, &b->l->kernel->gemm.batch, "batch");
+        bind_labels(b, p, &b->l->kernel->gemm.m, "m");
+    } else {
+        bind_labels(b, p, &b->l->kernel->pointwise.rows, "row");
+    }
+    line(b, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
     line(b, "    for (int v = 0; v < V; ++v) {");
+    b->w.indent = 3;
+    if (b->is_general) line(b, "      if (v >= n_valid) break;  // what lies outside is not read");
+    bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    emit_values(b, p);
     for (int s = 0; s < r->n_stores; s++) {
-        emit_node(b, r->stores[s].value);
-        line(b, "      %s[v] = %s;", results[s], b->text[r->stores[s].value->id]);
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        struct node *n = r->stores[s].value;
+        line(b, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
     }
     line(b, "    }");
     for (int s = 0; s < r->n_stores; s++) {
@@ -295,12 +303,14 @@ static void emit_gemm_shape(struct body *b) {
 
 /* ---- the struct ---- */
 
+static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
+
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
     const struct kernel *k = c->graph->kernel;
     switch (a->kind) {
     case FX_ARG_PARAM:
         if (k->params[a->index].is_scalar) buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
-        else buf_printf(out, "%s%s *%s", k->params[a->index].is_output ? "" : "const ", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
+        else buf_printf(out, "%s%s *%s", k->params[a->index].is_output ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
         return;
     case FX_ARG_BUFFER: {
         bool is_written = false;
@@ -312,12 +322,22 @@ void emit_declaration(struct buf *out, const struct chosen *c, const struct laun
     }
 }
 
+/* Whether a pointwise kernel runs over this label: its extent then fits the type of the kernel's indices, which others need not. */
+bool is_space_axis(const struct launch *l, int axis) {
+    const struct axis_list *rows = &l->kernel->pointwise.rows, *cols = &l->kernel->pointwise.cols;
+    for (int i = 0; i < rows->n; i++)
+        if (rows->axes[i] == axis) return true;
+    for (int i = 0; i < cols->n; i++)
+        if (cols->axes[i] == axis) return true;
+    return false;
+}
+
 static void emit_fields(struct body *b) {
     const struct kernel *k = b->g->kernel;
     for (int i = 0; i < b->l->n_args; i++) {
         const struct fx_arg *a = &b->l->args[i];
         buf_puts(b->out, "  ");
-        if (a->kind == FX_ARG_EXTENT && !b->is_gemm) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
+        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l, a->index)) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
         else emit_declaration(b->out, b->c, b->l, a);
         buf_puts(b->out, ";");
         const int *axes = NULL;
@@ -332,13 +352,31 @@ static void emit_fields(struct body *b) {
         buf_putc(b->out, '\n');
     }
     for (int i = 0; i < k->n_axes; i++)
-        if (k->axes[i].extent >= 0 && b->l->axis_used[i]) line(b, "  static constexpr %s %s = %s%lld;", b->is_gemm ? "long long" : "index", b->l->axis_names[i], b->is_gemm ? "" : "(index)",
+        if (k->axes[i].extent >= 0 && b->l->axis_used[i])
+            line(b, is_space_axis(b->l, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
                  (long long)k->axes[i].extent);
+}
+
+/* What the stores are made of. */
+static void look_at_stores(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    struct tensor t;
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = b->g->nodes[i];
+        if (!seen[i] || n == r->contraction || node_is_loaded(b->g, b->c->partition, r, n, &t)) continue;
+        b->has_loops |= n->kind == N_REDUCE || n->kind == N_SCAN;
+        b->is_general |= n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
 }
 
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
     struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
-    b.text = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
+    b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given, .user = &b,
+                          .n_named = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+    look_at_stores(&b);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     if (!b.is_gemm) line(&b, "template <class INDEX>");

@@ -122,6 +122,8 @@ struct contraction { /* the two factors, in the order written */
 };
 /* True if n is a sum over a product of two factors that both carry every summed axis. */
 bool as_contraction(const struct node *n, struct contraction *out);
+/* A contraction that the mainloop of an engine adds up: one of floats, in f32. */
+bool as_mainloop(const struct node *n, struct contraction *out);
 bool node_has_axis(const struct node *n, int axis);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 /* The buffer of p holding value as dtype, or -1. */

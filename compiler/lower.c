@@ -36,6 +36,8 @@ bool as_contraction(const struct node *n, struct contraction *out) {
     return true;
 }
 
+bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype == FX_F32 && as_contraction(n, out); }
+
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;

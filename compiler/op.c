@@ -5,8 +5,8 @@
 #include <string.h>
 
 const struct op_info op_info[N_OPS] = {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) \
-    [O_##id] = {name, #id, arity, RULE_##rule, name[0] == '-' || name[0] == '!' || name[1] == ' ', cuda, derivative},
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) \
+    [O_##id] = {name, #id, arity, RULE_##rule, name[0] == '-' || name[0] == '!' || name[1] == ' ', cuda, cuda_integer, derivative},
 #include "ops.def"
 #undef OP
 };
@@ -33,7 +33,7 @@ static double gelu(double a) { return isinf(a) && a < 0 ? -0.0 : 0.5 * a * erfc(
 double op_eval(enum op op, double a, double b, double c) {
     (void)b, (void)c;
     switch (op) {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) \
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) \
     case O_##id: return eval;
 #include "ops.def"
 #undef OP
@@ -45,7 +45,7 @@ double op_eval(enum op op, double a, double b, double c) {
 double op_ulps(enum op op, double a) {
     (void)a;
     switch (op) {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) \
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) \
     case O_##id: return ulps;
 #include "ops.def"
 #undef OP
@@ -93,7 +93,7 @@ static wide philox_word(wide a, wide b, wide c) { return fx_philox((uint64_t)a, 
 static wide eval_wide(enum op op, wide a, wide b, wide c) {
     (void)a, (void)b, (void)c;
     switch (op) {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) \
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) \
     case O_##id: return integer;
 #include "ops.def"
 #undef OP

@@ -8,7 +8,7 @@
 #include "dtype.h"
 
 enum op {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) O_##id,
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) O_##id,
 #include "ops.def"
 #undef OP
     N_OPS
@@ -22,7 +22,8 @@ struct op_info {
     int arity;
     enum op_rule rule;
     bool is_infix;     /* called by an operator, not by name */
-    const char *cuda;  /* emitted f32 form, $a $b $c the operands; empty: no schedule runs it yet */
+    const char *cuda;  /* emitted form over floats, $a $b $c the operands, $f the suffix of f32 functions; empty where there is none */
+    const char *cuda_integer; /* likewise over integers */
     const char *derivative; /* by each operand, `;` between, as .fx over a, b, c, the result r, and `tie`, what each of two equal operands of max gets; empty: 0 */
 };
 

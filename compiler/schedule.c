@@ -67,10 +67,10 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
     if (n == r->contraction) return false;
     if (n->kind == N_INPUT) {
         *t = tensor_of_param(g, n->param);
-        return true;
+        return !g->kernel->params[n->param].packed.factor;
     }
-    if (n->kind != N_REDUCE) return false;
-    int b = find_buffer(p, n, FX_F32);
+    if (n->kind != N_REDUCE && n->kind != N_SCAN) return false;
+    int b = find_buffer(p, n, n->dtype);
     for (int s = 0; s < r->n_stores; s++)
         if (r->stores[s].buffer == b && r->stores[s].value == n) return false; /* this group writes it */
     if (b < 0) return false;
@@ -87,7 +87,8 @@ static int add_loads(const struct graph *g, const struct partition *p, const str
         if (n_loads < max) loads[n_loads] = t;
         return n_loads + 1;
     }
-    for (int i = 0; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
+    if (n->kind == N_REDUCE || n->kind == N_SCAN) return n_loads; /* what loops read is read there */
+    for (int i = n->kind == N_ACCESS; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
     return n_loads;
 }
 
@@ -96,6 +97,38 @@ int group_loads(const struct graph *g, const struct partition *p, const struct g
     int n = 0;
     for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, r->stores[s].value, seen, loads, n, max);
     return n < max ? n : max;
+}
+
+static void touch_axes(struct footprint *f, const int *axes, int n) {
+    for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
+}
+
+struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct arena *a = &g->cx->arena;
+    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0};
+    double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
+    for (int s = 0; s < r->n_stores; s++) times[r->stores[s].value->id] = 1;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t = {.param = -1, .buffer = -1};
+        if (times[i] == 0 || n == r->contraction) continue;
+        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+        f.is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
+        if (n->kind == N_INPUT || n->kind == N_SCALAR) f.params[n->param] = true;
+        if (t.buffer >= 0) f.buffers[t.buffer] = true;
+        if (n->kind == N_INPUT) touch_axes(&f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
+        if (t.buffer >= 0) touch_axes(&f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
+        f.ops += times[i];
+        if (is_loaded) continue;
+        f.has_loops |= is_loop;
+        if (n->axis >= 0) touch_axes(&f, &n->axis, 1);
+        touch_axes(&f, n->at, n->n_at);
+        touch_axes(&f, n->reduced, n->n_reduced);
+        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : 1);
+        for (int k = 0; k < n->n_args; k++)
+            if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
+    }
+    return f;
 }
 
 double nominal_extent(const struct graph *g, int axis) {
@@ -116,14 +149,9 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
 /* ---- choice ---- */
 
 /* What a parameter is that no schedule takes; NULL for one that some schedule may. */
-static const char *unscheduled_param(struct arena *a, const struct param *p) {
-    const char *dtype = fx_dtype_name(p->dtype);
-    bool is_loaded = p->dtype == FX_F32 || p->dtype == FX_F16 || p->dtype == FX_BF16;
+static const char *unscheduled_param(const struct param *p) {
     if (p->is_input && p->is_output) return "writes a tensor in place";
-    if (p->packed.factor) return "reads a packed tensor";
     if (p->is_strided) return "takes a strided tensor";
-    if (p->is_scalar && p->dtype != FX_F32) return arena_printf(a, "takes a scalar of %s", dtype);
-    if (!p->is_scalar && !is_loaded) return arena_printf(a, "%s a tensor of %s", p->is_output ? "writes" : "reads", dtype);
     return NULL;
 }
 
@@ -132,46 +160,13 @@ static bool params_are_scheduled(struct cx *cx, const struct graph *g) {
     bool ok = true;
     for (int i = 0; i < g->kernel->n_params; i++) {
         const struct param *p = &g->kernel->params[i];
-        const char *what = unscheduled_param(&cx->arena, p);
+        const char *what = unscheduled_param(p);
         if (!what) continue;
         diag_error(cx, p->ast->span, D_NO_SCHEDULE, "no schedule of this version %s: %s", what, p->name);
         diag_fix(cx, "the oracle evaluates the kernel: fxc run --device cpu");
         ok = false;
     }
     return ok;
-}
-
-/* What about a node no schedule computes, or NULL. */
-static const char *unscheduled(struct cx *cx, const struct node *n) {
-    struct contraction c;
-    bool is_float = n->dtype == FX_F32;
-    switch (n->kind) {
-    case N_REDUCE: return as_contraction(n, &c) && is_float ? NULL : arena_printf(&cx->arena, "this %s: it is no contraction of floats", reduction_name(n->reduction));
-    case N_ACCESS: return "what is read at computed positions";
-    case N_SCAN: return "a running sum or product";
-    case N_INDEX: case N_SIZE: return "with indices and extents";
-    case N_CAST:
-        if (n->to == FX_F16 || n->to == FX_BF16 || (n->to == FX_F32 && n->args[0]->dtype == FX_BOOL)) return n->args[0]->dtype == FX_F32 || n->args[0]->dtype == FX_BOOL ? NULL : "with integers";
-        return arena_printf(&cx->arena, "a conversion of %s to %s", fx_dtype_name(n->args[0]->dtype), fx_dtype_name(n->to));
-    case N_OP:
-        if (!*op_info[n->op].cuda) return arena_printf(&cx->arena, "`%s`", op_info[n->op].name);
-        /* fall through */
-    case N_CONST: case N_SCALAR: case N_INPUT: return is_float || n->dtype == FX_BOOL ? NULL : arena_printf(&cx->arena, "in %s", fx_dtype_name(n->dtype));
-    }
-    return NULL;
-}
-
-/* Every node must be one that some schedule computes; the first that is not is reported. */
-static bool nodes_are_scheduled(struct cx *cx, const struct graph *g) {
-    for (int i = 0; i < g->n_nodes; i++) {
-        const char *what = unscheduled(cx, g->nodes[i]);
-        if (!what) continue;
-        diag_error(cx, g->nodes[i]->span, D_NO_SCHEDULE, "no schedule of this version computes %s", what);
-        if (g->nodes[i]->kind == N_REDUCE) diag_fix(cx, "a contraction is a sum over a product both of whose factors carry the summed axes, as in x @ w");
-        else diag_fix(cx, "the oracle evaluates it: fxc run --device=cpu");
-        return false;
-    }
-    return true;
 }
 
 /* ---- pins ---- */
@@ -292,7 +287,7 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, *other = NULL;
     bool takes_params = params_are_scheduled(cx, g);
-    if (!takes_params || !nodes_are_scheduled(cx, g) || !pins_are_met(cx, g)) return NULL;
+    if (!takes_params || !pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

@@ -91,6 +91,14 @@ struct tensor tensor_of_store(const struct graph *g, const struct partition *p, 
 /* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
  * whether each was met. Returns how many. */
 int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
+/* Everything the stores of a group are computed from, accumulator and buffers apart: which parameters and labels it touches, and whether it has loops
+ * (a reduction or a scan that the threads run). The arrays have room for all; false for what is not touched. */
+struct footprint {
+    bool *params, *buffers, *axes;
+    bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
+    double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
+};
+struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
 /* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
 /* Position of the run `l` within t: its labels stand there adjacent in order; -1 if not, -2 if t has none of them. */

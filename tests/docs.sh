@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds README.md and docs/ to what the command does.
 #
-# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3003 when it is
+# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
 # block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
@@ -70,7 +70,7 @@ check_block() { # NAME FENCE FILE
         result $status "$1 is not right"
         run_spec
         { echo "exit $?, it may be marked fx:" && cat "$work/out"; } >"$work/why"
-        grep -q '^error: .*\[FX3003\]$\|: error: .*\[FX3003\]$' "$work/out"
+        grep -q ': error: .*\[FX300[13]\]$' "$work/out"
         result $? "$1 is not refused for want of a schedule"
         ;;
     fx-rows)

@@ -46,3 +46,24 @@ FX_DEVICE float fx_tanh(float x) {
 
 // fx_sign: -1, 0 or 1
 FX_DEVICE float fx_sign(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; }
+
+// fx_max_f64: the larger operand, NaN if either is
+FX_DEVICE double fx_max_f64(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
+
+// fx_min_f64: the smaller operand, NaN if either is
+FX_DEVICE double fx_min_f64(double x, double y) { return x != x || y != y ? x + y : fmin(x, y); }
+
+// fx_sign_f64: -1, 0 or 1
+FX_DEVICE double fx_sign_f64(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }
+
+// fx_tanh_f64: tanh
+FX_DEVICE double fx_tanh_f64(double x) { return tanh(x); }
+
+// fx_sigmoid_f64: 1 / (1 + exp(-x))
+FX_DEVICE double fx_sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
+
+// fx_silu_f64: x sigmoid(x), 0 at -inf
+FX_DEVICE double fx_silu_f64(double x) { return x < -800.0 ? -0.0 : x / (1.0 + exp(-x)); }
+
+// fx_gelu_f64: x Phi(x), 0 at -inf
+FX_DEVICE double fx_gelu_f64(double x) { return x < -40.0 ? -0.0 : 0.5 * x * erfc(-x * 0.70710678118654752440); }

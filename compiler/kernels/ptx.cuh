@@ -23,6 +23,27 @@ FX_DEVICE unsigned fx_bits(float x) { return __float_as_uint(x); }
 // fx_from_bits: the float with the given bits
 FX_DEVICE float fx_from_bits(unsigned bits) { return __uint_as_float(bits); }
 
+// fx_f64_from_bits: the double with the given bits
+FX_DEVICE double fx_f64_from_bits(unsigned long long bits) { return __longlong_as_double((long long)bits); }
+
+// fx_f64_to_f32_odd: x cut to a float, its last bit set where that lost anything: rounding it further rounds x once
+FX_DEVICE float fx_f64_to_f32_odd(double x) {
+  const float f = __double2float_rz(x);
+  return (double)f == x || x != x ? f : fx_from_bits(fx_bits(f) | 1u);
+}
+
+// fx_i64_to_f64_odd: x cut to a double, its last bit set where that lost anything
+FX_DEVICE double fx_i64_to_f64_odd(long long x) {
+  const double d = __ll2double_rz(x);
+  return (long long)d == x ? d : __longlong_as_double(__double_as_longlong(d) | 1);
+}
+
+// fx_u64_to_f64_odd: likewise
+FX_DEVICE double fx_u64_to_f64_odd(unsigned long long x) {
+  const double d = __ull2double_rz(x);
+  return (unsigned long long)d == x ? d : __longlong_as_double(__double_as_longlong(d) | 1);
+}
+
 // fx_funnel: the word that begins `bits` bits into the double word hi:lo; bits < 32
 FX_DEVICE unsigned fx_funnel(unsigned lo, unsigned hi, int bits) { return __funnelshift_r(lo, hi, bits); }
 

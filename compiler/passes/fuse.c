@@ -11,7 +11,7 @@ struct fuser {
     const struct graph *g;
     struct partition *p;
     bool epilogues;  /* whether pointwise work may stand in a contraction's kernel */
-    int *mark;       /* by node: the walk that saw it last */
+    int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch of place_store */
 };
@@ -95,17 +95,57 @@ static void place_operands(struct fuser *f, struct group *r) {
 
 /* ---- which reductions a stored value depends on ---- */
 
-/* Collects in f->below the reductions met below n, itself included, not looking through them. */
-static int reductions_below(struct fuser *f, struct node *n, int n_found) {
-    if (f->mark[n->id] == f->n_walks) return n_found;
-    f->mark[n->id] = f->n_walks;
-    if (n->kind == N_REDUCE) {
+struct space { /* what a kernel runs over where the walk stands: its own axes, then those of the loops around, innermost last */
+    const struct space *outer;
+    bool is_elsewhere; /* in what an access reads: at other elements than the kernel's */
+    const int *axes;   /* of the outermost: the kernel's; else of the loop */
+    int n_axes;
+};
+
+/* Whether n has the axes of the kernel, or those and the ones of some loops around: then each element of it is computed once. */
+static bool is_computed_once(const struct node *n, const struct space *s) {
+    for (const struct space *level = s; level; level = level->outer) {
+        int axes[4 * MAX_AXES], n_axes = 0;
+        for (const struct space *at = level; at; at = at->outer) {
+            if (at->is_elsewhere || n_axes + at->n_axes > 4 * MAX_AXES) return false;
+            for (int i = 0; i < at->n_axes; i++) axes[n_axes++] = at->axes[i];
+        }
+        if (nodes_same_axes(n->axes, n->n_axes, axes, n_axes)) return true;
+    }
+    return false;
+}
+
+static bool is_far(const struct space *s) {
+    for (; s; s = s->outer)
+        if (s->is_elsewhere) return true;
+    return false;
+}
+
+/* Collects in f->below, each once, what the walk down from a stored value must find in memory, or as the accumulator: contractions, what some kernel
+ * writes to memory anyway, and other reductions and scans that would be computed again and again where they are read. The rest becomes loops of the
+ * kernel. What is read at other elements than the kernel's is walked as such, even where it was met before. */
+static int reductions_below(struct fuser *f, struct node *n, const struct space *s, bool is_stored, int n_found) {
+    struct contraction c;
+    int before = f->mark[n->id] - 2 * f->n_walks, far = is_far(s);
+    if (before >= far) return n_found;
+    f->mark[n->id] = 2 * f->n_walks + far;
+    bool is_mainloop = as_mainloop(n, &c), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+    bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
+    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
+        for (int i = 0; i < n_found; i++)
+            if (f->below[i] == n) return n_found;
         f->below[n_found] = n;
         return n_found + 1;
     }
-    for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], n_found);
+    struct space elsewhere = {s, true, NULL, 0}, loop = {s, false, n->reduced, n->n_reduced};
+    if (n->kind == N_REDUCE) return reductions_below(f, n->args[0], &loop, false, n_found);
+    if (n->kind == N_SCAN) return reductions_below(f, n->args[0], &elsewhere, false, n_found);
+    for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], n->kind == N_ACCESS && i == 0 ? &elsewhere : s, false, n_found);
     return n_found;
 }
+
+/* Whether the last walk met n, and nowhere at other elements than the kernel's. */
+static bool is_near(const struct fuser *f, const struct node *n) { return f->mark[n->id] == 2 * f->n_walks; }
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
@@ -139,12 +179,14 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     const struct graph *g = f->g;
     f->n_walks++;
     struct node **below = f->below, *host = NULL;
-    int n = reductions_below(f, value, 0);
     struct contraction c;
     const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
     int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
+    const struct space space = {NULL, false, axes, n_axes};
+    int n = reductions_below(f, value, &space, buffer >= 0, 0);
     for (int i = 0; i < n; i++)
-        if (as_contraction(below[i], &c) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
+        if (as_mainloop(below[i], &c) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
+            is_near(f, below[i]) &&
             (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id))
             host = below[i];
     for (int i = 0; i < n; i++)
@@ -155,11 +197,15 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
                           : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops: this version runs one a kernel",
                                                        node_name(f, below[i]), node_name(f, host))
                                         : arena_printf(&g->cx->arena, "%s is used over more axes than it has", node_name(f, below[i]));
-        need_buffer(f, below[i], FX_F32, NULL, why, below[i]->span);
+        if (f->epilogues && !is_near(f, below[i])) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
+        need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
     }
     if (host) add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
 }
+
+/* An output computed apart comes after the buffer of the same value, which it reads. */
+static int rank(const struct group *r) { return 2 * r->order + (!r->contraction && r->stores[0].buffer < 0); }
 
 /* Groups in order of execution; a contraction that only some unscheduled reduction reads has no store and is dropped. */
 static void sort_groups(struct partition *p) {
@@ -168,7 +214,7 @@ static void sort_groups(struct partition *p) {
         if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
     p->n_groups = n;
     for (int i = 1; i < p->n_groups; i++)
-        for (int j = i; j > 0 && p->groups[j - 1].order > p->groups[j].order; j--) {
+        for (int j = i; j > 0 && rank(&p->groups[j - 1]) > rank(&p->groups[j]); j--) {
             struct group t = p->groups[j];
             p->groups[j] = p->groups[j - 1];
             p->groups[j - 1] = t;
@@ -184,15 +230,20 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
     f.p->is_separate = !epilogues;
     struct contraction c;
     for (int i = 0; i < g->n_nodes; i++) {
-        if (!as_contraction(g->nodes[i], &c)) continue;
+        if (!as_mainloop(g->nodes[i], &c)) continue;
         struct group *r = &PUSH(&g->cx->arena, f.p->groups, f.p->n_groups);
         *r = (struct group){.contraction = g->nodes[i], .order = i, .n_axes = g->nodes[i]->n_axes};
         memcpy(r->axes, g->nodes[i]->axes, sizeof r->axes);
     }
-    int n_contractions = f.p->n_groups;
+    int n_contractions = f.p->n_groups, n_buffers;
     for (int i = 0; i < n_contractions; i++) place_operands(&f, &f.p->groups[i]);
-    for (int i = 0; i < g->n_outputs; i++) place_store(&f, g->outputs[i].value, g->outputs[i].param, -1);
-    for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
+    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
+        n_buffers = f.p->n_buffers;
+        f.p->n_groups = n_contractions;
+        for (int i = 0; i < n_contractions; i++) f.p->groups[i].n_stores = 0;
+        for (int i = 0; i < g->n_outputs; i++) place_store(&f, g->outputs[i].value, g->outputs[i].param, -1);
+        for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
+    } while (f.p->n_buffers != n_buffers);
     sort_groups(f.p);
 }
 

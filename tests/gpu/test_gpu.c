@@ -1132,7 +1132,7 @@ static const struct op {
     int arity;
     const char *rule;
 } ops[] = {
-#define OP(id, name, arity, rule, eval, integer, cuda, ulps, derivative) {name, arity, #rule},
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) {name, arity, #rule},
 #include "ops.def"
 #undef OP
 };

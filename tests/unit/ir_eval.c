@@ -229,20 +229,21 @@ static struct ir_value *contraction(struct evaluator *ev) {
     return out;
 }
 
-static bool is_stored_here(const struct evaluator *ev, const struct node *n) {
+static bool is_written_here(const struct evaluator *ev, int buffer) {
     for (int i = 0; i < ev->r->n_stores; i++)
-        if (ev->r->stores[i].value == n) return true;
+        if (ev->r->stores[i].buffer == buffer) return true;
     return false;
 }
 
 static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     struct contraction c;
     struct ir_value **v = &ev->values[n->id];
+    int buffer = ev->p && (n->kind == N_REDUCE || n->kind == N_SCAN) ? find_buffer(ev->p, n, n->dtype) : -1;
     if (*v) return *v;
-    if (!ev->p || n->kind != N_REDUCE) *v = computed(ev, n);
-    else if (n == ev->r->contraction) *v = contraction(ev);
-    else if (!as_contraction(n, &c) && is_stored_here(ev, n)) *v = computed(ev, n); /* a reduction that is a kernel of its own */
-    else *v = from_buffer(ev, n, find_buffer(ev->p, n, FX_F32));
+    if (ev->p && n == ev->r->contraction) *v = contraction(ev);
+    else if (buffer >= 0 && !is_written_here(ev, buffer)) *v = from_buffer(ev, n, buffer);
+    else if (ev->p && as_mainloop(n, &c)) *v = from_buffer(ev, n, -1);
+    else *v = computed(ev, n); /* other reductions are loops of the kernel that needs them */
     return *v;
 }
 

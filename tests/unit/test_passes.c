@@ -266,23 +266,9 @@ static const char *check_factors(const struct graph *g, const struct partition *
     return NULL;
 }
 
-/* Whether the fuse pass knows what to do with everything: floats, and no reduction of something reduced unless both are contractions. */
-static bool is_for_partitions(const struct graph *g) {
-    bool *has_reduction = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct node *n = g->nodes[i];
-        struct contraction c;
-        if (n->kind == N_ACCESS || n->kind == N_SCAN || (n->dtype != FX_F32 && n->dtype != FX_BOOL) || (n->kind == N_REDUCE && n->dtype != FX_F32)) return false;
-        for (int a = 0; a < n->n_args; a++) has_reduction[i] |= has_reduction[n->args[a]->id];
-        if (n->kind == N_REDUCE && has_reduction[i] && !as_contraction(n, &c)) return false;
-        has_reduction[i] |= n->kind == N_REDUCE;
-    }
-    return true;
-}
-
 static const char *check_partitions(const struct graph *g, const struct ir_data *d, struct ir_value *const *want, bool is_exact, struct tally *tally) {
     struct arena *a = &g->cx->arena;
-    for (int i = 0; is_for_partitions(g) && i < g->n_partitions; i++) {
+    for (int i = 0; i < g->n_partitions; i++) {
         const struct partition *p = &g->partitions[i];
         const char *wrong = check_factors(g, p);
         int64_t n_lost;

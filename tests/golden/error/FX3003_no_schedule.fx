@@ -1,6 +1,2 @@
-kernel k(x: f32[M,K]) -> y: f32[M] {
-  y = max[K](x)
-}
-kernel l(x: f32[M,K], w: f32[K,N]) -> y: f32[N] {
-  y = sum[M](relu(x @ w))
-}
+kernel k(x: f32[M,K] strided, w: f32[K,N]) -> y: f32[M,N] { y = x @ w }
+kernel l(x: inout f32[M], b: f32[M]) { x = x + b }

@@ -1,0 +1,42 @@
+/* Values of nodes at a point, as C statements (emit_value.c). */
+#ifndef FX_EMIT_VALUE_H
+#define FX_EMIT_VALUE_H
+
+#include "ir.h"
+
+struct point { /* indices of labels, within those of the point around it */
+    const struct point *outer;
+    const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
+    const char **text; /* by node: what names its value here; NULL: not computed here */
+};
+
+struct values { /* statements being written */
+    struct buf *out;
+    const struct graph *g;
+    int indent;
+    const char **param_names, **axis_names; /* C names, by index */
+    const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
+    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is none of these. */
+    const char *(*given)(struct values *w, const struct point *p, const struct node *n);
+    void *user;        /* given's */
+    int *n_named;      /* by node: names handed out */
+    int n_loops;       /* loops opened so far */
+    int *hoisted, n_hoists; /* by node: the walk that met it last */
+};
+
+struct arena *value_arena(const struct values *w);
+void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct point *point_open(struct values *w, const struct point *outer);
+/* Writes what computes n at p, unless that was done, and returns what names it. */
+const char *value_at(struct values *w, struct point *p, struct node *n);
+/* An element of a tensor of that C name, row-major over axes, at p. */
+const char *value_element(struct values *w, const struct point *p, const char *name, enum fx_dtype t, const int *axes, int n);
+const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
+const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
+const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
+const char *value_ctype(enum fx_dtype t); /* of a compute type */
+const char *value_literal(struct values *w, const struct node *n);
+const char *value_operation(struct values *w, const struct node *n, const char *const *args);
+const char *value_cast(struct values *w, const struct node *n, const char *arg);
+
+#endif

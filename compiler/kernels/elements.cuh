@@ -1,0 +1,84 @@
+/* Elements of other types than float and the 16-bit floats: conditions, 8-bit floats, integers, doubles. They are read and written as they are stored, V
+   adjacent ones as words where they lie so, and converted where they are used. */
+
+// fx_bool: a condition as stored
+struct fx_bool {
+  unsigned char byte;  // 0 is false; 1 when written here
+};
+
+// fx_is_true: the condition an element stands for
+FX_DEVICE bool fx_is_true(fx_bool x) { return x.byte != 0; }
+
+// fx_to_bool: the element of a condition
+FX_DEVICE fx_bool fx_to_bool(bool x) { return fx_bool{(unsigned char)(x ? 1 : 0)}; }
+
+// fx_small_to_f32: the value of a float of 1 + E + M bits; the largest exponent stands for infinity and NaN where HAS_INF, else only all ones for NaN
+template <int E, int M, bool HAS_INF>
+FX_DEVICE float fx_small_to_f32(unsigned bits) {
+  const int BIAS = (1 << (E - 1)) - 1;
+  const unsigned magnitude = bits & ((1u << (E + M)) - 1), exponent = magnitude >> M, fraction = magnitude & ((1u << M) - 1);
+  const unsigned sign = (bits >> (E + M)) << 31;
+  if (HAS_INF && exponent == (1u << E) - 1) return fx_from_bits(sign | (fraction ? 0x7fffffffu : 0x7f800000u));
+  if (!HAS_INF && magnitude == (1u << (E + M)) - 1) return fx_from_bits(sign | 0x7fffffffu);
+  if (exponent == 0) return fx_from_bits(sign | fx_bits((float)fraction * fx_from_bits((unsigned)(128 - BIAS - M) << 23)));
+  return fx_from_bits(sign | (exponent + 127 - BIAS) << 23 | fraction << (23 - M));
+}
+
+// fx_f32_to_small: x rounded to the nearest such float, ties to even, saturated at MOST, the largest finite one; NaN as the bits NOT_A_NUMBER
+template <int E, int M, unsigned MOST, unsigned NOT_A_NUMBER>
+FX_DEVICE unsigned char fx_f32_to_small(float x) {
+  const int BIAS = (1 << (E - 1)) - 1;
+  const unsigned sign = fx_bits(x) >> 31 << (E + M), magnitude = fx_bits(x) & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return (unsigned char)(sign | NOT_A_NUMBER);
+  unsigned r;
+  if (magnitude < (unsigned)(128 - BIAS) << 23) {  // subnormal there: counted in units of the least value
+    r = (unsigned)rintf(fx_from_bits(magnitude) * fx_from_bits((unsigned)(126 + BIAS + M) << 23));
+  } else {
+    const unsigned shifted = magnitude - ((unsigned)(127 - BIAS) << 23);
+    r = (shifted + (1u << (22 - M)) - 1 + (shifted >> (23 - M) & 1)) >> (23 - M);
+  }
+  return (unsigned char)(sign | (r > MOST ? MOST : r));
+}
+
+// fx_f8e4m3: a float of 8 bits, 4 of exponent and 3 of mantissa, without infinities, and its conversions
+struct fx_f8e4m3 {
+  unsigned char bits;  // as stored
+};
+FX_DEVICE float fx_to_float(fx_f8e4m3 x) { return fx_small_to_f32<4, 3, false>(x.bits); }
+template <> FX_DEVICE fx_f8e4m3 fx_from_float<fx_f8e4m3>(float x) { return fx_f8e4m3{fx_f32_to_small<4, 3, 0x7e, 0x7f>(x)}; }
+
+// fx_f8e5m2: a float of 8 bits, 5 of exponent and 2 of mantissa, and its conversions
+struct fx_f8e5m2 {
+  unsigned char bits;  // as stored
+};
+FX_DEVICE float fx_to_float(fx_f8e5m2 x) { return fx_small_to_f32<5, 2, true>(x.bits); }
+template <> FX_DEVICE fx_f8e5m2 fx_from_float<fx_f8e5m2>(float x) { return fx_f8e5m2{fx_f32_to_small<5, 2, 0x7b, 0x7e>(x)}; }
+
+// fx_load_items: V adjacent elements as stored, zeros from n_valid on; ALIGNED as in fx_load
+template <int V, bool ALIGNED, class T>
+FX_DEVICE void fx_load_items(T (&x)[V], const T *p, int n_valid) {
+  constexpr int WORDS = V * (int)sizeof(T) / 4;
+  if constexpr (ALIGNED && WORDS > 0) {
+    unsigned w[WORDS];
+    fx_load_words(w, p);
+    memcpy(x, w, sizeof w);
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v] = ALIGNED || v < n_valid ? p[v] : T{};
+  }
+}
+
+// fx_store_items: the counterpart; where not ALIGNED the first n_valid elements
+template <int V, bool ALIGNED, class T>
+FX_DEVICE void fx_store_items(T *p, const T (&x)[V], int n_valid) {
+  constexpr int WORDS = V * (int)sizeof(T) / 4;
+  if constexpr (ALIGNED && WORDS > 0) {
+    unsigned w[WORDS];
+    memcpy(w, x, sizeof w);
+    fx_store_words(p, w);
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      if (ALIGNED || v < n_valid) p[v] = x[v];
+  }
+}

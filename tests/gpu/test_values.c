@@ -1,0 +1,576 @@
+/* What every kind of kernel the language has computes on the GPU, against the oracle and against values worked out independently of it.
+ *
+ * In: tests/language with its .values, and specs generated here (spec_gen.h) on small integers, which most of them compute exactly. Out: a line a
+ * kernel, the first wrong element of those that failed, a total; a status that is not 0 where anything failed or nothing was compared. A kernel
+ * that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor holds a pattern before a launch and after
+ * it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, and all tensors are aligned once
+ * and once an element off.
+ *
+ *   test_values [FILTER] [--generated N] [--seed S] [--folder DIR]     kernels whose "spec: kernel" contains FILTER; N specs, S the first */
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fx.h"
+#include "fx_runtime.h"
+#include "spec_gen.h"
+#include "values_file.h"
+
+enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000 };
+
+static fx_context *context;
+static struct values language;
+static atomic_int next_job;
+
+enum outcome { RIGHT, WRONG, REFUSED };
+
+struct job { /* a case of a file, or a generated spec at all its shapes */
+    const struct sample *sample; /* NULL: generated */
+    uint64_t seed;
+    char name[160];
+    char note[64];               /* what it was refused for, or how it was relaxed */
+    char *report;                /* of what is wrong, "" while nothing is */
+    enum outcome outcome;
+    atomic_bool is_done;
+    long n_launches, n_elements, n_exact, n_open; /* exact: only one result is right; open: any is */
+};
+
+static struct job *jobs;
+static int n_jobs;
+
+static void *need(void *p) {
+    if (p) return p;
+    fprintf(stderr, "test_values: out of memory\n");
+    exit(1);
+}
+
+__attribute__((format(printf, 2, 3))) static bool wrong(struct job *j, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    if (j->outcome != WRONG) vsnprintf(j->report, REPORT_SIZE, format, ap);
+    va_end(ap);
+    j->outcome = WRONG;
+    return false;
+}
+
+static bool must(struct job *j, fx_status status, const char *what) { return status == FX_OK || wrong(j, "%s: %.1500s", what, fx_last_error()); }
+
+/* ---- a kernel and its arguments ---- */
+
+struct argument {
+    const struct fx_param *param;
+    struct fx_host host;  /* dtype and shape as the launch takes them; an input's data */
+    void *owned;          /* data drawn here */
+    const struct array *want; /* what the file says of an output, or NULL */
+    size_t n, n_bytes, at; /* elements and bytes; where it lies in the block */
+    DLTensor tensor;
+    double *value, *bound; /* of an output, by the oracle */
+    int64_t *integer;      /* likewise, of integers and conditions */
+};
+
+struct trial {
+    struct job *job;
+    fx_compilation *compilation;
+    const struct fx_kernel *kernel;
+    fx_prepared *prepared;
+    void *stream;
+    struct argument args[MAX_PARAMS];
+    struct fx_value values[MAX_PARAMS];
+    unsigned align[MAX_PARAMS];
+    int64_t extents[FX_MAX_EXTENTS];
+    size_t block_bytes, workspace_bytes;
+    unsigned char *block, *workspace; /* on the device: all tensors; the workspace, a guard behind it */
+    unsigned char *image, *got;       /* the block before and after a launch */
+};
+
+static size_t bytes_of(enum fx_dtype t) { return (size_t)fx_dtype_bits(t) / 8; }
+
+static DLDataType tensor_dtype(enum fx_dtype t) {
+    int code = t == FX_BF16 ? 4 : t == FX_BOOL ? 6 : t == FX_F8E4M3 ? 10 : t == FX_F8E5M2 ? 12 : fx_is_float(t) ? 2 : fx_dtype_class_of(t) == FX_CLASS_U;
+    return (DLDataType){.code = (uint8_t)code, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1};
+}
+
+/* Binds the extents from the inputs; false, with why, where the kernel does not take them. */
+static bool bind_extents(struct trial *t, char *message, size_t size) {
+    const struct fx_shape *shapes[MAX_PARAMS] = {0};
+    struct fx_shape shape[MAX_PARAMS];
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        const struct argument *a = &t->args[p];
+        if (a->param->is_scalar || !a->param->is_input) continue;
+        shape[p] = (struct fx_shape){.dtype = a->host.dtype, .rank = a->host.rank};
+        memcpy(shape[p].extents, a->host.extents, sizeof shape[p].extents);
+        shapes[p] = &shape[p];
+    }
+    return fx_bind_extents(t->kernel, shapes, t->extents, message, size) == FX_OK;
+}
+
+/* The shapes of all parameters, the extents being known. */
+static void shape_arguments(struct trial *t) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        a->host.dtype = fx_argument_dtype(a->param);
+        a->host.rank = a->param->rank;
+        a->n = 1;
+        for (int i = 0; i < a->host.rank; i++) a->n *= (size_t)(a->host.extents[i] = fx_argument_extent(a->param, i, t->extents));
+        a->n_bytes = a->n * bytes_of(a->host.dtype);
+    }
+}
+
+/* ---- what is right ---- */
+
+static bool ask_oracle(struct trial *t) {
+    struct fx_host inputs[MAX_PARAMS];
+    char message[256];
+    int n_inputs = 0, n_outputs = 0;
+    for (int p = 0; p < t->kernel->n_params; p++)
+        if (t->args[p].param->is_input) inputs[n_inputs++] = t->args[p].host;
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        if (!a->param->is_output) continue;
+        a->value = need(calloc(a->n + 1, sizeof *a->value));
+        a->bound = need(calloc(a->n + 1, sizeof *a->bound));
+        a->integer = need(calloc(a->n + 1, sizeof *a->integer));
+        fx_status status = fx_evaluate(t->compilation, t->kernel->name, inputs, n_inputs, n_outputs++, NULL, (int64_t)a->n, a->value, a->integer, a->bound,
+                                       message, sizeof message);
+        if (status != FX_OK) return wrong(t->job, "the oracle: %s", message);
+        if (a->want && a->want->n != (int64_t)a->n) return wrong(t->job, "%s has %zu elements, its values %lld", a->param->name, a->n, (long long)a->want->n);
+        for (size_t i = 0; i < a->n; i++) t->job->n_exact += a->bound[i] == 0, t->job->n_open += !(a->bound[i] < INFINITY);
+        t->job->n_elements += (long)a->n;
+    }
+    return true;
+}
+
+static bool is_right(const struct argument *a, const unsigned char *data, size_t i) {
+    enum fx_dtype t = a->host.dtype;
+    if (fx_is_float(t)) {
+        double got = fx_load_double(t, data, i);
+        return fx_is_right(t, got, a->value[i], a->bound[i]) && (!a->want || fx_is_right(t, got, a->want->value[i], a->bound[i] + array_slack(a->want)));
+    }
+    int64_t got = t == FX_BOOL ? data[i] : fx_load_integer(t, data, i); /* a condition is 0 or 1, not any byte */
+    return fx_is_right_integer(t, got, a->integer[i], a->bound[i]) && (!a->want || fx_is_right_integer(t, got, a->want->integer[i], a->bound[i]));
+}
+
+static bool output_is_right(const struct trial *t, const struct argument *a, const char *entry, const char *sizes) {
+    const unsigned char *data = t->got + a->at;
+    size_t n_wrong = 0, first = 0;
+    char want[64] = "";
+    for (size_t i = 0; i < a->n; i++)
+        if (!is_right(a, data, i) && n_wrong++ == 0) first = i;
+    if (!n_wrong) return true;
+    if (a->want) snprintf(want, sizeof want, ", the file says %.9g", array_value(a->want, (int64_t)first));
+    if (fx_is_float(a->host.dtype))
+        return wrong(t->job, "%s, %s: %s[%zu] is %.9g, expected %.9g, bound %.3g%s; %zu of %zu wrong", entry, sizes, a->param->name, first,
+                     fx_load_double(a->host.dtype, data, first), a->value[first], a->bound[first], want, n_wrong, a->n);
+    return wrong(t->job, "%s, %s: %s[%zu] is %lld, expected %lld, bound %.3g%s; %zu of %zu wrong", entry, sizes, a->param->name, first,
+                 a->host.dtype == FX_BOOL ? (long long)data[first] : (long long)fx_load_integer(a->host.dtype, data, first), (long long)a->integer[first],
+                 a->bound[first], want, n_wrong, a->n);
+}
+
+/* Whether every byte that belongs to no output is what it was. */
+static bool rest_holds(const struct trial *t, const char *entry, const char *sizes) {
+    for (size_t i = 0; i < t->block_bytes; i++) {
+        bool is_inside = t->got[i] == t->image[i];
+        for (int p = 0; p < t->kernel->n_params && !is_inside; p++)
+            is_inside = t->args[p].param->is_output && i >= t->args[p].at && i < t->args[p].at + t->args[p].n_bytes;
+        if (is_inside) continue;
+        for (int p = 0; p < t->kernel->n_params; p++) {
+            const struct argument *a = &t->args[p];
+            if (!a->param->is_scalar && i + GUARD >= a->at && i < a->at + a->n_bytes + GUARD)
+                return wrong(t->job, "%s, %s: byte %lld of %s, which has %zu, was written", entry, sizes, (long long)i - (long long)a->at, a->param->name, a->n_bytes);
+        }
+    }
+    return true;
+}
+
+/* ---- running ---- */
+
+/* Where the tensors lie: 256-byte boundaries, then `shift` elements on. */
+static void place_arguments(struct trial *t, unsigned shift) {
+    size_t end = 0;
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        size_t promised = a->param->align ? (size_t)a->param->align : 1, off = shift * bytes_of(a->host.dtype);
+        if (a->param->is_scalar) continue;
+        a->at = (end + GUARD + 255) / 256 * 256 + (off % promised ? 0 : off);
+        end = a->at + a->n_bytes + GUARD;
+    }
+    t->block_bytes = end;
+}
+
+static void bind_values(struct trial *t) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        t->align[p] = 256;
+        if (a->param->is_scalar) {
+            bool is_float = fx_is_float(a->host.dtype);
+            t->values[p] = is_float ? (struct fx_value){.number = fx_load_double(a->host.dtype, a->host.data, 0)}
+                                    : (struct fx_value){.integer = fx_load_integer(a->host.dtype, a->host.data, 0)};
+            continue;
+        }
+        a->tensor = (DLTensor){.data = t->block + a->at, .device = {.device_type = 2}, .ndim = a->host.rank, .dtype = tensor_dtype(a->host.dtype),
+                               .shape = a->host.extents};
+        t->values[p] = (struct fx_value){.tensor = &a->tensor};
+        uintptr_t at = (uintptr_t)a->tensor.data, lowest = at & (~at + 1);
+        if (lowest < 256) t->align[p] = (unsigned)lowest;
+    }
+}
+
+static const char *sizes_text(const struct trial *t, char *s, size_t size) {
+    size_t n = 0;
+    *s = '\0';
+    for (int e = 0; e < t->kernel->n_extents && n < size; e++)
+        n += (size_t)snprintf(s + n, size - n, "%s%s=%lld", e ? " " : "", t->kernel->extents[e].name, (long long)t->extents[e]);
+    return s;
+}
+
+/* One launch from memory that holds `pattern` wherever no input lies. */
+static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
+    struct job *j = t->job;
+    unsigned char guard[GUARD];
+    char sizes[256];
+    sizes_text(t, sizes, sizeof sizes);
+    memset(t->image, pattern, t->block_bytes);
+    for (int p = 0; p < t->kernel->n_params; p++)
+        if (t->args[p].param->is_input && !t->args[p].param->is_scalar) memcpy(t->image + t->args[p].at, t->args[p].host.data, t->args[p].n_bytes);
+    if (!must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write") ||
+        !must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream), "cannot fill") ||
+        !must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream), entry) ||
+        !must(j, fx_stream_wait(context, t->stream), entry) || !must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read") ||
+        !must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read"))
+        return false;
+    j->n_launches++;
+    for (int p = 0; p < t->kernel->n_params; p++)
+        if (t->args[p].param->is_output && !output_is_right(t, &t->args[p], entry, sizes)) return false;
+    for (int i = 0; i < GUARD; i++)
+        if (guard[i] != pattern) return wrong(j, "%s, %s: memory behind the workspace was written", entry, sizes);
+    return rest_holds(t, entry, sizes);
+}
+
+/* As the plan chooses, then every variant that takes the arguments, one launch of the plan at a time. */
+static bool launch_variants(struct trial *t) {
+    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = fx_context_sm_count(context)};
+    bool is_fine = launch(t, "as chosen", 0xFF);
+    for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
+        const struct fx_launch *of = &t->kernel->launches[l];
+        for (int v = 0; v < of->n_variants && is_fine; v++) {
+            if (!fx_expr_holds(&of->variants[v].needs, &env)) continue;
+            is_fine = must(t->job, fx_pin_variant(t->prepared, l, v), "cannot pin") && launch(t, of->variants[v].entry, 0x5A);
+        }
+        fx_pin_variant(t->prepared, l, -1);
+    }
+    return is_fine;
+}
+
+static void free_data(struct trial *t) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        free(a->value), free(a->bound), free(a->integer), free(a->owned);
+        a->value = a->bound = NULL, a->integer = NULL, a->owned = NULL;
+    }
+}
+
+/* The kernel on arguments whose data stand: both alignments, all variants. */
+static bool run_trial(struct trial *t) {
+    struct job *j = t->job;
+    void *block = NULL, *workspace = NULL;
+    bool is_fine = ask_oracle(t);
+    for (unsigned shift = 0; shift < 2 && is_fine; shift++) {
+        place_arguments(t, shift);
+        is_fine = must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate");
+        t->block = block;
+        bind_values(t);
+        is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
+                  must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
+        t->workspace = workspace;
+        t->image = need(malloc(t->block_bytes + 1));
+        t->got = need(malloc(t->block_bytes + 1));
+        is_fine = is_fine && launch_variants(t);
+        free(t->image), free(t->got);
+        if (workspace) fx_device_free(context, workspace);
+        if (block) fx_device_free(context, block);
+        block = workspace = NULL;
+    }
+    return is_fine;
+}
+
+/* ---- compiling ---- */
+
+/* The code of the first error, "" where there is none; whether all are ones that say that no schedule takes the kernel. */
+static bool is_refusal(const char *messages, char code[8]) {
+    bool all = true;
+    *code = '\0';
+    for (const char *at = messages; (at = strstr(at, "error: ")); at++) {
+        const char *open = at;
+        while (*open && *open != '\n' && strncmp(open, "[FX", 3) != 0) open++;
+        if (strncmp(open, "[FX", 3) != 0) return false;
+        if (!*code) snprintf(code, 8, "%.6s", open + 1);
+        all &= !strncmp(open, "[FX3001]", 8) || !strncmp(open, "[FX3003]", 8);
+    }
+    return all && *code;
+}
+
+static bool open_kernel(struct trial *t, const char *text, const char *kernel, const char *const *defines, int n_defines) {
+    struct job *j = t->job;
+    struct fx_options options = FX_OPTIONS;
+    char code[8];
+    options.arch = fx_context_arch(context);
+    options.kernel = kernel;
+    options.defines = defines;
+    options.n_defines = n_defines;
+    fx_status status = fx_compile(text, strlen(text), "test.fx", &options, &t->compilation);
+    if (status == FX_ERR_COMPILE && is_refusal(fx_messages(t->compilation), code)) {
+        j->outcome = REFUSED;
+        snprintf(j->note, sizeof j->note, "%s", code);
+        return false;
+    }
+    if (status != FX_OK) return wrong(j, "does not compile (%d): %.2000s", status, t->compilation ? fx_messages(t->compilation) : "");
+    t->kernel = fx_find_kernel(fx_get_plan(t->compilation), kernel);
+    if (!t->kernel || t->kernel->n_params > MAX_PARAMS) return wrong(j, "no such kernel, or too many parameters");
+    for (int p = 0; p < t->kernel->n_params; p++) t->args[p].param = &t->kernel->params[p];
+    return must(j, fx_prepare(context, fx_get_plan(t->compilation), kernel, NULL, 0, &t->prepared), "cannot be prepared");
+}
+
+static void close_kernel(struct trial *t) {
+    fx_prepared_release(t->prepared);
+    fx_close(t->compilation);
+    t->prepared = NULL, t->compilation = NULL;
+}
+
+/* ---- cases of files ---- */
+
+/* The text with every `fuse: require` as `fuse: prefer`: what is asked here is what kernels compute, not how many there are. */
+static char *relaxed(const char *text) {
+    char *copy = need(strdup(text));
+    for (char *at = copy; (at = strstr(at, "fuse: require"));) memcpy(at, "fuse: prefer ", 13);
+    return copy;
+}
+
+static bool take_arrays(struct trial *t, const struct sample *s) {
+    char message[256];
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        const struct array *in = sample_find(s, a->param->name, false);
+        a->want = a->param->is_output ? sample_find(s, a->param->name, true) : NULL;
+        if (in) a->host = in->host;
+        if ((a->param->is_input && !in) || (a->param->is_output && !a->want)) return wrong(t->job, "no values of %s", a->param->name);
+    }
+    if (!bind_extents(t, message, sizeof message)) return wrong(t->job, "%s", message);
+    shape_arguments(t);
+    return true;
+}
+
+static void run_sample(struct job *j, void *stream) {
+    const struct sample *s = j->sample;
+    const struct values_spec *spec = &language.specs[s->spec];
+    const char *defines[VALUES_MAX_DEFINES];
+    struct trial t = {.job = j, .stream = stream};
+    if (s->error[0] || !spec->text) {
+        wrong(j, "%s", s->error[0] ? s->error : "there is no such .fx");
+        return;
+    }
+    for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
+    char *text = relaxed(spec->text);
+    if (open_kernel(&t, text, s->kernel, defines, s->n_defines) && take_arrays(&t, s)) run_trial(&t);
+    if (t.kernel) free_data(&t);
+    close_kernel(&t);
+    free(text);
+}
+
+/* ---- generated specs ---- */
+
+/* Extents of the labels for shape `shape`: the spec's own; then others, the last label still made of the two it is made of. */
+static void choose_extents(struct spec *s, const int *own, int shape, uint64_t *random) {
+    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 130};
+    int points = 1;
+    memcpy(s->extents, own, sizeof s->extents);
+    for (int i = 0; i < s->n_labels && shape; i++) {
+        int n = sizes[random_below(random, (int)(sizeof sizes / sizeof *sizes))];
+        if (random_below(random, 40) == 0) n = 0;
+        if (s->is_fixed[i]) n = own[i];
+        while (!s->is_fixed[i] && n > 1 && (int64_t)points * n > MOST_POINTS / (s->n_labels - i)) n /= 2;
+        s->extents[i] = n;
+        points *= n > 1 ? n : 1;
+    }
+    int last = s->n_labels - 1;
+    if (s->parts[0] >= 0 && !s->is_fixed[last]) {
+        int m = s->extents[s->parts[0]], n = s->extents[s->parts[1]];
+        s->extents[last] = s->is_joined ? m + n : m * n;
+    }
+}
+
+/* Small integers in whatever dtype. */
+static void *draw(enum fx_dtype t, size_t n, uint64_t *random) {
+    void *data = need(calloc(n + 1, 8));
+    for (size_t i = 0; i < n; i++) {
+        int v = random_below(random, 5) - (fx_dtype_class_of(t) == FX_CLASS_U ? 0 : 2);
+        if (t == FX_BOOL) fx_store_integer(t, data, i, random_below(random, 2));
+        else if (fx_is_integer(t)) fx_store_integer(t, data, i, v);
+        else fx_store_double(t, data, i, v);
+    }
+    return data;
+}
+
+/* Gives every extent of the kernel the generator's; those it does not know follow from equations. False where they contradict. */
+static bool take_extents(struct trial *t, const struct spec *s) {
+    char message[256];
+    for (int e = 0; e < t->kernel->n_extents; e++) {
+        const struct fx_extent *x = &t->kernel->extents[e];
+        t->extents[e] = x->value >= 0 ? x->value : spec_extent(s, x->name, strlen(x->name));
+    }
+    if (fx_solve_extents(t->kernel, t->extents, message, sizeof message) != FX_OK) return false;
+    for (int e = 0; e < t->kernel->n_extents; e++)
+        if (t->extents[e] < 0) return false;
+    shape_arguments(t);
+    return bind_extents(t, message, sizeof message);
+}
+
+static void run_shapes(struct trial *t, struct spec *s, uint64_t seed) {
+    uint64_t random = seed * 0x9E3779B97F4A7C15u + 77;
+    int own[SPEC_MAX_LABELS], n_run = 0;
+    memcpy(own, s->extents, sizeof own);
+    for (int shape = 0; shape < N_SHAPES && t->job->outcome == RIGHT; shape++) {
+        choose_extents(s, own, shape, &random);
+        if (!take_extents(t, s)) continue;
+        for (int p = 0; p < t->kernel->n_params; p++)
+            if (t->args[p].param->is_input) t->args[p].host.data = t->args[p].owned = draw(t->args[p].host.dtype, t->args[p].n, &random);
+        run_trial(t);
+        free_data(t);
+        n_run++;
+    }
+    if (!n_run) wrong(t->job, "no extents were found");
+}
+
+static void run_generated(struct job *j, void *stream) {
+    struct trial t = {.job = j, .stream = stream};
+    struct arena arena;
+    struct buf text;
+    jmp_buf oom;
+    if (setjmp(oom)) need(NULL);
+    arena_init(&arena, &oom);
+    struct spec *s = spec_generate(&arena, j->seed);
+    buf_init(&text, &arena);
+    spec_print(&text, s);
+    if (open_kernel(&t, text.s, NULL, NULL, 0)) run_shapes(&t, s, j->seed);
+    if (j->outcome == WRONG) {
+        size_t n = strlen(j->report);
+        snprintf(j->report + n, REPORT_SIZE - n, "\n%s", text.s);
+    }
+    close_kernel(&t);
+    arena_release(&arena);
+}
+
+/* ---- all of them ---- */
+
+static void print_job(int i);
+
+/* Prints, in order, what is done and follows what was printed: a run that is ended early has told what it saw. */
+static void print_done(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int n_printed;
+    pthread_mutex_lock(&lock);
+    for (; n_printed < n_jobs && jobs[n_printed].is_done; n_printed++) print_job(n_printed);
+    fflush(stdout);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *work(void *unused) {
+    void *stream;
+    (void)unused;
+    if (fx_stream_open(context, &stream) != FX_OK) return NULL;
+    for (int i; (i = next_job++) < n_jobs;) {
+        if (jobs[i].sample) run_sample(&jobs[i], stream);
+        else run_generated(&jobs[i], stream);
+        jobs[i].is_done = true;
+        print_done();
+    }
+    fx_stream_close(context, stream);
+    return NULL;
+}
+
+static void run_jobs(void) {
+    pthread_t threads[MAX_THREADS];
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int n_started = 0;
+    while (n_started < MAX_THREADS && n_started < (n_cores > 0 ? n_cores : 1) && !pthread_create(&threads[n_started], NULL, work, NULL)) n_started++;
+    for (int i = 0; i < n_started; i++) pthread_join(threads[i], NULL);
+}
+
+static struct job *add_job(void) {
+    struct job *j = &jobs[n_jobs++];
+    *j = (struct job){.report = need(calloc(1, REPORT_SIZE))};
+    return j;
+}
+
+static void add_jobs(const char *folder, const char *filter, int n_generated, uint64_t seed) {
+    values_read(&language, folder);
+    jobs = need(calloc((size_t)(language.n_samples + n_generated + 1), sizeof *jobs));
+    for (int i = 0; i < language.n_samples; i++) {
+        const struct sample *s = language.samples[i];
+        struct job *j = add_job();
+        j->sample = s;
+        snprintf(j->name, sizeof j->name, "%s: %s", language.specs[s->spec].name, s->kernel);
+        if (filter && !strstr(j->name, filter)) n_jobs--;
+    }
+    for (int i = 0; i < n_generated; i++) {
+        struct job *j = add_job();
+        j->seed = seed + (uint64_t)i;
+        snprintf(j->name, sizeof j->name, "generated: seed %llu", (unsigned long long)j->seed);
+        if (filter && !strstr(j->name, filter)) n_jobs--;
+    }
+}
+
+/* A line a kernel of a file, whose cases stand together; of generated specs one a failure. */
+static void print_job(int i) {
+    const struct job *j = &jobs[i];
+    bool is_first = i == 0 || strcmp(jobs[i - 1].name, j->name) != 0, is_last = i + 1 == n_jobs || strcmp(jobs[i + 1].name, j->name) != 0;
+    static bool has_failed;
+    static long n_launches;
+    if (is_first) has_failed = false, n_launches = 0;
+    n_launches += j->n_launches;
+    has_failed |= j->outcome == WRONG;
+    if (j->outcome == WRONG && j->sample) printf("%s FAILED (.values, line %d): %s\n", j->name, j->sample->line, j->report);
+    else if (j->outcome == WRONG) printf("%s FAILED: %s\n", j->name, j->report);
+    else if (j->outcome == REFUSED && (is_last || !j->sample)) printf("%s refused, %s\n", j->name, j->note);
+    else if (is_last && !has_failed && j->sample) printf("%s ok, %ld launches\n", j->name, n_launches);
+}
+
+static int report(void) {
+    long count[3] = {0}, n_launches = 0, n_elements = 0, n_exact = 0, n_open = 0;
+    for (int i = 0; i < n_jobs; i++) {
+        count[jobs[i].outcome]++;
+        n_launches += jobs[i].n_launches, n_elements += jobs[i].n_elements, n_exact += jobs[i].n_exact, n_open += jobs[i].n_open;
+    }
+    printf("values: %ld launches; %ld elements, %ld of them exact, %ld open; %ld refused\n", n_launches, n_elements, n_exact, n_open, count[REFUSED]);
+    if (n_launches == 0 || n_elements == n_open) {
+        printf("values: nothing was compared\n");
+        count[WRONG]++;
+    }
+    printf("%ld passed, %ld failed\n", count[RIGHT], count[WRONG]);
+    return count[WRONG] != 0;
+}
+
+int main(int argc, char **argv) {
+    const char *filter = NULL, *folder = "tests/language";
+    int n_generated = 200;
+    uint64_t seed = 0;
+    for (int i = 1; i < argc; i++) {
+        bool has_more = i + 1 < argc;
+        if (!strcmp(argv[i], "--generated") && has_more) n_generated = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--seed") && has_more) seed = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--folder") && has_more) folder = argv[++i];
+        else if (argv[i][0] != '-' && !filter) filter = argv[i];
+        else return fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--seed S] [--folder DIR]\n"), 2;
+    }
+    if (n_generated < 0 || n_generated > 1000000) return fprintf(stderr, "test_values: --generated takes 0 to 1000000\n"), 2;
+    if (fx_context_open(0, &context) != FX_OK) return printf("values: no GPU: %s\n0 passed, 1 failed\n", fx_last_error()), 1;
+    add_jobs(folder, filter, n_generated, seed);
+    run_jobs();
+    int status = report();
+    fx_context_close(context);
+    return status;
+}
