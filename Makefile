@@ -195,6 +195,7 @@ golden-update: $(B)/fxc
 
 test-gpu: $(B)/fxc $(GPU)
 	@set -e; for program in $(GPU); do $$program; done
+	@$(B)/fxc test tests/gpu/rows.fx
 
 bench-gpu: $(B)/fxc $(BENCH)
 	@set -e; for program in $(BENCH); do $$program; done

@@ -39,7 +39,7 @@ struct kernel_names {
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
 static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct names scope) {
     const struct kernel *k = c->graph->kernel;
-    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + 1),
+    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 1),
                              NEW_ARRAY(a, const char *, k->n_axes + 1)};
     for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
     for (int i = 0; i < k->n_axes; i++) n.axes[i] = take(&scope, encoded(a, k->axes[i].name));
@@ -49,6 +49,7 @@ static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, 
         struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
         n.buffers[i] = take(&scope, name.len ? arena_printf(a, NAME_FMT "_%s_", NAME_ARG(name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
     }
+    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = take(&scope, arena_printf(a, "partial%d_", i));
     return n;
 }
 
@@ -85,6 +86,7 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
         add_arg(a, l, FX_ARG_BUFFER, i);
         for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
     }
+    if (l->kernel->parts) add_arg(a, l, FX_ARG_BUFFER, c->partition->n_buffers + l->kernel->partial);
     for (int i = 0; i < k->n_axes; i++)
         if ((extent_used[i] |= touched.axes[i]) && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
 }
@@ -98,7 +100,7 @@ static void check_limits(struct cx *cx, const struct chosen *c) {
     } limits[] = {
         {"parameters", k->n_params, FX_MAX_PARAMS},
         {"labels", k->n_axes, FX_MAX_EXTENTS},
-        {"intermediate values in memory", c->partition->n_buffers, FX_MAX_BUFFERS},
+        {"intermediate values in memory", c->partition->n_buffers + c->n_partials, FX_MAX_BUFFERS},
         {"GPU kernels", c->n_kernels, FX_MAX_LAUNCHES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -119,7 +121,7 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
         const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
         for (int j = 0; j < c->n_kernels; j++)
-            u->launches[i][j].struct_name = take(&structs, take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+            u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : take(&structs, take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
         struct kernel_names names = name_kernel(a, c, structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
@@ -132,8 +134,9 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
                 diag_error(cx, l->kernel->group->stores[0].value->span, D_NO_SCHEDULE,
                            "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", l->kernel->schedule->name);
             l->entries = NEW_ARRAY(a, struct entry, l->kernel->n_configs);
+            const char *walk = l->kernel->parts ? arena_printf(a, "_walk%d", l->kernel->walk) : "";
             for (int e = 0; e < l->kernel->n_configs; e++)
-                l->entries[e] = (struct entry){take(&scope, arena_printf(a, "fx_%s%s", l->struct_name, l->kernel->configs[e].suffix)), number++};
+                l->entries[e] = (struct entry){take(&scope, arena_printf(a, "fx_%s%s%s", l->struct_name, l->kernel->configs[e].suffix, walk)), number++};
             choose_args(u, c, l);
         }
     }
@@ -245,7 +248,8 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 
 static void emit_entry(struct buf *out, const struct chosen *c, const struct launch *l, int i) {
     const struct config *f = &l->kernel->configs[i];
-    bool is_gemm = l->kernel->group->contraction != NULL;
+    const struct group *r = l->kernel->group;
+    bool is_gemm = r->contraction != NULL;
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", l->entries[i].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, l->entries[i].name);
     for (int a = 0; a < l->n_args; a++) {
@@ -254,6 +258,8 @@ static void emit_entry(struct buf *out, const struct chosen *c, const struct lau
     }
     buf_puts(out, ") {\n");
     if (is_gemm) buf_printf(out, "  fx_gemm<%s, %s>(%s{", f->engine, f->is_aligned ? "true" : "false", l->struct_name);
+    else if (l->kernel->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", l->kernel->walk, l->kernel->parts, f->engine, l->struct_name, f->is_small ? "int" : "long long");
+    else if (r->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, f->is_small ? "int" : "long long");
     else buf_printf(out, "  fx_pointwise<%s, %s>(%s<%s>{", f->engine, f->is_aligned ? "true" : "false", l->struct_name, f->is_small ? "int" : "long long");
     for (int a = 0; a < l->n_args; a++) {
         const struct fx_arg *arg = &l->args[a];
@@ -330,8 +336,10 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
     for (int i = 0; i < u->n_kernels; i++)
         for (int j = 0; j < u->kernels[i]->n_kernels; j++) {
             const struct launch *l = &u->launches[i][j];
-            emit_problem(&generated, u, u->kernels[i], l);
-            buf_putc(&generated, '\n');
+            if (l->kernel->walk == 0) { /* else that of the walk before */
+                emit_problem(&generated, u, u->kernels[i], l);
+                buf_putc(&generated, '\n');
+            }
             for (int e = 0; e < l->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], l, e);
         }
     buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch);

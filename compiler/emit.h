@@ -36,6 +36,8 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 /* emit_body.c: the problem struct of one launch. */
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
+/* emit_row.c: what the row driver asks of it, after its fields. */
+void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 const char *emit_ctype(enum fx_dtype t);
 bool is_space_axis(const struct launch *l, int axis);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */

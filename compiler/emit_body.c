@@ -313,6 +313,10 @@ void emit_declaration(struct buf *out, const struct chosen *c, const struct laun
         else buf_printf(out, "%s%s *%s", k->params[a->index].is_output ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
         return;
     case FX_ARG_BUFFER: {
+        if (a->index >= c->partition->n_buffers) {
+            buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
+            return;
+        }
         bool is_written = false;
         for (int s = 0; s < l->kernel->group->n_stores; s++) is_written |= l->kernel->group->stores[s].buffer == a->index;
         buf_printf(out, "%s%s *%s", is_written ? "" : "const ", emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
@@ -343,7 +347,7 @@ static void emit_fields(struct body *b) {
         const int *axes = NULL;
         int n_axes = 0;
         if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar) axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
-        if (a->kind == FX_ARG_BUFFER) axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
+        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers) axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
         if (axes) {
             buf_puts(b->out, "  // [");
             for (int j = 0; j < n_axes; j++) buf_printf(b->out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
@@ -383,6 +387,11 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     line(&b, "struct %s {", l->struct_name);
     if (!b.is_gemm) line(&b, "  typedef INDEX index;");
     emit_fields(&b);
+    if (l->kernel->group->is_row) {
+        emit_row_problem(out, u, c, l);
+        line(&b, "};");
+        return;
+    }
     if (b.is_gemm) {
         emit_gemm_shape(&b);
     } else {

@@ -262,7 +262,7 @@ static void begin_hoist(struct values *w, struct point *p, struct node *n, const
     hoist(w, p, n, bound);
 }
 
-static const char *start_of(struct values *w, enum reduction r, enum fx_dtype t) {
+const char *value_start(struct values *w, enum reduction r, enum fx_dtype t) {
     struct node n = {.dtype = t};
     bool is_max = r == RED_MAX;
     if (t == FX_BOOL) return is_max ? "false" : "true";
@@ -272,8 +272,7 @@ static const char *start_of(struct values *w, enum reduction r, enum fx_dtype t)
     return value_literal(w, &n);
 }
 
-/* `t` joined by one more term. */
-static const char *joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term) {
+const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term) {
     static const enum op ops[] = {[RED_SUM] = O_ADD, [RED_PROD] = O_MUL, [RED_MAX] = O_MAX, [RED_MIN] = O_MIN};
     if (t == FX_BOOL) return arena_printf(value_arena(w), r == RED_MAX ? "%s || %s" : "%s && %s", so_far, term);
     struct node like = {.dtype = t}, n = {.kind = N_OP, .op = ops[r], .dtype = t, .n_args = 2, .args = {&like, &like}};
@@ -301,11 +300,11 @@ static const char *reduce_at(struct values *w, struct point *p, struct node *n) 
     const char *t = name_of(w, n);
     enum fx_dtype of = n->args[0]->dtype;
     begin_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, start_of(w, n->reduction, of), comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), comment(w, n));
     struct point *inner = point_open(w, p);
     for (int i = 0; i < n->n_reduced; i++) open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = value_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, joined(w, n->reduction, of, t, term));
+    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
     close_loops(w, n->n_reduced);
     return t;
 }
@@ -328,11 +327,11 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     const char *t = name_of(w, n), *end = index_at(w, p, n->axis);
     begin_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, start_of(w, n->reduction, n->dtype), comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
     struct point *inner = point_open(w, p);
     open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = value_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, joined(w, n->reduction, n->dtype, t, term));
+    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
     close_loops(w, 1);
     return t;
 }

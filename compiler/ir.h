@@ -75,10 +75,16 @@ struct group {             /* one GPU kernel */
     int axes[MAX_AXES];    /* its iteration space, a set */
     int operand_buffer[2]; /* of a contraction: the buffer holding the factor, or -1: an input as it is */
     int order;             /* groups run in ascending order */
+    bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
+    int n_reduced;
+    int reduced[MAX_AXES]; /* of a row program: a set, apart from axes */
+    int n_steps;
+    struct node **steps;   /* its reductions and scans, operands first */
 };
 
 struct partition {
-    const char *name;  /* "fused", "separate" */
+    const char *name;  /* "fused", "separate", "rows", "rows separate" */
+    bool has_rows;     /* reductions are row programs where they fit one, and mainloops only where they are matrix products */
     bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
     int n_groups, n_buffers;
     struct group *groups;
@@ -124,7 +130,11 @@ struct contraction { /* the two factors, in the order written */
 bool as_contraction(const struct node *n, struct contraction *out);
 /* A contraction that the mainloop of an engine adds up: one of floats, in f32. */
 bool as_mainloop(const struct node *n, struct contraction *out);
+/* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
+bool is_matrix_product(const struct graph *g, const struct node *n);
 bool node_has_axis(const struct node *n, int axis);
+/* Whether n is computed by row program r: a reduction of a row, or a scan along it. */
+bool is_row_step(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 /* The buffer of p holding value as dtype, or -1. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);

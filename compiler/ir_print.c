@@ -96,6 +96,11 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
         const struct group *r = &p->groups[i];
         buf_printf(out, "    kernel %d over ", i);
         print_axes(out, g, r->axes, r->n_axes);
+        if (r->is_row) {
+            buf_puts(out, ", rows of ");
+            print_axes(out, g, r->reduced, r->n_reduced);
+            for (int s = 0; s < r->n_steps; s++) buf_printf(out, "%s %%%d", s ? "," : ":", r->steps[s]->id);
+        }
         struct contraction c;
         if (r->contraction && as_contraction(r->contraction, &c)) {
             buf_printf(out, ": contraction %%%d =", r->contraction->id);

@@ -38,6 +38,24 @@ bool as_contraction(const struct node *n, struct contraction *out) {
 
 bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype == FX_F32 && as_contraction(n, out); }
 
+/* Whether a has a label that neither b nor the sum has. */
+static bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
+    for (int i = 0; i < a->n_axes; i++)
+        if (node_has_axis(n, a->axes[i]) && !node_has_axis(b, a->axes[i]) && g->kernel->axes[a->axes[i]].extent != 1) return true;
+    return false;
+}
+
+bool is_matrix_product(const struct graph *g, const struct node *n) {
+    struct contraction c;
+    return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);
+}
+
+bool is_row_step(const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_steps; i++)
+        if (r->steps[i] == n) return true;
+    return false;
+}
+
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;

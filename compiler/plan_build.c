@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "row.h"
 
 struct terms { /* a postfix expression being written */
     struct arena *a;
@@ -117,6 +118,42 @@ static void need_vectors(struct terms *x, int *n, const struct chosen *c, const 
     }
 }
 
+/* Vector accesses along the rows or across them: what is read and stored as vectors. */
+static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    const struct row_program *w = l->kernel->row;
+    const struct group *r = l->kernel->group;
+    need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
+    for (int i = 0; i < w->n_held + w->n_tail + r->n_stores; i++) {
+        int s = i - w->n_held - w->n_tail;
+        struct tensor t = i < w->n_held ? w->held[i] : s < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[s]);
+        int bytes = f->vector * bytes_of(&t);
+        if (s < 0 || (row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[s]))) need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+    }
+}
+
+/* Joins the condition that the extents of l multiplied are at most `most`. */
+static void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most) {
+    int from = x->n;
+    size(x, k, l->axes, l->n);
+    constant(x, most);
+    op(x, FX_T_LE);
+    also(x, n, from);
+}
+
+static struct terms row_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    const struct kernel *k = c->graph->kernel;
+    const struct row_program *w = l->kernel->row;
+    int n = 0;
+    if (f->most_cols) need_at_most(&x, &n, k, &w->cols, f->most_cols);
+    if (f->is_aligned) need_row_vectors(&x, &n, c, l, f);
+    if (!f->is_small) return x;
+    need_at_most(&x, &n, k, &w->rows, 1 << 29);
+    if (!f->most_cols) need_at_most(&x, &n, k, &w->cols, 1 << 29);
+    return x;
+}
+
 static struct terms needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
@@ -136,6 +173,7 @@ static struct terms needs(struct arena *a, const struct chosen *c, const struct 
         }
         return x;
     }
+    if (l->kernel->row) return row_needs(a, c, l, f);
     const struct pointwise_shape *s = &l->kernel->pointwise;
     if (f->is_aligned) need_vectors(&x, &n, c, l, &s->cols, f->vector);
     if (f->is_small) {
@@ -177,6 +215,18 @@ static void grid(struct terms *x, const struct chosen *c, const struct launch *l
         }
         return;
     }
+    if (l->kernel->row) {
+        size(x, k, l->kernel->row->rows.axes, l->kernel->row->rows.n);
+        constant(x, f->tile_m);
+        op(x, FX_T_CDIV);
+        if (l->kernel->parts) {
+            constant(x, l->kernel->parts);
+            op(x, FX_T_MUL);
+        }
+        constant(x, 1 << 30);
+        op(x, FX_T_MIN);
+        return;
+    }
     const struct pointwise_shape *s = &l->kernel->pointwise;
     size(x, k, s->cols.axes, s->cols.n);
     constant(x, f->vector);
@@ -201,6 +251,14 @@ static void cost(struct terms *x, const struct chosen *c, const struct launch *l
 static struct fx_expr prefers(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     int n = 0;
+    if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
+    if (l->kernel->row && f->wants_grid) {
+        int from = x.n;
+        push(&x, FX_T_SM_COUNT, 0);
+        grid(&x, c, l, f);
+        op(&x, FX_T_LE);
+        also(&x, &n, from);
+    }
     for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
         if (other == f || other->is_aligned != f->is_aligned) continue;
@@ -264,7 +322,8 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
                                           .needs = done(&need), .prefers = prefers(a, c, l, f), .grid = done(&g),
                                           .smem = done(&smem), .block = f->block, .cluster = 1};
     }
-    *out = (struct fx_launch){.name = l->struct_name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, c, l),
+    const char *name = l->kernel->parts ? arena_printf(a, "%swalk%d", l->struct_name, l->kernel->walk) : l->struct_name;
+    *out = (struct fx_launch){.name = name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, c, l),
                               .n_args = l->n_args, .n_variants = l->kernel->n_configs, .args = l->args, .variants = variants};
 }
 
@@ -298,7 +357,7 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
     const struct chosen *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
     struct fx_kernel out = build_signature(cx, k);
-    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, c->partition->n_buffers + 1);
+    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, c->partition->n_buffers + c->n_partials + 1);
     struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_kernels + 1);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
@@ -307,8 +366,16 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         add_bytes(&x, k, &t, &n);
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
     }
+    for (int i = 0; i < c->n_partials; i++) {
+        struct terms x = {.a = a};
+        size(&x, k, c->partials[i].rows->axes, c->partials[i].rows->n);
+        constant(&x, c->partials[i].words * (int64_t)4);
+        op(&x, FX_T_MUL);
+        int at = c->partition->n_buffers + i;
+        buffers[at] = (struct fx_buffer){.name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
+    }
     for (int i = 0; i < c->n_kernels; i++) build_launch(a, c, &u->launches[index][i], &launches[i]);
-    out.n_buffers = c->partition->n_buffers;
+    out.n_buffers = c->partition->n_buffers + c->n_partials;
     out.buffers = buffers;
     out.n_launches = c->n_kernels;
     out.launches = launches;

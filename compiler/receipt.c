@@ -5,6 +5,7 @@
 #include "fx_print.h"
 
 static const char *where_of(const struct launch *l, const struct node *n) {
+    if (l->kernel->group->is_row) return is_row_step(l->kernel->group, n) ? "of a row" : "in a row";
     if (!l->kernel->group->contraction) return "pointwise";
     return n == l->kernel->group->contraction ? "mainloop" : "epilogue";
 }
@@ -87,6 +88,12 @@ const char *receipt_text(const struct unit *u, int kernel, const struct fx_kerne
         if (b->dtype != FX_F32 && b->value->kind != N_CAST)
             buf_printf(&out, "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n",
                        fx_dtype_name(b->dtype));
+    }
+    for (int i = 0; i < c->n_partials; i++) {
+        const struct fx_buffer *b = &k->buffers[c->partition->n_buffers + i];
+        buf_printf(&out, "  workspace %s: ", b->name);
+        plan_print_expr(&out, k, &b->bytes);
+        buf_puts(&out, " bytes: too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch\n");
     }
     print_attributes(&out, c->graph->kernel);
     for (int i = 0; i < c->n_kernels; i++) print_kernel(&out, u, c, &u->launches[kernel][i], i, k);

@@ -1,6 +1,6 @@
 /* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times, takes
  * the cheapest the contract (`fuse:`, `kernels:`) allows. */
-#include "schedule.h"
+#include "row.h"
 
 #include <string.h>
 
@@ -87,7 +87,7 @@ static int add_loads(const struct graph *g, const struct partition *p, const str
         if (n_loads < max) loads[n_loads] = t;
         return n_loads + 1;
     }
-    if (n->kind == N_REDUCE || n->kind == N_SCAN) return n_loads; /* what loops read is read there */
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(r, n)) return n_loads; /* what loops read is read there */
     for (int i = n->kind == N_ACCESS; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
     return n_loads;
 }
@@ -105,7 +105,7 @@ static void touch_axes(struct footprint *f, const int *axes, int n) {
 
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
-    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0};
+    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
     for (int s = 0; s < r->n_stores; s++) times[r->stores[s].value->id] = 1;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
@@ -125,6 +125,7 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
         touch_axes(&f, n->at, n->n_at);
         touch_axes(&f, n->reduced, n->n_reduced);
         double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : 1);
+        if (is_loop && f.turns < inside) f.turns = inside;
         for (int k = 0; k < n->n_args; k++)
             if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
     }
@@ -244,11 +245,14 @@ static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, c
     struct chosen *c = NEW(&cx->arena, struct chosen);
     c->graph = g;
     c->partition = p;
-    c->n_kernels = p->n_groups;
-    c->kernels = NEW_ARRAY(&cx->arena, struct scheduled, p->n_groups + 1);
     for (int i = 0; i < p->n_groups; i++) {
-        if (!schedule_group(cx, g, p, &p->groups[i], &c->kernels[i])) return NULL;
-        c->seconds += c->kernels[i].seconds + LAUNCH_SECONDS;
+        struct scheduled s;
+        if (!schedule_group(cx, g, p, &p->groups[i], &s)) return NULL;
+        int n_walks = s.parts ? s.row->n_passes + 1 : 1;
+        c->seconds += s.seconds + n_walks * LAUNCH_SECONDS;
+        s.partial = c->n_partials;
+        if (s.parts) PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
+        for (s.walk = 0; s.walk < n_walks; s.walk++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
     }
     return c;
 }
@@ -257,7 +261,7 @@ static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, c
 static bool has_one_space(const struct chosen *c) {
     const struct group *r = c->partition->groups;
     bool same = true;
-    for (int i = 1; i < c->n_kernels; i++) same &= nodes_same_axes(r[0].axes, r[0].n_axes, r[i].axes, r[i].n_axes);
+    for (int i = 1; i < c->partition->n_groups; i++) same &= nodes_same_axes(r[0].axes, r[0].n_axes, r[i].axes, r[i].n_axes);
     return same;
 }
 
@@ -279,7 +283,7 @@ static bool contract_holds(struct cx *cx, const struct chosen *c) {
 
 /* The number of kernels asked for comes first, then the time. */
 static bool is_better(const struct chosen *a, const struct chosen *b) {
-    int wanted = a->graph->kernel->kernels;
+    int wanted = a->graph->kernel->fuse == FUSE_REQUIRE ? 1 : a->graph->kernel->kernels;
     if (wanted && (a->n_kernels == wanted) != (b->n_kernels == wanted)) return a->n_kernels == wanted;
     return a->seconds < b->seconds;
 }

@@ -44,6 +44,9 @@ struct config { /* one entry point: a tile and what it assumes */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
+    int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
+    int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
+    bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
 };
 
@@ -53,6 +56,10 @@ struct scheduled {
     const struct schedule *schedule;
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
+    struct row_program *row; /* of a row program: what it is made of */
+    int parts;           /* of a row program of few rows: into how many each is cut, each walk being a launch; 0: rows are whole */
+    int walk;            /* of rows in parts: the walk that this launch ends */
+    int partial;         /* likewise: the partial sums, in chosen->partials */
     const char *others;  /* what the other schedules lacked or would have cost, for the receipt */
     int n_configs;
     struct config configs[MAX_VARIANTS];
@@ -71,11 +78,18 @@ struct schedule {
 
 extern const struct schedule schedules[];
 
+struct partial { /* memory for the sums of the parts of rows */
+    const struct axis_list *rows;
+    int words; /* for each row: of all parts and walks */
+};
+
 struct chosen { /* the partition taken, each group scheduled */
     const struct graph *graph;
     const struct partition *partition;
     int n_kernels;
-    struct scheduled *kernels;
+    struct scheduled *kernels; /* in order; rows in parts take one a walk */
+    int n_partials;
+    struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
     const char *receipt_of_choice; /* what the other proposals would have cost */
 };
@@ -96,6 +110,7 @@ int group_loads(const struct graph *g, const struct partition *p, const struct g
 struct footprint {
     bool *params, *buffers, *axes;
     bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
+    double turns;               /* of the longest nest of its loops, for an element, at their nominal extents */
     double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
 };
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);

@@ -17,6 +17,12 @@ FX_DEVICE unsigned fx_shared(const void *p) { return (unsigned)__cvta_generic_to
 // fx_barrier: waits for all threads of the block; what they wrote to memory before is visible after
 FX_DEVICE void fx_barrier() { __syncthreads(); }
 
+// fx_shuffle_xor: the word held by the lane whose number differs in the bits of mask; all lanes of the warp take part
+FX_DEVICE unsigned fx_shuffle_xor(unsigned w, int mask) { return __shfl_xor_sync(0xffffffffu, w, mask); }
+
+// fx_shuffle_up: the word held by the lane `delta` below; a lane with none below gets its own; all lanes of the warp take part
+FX_DEVICE unsigned fx_shuffle_up(unsigned w, int delta) { return __shfl_up_sync(0xffffffffu, w, delta); }
+
 // fx_bits: the bits of a float
 FX_DEVICE unsigned fx_bits(float x) { return __float_as_uint(x); }
 

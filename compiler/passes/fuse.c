@@ -2,7 +2,10 @@
  *
  * A contraction's factors must be in memory, in one dtype: a computed factor is written to a buffer first. What is
  * stored (an output, such a factor) belongs to the last contraction it depends on, as its epilogue, when it has that
- * contraction's axes; other contractions below it are written to buffers. What depends on none is a pointwise kernel. */
+ * contraction's axes; other contractions below it are written to buffers. What depends on none is a pointwise kernel.
+ *
+ * Two proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
+ * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too. */
 #include <string.h>
 
 #include "passes.h"
@@ -11,6 +14,8 @@ struct fuser {
     const struct graph *g;
     struct partition *p;
     bool epilogues;  /* whether pointwise work may stand in a contraction's kernel */
+    bool rows;       /* whether reductions become row programs where they fit one */
+    struct group row; /* the row program that the store being placed would join: axes, reduced */
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch of place_store */
@@ -102,6 +107,18 @@ struct space { /* what a kernel runs over where the walk stands: its own axes, t
     int n_axes;
 };
 
+/* What the mainloop of an engine adds up: with row programs only what gains from it. */
+static bool is_for_mainloop(const struct fuser *f, const struct node *n) {
+    struct contraction c;
+    return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);
+}
+
+/* Whether loop n reduces the rows of r, or runs along them. */
+static bool fits_row(const struct group *r, const struct node *n) {
+    if (n->kind == N_REDUCE) return nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes) && nodes_same_axes(n->reduced, n->n_reduced, r->reduced, r->n_reduced);
+    return n->kind == N_SCAN && r->n_reduced == 1 && r->reduced[0] == n->axis && n->n_axes == r->n_axes + 1;
+}
+
 /* Whether n has the axes of the kernel, or those and the ones of some loops around: then each element of it is computed once. */
 static bool is_computed_once(const struct node *n, const struct space *s) {
     for (const struct space *level = s; level; level = level->outer) {
@@ -125,12 +142,13 @@ static bool is_far(const struct space *s) {
  * writes to memory anyway, and other reductions and scans that would be computed again and again where they are read. The rest becomes loops of the
  * kernel. What is read at other elements than the kernel's is walked as such, even where it was met before. */
 static int reductions_below(struct fuser *f, struct node *n, const struct space *s, bool is_stored, int n_found) {
-    struct contraction c;
     int before = f->mark[n->id] - 2 * f->n_walks, far = is_far(s);
     if (before >= far) return n_found;
     f->mark[n->id] = 2 * f->n_walks + far;
-    bool is_mainloop = as_mainloop(n, &c), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+    bool is_mainloop = is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
     bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
+    if (is_loop && !is_mainloop && (!is_written || is_stored) && f->row.is_row && !s->outer && fits_row(&f->row, n))
+        return reductions_below(f, n->args[0], s, false, n_found);
     if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
@@ -164,7 +182,7 @@ static void add_pointwise(struct fuser *f, struct node *value, int param, int bu
     /* Outputs over the same axes that need nothing computed before them share one kernel. */
     for (int i = 0; param >= 0 && !needs_contraction && i < f->p->n_groups; i++) {
         struct group *r = &f->p->groups[i];
-        if (r->contraction || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes)) continue;
+        if (r->contraction || r->is_row || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes)) continue;
         add_store(f, r, value, param, buffer);
         return;
     }
@@ -174,23 +192,129 @@ static void add_pointwise(struct fuser *f, struct node *value, int param, int bu
     add_store(f, r, value, param, buffer);
 }
 
-/* Puts a stored value into the kernel that computes it; asks for buffers of the contractions it reads besides. */
-static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+/* ---- row programs ---- */
+
+enum { SHORT_ROW = 32 };
+
+/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those of a window. */
+static bool is_short(const struct graph *g, const struct node *n) {
+    int64_t size = 1;
+    for (int i = 0; i < n->n_reduced; i++) {
+        int64_t extent = g->kernel->axes[n->reduced[i]].extent;
+        if (extent < 0 || extent >= SHORT_ROW) return false;
+        size *= extent;
+    }
+    for (int i = 0; i < n->id; i++)
+        if (g->nodes[i]->kind == N_INPUT && nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes, n->args[0]->n_axes)) return false;
+    return size < SHORT_ROW;
+}
+
+/* axes without those of `less`; returns how many. */
+static int without(int *out, const int *axes, int n_axes, const int *less, int n_less) {
+    int n = 0;
+    for (int i = 0; i < n_axes; i++) {
+        bool is_in = false;
+        for (int j = 0; j < n_less; j++) is_in |= axes[i] == less[j];
+        if (!is_in) out[n++] = axes[i];
+    }
+    return n;
+}
+
+/* Whether loop n makes rows of a space: it results in one element of the space each, or reduces some of its labels and is read over all of them. */
+static bool makes_rows(const struct fuser *f, const struct node *n, const int *axes, int n_axes, struct group *row) {
+    const int *reduced = n->kind == N_REDUCE ? n->reduced : &n->axis;
+    int n_reduced = n->kind == N_REDUCE ? n->n_reduced : 1;
+    *row = (struct group){.is_row = true, .n_reduced = n_reduced};
+    memcpy(row->reduced, reduced, (size_t)n_reduced * sizeof *reduced);
+    row->n_axes = without(row->axes, n->axes, n->n_axes, reduced, n_reduced);
+    if (nodes_same_axes(n->axes, n->n_axes, axes, n_axes)) return n->kind == N_SCAN || !is_short(f->g, n);
+    int rest[MAX_AXES], n_rest = without(rest, axes, n_axes, reduced, n_reduced);
+    return n->kind == N_REDUCE && n_rest + n_reduced == n_axes && nodes_same_axes(n->axes, n->n_axes, rest, n_rest);
+}
+
+/* The first loop below n that makes rows of the space a value is stored over, found where the value is computed element by element. */
+static bool find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
+    const int reached = 2 * f->n_walks;
+    f->mark[value->id] = reached;
+    for (int i = value->id; i >= 0; i--) {
+        const struct node *n = f->g->nodes[i];
+        if (f->mark[i] != reached || is_for_mainloop(f, n)) continue;
+        if (n->kind == N_REDUCE || n->kind == N_SCAN) {
+            bool is_read = find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
+            if (!is_read && makes_rows(f, n, axes, n_axes, row)) return true;
+            continue;
+        }
+        for (int k = n->kind == N_ACCESS; k < n->n_args; k++) f->mark[n->args[k]->id] = reached;
+    }
+    return false;
+}
+
+/* Puts a store into its row program: outputs of the same rows share one, as nobody reads them. */
+static void add_row(struct fuser *f, struct node *value, int param, int buffer) {
+    struct group *r = NULL;
+    for (int i = 0; param >= 0 && !r && i < f->p->n_groups; i++) {
+        struct group *other = &f->p->groups[i];
+        if (!other->is_row || other->stores[0].param < 0) continue;
+        if (nodes_same_axes(other->axes, other->n_axes, f->row.axes, f->row.n_axes) &&
+            nodes_same_axes(other->reduced, other->n_reduced, f->row.reduced, f->row.n_reduced))
+            r = other;
+    }
+    if (!r) {
+        r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = f->row;
+    }
+    if (r->order < value->id) r->order = value->id;
+    add_store(f, r, value, param, buffer);
+}
+
+/* What row program r computes on the way to its stores, now that every buffer is known. */
+static void collect_steps(struct fuser *f, struct group *r) {
     const struct graph *g = f->g;
-    f->n_walks++;
-    struct node **below = f->below, *host = NULL;
-    struct contraction c;
-    const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
-    int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
-    const struct space space = {NULL, false, axes, n_axes};
-    int n = reductions_below(f, value, &space, buffer >= 0, 0);
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_stored = false;
+        int b = is_loop ? find_buffer(f->p, n, n->dtype) : -1;
+        for (int s = 0; s < r->n_stores; s++) is_stored |= b >= 0 && r->stores[s].buffer == b;
+        if (!seen[i] || (b >= 0 && !is_stored)) continue;
+        is_step[i] = is_loop && !is_for_mainloop(f, n) && fits_row(r, n);
+        if (is_loop && !is_step[i]) continue; /* a loop of each thread */
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (is_step[i]) PUSH(&g->cx->arena, r->steps, r->n_steps) = g->nodes[i];
+}
+
+/* ---- stores ---- */
+
+/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on. */
+static struct node *find_host(const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
+    struct node *host = NULL;
     for (int i = 0; i < n; i++)
-        if (as_mainloop(below[i], &c) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
-            is_near(f, below[i]) &&
+        if (is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) && is_near(f, below[i]) &&
             (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id))
             host = below[i];
     for (int i = 0; i < n; i++)
-        if (host && below[i]->id > host->id) host = NULL; /* it would run before a contraction it reads */
+        if (host && below[i]->id > host->id) return NULL; /* it would run before a contraction it reads */
+    return host;
+}
+
+/* Puts a stored value into the kernel that computes it; asks for buffers of the contractions it reads besides. */
+static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+    const struct graph *g = f->g;
+    struct node **below = f->below;
+    const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
+    int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
+    f->n_walks++;
+    f->row.is_row = f->rows && find_row(f, value, axes, n_axes, buffer >= 0, &f->row);
+    f->n_walks++;
+    int both[2 * MAX_AXES];
+    memcpy(both, f->row.axes, sizeof f->row.axes);
+    memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
+    const struct space space = {NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
+    int n = reductions_below(f, value, &space, buffer >= 0, 0);
+    struct node *host = f->row.is_row ? NULL : find_host(f, value, axes, n_axes, below, n);
     for (int i = 0; i < n; i++) {
         if (below[i] == host) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
@@ -200,7 +324,8 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
         if (f->epilogues && !is_near(f, below[i])) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
         need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
     }
-    if (host) add_store(f, group_of(f, host), value, param, buffer);
+    if (f->row.is_row) add_row(f, value, param, buffer);
+    else if (host) add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
 }
 
@@ -221,16 +346,16 @@ static void sort_groups(struct partition *p) {
         }
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues) {
-    struct fuser f = {.g = g, .epilogues = epilogues};
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows) {
+    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows};
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
     f.p->name = name;
+    f.p->has_rows = rows;
     f.p->is_separate = !epilogues;
-    struct contraction c;
     for (int i = 0; i < g->n_nodes; i++) {
-        if (!as_mainloop(g->nodes[i], &c)) continue;
+        if (!is_for_mainloop(&f, g->nodes[i])) continue;
         struct group *r = &PUSH(&g->cx->arena, f.p->groups, f.p->n_groups);
         *r = (struct group){.contraction = g->nodes[i], .order = i, .n_axes = g->nodes[i]->n_axes};
         memcpy(r->axes, g->nodes[i]->axes, sizeof r->axes);
@@ -245,6 +370,15 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
         for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
     } while (f.p->n_buffers != n_buffers);
     sort_groups(f.p);
+    for (int i = 0; i < f.p->n_groups; i++)
+        if (f.p->groups[i].is_row) collect_steps(&f, &f.p->groups[i]);
+}
+
+/* Whether a reduction or scan might be part of a row program. */
+static bool has_loops(const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++)
+        if ((g->nodes[i]->kind == N_REDUCE || g->nodes[i]->kind == N_SCAN) && !is_matrix_product(g, g->nodes[i])) return true;
+    return false;
 }
 
 struct graph *pass_fuse(const struct graph *g) {
@@ -252,7 +386,10 @@ struct graph *pass_fuse(const struct graph *g) {
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, "fused", true);
-    propose(g, out, "separate", false);
+    propose(g, out, "fused", true, false);
+    propose(g, out, "separate", false, false);
+    if (!has_loops(g)) return out;
+    propose(g, out, "rows", true, true);
+    propose(g, out, "rows separate", false, true);
     return out;
 }

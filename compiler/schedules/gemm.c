@@ -51,6 +51,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     const struct group *r = s->group;
     struct gemm_shape *shape = &s->gemm;
     struct contraction c;
+    if (r->is_row) return *why_not = "it is a row program", false;
     if (!r->contraction || !as_contraction(r->contraction, &c)) return *why_not = "it has no contraction", false;
     struct tensor t[2];
     struct node *factor[2] = {c.a, c.b};

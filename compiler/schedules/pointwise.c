@@ -12,6 +12,9 @@ enum { THREADS = 256 };
 /* What 132 SMs at 1.6 GHz issue, loads of what loops read among it: they come from caches. */
 static const double OPS_PER_SECOND = 132 * 1.6e9 * 32;
 
+/* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
+static const double THREADS_AT_ONCE = 132 * 1024, TURN_SECONDS = 100 / 1.6e9;
+
 /* Whether t has all of the run as its last axes, or none of it. */
 static bool agrees(const struct tensor *t, const struct axis_list *run) {
     int at = find_run(t, run);
@@ -35,6 +38,7 @@ static void choose_columns(const struct tensor *out, const struct tensor *tensor
 bool schedule_pointwise_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
     if (r->contraction) return *why_not = "it has a contraction", false;
+    if (r->is_row) return *why_not = "it is a row program", false;
     int most = g->n_nodes, narrowest = 4;
     struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, most + r->n_stores);
     int n = group_loads(g, p, r, tensors, most);
@@ -68,7 +72,9 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
         s->bytes += tensor_bytes(g, &t);
     }
     struct footprint f = group_footprint(g, p, s->group);
-    double ops = f.ops * nominal_size(g, s->group->axes, s->group->n_axes);
+    double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
+    double rounds = threads > THREADS_AT_ONCE ? threads / THREADS_AT_ONCE : 1;
     s->seconds = s->bytes / BYTES_PER_SECOND;
     if (f.has_loops && s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
+    if (s->seconds < f.turns * rounds * TURN_SECONDS) s->seconds = f.turns * rounds * TURN_SECONDS;
 }

@@ -235,15 +235,21 @@ static bool is_written_here(const struct evaluator *ev, int buffer) {
     return false;
 }
 
-static struct ir_value *value(struct evaluator *ev, const struct node *n) {
+/* Whether n is added up by a mainloop alone. */
+static bool is_for_mainloop(const struct evaluator *ev, const struct node *n) {
     struct contraction c;
+    return ev->p->has_rows ? is_matrix_product(ev->g, n) : as_mainloop(n, &c);
+}
+
+static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     struct ir_value **v = &ev->values[n->id];
-    int buffer = ev->p && (n->kind == N_REDUCE || n->kind == N_SCAN) ? find_buffer(ev->p, n, n->dtype) : -1;
     if (*v) return *v;
-    if (ev->p && n == ev->r->contraction) *v = contraction(ev);
-    else if (buffer >= 0 && !is_written_here(ev, buffer)) *v = from_buffer(ev, n, buffer);
-    else if (ev->p && as_mainloop(n, &c)) *v = from_buffer(ev, n, -1);
-    else *v = computed(ev, n); /* other reductions are loops of the kernel that needs them */
+    if (!ev->p || (n->kind != N_REDUCE && n->kind != N_SCAN)) return *v = computed(ev, n);
+    int buffer = find_buffer(ev->p, n, n->dtype);
+    bool is_read = buffer >= 0 && !is_written_here(ev, buffer);
+    if (n == ev->r->contraction) *v = contraction(ev);
+    else if (is_read || is_for_mainloop(ev, n)) *v = from_buffer(ev, n, buffer);
+    else *v = computed(ev, n); /* a step of a row program, a loop of a thread */
     return *v;
 }
 
@@ -316,15 +322,31 @@ static void write_buffer(struct evaluator *ev, int buffer, bool is_rounded, int6
     ev->buffers[buffer] = out;
 }
 
+/* The steps of a row program reduce its rows, or run along them. */
+static void check_steps(struct evaluator *ev, const struct group *r) {
+    for (int s = 0; s < r->n_steps; s++) {
+        const struct node *n = r->steps[s];
+        const int *over = n->kind == N_SCAN ? &n->axis : n->reduced;
+        bool fits = is_same_space(over, n->kind == N_SCAN ? 1 : n->n_reduced, r->reduced, r->n_reduced);
+        for (int i = 0; i < r->n_axes; i++) fits &= node_has_axis(n, r->axes[i]);
+        if (!r->is_row || !fits || n->n_axes != r->n_axes + (n->kind == N_SCAN)) refuse(ev, n, "is a step of rows it does not fit");
+    }
+}
+
 static void run_group(struct evaluator *ev, const struct group *r, bool is_rounded, struct ir_value **out, int64_t *n_lost) {
     const struct graph *g = ev->g;
     ev->r = r;
+    check_steps(ev, r);
     memset(ev->values, 0, (size_t)g->n_nodes * sizeof *ev->values);
     for (int s = 0; s < r->n_stores && !ev->wrong; s++) {
         const struct store *t = &r->stores[s];
         const int *axes = t->param >= 0 ? g->kernel->params[t->param].axes : ev->p->buffers[t->buffer].axes;
         int n_axes = t->param >= 0 ? g->kernel->params[t->param].n_axes : ev->p->buffers[t->buffer].n_axes;
-        if (!is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
+        int both[2 * MAX_AXES];
+        memcpy(both, r->axes, sizeof r->axes);
+        memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
+        bool is_of_elements = r->is_row && is_same_space(axes, n_axes, both, r->n_axes + r->n_reduced);
+        if (!is_of_elements && !is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
         else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value) refuse(ev, t->value, "is stored to the buffer of another value");
         else if (t->buffer >= 0) write_buffer(ev, t->buffer, is_rounded, n_lost);
         for (int o = 0; o < g->n_outputs && t->param >= 0 && !ev->wrong; o++)

@@ -1,0 +1,403 @@
+/* The row driver: rows() rows of cols() elements; reductions of every row in PASSES walks over it, each of which may read what those before gave, then a walk that
+   stores elements, then the results. V adjacent elements lie along the row, or, ALONG_ROWS, one in each of V adjacent rows. LANES threads share a row (or V),
+   ACROSS such teams make a block: team ids run fastest where V elements lie along the row and slowest otherwise, so that a warp touches adjacent memory.
+   RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers; else it is read again by every walk, CHUNKS chunks at a time.
+   Grid: any; ceil(rows / ROWS) blocks visit every row in one round, ROWS = ACROSS, times V where ALONG_ROWS. V > 1 needs vectors that begin and end on V elements.
+   Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row.
+   Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 264 bytes for scans), ALONG_ROWS with several lanes one set a thread. */
+
+// fx_pass: names the reductions of walk P
+template <int P> struct fx_pass {};
+
+// fx_scan: names running sum I
+template <int I> struct fx_scan {};
+
+// fx_held: V adjacent elements as stored, in words, so that narrow ones share registers
+template <class T, int V>
+struct fx_held {
+  unsigned w[(V * (int)sizeof(T) + 3) / 4];
+  FX_DEVICE T get(int v) const {
+    T x;
+    if constexpr (sizeof(T) == 8) {
+      const unsigned long long bits = (unsigned long long)w[2 * v + 1] << 32 | w[2 * v];
+      memcpy(&x, &bits, 8);
+    } else if constexpr (sizeof(T) == 4) {
+      memcpy(&x, &w[v], 4);
+    } else if constexpr (sizeof(T) == 2) {
+      const unsigned short bits = (unsigned short)(w[v / 2] >> v % 2 * 16);
+      memcpy(&x, &bits, 2);
+    } else {
+      const unsigned char bits = (unsigned char)(w[v / 4] >> v % 4 * 8);
+      memcpy(&x, &bits, 1);
+    }
+    return x;
+  }
+};
+
+// fx_hold: V adjacent elements from p, which is aligned to all of them, or to 16 bytes
+template <class T, int V>
+FX_DEVICE void fx_hold(fx_held<T, V> &h, const T *p) {
+  if constexpr (V * sizeof(T) >= 4) {
+    fx_load_words(h.w, p);
+  } else {
+    h.w[0] = 0;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const T x = p[v];
+      unsigned bits = 0;
+      memcpy(&bits, &x, sizeof x);
+      h.w[0] |= bits << v * (int)sizeof(T) * 8;
+    }
+  }
+}
+
+// fx_first_extreme: whether y, met at index j, comes before x at i: greater, or less where not MAX; of equal ones the first; a NaN before anything else
+template <bool MAX, class T, class INDEX>
+FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
+  if (i < 0 || j < 0) return i < 0 && j >= 0;
+  if (x != x || y != y) return y != y && (x == x || j < i);
+  return (MAX ? y > x : y < x) || (y == x && j < i);
+}
+
+// fx_words: a value as words, to be passed between threads
+template <class T>
+struct fx_words {
+  static constexpr int N = ((int)sizeof(T) + 3) / 4;
+  unsigned w[N];
+  FX_DEVICE static fx_words of(const T &x) {
+    fx_words r;
+    r.w[N - 1] = 0;
+    memcpy(r.w, &x, sizeof x);
+    return r;
+  }
+  FX_DEVICE T get() const {
+    T x;
+    memcpy(&x, w, sizeof x);
+    return x;
+  }
+  FX_DEVICE void put(unsigned *slots, int n, int i) const {  // as set i of n
+#pragma unroll
+    for (int k = 0; k < N; ++k) slots[k * n + i] = w[k];
+  }
+  FX_DEVICE static T from(const unsigned *slots, int n, int i) {
+    fx_words r;
+#pragma unroll
+    for (int k = 0; k < N; ++k) r.w[k] = slots[k * n + i];
+    return r.get();
+  }
+};
+
+// fx_from_lane_xor: what the lane whose number differs by the bits of mask holds
+template <class T>
+FX_DEVICE T fx_from_lane_xor(const T &x, int mask) {
+  fx_words<T> r = fx_words<T>::of(x);
+#pragma unroll
+  for (int k = 0; k < fx_words<T>::N; ++k) r.w[k] = fx_shuffle_xor(r.w[k], mask);
+  return r.get();
+}
+
+// fx_from_lane_below: what the lane `delta` below holds; a lane with none below gets its own
+template <class T>
+FX_DEVICE T fx_from_lane_below(const T &x, int delta) {
+  fx_words<T> r = fx_words<T>::of(x);
+#pragma unroll
+  for (int k = 0; k < fx_words<T>::N; ++k) r.w[k] = fx_shuffle_up(r.w[k], delta);
+  return r.get();
+}
+
+// fx_row_walk: a thread's share of its row, or rows
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+struct fx_row_walk {
+  typedef typename PROBLEM::index index;
+  static constexpr bool ALONG_ROWS = PROBLEM::ALONG_ROWS;
+  static constexpr int SUMS = ALONG_ROWS ? V : 1;                          // rows of this thread
+  static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
+  static constexpr int THREADS = LANES * ACROSS, ROWS = ACROSS * SUMS;     // of a block
+  static_assert(ALONG_ROWS || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
+  static_assert(!ALONG_ROWS || PROBLEM::SCANS == 0 || LANES == 1, "a scan down columns runs in one thread");
+  const PROBLEM &p;                              // the problem
+  const index cols;                              // elements of a row
+  index begin, end;                              // those of the part at hand
+  const int lane, team;                          // this thread's place
+  index row;                                     // its first row
+  bool is_inside;                                // whether there is such a row; if not, it points at one there is
+  typename PROBLEM::template frag<V> f[CHUNKS];  // what was read of the chunks at hand
+  typename PROBLEM::results r[SUMS];             // what is known of each row
+
+  FX_DEVICE fx_row_walk(const PROBLEM &problem)
+      : p(problem), cols(problem.cols()), begin(0), end(cols), lane(ALONG_ROWS ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(ALONG_ROWS ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
+
+  FX_DEVICE void start(index first) {
+    row = first + (index)team * SUMS;
+    is_inside = row < p.rows();
+    if (!is_inside) row = first;
+  }
+  FX_DEVICE index col(index first, int c) const { return first + (c * LANES + lane) * STEP; }
+  FX_DEVICE bool has(index at) const { return is_inside && at < end; }
+  FX_DEVICE void take_part(int part, int parts) {  // whole rounds of the team
+    const long long ROUND = CHUNKS * LANES * STEP, size = (cols + (parts * ROUND - 1)) / (parts * ROUND) * ROUND;
+    begin = part * size < cols ? (index)(part * size) : cols;
+    end = begin + size < cols ? (index)(begin + size) : cols;
+  }
+
+  FX_DEVICE void fetch(index first) {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      f[c] = typename PROBLEM::template frag<V>{};
+      if (has(col(first, c))) p.fetch(f[c], row, col(first, c));
+    }
+  }
+
+  template <int P>
+  FX_DEVICE void prepare() {
+    if (cols > 0) {
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) p.prepare(fx_pass<P>(), r[s], row + s);
+    }
+  }
+
+  // what the lanes of a row before this one add up to, and all of them; scans run along the row
+  template <int I, class T>
+  FX_DEVICE void scan_lanes(const T &mine, T &before, T &all) const {
+    const int in_warp = lane % 32;
+    T sum = mine;
+#pragma unroll
+    for (int d = 1; d < (LANES < 32 ? LANES : 32); d *= 2) {
+      const T below = fx_from_lane_below(sum, d);
+      if (in_warp >= d) sum = p.join(fx_scan<I>(), below, sum);
+    }
+    T warps = p.identity(fx_scan<I>());
+    if constexpr (LANES > 32) {
+      unsigned *slots = (unsigned *)fx_smem();
+      fx_barrier();  // everyone has read what stood there
+      if (in_warp == 31) fx_words<T>::of(sum).put(slots, 33, lane / 32);
+      fx_barrier();  // the warps' totals are there
+      all = warps;
+      for (int w = 0; w < LANES / 32; ++w) {
+        if (w == lane / 32) warps = all;
+        all = p.join(fx_scan<I>(), all, fx_words<T>::from(slots, 33, w));
+      }
+      fx_barrier();  // everyone has read them
+    } else {
+      all = sum;
+#pragma unroll
+      for (int m = 1; m < LANES; m *= 2) {  // the last lane's
+        const T other = fx_from_lane_xor(all, m);
+        if (!(lane & m)) all = other;
+      }
+    }
+    const T below = fx_from_lane_below(sum, 1);
+    before = in_warp == 0 ? warps : p.join(fx_scan<I>(), warps, below);
+  }
+
+  // running sums I and those after it that walk P reads, at chunk c
+  template <int P, int I>
+  FX_DEVICE void scan(typename PROBLEM::template scans<V> &s, typename PROBLEM::template scans<SUMS> &carry, int c, index at) {
+    if constexpr (I < PROBLEM::SCANS) {
+      if constexpr (PROBLEM::SCANNED[I][P]) {
+        auto &x = p.values(fx_scan<I>(), s);
+        auto &so_far = p.values(fx_scan<I>(), carry);
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          x[v] = p.identity(fx_scan<I>());
+          if (has(at)) x[v] = p.template term<V>(fx_scan<I>(), f[c], s, v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+        }
+        if constexpr (ALONG_ROWS) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[v] = so_far[v] = p.join(fx_scan<I>(), so_far[v], x[v]);
+        } else {
+#pragma unroll
+          for (int v = 1; v < V; ++v) x[v] = p.join(fx_scan<I>(), x[v - 1], x[v]);
+          auto before = x[0], all = x[0];
+          scan_lanes<I>(x[V - 1], before, all);
+          before = p.join(fx_scan<I>(), so_far[0], before);
+#pragma unroll
+          for (int v = 0; v < V; ++v) x[v] = p.join(fx_scan<I>(), before, x[v]);
+          so_far[0] = p.join(fx_scan<I>(), so_far[0], all);
+        }
+      }
+      scan<P, I + 1>(s, carry, c, at);
+    }
+  }
+  template <int I>
+  FX_DEVICE void start_scans(typename PROBLEM::template scans<SUMS> &carry) const {
+    if constexpr (I < PROBLEM::SCANS) {
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) p.values(fx_scan<I>(), carry)[s] = p.identity(fx_scan<I>());
+      start_scans<I + 1>(carry);
+    }
+  }
+
+  // every lane gets what all lanes of its row hold together
+  template <int P, class SUM>
+  FX_DEVICE void join_lanes(SUM (&a)[SUMS]) const {
+    if constexpr (ALONG_ROWS) {
+      if constexpr (LANES > 1) {
+        unsigned *slots = (unsigned *)fx_smem();
+#pragma unroll
+        for (int s = 0; s < SUMS; ++s) {
+          fx_barrier();  // everyone has read the set before
+          fx_words<SUM>::of(a[s]).put(slots, THREADS, threadIdx.x);
+#pragma unroll 1
+          for (int half = LANES / 2; half > 0; half /= 2) {
+            fx_barrier();  // the sets of this round are there
+            if (lane < half) {
+              p.join(fx_pass<P>(), a[s], fx_words<SUM>::from(slots, THREADS, threadIdx.x + half * ACROSS));
+              fx_words<SUM>::of(a[s]).put(slots, THREADS, threadIdx.x);
+            }
+          }
+          fx_barrier();  // the results are there
+          a[s] = fx_words<SUM>::from(slots, THREADS, team);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int m = (LANES < 32 ? LANES : 32) / 2; m > 0; m /= 2) p.join(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+      if constexpr (LANES > 32) {
+        constexpr int WARPS = LANES / 32;
+        unsigned *slots = (unsigned *)fx_smem() + P % 2 * (32 * PROBLEM::SUM_WORDS);  // taking turns: nobody writes where another may still read
+        if (PROBLEM::SCANS > 0) fx_barrier();                                       // everyone has read the sets of the walk before the scans
+        if (lane % 32 == 0) fx_words<SUM>::of(a[0]).put(slots, 32, lane / 32);
+        fx_barrier();  // the warps' sums are there
+        a[0] = fx_words<SUM>::from(slots, 32, lane % WARPS);
+#pragma unroll
+        for (int m = WARPS / 2; m > 0; m /= 2) p.join(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+        if (PROBLEM::SCANS > 0) fx_barrier();  // everyone has read them: scans use the same memory
+      }
+    }
+  }
+
+  // walk P, over the part at hand
+  template <int P, class SUM>
+  FX_DEVICE void fold(SUM (&a)[SUMS]) {
+    typename PROBLEM::template scans<SUMS> carry;
+    start_scans<0>(carry);
+#pragma unroll 1
+    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
+      if (!RESIDENT || P == 0) fetch(first);
+#pragma unroll
+      for (int c = 0; c < CHUNKS; ++c) {
+        const index at = col(first, c);
+        typename PROBLEM::template scans<V> sums;
+        scan<P, 0>(sums, carry, c, at);
+        if (has(at)) {
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums, v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+        }
+      }
+      if (RESIDENT) break;
+    }
+  }
+
+  // walk P and those after it
+  template <int P>
+  FX_DEVICE void reduce() {
+    prepare<P>();
+    if constexpr (P < PROBLEM::PASSES) {
+      decltype(p.identity(fx_pass<P>())) a[SUMS];
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) a[s] = p.identity(fx_pass<P>());
+      fold<P>(a);
+      join_lanes<P>(a);
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) p.finish(fx_pass<P>(), r[s], a[s]);
+      reduce<P + 1>();
+    }
+  }
+
+  // the same for one part of the row: the sums of walks before WALK come from memory, those of WALK go there
+  template <int P, int WALK, int PARTS>
+  FX_DEVICE void reduce_part(int part) {
+    prepare<P>();
+    if constexpr (P < PROBLEM::PASSES && P <= WALK) {
+      typedef decltype(p.identity(fx_pass<P>())) sum;
+      sum a[SUMS];
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) {
+        a[s] = p.identity(fx_pass<P>());
+        if constexpr (P < WALK) {
+          for (int i = lane; is_inside && i < PARTS; i += LANES) p.join(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
+        }
+      }
+      if constexpr (P == WALK) fold<P>(a);
+      join_lanes<P>(a);
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) {
+        if (P < WALK) p.finish(fx_pass<P>(), r[s], a[s]);
+        else if (is_inside && lane == 0) fx_words<sum>::of(a[s]).put(p.partial(P, row + s, part), 1, 0);
+      }
+      reduce_part<P + 1, WALK, PARTS>(part);
+    }
+  }
+
+  // the last walk, which stores elements; what only it reads is under way for all chunks at once where registers allow
+  FX_DEVICE void store() {
+    typedef typename PROBLEM::template tail<V> tail;
+    constexpr bool AHEAD = CHUNKS * sizeof(tail) <= 64;
+    typename PROBLEM::template scans<SUMS> carry;
+    start_scans<0>(carry);
+#pragma unroll 1
+    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
+      tail t[AHEAD ? CHUNKS : 1];
+      if (!RESIDENT || PROBLEM::PASSES == 0) fetch(first);
+#pragma unroll
+      for (int c = 0; c < (AHEAD ? CHUNKS : 0); ++c) {
+        t[c] = tail{};
+        if (has(col(first, c))) p.fetch_tail(t[c], row, col(first, c));
+      }
+#pragma unroll
+      for (int c = 0; c < CHUNKS; ++c) {
+        const index at = col(first, c);
+        typename PROBLEM::template scans<V> sums;
+        scan<PROBLEM::PASSES, 0>(sums, carry, c, at);
+        if (!has(at)) continue;
+        if (!AHEAD) p.fetch_tail(t[0], row, at);
+        p.template store<RESIDENT, V>(f[c], t[AHEAD ? c : 0], sums, r, row, at);
+      }
+      if (RESIDENT) break;
+    }
+  }
+};
+
+// fx_row: every row of the problem
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef fx_row_walk<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> walk;
+  const index rows = p.rows();
+  for (index first = (index)blockIdx.x * walk::ROWS; first < rows; first += (index)gridDim.x * walk::ROWS) {
+    walk w(p);
+    w.start(first);
+    w.template reduce<0>();
+    if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
+    if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0) {
+#pragma unroll
+      for (int s = 0; s < walk::SUMS; ++s) p.results_of(w.r[s], w.row + s);
+    }
+    if (first + (index)gridDim.x * walk::ROWS < rows) fx_barrier();  // everyone has read the last sums of these rows
+  }
+}
+
+// fx_row_part: walk WALK over rows that are too few to occupy the GPU, each cut in PARTS; the grid is PARTS times that of whole rows
+template <int WALK, int PARTS, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_part(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef fx_row_walk<false, V, CHUNKS, LANES, ACROSS, PROBLEM> walk;
+  const long long blocks = ((long long)p.rows() + (walk::ROWS - 1)) / walk::ROWS * PARTS;
+  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
+    const int part = (int)(block % PARTS);
+    walk w(p);
+    w.start((index)(block / PARTS * walk::ROWS));
+    w.take_part(part, PARTS);
+    w.template reduce_part<0, WALK, PARTS>(part);
+    if constexpr (WALK == PROBLEM::PASSES) {
+      if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
+      if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0 && part == 0) {
+#pragma unroll
+        for (int s = 0; s < walk::SUMS; ++s) p.results_of(w.r[s], w.row + s);
+      }
+    }
+    fx_barrier();  // everyone has read the last sums of this part
+  }
+}

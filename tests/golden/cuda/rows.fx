@@ -1,0 +1,6 @@
+kernel soft(x: bf16[B,T]) -> z: bf16[B,T] { z = softmax[T](x) }
+kernel down(x: f32[K,N]) -> (m: f32[N], at: i64[N]) {
+  m = max[K](x)
+  at = argmax[K](x)
+}
+kernel run(x: f32[B,T]) -> c: f32[B,T] { c = cumsum[T](x) }

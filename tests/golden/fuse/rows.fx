@@ -1,0 +1,17 @@
+kernel soft(x: bf16[B,T]) -> (z: bf16[B,T], l: f32[B]) {
+  z = softmax[T](x)
+  l = logsumexp[T](x)
+}
+kernel by_hand(a: f32[B,T]) -> y: f32[B,T] {
+  e = exp(a - max[T](a))
+  y = e / sum[T](e)
+}
+kernel two_ways(x: f32[M,N]) -> (r: f32[M], c: f32[N], y: f32[M,N]) {
+  r = sum[N](x)
+  c = max[M](x)
+  y = cumsum[N](x) / sum[N](x)
+}
+kernel before_product(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = layernorm[K](x) @ w }
+kernel after_product(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
+kernel dot(a: f32[B,K], b: f32[B,K]) -> d: f32[B] { d = sum[K](a * b) }
+kernel pool[U=3](x: f32[B,T]) -> z: f32[B, Q=(T-1)//2] { z = max[U](x[T: 2*Q+U] ?? -inf) }

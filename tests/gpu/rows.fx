@@ -1,0 +1,173 @@
+# Row programs at every shape that takes another path: a fraction of a warp, a warp, a block, kept in registers or read again, aligned or not, empty, down columns.
+# `fxc test tests/gpu/rows.fx` compares each with the oracle.
+kernel soft(x: bf16[B,T]) -> z: bf16[B,T] { z = softmax[T](x) }
+test soft { B=3 T=0 }
+test soft { B=0 T=8 }
+test soft { B=1 T=1 }
+test soft { B=40 T=24 }
+test soft { B=70 T=7 }
+test soft { B=9 T=128 }
+test soft { B=9 T=129 }
+test soft { B=9 T=520 }
+test soft { B=9 T=1000 }
+test soft { B=3 T=2049 }
+test soft { B=3 T=4096 }
+test soft { B=2 T=8192 }
+test soft { B=2 T=9999 }
+test soft { B=2 T=16384 }
+test soft { B=2 T=33000 }
+test soft { B=2 T=33001 }
+
+# written out by hand
+kernel by_hand(a: f32[B,T]) -> (y: f32[B,T], l: f32[B]) {
+  m = max[T](a)
+  e = exp(a - m)
+  s = sum[T](e)
+  y = e / s
+  l = m + log(s)
+}
+test by_hand { B=5 T=100 }
+test by_hand { B=5 T=101 }
+test by_hand { B=2 T=6000 }
+test by_hand { B=2 T=20000 }
+
+kernel norm(x: bf16[B,T], g: f32[T], b: f32[T]) -> (y: bf16[B,T], r: f32[B]) {
+  y = layernorm[T](x) * g + b
+  r = rsqrt(mean[T](x * x) + 1e-5)
+}
+test norm { B=6 T=96 }
+test norm { B=3 T=1023 }
+test norm { B=3 T=8192 }
+test norm { B=2 T=20000 }
+
+kernel sums(x: f32[B,T], i: i8[B,T], d: f64[B,T]) -> (s: f32[B], n: i32[B], p: i32[B], f: f64[B], some: bool[B], every: bool[B], at: i64[B], low: i64[B]) {
+  s = sum[T](x)
+  n = sum[T](i)
+  p = prod[T](i)
+  f = sum[T](d)
+  some = any[T](i > 3)
+  every = all[T](i > -4)
+  at = argmax[T](i)
+  low = argmin[T](x)
+}
+test sums { B=4 T=0 }
+test sums { B=4 T=1 }
+test sums { B=33 T=31 }
+test sums { B=4 T=640 }
+test sums { B=4 T=3001 }
+test sums { B=2 T=40000 }
+
+kernel down(x: f32[K,N]) -> (s: f32[N], m: f32[N], at: i64[N]) {
+  s = sum[K](x)
+  m = max[K](x)
+  at = argmax[K](x)
+}
+test down { K=0 N=4 }
+test down { K=1 N=1 }
+test down { K=33 N=260 }
+test down { K=300 N=67 }
+test down { K=2000 N=64 }
+test down { K=40 N=40000 }
+
+kernel soft_down(x: f16[B,C,H,W]) -> y: f16[B,C,H,W] { y = softmax[C](x) }
+test soft_down { B=2 C=5 H=4 W=8 }
+test soft_down { B=2 C=70 H=3 W=7 }
+test soft_down { B=1 C=600 H=2 W=8 }
+test soft_down { B=1 C=600 H=3 W=3 }
+
+kernel several(x: f32[B,C,H,W], w: f32[C]) -> (m: f32[C], v: f32[C], y: f32[B,C,H,W]) {
+  m = mean[B,H,W](x)
+  v = var[B,H,W](x)
+  y = (x - m) * rsqrt(v + 1e-5) * w
+}
+test several { B=3 C=5 H=4 W=6 }
+test several { B=3 C=5 H=3 W=5 }
+test several { B=8 C=2 H=16 W=16 }
+
+kernel run(x: f32[B,T]) -> (c: f32[B,T], q: f32[B,T]) {
+  c = cumsum[T](x)
+  q = cumsum[T](x) / (1 + sum[T](abs(x)))
+}
+test run { B=3 T=1 }
+test run { B=3 T=60 }
+test run { B=3 T=61 }
+test run { B=3 T=2000 }
+test run { B=2 T=5001 }
+test run { B=2 T=20000 }
+
+kernel of_runs(x: i32[B,T]) -> (y: i64[B,T], s: i64[B], t: i32[B,T]) {
+  c = cumsum[T](x)
+  y = cumsum[T](i64(c))
+  s = max[T](i64(c))
+  t = cumsum[T](x - max[T](c))
+}
+test of_runs { B=3 T=40 }
+test of_runs { B=3 T=501 }
+test of_runs { B=2 T=9000 }
+
+kernel run_down(x: f32[K,N]) -> y: f32[K,N] { y = cumsum[K](x) }
+test run_down { K=50 N=9 }
+test run_down { K=50 N=128 }
+
+kernel masked(x: f32[B,S,T]) -> y: f32[B,S,T] { y = softmax[T](where(idx(T) <= idx(S), x, -inf)) }
+test masked { B=2 S=5 T=5 }
+test masked { B=2 S=40 T=64 }
+
+kernel dot(a: f32[B,K], b: f32[B,K]) -> d: f32[B] { d = sum[K](a * b) }
+kernel apply(w: bf16[N,K], x: bf16[K]) -> y: f32[N] { y = w @ x }
+kernel apply_down(w: f32[K,N], x: f32[K]) -> y: f32[N] { y = x @ w }
+test dot { B=7 K=100 }
+test dot { B=7 K=4001 }
+test apply { N=50 K=512 }
+test apply { N=50 K=77 }
+test apply_down { N=50 K=512 }
+test apply_down { N=64 K=77 }
+
+kernel whole(x: f32[M,N]) -> (s: f32, t: f32, a: f32[M,N]) {
+  s = max[M,N](abs(x))
+  t = sum[M,N](x * x)
+  a = x / max[M,N](abs(x))
+}
+test whole { M=3 N=5 }
+test whole { M=64 N=64 }
+test whole { M=131 N=131 }
+
+kernel spread(x: f32[B,T], w: f32[T,B]) -> y: f32[T,B] { y = softmax[T](x + w) }
+test spread { B=12 T=20 }
+test spread { B=16 T=33 }
+
+kernel small(x: f32[B,C=10]) -> (p: f32[B,C], l: f32[B]) {
+  p = softmax[C](x)
+  l = logsumexp[C](x)
+}
+test small { B=100 }
+
+kernel shifted(x: f32[B,T]) -> y: f32[B,T] { y = softmax[T](x[T: T-1] ?? 0) + sum[T](x[T: T+1] ?? 1) }
+test shifted { B=4 T=90 }
+test shifted { B=2 T=3000 }
+
+# few rows: each cut in parts
+kernel few(x: f32[R=3,K]) -> (s: f32[R], at: i64[R], y: f32[R,K]) {
+  s = sum[K](x)
+  at = argmax[K](x)
+  y = x - mean[K](x) * rsqrt(var[K](x) + 1)
+}
+kernel few_down(x: bf16[K,R=8], v: f32[K]) -> (s: f32[R], m: f32[R]) {
+  s = sum[K](x * v)
+  m = logsumexp[K](x)
+}
+kernel every(x: i32[A,B]) -> (n: i64[], m: bool[], at: i64[A]) {
+  n = sum[A,B](i64(x))
+  m = all[A,B](x < 4)
+  at = argmin[B](x)
+}
+test few { K=0 }
+test few { K=1 }
+test few { K=70001 }
+test few { K=150000 }
+test few_down { K=0 }
+test few_down { K=999 }
+test few_down { K=40000 }
+test every { A=0 B=5 }
+test every { A=9 B=5 }
+test every { A=400 B=399 }
