@@ -159,7 +159,7 @@ static void normalise_at(struct bounds *s, struct poly *p, int depth) {
             normalise_at(s, &next, depth + 1);
             normalise_at(s, &divisor, depth + 1);
             bounds_quotient(s, &next, &divisor, &by);
-        } else if (s->of->axes[a.axis].extent >= 0) poly_number(&by, s->of->axes[a.axis].extent);
+        } else if (a.axis >= 0 && s->of->axes[a.axis].extent >= 0) poly_number(&by, s->of->axes[a.axis].extent);
         else poly_copy(&by, a.def);
         poly_substitute(&next, p, atom, &by);
         if (poly_equal(&next, p)) return;
@@ -293,7 +293,7 @@ static bool define_from(struct bounds *s, const struct poly *difference, int pre
             struct poly_term t = difference->t[i];
             struct poly rest, by;
             if (t.n != 1 || (t.coefficient != 1 && t.coefficient != -1) || (t.atoms[0] != preferred) == (pass == 0)) continue;
-            if (s->atoms[t.atoms[0]].kind != ATOM_EXTENT) continue;
+            if (s->atoms[t.atoms[0]].kind != ATOM_EXTENT || s->atoms[t.atoms[0]].axis < 0) continue; /* a multiplier is no extent of the kernel */
             poly_copy(&rest, difference);
             poly_add_term(&rest, &t, -1);
             if (depends_on(s, &rest, t.atoms[0], 0) || (pass == 1 && has_quotient(s, &rest))) continue;

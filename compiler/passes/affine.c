@@ -354,10 +354,30 @@ static bool split(const struct affine *p, const struct affine_term *d, struct af
 
 static struct node *rebuild(const struct affine_scope *s, const struct affine *p);
 
+/* Whether n is made of indices and extents alone. */
+static bool is_of_indices(const struct node *n, int depth) {
+    if (n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_CONST) return true;
+    if (n->kind != N_OP || depth > AFFINE_DEPTH) return false;
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_of_indices(n->args[i], depth + 1)) return false;
+    return true;
+}
+
+/* Whether no sum of terms of p wraps: what is no index is a 32-bit integer widened, alone in its term. 64-bit data may be anything. */
+static bool never_wraps(const struct affine *p) {
+    for (int i = 0; i < p->n_terms; i++)
+        for (int j = 0; j < p->terms[i].n_atoms; j++) {
+            const struct node *atom = p->terms[i].atoms[j];
+            bool is_widened = atom->kind == N_CAST && fx_dtype_bits(atom->args[0]->dtype) <= 32 && p->terms[i].n_atoms == 1;
+            if (!is_widened && !is_of_indices(atom, 0)) return false;
+        }
+    return true;
+}
+
 /* n // d or n % d where d is positive: what d divides goes out; the rest stays below d, or keeps its division. */
 static bool parse_division(const struct affine_scope *s, const struct node *n, struct affine *out, int depth) {
     struct affine p, d, quotient, rest;
-    if (!parse(s, n->args[0], &p, depth + 1) || !parse(s, n->args[1], &d, depth + 1) || !divides(s, &d) || !is_small(&p)) return false;
+    if (!parse(s, n->args[0], &p, depth + 1) || !parse(s, n->args[1], &d, depth + 1) || !divides(s, &d) || !is_small(&p) || !never_wraps(&p)) return false;
     if (!split(&p, &d.terms[0], &quotient, &rest)) return false;
     bool is_mod = n->op == O_MOD;
     if (is_below(s, &rest, &d, 0)) return *out = is_mod ? rest : quotient, true;

@@ -407,7 +407,7 @@ static const struct {
      scale_out},
     {{"sum_through_contraction", "sum_n sum_k (x_k * w_kn) -> sum_k (x_k * sum_n w_kn)",
       "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
-      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", true},
+      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", false},
      sum_through_contraction},
     {{"k_concat", "sum_k (a_k * b_k) + s * sum_r (c_r * d_r) -> sum_p (x_p * y_p), p over k, then r",
       "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
