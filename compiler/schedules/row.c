@@ -187,8 +187,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
     double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
-    double busy = x->is_along_rows ? rows * cols / 1024 : rows * (cols < 1024 ? cols / 1024 : 1); /* blocks' worth of threads */
     s->seconds = s->bytes / BYTES_PER_SECOND;
     if (s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
-    if (!s->parts && busy < 132 && busy > 0 && rows < 132) s->seconds *= 132 / (busy < rows ? rows : busy);
+    if (!s->parts && rows < 132 && cols >= 1024) s->seconds *= 132 / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
 }
