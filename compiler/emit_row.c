@@ -235,7 +235,8 @@ static void emit_identity(struct rows *b, int walk) {
 }
 
 static void emit_fold(struct rows *b, int walk) {
-    type_line(b, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", walk, walk);
+    type_line(b, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
+                 "index col) const {", walk, walk);
     struct point *p = at_element(b, walk, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_walk(b->w.g, b->c->partition, b->r, b->x, walk, needed);
@@ -259,10 +260,11 @@ static void emit_join(struct rows *b, int walk) {
         int id = n->id;
         if (!ends_in(b, n, walk)) continue;
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(a.t%d, a.at%d, b.t%d, b.at%d)) a.t%d = b.t%d, a.at%d = b.at%d;", n->reduction == RED_ARGMAX ? "true" : "false", id, id, id, id,
-                       id, id, id, id);
+            value_line(&b->w, "if (fx_first_extreme<%s>(a.t%d, a.at%d, b.t%d, b.at%d)) a.t%d = b.t%d, a.at%d = b.at%d;",
+                       n->reduction == RED_ARGMAX ? "true" : "false", id, id, id, id, id, id, id, id);
         else
-            value_line(&b->w, "a.t%d = %s;", id, value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", id), arena_printf(arena(b), "b.t%d", id)));
+            value_line(&b->w, "a.t%d = %s;", id,
+                       value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", id), arena_printf(arena(b), "b.t%d", id)));
     }
     type_line(b, "  }");
 }
