@@ -18,6 +18,8 @@ struct rows {
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
+/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index. */
+static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
 static const char *name_of(const struct rows *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
@@ -189,7 +191,7 @@ static void emit_sums_type(struct rows *b, int walk) {
         const struct node *n = b->r->steps[s];
         if (!ends_in(b, n, walk)) continue;
         type_line(b, "    %s t%d;%s", sum_type(n->args[0]->dtype), n->id, source_of(b, n));
-        if (is_arg(n)) type_line(b, "    index at%d;", n->id);
+        if (is_arg(n)) type_line(b, "    %s at%d;", place_type(b), n->id);
     }
     type_line(b, "  };");
 }
@@ -246,8 +248,8 @@ static void emit_fold(struct rows *b, int walk) {
         if (!ends_in(b, n, walk)) continue;
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.t%d", n->id);
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(%s, a.at%d, (%s)%s, col)) %s = %s, a.at%d = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, n->id,
-                       sum_type(n->args[0]->dtype), term, so_far, term, n->id);
+            value_line(&b->w, "if (fx_first_extreme<%s>(%s, a.at%d, (%s)%s, %scol)) %s = %s, a.at%d = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, n->id,
+                       sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, n->id);
         else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     type_line(b, "  }");
