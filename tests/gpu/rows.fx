@@ -38,6 +38,15 @@ test norm { B=3 T=1023 }
 test norm { B=3 T=8192 }
 test norm { B=2 T=20000 }
 
+# One output is empty, another is not, so that something is compared.
+kernel hollow(x: bf16[B,T]) -> (z: bf16[B,T], s: f32[B], c: f32[T]) {
+  z = softmax[T](x)
+  s = sum[T](x)
+  c = sum[B](x)
+}
+test hollow { B=3 T=0 }
+test hollow { B=0 T=8 }
+
 kernel sums(x: f32[B,T], i: i8[B,T], d: f64[B,T]) -> (s: f32[B], n: i32[B], p: i32[B], f: f64[B], some: bool[B], every: bool[B], at: i64[B], low: i64[B]) {
   s = sum[T](x)
   n = sum[T](i)
