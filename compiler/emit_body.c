@@ -221,7 +221,7 @@ static void emit_store_one(struct body *b, const struct tensor *t, const char *v
 static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s, int n_valid) const {",
-         b->is_gemm ? "const float (&acc)[V], " : "", place_args(b));
+         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[V], ", value_ctype(r->contraction->dtype)) : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);

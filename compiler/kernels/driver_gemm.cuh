@@ -79,11 +79,11 @@ struct fx_gemm_source {
 // STAGES - 1 blocks are in shared memory or on their way there. Operands that are not copied asynchronously wait in registers for a block: they are loaded
 // before the barrier that ends one block, across which loads stay where they are, and land before the next.
 template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_gemm_accumulate(float (&acc)[ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
+FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
   constexpr bool COPIED = ENGINE::template COPIED<PROBLEM, ALIGNED>;
 #pragma unroll
-  for (int i = 0; i < ENGINE::ACCUMULATORS; ++i) acc[i] = 0.0f;
+  for (int i = 0; i < ENGINE::ACCUMULATORS; ++i) acc[i] = 0;
   const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
   if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
 
@@ -162,7 +162,7 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
 #pragma unroll 1
   for (; row < rows; row += STEP) {
     if (row + AHEAD * STEP < rows) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
-    float acc[V];
+    typename ENGINE::sum acc[V];
     ENGINE::get(acc, row, col);
     p.template store<V, ALIGNED>(acc, ahead[0], at.batch, at.m + row, at.n + col, n_valid);
 #pragma unroll
@@ -174,7 +174,7 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm(const PROBLEM &p) {
   const fx_tile at = fx_find_tile(p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-  float acc[ENGINE::ACCUMULATORS];
+  typename ENGINE::sum acc[ENGINE::ACCUMULATORS];
   fx_gemm_accumulate<ENGINE, ALIGNED>(acc, p, at);
   fx_cp_async_wait<0>();
   fx_barrier();  // nobody reads or fills the stages any more: the sums take their place

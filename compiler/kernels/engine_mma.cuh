@@ -175,6 +175,7 @@ struct fx_mma_operand {
 template <class T, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
 struct fx_mma {
   typedef T element;
+  typedef float sum;                                           // of an accumulator
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
   static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N;   // a warp's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
@@ -203,7 +204,7 @@ struct fx_mma {
 
   // By quadrants, so that the parts of the next fragments find their registers free and are wanted one after the other; serpentine within, so that
   // neighbouring instructions share an operand.
-  static FX_DEVICE void multiply(float (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4]) {
+  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4]) {
 #pragma unroll
     for (int q = 0; q < 4; ++q)
 #pragma unroll
@@ -217,12 +218,12 @@ struct fx_mma {
 
   // The staged tile: in every other 32 columns the two 16-byte halves of each 8 columns change places, so that neighbouring lanes read from all banks.
   static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + row * STAGING_PITCH + (col ^ (col >> 3 & 4)) * 4; }
-  static FX_DEVICE void put(const float (&acc)[ACCUMULATORS]) {
+  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS]) {
 #pragma unroll
     for (int i = 0; i < ACCUMULATORS; i += 2) fx_shared_put2(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1]);
   }
   template <int V>
-  static FX_DEVICE void get(float (&x)[V], int row, int col) {
+  static FX_DEVICE void get(sum (&x)[V], int row, int col) {
     constexpr int PIECE = V < 4 ? V : 4;
 #pragma unroll
     for (int v = 0; v < V; v += PIECE) fx_shared_get<PIECE>(x + v, staged(row, col + v));

@@ -85,6 +85,7 @@ struct fx_simt_operand {
 template <int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
 struct fx_simt {
   typedef float element;
+  typedef float sum;                                                   // of an accumulator
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
   static constexpr int TM = BM / WARPS_M / 4, TN = BN / WARPS_N / 8;   // a thread's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
@@ -110,7 +111,7 @@ struct fx_simt {
   static FX_DEVICE int acc_col(int i) { return warp_n() + i % TN / 4 * 32 + i % 4; }
 
   // Serpentine, so that neighbouring instructions share an operand.
-  static FX_DEVICE void multiply(float (&acc)[ACCUMULATORS], const float (&a)[TM], const float (&b)[TN]) {
+  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const float (&a)[TM], const float (&b)[TN]) {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
@@ -121,12 +122,12 @@ struct fx_simt {
   }
 
   static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + (row * BN + col) * 4; }
-  static FX_DEVICE void put(const float (&acc)[ACCUMULATORS]) {
+  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS]) {
 #pragma unroll
     for (int i = 0; i < ACCUMULATORS; i += 4) fx_shared_put4(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1], acc[i + 2], acc[i + 3]);
   }
   template <int V>
-  static FX_DEVICE void get(float (&x)[V], int row, int col) {
+  static FX_DEVICE void get(sum (&x)[V], int row, int col) {
     fx_shared_get<V>(x, staged(row, col));
   }
 };
