@@ -181,6 +181,10 @@ void extent_settle(struct checker *c);
 /* Every label must be bound by a fixed extent, an input or an equation. */
 void extent_check_bound(struct checker *c);
 
+/* ---- check_nominal.c ---- */
+/* Sets axis.nominal of a kernel without errors. */
+void check_nominal(struct cx *cx, struct kernel *k);
+
 /* ---- check_test.c ---- */
 /* Checks the test and bench blocks (of `kernel` alone when not NULL) into p->tests. */
 void check_tests(struct checker *c, struct program *p, const char *kernel);

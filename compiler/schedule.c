@@ -133,8 +133,8 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
 }
 
 double nominal_extent(const struct graph *g, int axis) {
-    int64_t fixed = g->kernel->axes[axis].extent;
-    return fixed >= 0 ? (double)fixed : 4096;
+    const struct axis *a = &g->kernel->axes[axis];
+    return a->extent >= 0 ? (double)a->extent : a->nominal;
 }
 
 double nominal_size(const struct graph *g, const int *axes, int n) {

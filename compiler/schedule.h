@@ -121,7 +121,7 @@ int find_run(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
 /* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
 static const double BYTES_PER_SECOND = 4.2e12;
-/* The extent used where a price needs a number: the fixed one, or a nominal 4096. */
+/* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */
 double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);
 double tensor_bytes(const struct graph *g, const struct tensor *t);

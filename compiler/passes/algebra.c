@@ -333,7 +333,8 @@ static int add_joined_axis(struct algebra *a, int first, int second, struct span
     int64_t e0 = k->axes[first].extent, e1 = k->axes[second].extent;
     struct axis *axes = NEW_ARRAY(arena, struct axis, k->n_axes + 1);
     memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
-    axes[k->n_axes] = (struct axis){.name = axes[first].name, .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1, .span = span, .part_of = -1, .is_inner = true};
+    axes[k->n_axes] = (struct axis){.name = axes[first].name,
+                                      .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1, .nominal = axes[first].nominal + axes[second].nominal, .span = span, .part_of = -1, .is_inner = true};
     for (int i = 0; i < k->n_axes; i++) axes[k->n_axes].copy += name_eq(axes[i].name, axes[first].name);
     k->axes = axes;
     struct equation *equations = NEW_ARRAY(arena, struct equation, k->n_equations + 1);

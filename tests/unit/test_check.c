@@ -295,6 +295,35 @@ START_TEST(rounding_modes) {
 }
 END_TEST
 
+/* ---- nominal extents ---- */
+
+static const struct {
+    const char *text, *nominal; /* of every label, in order */
+} nominals[] = {
+    {"kernel k(x: f32[M,K=30]) -> y: f32[M,K] { y = x }", "4096 30"},
+    {"kernel k(w: f32[F=2*N]) -> d: f32[N] { l, r = halves[F->N](w); d = l * r }", "8192 4096"},
+    {"kernel k(s: f32[G=L/8], x: f32[L]) -> z: f32[L] { z = x * s[G: L//8] }", "512 4096"},
+    {"kernel k(x: f32[B,T]) -> z: f32[B,Q=(T-1)//2] { z = x[T: 2*Q] }", "4096 4096 2047"},
+    {"kernel k(w: f32[P=(S+1)*E,Q=P], s: f32[S,E]) -> y: f32[P,Q] { y = w }", "65536 65536 4096 4096"}, /* not 16 million */
+    {"kernel k(x: f32[F=2*N], y: f32[N=A-4096,A]) -> z: f32[F] { z = x }", "2 1 4096"},
+    {"kernel k(x: f32[A,B]) -> z: f32[P] { z = x{(A,B)->P} }", "4096 4096 65536"},
+    {"kernel k(x: f32[A=100,B]) -> z: f32[P=6400] { z = x{(A,B)->P} }", "100 64 6400"}, /* as the checker fixes it */
+    {"kernel k(x: f32[A=B,B=A]) -> z: f32[A] { z = sum[B](x) }", "4096 4096"},
+};
+
+START_TEST(nominal_extents) {
+    struct checked *c = check(nominals[_i].text);
+    struct buf b;
+    ck_assert_msg(c->cx.n_errors == 0, "%s: %s", nominals[_i].text, messages(c));
+    const struct kernel *k = &c->program->kernels[0];
+    buf_init(&b, &c->cx.arena);
+    for (int i = 0; i < k->n_axes; i++)
+        if (!k->axes[i].is_inner) buf_printf(&b, "%s%.0f", b.len ? " " : "", k->axes[i].nominal);
+    ck_assert_msg(strcmp(b.s, nominals[_i].nominal) == 0, "%s: %s, not %s", nominals[_i].text, b.s, nominals[_i].nominal);
+    release(c);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("check");
     TCase *t = tcase_create("check");
@@ -305,6 +334,7 @@ int main(void) {
     tcase_add_test(t, labels_of_fns_are_fresh);
     tcase_add_loop_test(t, names_and_ranges, 0, (int)(sizeof names_of_fns / sizeof *names_of_fns));
     tcase_add_test(t, rounding_modes);
+    tcase_add_loop_test(t, nominal_extents, 0, (int)(sizeof nominals / sizeof *nominals));
     suite_add_tcase(s, t);
     return run_suite(s);
 }
