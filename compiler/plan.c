@@ -288,14 +288,30 @@ fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *cons
 
 /* ---- launches ---- */
 
-int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env) {
+bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled) {
+    return l->variants[v].most_local >= 0 && compiled->local_bytes > l->variants[v].most_local;
+}
+
+/* The variant by the rule among those compiled; with instead_of, among those of its kind that are not passed over. */
+static int choose(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled, int instead_of) {
     int first = -1;
     for (int v = 0; v < l->n_variants; v++) {
+        if (compiled && !compiled[v]) continue;
+        if (instead_of >= 0 && (l->variants[v].kind != l->variants[instead_of].kind || fx_is_passed_over(l, v, compiled[v]))) continue;
         if (!fx_expr_holds(&l->variants[v].needs, env)) continue;
         if (fx_expr_holds(&l->variants[v].prefers, env)) return v;
         if (first < 0) first = v;
     }
     return first;
+}
+
+int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env) { return choose(l, env, NULL, -1); }
+
+int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled) {
+    int v = choose(l, env, compiled, -1);
+    if (v < 0 || !fx_is_passed_over(l, v, compiled[v])) return v;
+    int other = choose(l, env, compiled, v);
+    return other < 0 ? v : other;
 }
 
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total) {

@@ -110,6 +110,8 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     struct fx_expr smem;   /* dynamic shared memory, bytes */
     int block;             /* threads in x */
     int cluster;           /* blocks a cluster, 1 when none */
+    int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
+    int most_local;        /* bytes of local memory a thread of it may have, once compiled, before it is passed over; -1: any */
 };
 
 struct fx_launch { /* one GPU kernel of the plan */
@@ -215,6 +217,18 @@ bool fx_is_linear(const struct fx_expr *value, int extent);
 fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size);
 /* The variant of l to launch, by the rule of struct fx_variant, or -1 when none applies. */
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env);
+/* What the compiler of device code made of an entry. */
+struct fx_resources {
+    int registers;    /* a thread */
+    int local_bytes;  /* of a thread: what is spilled, arrays indexed at run time, calls */
+    int shared_bytes; /* static shared memory; 0 in what fx emits */
+    int max_threads;  /* a block may have */
+};
+/* Whether variant v of l, compiled to this, spills more than it may: it is taken only where no other of its kind does it. */
+bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled);
+/* As fx_choose_variant, among those for which compiled[v], one a variant, is not NULL. Where the one chosen is passed over, the first of the same
+ * kind that is not takes its place: by its own `needs` and `prefers`, then by `needs` alone. */
+int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
 /* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total);
 const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name); /* name NULL: the first; NULL if absent */

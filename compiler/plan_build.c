@@ -320,7 +320,8 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
         constant(&smem, f->smem_bytes);
         variants[i] = (struct fx_variant){.entry = l->entries[i].name, .number = l->entries[i].number, .config = f->text,
                                           .needs = done(&need), .prefers = prefers(a, c, l, f), .grid = done(&g),
-                                          .smem = done(&smem), .block = f->block, .cluster = 1};
+                                          .smem = done(&smem), .block = f->block, .cluster = 1,
+                                          .kind = f->is_aligned, .most_local = l->kernel->group->contraction ? 0 : -1};
     }
     const char *name = l->kernel->parts ? arena_printf(a, "%swalk%d", l->struct_name, l->kernel->walk) : l->struct_name;
     *out = (struct fx_launch){.name = name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, c, l),

@@ -44,6 +44,13 @@ fx_status fx_doctor(char *text, size_t size);
 /* Compiles source for arch to a cubin (or PTX when `ptx`), no GPU needed. *image is malloc'ed, *log too (NVRTC's full log, "" if empty). */
 fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log);
 
+/* Reads from a cubin, without a driver, what it has of the entry of that name. Any bytes are safe: FX_ERR_USAGE where they are no cubin, are cut
+ * off or have no such entry. */
+fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entry, struct fx_resources *out);
+/* Compiles what fx_prepare would for kernel k of the plan and its arch, no GPU needed: in parallel, each entry by itself, from the disk cache where it
+ * has them and `cached`. out[number] of every entry with wanted[number] is filled; both are indexed by fx_variant.number. */
+fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kernel *k, bool cached, const bool *wanted, struct fx_resources *out);
+
 /* One line about the disk cache of what fx_prepare compiles: its folder, entries and bytes, or why there is none (docs/runtime.md). */
 void fx_cache_describe(char *text, size_t size);
 
@@ -89,8 +96,8 @@ const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *
 /* Forces a variant (by index in the plan) for launch i, compiling it if need be; -1 undoes. A launch whose arguments its `needs` refuses is
  * FX_ERR_USAGE. Not to be called while launches run. For tests and tuning only. */
 fx_status fx_pin_variant(fx_prepared *p, int i, int variant);
-/* Registers a thread, spilled (local) bytes, static shared bytes of variant v of launch i, read from the loaded cubin. */
-struct fx_resources { int registers, local_bytes, shared_bytes, max_threads; };
+/* Of variant v of launch i, as the driver reads them from the loaded cubin. A variant that spills more than it may (fx_is_passed_over) is launched
+ * only where no other of its kind takes the arguments; with hints fx_prepare compiles the next one for it. */
 fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out);
 
 /* ---- device memory, streams and timing, for programs that bring none of their own ---- */

@@ -12,14 +12,8 @@ struct ready { /* a launch, computed */
 };
 
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
-    int first = -1;
     if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
-    for (int v = 0; v < l->n_variants; v++) {
-        if (!s->entries[v] || !fx_expr_holds(&l->variants[v].needs, env)) continue;
-        if (fx_expr_holds(&l->variants[v].prefers, env)) return v;
-        if (first < 0) first = v;
-    }
-    return first;
+    return fx_choose_compiled(l, env, s->compiled);
 }
 
 static fx_status no_variant(const fx_prepared *p, int i) {

@@ -86,13 +86,6 @@ void programs_release(fx_context *ctx) {
 
 /* ---- compiling, on several threads ---- */
 
-struct task { /* an entry this call has made BUSY */
-    const struct want *want;
-    struct compile compile;
-    fx_status status;
-    char *error; /* what the thread that ran it had to say; NULL: nothing, or out of memory */
-};
-
 struct batch {
     struct task *tasks;
     int n;
@@ -119,17 +112,26 @@ static int core_count(void) {
 }
 
 /* This thread works too: where no other can be started, it does everything. */
-static void compile_tasks(struct batch *b) {
+void tasks_compile(struct task *tasks, int n_tasks, bool cached) {
     enum { MAX_HELPERS = 63 };
+    struct batch b = {.tasks = tasks, .n = n_tasks};
     pthread_t helpers[MAX_HELPERS];
     struct cache cache;
-    cache_open(&cache, true);
-    for (int i = 0; i < b->n; i++) b->tasks[i].compile.cache = &cache;
-    int n = 0, wanted = core_count() < b->n ? core_count() : b->n;
-    while (n < wanted - 1 && n < MAX_HELPERS && pthread_create(&helpers[n], NULL, work, b) == 0) n++;
-    work(b);
+    if (cached) cache_open(&cache, true);
+    for (int i = 0; i < n_tasks; i++) tasks[i].compile.cache = cached ? &cache : NULL;
+    int n = 0, wanted = core_count() < n_tasks ? core_count() : n_tasks;
+    while (n < wanted - 1 && n < MAX_HELPERS && pthread_create(&helpers[n], NULL, work, &b) == 0) n++;
+    work(&b);
     for (int i = 0; i < n; i++) pthread_join(helpers[i], NULL);
-    cache_close(&cache);
+    if (cached) cache_close(&cache);
+}
+
+fx_status task_release(struct task *t) {
+    fx_status status = t->status == FX_OK ? FX_OK : t->error ? error_set(t->status, "%s", t->error) : error_nomem();
+    free(t->compile.image);
+    free(t->compile.log);
+    free(t->error);
+    return status;
 }
 
 /* ---- loading ---- */
@@ -213,12 +215,10 @@ static fx_status publish(fx_context *ctx, struct batch *b) {
         b->tasks[i].want->entry->state = b->tasks[i].want->entry->function ? ENTRY_READY : ENTRY_EMPTY;
     pthread_cond_broadcast(&ctx->changed);
     pthread_mutex_unlock(&ctx->lock);
-    for (int i = 0; i < b->n; i++) {
-        struct task *t = &b->tasks[i];
-        if (status == FX_OK && t->status != FX_OK) status = t->error ? error_set(t->status, "%s", t->error) : error_nomem();
-        free(t->compile.image);
-        free(t->compile.log);
-        free(t->error);
+    /* The first failure is recorded last. */
+    for (int i = b->n; i-- > 0;) {
+        fx_status failed = task_release(&b->tasks[i]);
+        if (failed != FX_OK) status = failed;
     }
     return status;
 }
@@ -228,11 +228,10 @@ fx_status entries_load(fx_context *ctx, const struct program *p, const struct wa
     struct batch b = {.tasks = calloc((size_t)n + 1, sizeof *b.tasks)};
     if (!b.tasks) return error_nomem();
     while (status == FX_OK && (b.n = claim(ctx, wants, n, b.tasks)) > 0) {
-        atomic_store(&b.next, 0);
         for (int i = 0; i < b.n; i++)
             b.tasks[i].compile = (struct compile){
                 .source = p->source, .file = file, .arch = p->arch, .only = b.tasks[i].want->entry->number};
-        compile_tasks(&b);
+        tasks_compile(b.tasks, b.n, true);
         load_tasks(ctx, &b);
         status = publish(ctx, &b);
     }

@@ -94,38 +94,72 @@ static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, 
     }
 }
 
-/* Opens the entries of launch i the device has room for, then keeps those that can be chosen. */
-static fx_status want_variants(fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
+static const struct fx_resources unknown; /* of what is not compiled yet: it may be taken */
+
+/* Opens the entries of launch i the device has room for. */
+static fx_status open_variants(fx_prepared *p, int i) {
     const struct fx_launch *l = &p->kernel->launches[i];
-    struct entry **entries = p->stages[i].entries;
-    int n_before = *n;
+    struct stage *s = &p->stages[i];
     for (int v = 0; v < l->n_variants; v++) {
-        wanted[v] = !*p->hinted;
         if (constant_shared(&l->variants[v]) > p->ctx->max_shared) continue;
-        entries[v] = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
-        if (!entries[v]) return FX_ERR_NOMEM;
+        s->entries[v] = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
+        if (!s->entries[v]) return FX_ERR_NOMEM;
+        s->compiled[v] = &unknown;
     }
+    return FX_OK;
+}
+
+/* Adds those of launch i that can be chosen and are not compiled yet. */
+static void want_variants(const fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    const struct stage *s = &p->stages[i];
+    for (int v = 0; v < l->n_variants; v++) wanted[v] = !*p->hinted;
     if (*p->hinted) mark_reachable(p, i, extents, wanted);
+    for (int v = 0; v < l->n_variants; v++)
+        if (wanted[v] && s->compiled[v] == &unknown) wants[(*n)++] = (struct want){s->entries[v], (int)constant_shared(&l->variants[v])};
+}
+
+/* Entries of launch i that are loaded now say what they came to; with `close`, the others are none. False where none is left. */
+static bool settle_variants(fx_prepared *p, int i, const struct want *wants, int n, bool close) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    struct stage *s = &p->stages[i];
+    bool is_any = false;
     for (int v = 0; v < l->n_variants; v++) {
-        if (!wanted[v]) entries[v] = NULL;
-        if (entries[v]) wants[(*n)++] = (struct want){entries[v], (int)constant_shared(&l->variants[v])};
+        for (int w = 0; w < n; w++)
+            if (s->entries[v] && wants[w].entry == s->entries[v]) s->compiled[v] = &s->entries[v]->resources;
+        if (close && s->compiled[v] == &unknown) s->entries[v] = NULL, s->compiled[v] = NULL;
+        is_any |= s->entries[v] != NULL;
     }
-    if (*n > n_before) return FX_OK;
-    return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", l->name, p->kernel->name, p->ctx->name,
-                     *p->hinted ? " and " : "", p->hinted);
+    return is_any;
+}
+
+/* Compiles what can be chosen, and again what can be once that turns out to spill. */
+static fx_status load_rounds(fx_prepared *p, const int64_t *extents, bool *wanted, struct want *wants) {
+    const struct fx_kernel *k = p->kernel;
+    fx_status status = FX_OK;
+    char file[128];
+    snprintf(file, sizeof file, "%s.cu", k->name);
+    for (int n = 1; status == FX_OK && n > 0;) {
+        n = 0;
+        for (int i = 0; i < k->n_launches; i++) want_variants(p, i, extents, wanted, wants, &n);
+        if (n) status = entries_load(p->ctx, p->program, wants, n, file);
+        for (int i = 0; status == FX_OK && i < k->n_launches; i++)
+            if (!settle_variants(p, i, wants, n, n == 0))
+                return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name, k->name, p->ctx->name,
+                                 *p->hinted ? " and " : "", p->hinted);
+    }
+    return status;
 }
 
 static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
     const struct fx_kernel *k = p->kernel;
-    int n_variants = 0, n = 0;
-    char file[128];
+    int n_variants = 0;
     for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
     struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
     bool *wanted = calloc((size_t)n_variants + 1, sizeof *wanted);
     fx_status status = wants && wanted ? FX_OK : error_nomem();
-    for (int i = 0; status == FX_OK && i < k->n_launches; i++) status = want_variants(p, i, extents, wanted, wants, &n);
-    snprintf(file, sizeof file, "%s.cu", k->name);
-    if (status == FX_OK) status = entries_load(p->ctx, p->program, wants, n, file);
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) status = open_variants(p, i);
+    if (status == FX_OK) status = load_rounds(p, extents, wanted, wants);
     free(wants);
     free(wanted);
     return status;
@@ -138,8 +172,10 @@ static fx_status open_stages(fx_prepared *p) {
     if (!p->stages) return error_nomem();
     for (int i = 0; i < p->kernel->n_launches; i++) {
         p->stages[i].pinned = -1;
-        p->stages[i].entries = calloc((size_t)p->kernel->launches[i].n_variants + 1, sizeof(struct entry *));
-        if (!p->stages[i].entries) return error_nomem();
+        size_t n = (size_t)p->kernel->launches[i].n_variants + 1;
+        p->stages[i].entries = calloc(n, sizeof *p->stages[i].entries);
+        p->stages[i].compiled = calloc(n, sizeof *p->stages[i].compiled);
+        if (!p->stages[i].entries || !p->stages[i].compiled) return error_nomem();
     }
     return FX_OK;
 }
@@ -176,7 +212,10 @@ fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *ke
 
 void fx_prepared_release(fx_prepared *p) {
     if (!p) return;
-    for (int i = 0; p->stages && i < p->kernel->n_launches; i++) free(p->stages[i].entries);
+    for (int i = 0; p->stages && i < p->kernel->n_launches; i++) {
+        free(p->stages[i].entries);
+        free(p->stages[i].compiled);
+    }
     free(p->stages);
     free(p->hinted);
     free(p);
@@ -204,6 +243,7 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         status = entries_load(p->ctx, p->program, &want, 1, v->entry);
         if (status != FX_OK) return status;
         p->stages[i].entries[variant] = want.entry;
+        p->stages[i].compiled[variant] = &want.entry->resources;
     }
     p->stages[i].pinned = variant;
     return FX_OK;

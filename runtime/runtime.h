@@ -87,6 +87,18 @@ struct want { /* an entry to be READY */
     int shared_bytes; /* dynamic shared memory it is launched with at most; -1: as much as the device has */
 };
 
+struct task { /* an entry to be compiled; of entries_load one that this call has made BUSY */
+    const struct want *want;
+    struct compile compile;
+    fx_status status;
+    char *error; /* what the thread that ran it had to say; NULL: nothing, or out of memory */
+};
+
+/* Compiles all of them, on several threads; what became of each stands in its status. `cached`: from the disk cache where it has them. */
+void tasks_compile(struct task *tasks, int n_tasks, bool cached);
+/* Frees what a task holds; returns its status, recorded as this thread's where it failed. */
+fx_status task_release(struct task *t);
+
 /* Found or made; NULL when out of memory, which is recorded. They live as long as the context. */
 struct program *program_open(fx_context *ctx, const char *source, const char *arch);
 struct entry *program_entry(fx_context *ctx, struct program *p, const char *name, int number);
@@ -98,6 +110,7 @@ void programs_release(fx_context *ctx);
 /* ---- prepare.c ---- */
 struct stage { /* a launch of the plan */
     struct entry **entries; /* of each variant; NULL where not compiled */
+    const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
     int pinned;             /* the variant to be taken, or -1: by the plan's rule */
 };
 

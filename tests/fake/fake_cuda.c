@@ -21,6 +21,8 @@ static int n_args;               /* of the kernels launched */
 static uint64_t arguments[MAX_ARGS];
 static int primary, foreign, static_shared;
 static int version = 13000, capability = 90;
+static char spilling[64];        /* the entry whose threads have local memory, "" for none */
+static int spilled_bytes;        /* so much */
 static _Thread_local void *stack[MAX_DEPTH];
 static _Thread_local int depth;
 
@@ -45,6 +47,10 @@ uint64_t fake_cuda_argument(int i) { return arguments[i]; }
 void fake_cuda_device(int driver_version, int compute_capability) {
     version = driver_version;
     capability = compute_capability;
+}
+void fake_cuda_spill(const char *entry, int n_bytes) {
+    snprintf(spilling, sizeof spilling, "%s", entry);
+    spilled_bytes = n_bytes;
 }
 /* A context of the test's own, made current on this thread. */
 void *fake_cuda_make_current(void) { return stack[depth++] = &foreign; }
@@ -128,10 +134,10 @@ int cuCtxPopCurrent_v2(void **context) {
 
 int cuModuleLoadData(void **module, const void *image) { IN_CONTEXT(" %.60s", (const char *)image); *module = hand_out(1); return 0; }
 int cuModuleUnload(void *module) { IN_CONTEXT("%s", ""); return take_back(module); }
-int cuModuleGetFunction(void **function, void *module, const char *name) { IN_CONTEXT(" %s", name); *function = module; return 0; }
+int cuModuleGetFunction(void **function, void *module, const char *name) { IN_CONTEXT(" %s", name); *function = module; *(int *)module = strcmp(name, spilling) ? 0 : spilled_bytes; return 0; }
 int cuFuncGetAttribute(int *value, int attribute, void *function) {
     IN_CONTEXT(" %d %s", attribute, function ? "" : "NULL");
-    *value = attribute == 0 ? 1024 : attribute == 1 ? static_shared : attribute == 4 ? 40 : 0;
+    *value = attribute == 0 ? 1024 : attribute == 1 ? static_shared : attribute == 3 ? *(int *)function : attribute == 4 ? 40 : 0;
     return 0;
 }
 int cuFuncSetAttribute(void *function, int attribute, int value) { IN_CONTEXT(" %d %d%s", attribute, value, function ? "" : " NULL"); return 0; }

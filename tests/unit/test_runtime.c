@@ -35,6 +35,7 @@ static struct {
     void (*take_arguments)(int n);
     uint64_t (*argument)(int i);
     void (*device)(int version, int capability);
+    void (*spill)(const char *entry, int n_bytes);
     void *(*make_current)(void);
 } cuda;
 static struct {
@@ -75,6 +76,7 @@ static void use_fakes(void) {
     find(library, "fake_cuda_take_arguments", &cuda.take_arguments);
     find(library, "fake_cuda_argument", &cuda.argument);
     find(library, "fake_cuda_device", &cuda.device);
+    find(library, "fake_cuda_spill", &cuda.spill);
     find(library, "fake_cuda_make_current", &cuda.make_current);
     library = open_fake("fake_nvrtc.so", "FX_LIBNVRTC");
     find(library, "fake_nvrtc_fail", &nvrtc.let_fail);
@@ -356,6 +358,72 @@ START_TEST(pins_variants) {
     ck_assert_int_eq(fx_pin_variant(prepared, 2, 0), FX_ERR_USAGE);
     ck_assert_int_eq(fx_variant_resources(prepared, 0, -1, &r), FX_ERR_USAGE);
     ck_assert_ptr_null(fx_chosen_entry(prepared, 9, c.values, N_PARAMS));
+    close_all();
+}
+END_TEST
+
+/* f with variants that may have no local memory, the last two of another kind. */
+static struct fx_plan plan_with_kinds(void) {
+    static struct fx_variant variants[4];
+    static struct fx_launch launches[2];
+    static struct fx_kernel kernel;
+    memcpy(variants, first_of, sizeof variants);
+    memcpy(launches, launches_of, sizeof launches);
+    kernel = f;
+    variants[2].kind = variants[3].kind = 1;
+    launches[0].variants = variants;
+    kernel.launches = launches;
+    struct fx_plan p = plan;
+    p.kernels = &kernel;
+    return p;
+}
+
+static const struct { /* which entry is launched where one spills, for M = 100, which prefers f_0_big */
+    const char *spills;
+    int n_bytes, most_local; /* what its threads have, and may have */
+    int64_t m;
+    bool is_aligned;
+    const char *launched;
+    int n_compiled;          /* with hints: f_1 too */
+} spills[] = {
+    {"", 0, 0, 100, true, "f_0_big", 3},
+    {"f_0_big", 16, 0, 100, true, "f_0_aligned", 4},   /* only now is that one compiled */
+    {"f_0_big", 16, 16, 100, true, "f_0_big", 3},
+    {"f_0_big", 17, 16, 100, true, "f_0_aligned", 4},
+    {"f_0_big", 1000, -1, 100, true, "f_0_big", 3},
+    {"f_0_big", 16, 0, 100, false, "f_0_any", 4},      /* for aligned ones */
+    {"f_0_any", 16, 0, 100, false, "f_0_any", 3},      /* no other of its kind */
+    {"f_0_any", 16, 0, 100, true, "f_0_big", 3},
+    {"f_0_aligned", 16, 0, 8, true, "f_0_big", 4},     /* not its preference, but it takes the arguments */
+};
+
+START_TEST(passes_over_what_spills) {
+    struct call c;
+    struct fx_resources r;
+    struct fx_plan p = plan_with_kinds();
+    for (int v = 0; v < 4; v++) ((struct fx_variant *)p.kernels->launches[0].variants)[v].most_local = spills[_i].most_local;
+    use_fakes();
+    cuda.spill(spills[_i].spills, spills[_i].n_bytes);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    for (int hinted = 0; hinted < 2; hinted++) {
+        const struct fx_hint hints[] = {{"M", spills[_i].m}, {"K", 4}};
+        fx_context *own;
+        ck_assert_int_eq(fx_context_open(0, &own), FX_OK);
+        nvrtc.clear();
+        ck_assert_int_eq(fx_prepare(own, &p, "f", hinted ? hints : NULL, 2, &prepared), FX_OK);
+        ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), hinted ? spills[_i].n_compiled : 4);
+        make_call(&c, spills[_i].m, 4);
+        if (!spills[_i].is_aligned) c.x.byte_offset = 4;
+        ck_assert_str_eq(fx_chosen_entry(prepared, 0, c.values, N_PARAMS), spills[_i].launched);
+        ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+        for (int v = 0; *spills[_i].spills && v < 3; v++) {
+            bool is_it = strcmp(first_of[v].entry, spills[_i].spills) == 0;
+            if (fx_variant_resources(prepared, 0, v, &r) == FX_OK) ck_assert_int_eq(r.local_bytes, is_it ? spills[_i].n_bytes : 0);
+        }
+        fx_prepared_release(prepared);
+        fx_context_close(own);
+    }
+    prepared = NULL;
     close_all();
 }
 END_TEST
@@ -906,6 +974,7 @@ int main(void) {
     tcase_add_test(tests, compiles_older_plans_for_the_device);
     tcase_add_test(tests, threads_share_compilations);
     tcase_add_test(tests, pins_variants);
+    tcase_add_loop_test(tests, passes_over_what_spills, 0, COUNT(spills));
     tcase_add_test(tests, launches);
     tcase_add_test(tests, launches_nothing_for_nothing);
     tcase_add_test(tests, takes_what_is_right);
