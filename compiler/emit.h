@@ -56,8 +56,6 @@ const char *plan_param_role(const struct fx_param *p);
 /* The spec's name of an argument of a launch. */
 const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a);
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
-/* receipt.c: the text of `explain` for one kernel. */
-const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k);
 /* host_c.c: a C launcher over the driver API for every kernel of the plan. */
 void emit_host_c(struct buf *out, const struct fx_plan *p);
 

@@ -10,6 +10,7 @@
 #include "eval.h"
 #include "fx_print.h"
 #include "pipeline.h"
+#include "receipt.h"
 
 struct fx_compilation {
     struct cx cx;
@@ -307,6 +308,23 @@ const char *fx_text(const fx_compilation *c, enum fx_text stage) {
     struct buf b;
     buf_init(&b, &own->cx.arena);
     return print_stage(own, stage, &b) ? b.s : NULL;
+}
+
+const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled) {
+    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
+    if (!c->unit || !c->plan || setjmp(own->cx.oom)) return NULL;
+    struct arena *a = &own->cx.arena;
+    struct receipt **receipts = NEW_ARRAY(a, struct receipt *, c->plan->n_kernels + 1);
+    struct buf b;
+    buf_init(&b, a);
+    for (int i = 0; i < c->plan->n_kernels; i++) {
+        receipts[i] = receipt_of(a, c->unit, i, &c->plan->kernels[i], compiled);
+        if (format == FX_FORMAT_JSON) continue;
+        if (i) buf_putc(&b, '\n');
+        receipt_text(&b, receipts[i]);
+    }
+    if (format == FX_FORMAT_JSON) receipt_json(&b, c->plan, receipts);
+    return b.s;
 }
 
 /* ---- the oracle ---- */

@@ -52,6 +52,13 @@ const char *fx_messages_json(const fx_compilation *c);
 /* The plan, or NULL when the compilation failed. */
 const struct fx_plan *fx_get_plan(const fx_compilation *c);
 
+enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON };
+/* The receipts of all kernels of the plan: where every line of the spec went, bytes, flops, predicted times, what was not taken and why (docs/receipt.md
+ * has the schema of the JSON). Numbers are those at fixed extents, and at nominal ones of labels that are free. compiled, by fx_variant.number and
+ * fx_entry_count(plan) long, says what entries were compiled to, those with 0 registers being none; NULL: none was. Valid until fx_close; NULL without a plan
+ * of launches and when memory runs out. It is printed into the compilation: one thread at a time. */
+const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled);
+
 /* The test and bench blocks in the order of the text, those of options.kernel alone where it was given; *n of them, 0 when the compilation
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);

@@ -3,6 +3,9 @@
  * In: values in order. Out: RFC 8259 text in UTF-8 without spaces; it shows as it is written on any
  * terminal: controls, and what reorders text, are escaped. Who calls closes what it opened and gives every value of an object a key. */
 #include "json.h"
+
+#include <math.h>
+
 #include "utf8.h"
 
 static void begin_value(struct json *j) {
@@ -59,6 +62,20 @@ void json_key(struct json *j, const char *key) {
 void json_int(struct json *j, int64_t v) {
     begin_value(j);
     buf_printf(j->out, "%lld", (long long)v);
+}
+
+void json_real(struct json *j, double v) {
+    if (!isfinite(v)) {
+        json_null(j);
+        return;
+    }
+    begin_value(j);
+    buf_printf(j->out, "%.6g", v);
+}
+
+void json_bool(struct json *j, bool v) {
+    begin_value(j);
+    buf_puts(j->out, v ? "true" : "false");
 }
 
 void json_null(struct json *j) {

@@ -314,6 +314,17 @@ int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, cons
     return other < 0 ? v : other;
 }
 
+int fx_entry_count(const struct fx_plan *p) {
+    int n = 0;
+    for (int k = 0; k < p->n_kernels; k++)
+        for (int l = 0; l < p->kernels[k].n_launches; l++)
+            for (int v = 0; v < p->kernels[k].launches[l].n_variants; v++) {
+                int number = p->kernels[k].launches[l].variants[v].number;
+                if (number >= n) n = number + 1;
+            }
+    return n;
+}
+
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total) {
     size_t at = 0;
     *total = 0;

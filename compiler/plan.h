@@ -118,6 +118,7 @@ struct fx_launch { /* one GPU kernel of the plan */
     const char *name;
     const char *driver; /* "pointwise", "gemm" */
     struct fx_expr flops, bytes; /* floating-point operations; bytes read and written once each */
+    struct fx_expr written;      /* bytes written, which are among those */
     int n_args, n_variants;
     const struct fx_arg *args;
     const struct fx_variant *variants;
@@ -143,7 +144,9 @@ struct fx_kernel { /* one kernel of the spec */
     const struct fx_buffer *buffers;
     const struct fx_launch *launches; /* in order of execution */
     const struct fx_check *checks;
-    const char *receipt; /* the text of `explain`: where each line of the spec went and why */
+    int n_unfused;       /* kernels it takes with every operation of the source one of its own */
+    struct fx_expr unfused_bytes; /* what those would read and write */
+    const char *receipt; /* as fx_receipt gives it, without what the entries were compiled to */
 };
 
 struct fx_plan {
@@ -224,6 +227,8 @@ struct fx_resources {
     int shared_bytes; /* static shared memory; 0 in what fx emits */
     int max_threads;  /* a block may have */
 };
+/* One more than the largest number of an entry of the plan. */
+int fx_entry_count(const struct fx_plan *p);
 /* Whether variant v of l, compiled to this, spills more than it may: it is taken only where no other of its kind does it. */
 bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled);
 /* As fx_choose_variant, among those for which compiled[v], one a variant, is not NULL. Where the one chosen is passed over, the first of the same

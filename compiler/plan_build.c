@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "emit.h"
+#include "receipt.h"
 #include "row.h"
+#include "traffic.h"
 
 struct terms { /* a postfix expression being written */
     struct arena *a;
@@ -280,19 +282,13 @@ static void add_bytes(struct terms *x, const struct kernel *k, const struct tens
     if ((*n)++) op(x, FX_T_ADD);
 }
 
-static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struct launch *l) {
+/* read + written. */
+static struct fx_expr bytes(struct arena *a, const struct fx_expr *read, const struct fx_expr *written) {
     struct terms x = {.a = a};
-    const struct group *r = l->kernel->group;
-    int n = 0;
-    if (r->contraction) {
-        add_bytes(&x, c->graph->kernel, &l->kernel->gemm.a, &n);
-        add_bytes(&x, c->graph->kernel, &l->kernel->gemm.b, &n);
-    }
-    for (int i = 0; i < l->n_loads; i++) add_bytes(&x, c->graph->kernel, &l->loads[i], &n);
-    for (int i = 0; i < r->n_stores; i++) {
-        struct tensor t = tensor_of_store(c->graph, c->partition, &r->stores[i]);
-        add_bytes(&x, c->graph->kernel, &t, &n);
-    }
+    if (read->n == 1 && read->terms[0].op == FX_T_CONST && read->terms[0].v == 0) return *written;
+    for (int i = 0; i < read->n; i++) push(&x, read->terms[i].op, read->terms[i].v);
+    for (int i = 0; i < written->n; i++) push(&x, written->terms[i].op, written->terms[i].v);
+    op(&x, FX_T_ADD);
     return done(&x);
 }
 
@@ -323,8 +319,9 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
                                           .smem = done(&smem), .block = f->block, .cluster = 1,
                                           .kind = f->is_aligned, .most_local = l->kernel->group->contraction ? 0 : -1};
     }
+    struct fx_expr read = traffic_read(c->graph, c->partition, l->kernel), written = traffic_written(c->graph, c->partition, l->kernel);
     const char *name = l->kernel->parts ? arena_printf(a, "%swalk%d", l->struct_name, l->kernel->walk) : l->struct_name;
-    *out = (struct fx_launch){.name = name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, c, l),
+    *out = (struct fx_launch){.name = name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, &read, &written), .written = written,
                               .n_args = l->n_args, .n_variants = l->kernel->n_configs, .args = l->args, .variants = variants};
 }
 
@@ -396,7 +393,13 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
     struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, u->n_kernels + 1);
     for (int i = 0; i < u->n_kernels; i++) {
         kernels[i] = build_kernel(cx, u, i);
-        kernels[i].receipt = receipt_text(u, i, &kernels[i]);
+        struct unfused unfused = traffic_unfused(&cx->arena, u->kernels[i]->graph->kernel);
+        kernels[i].n_unfused = unfused.n_kernels;
+        kernels[i].unfused_bytes = unfused.bytes;
+        struct buf receipt;
+        buf_init(&receipt, &cx->arena);
+        receipt_text(&receipt, receipt_of(&cx->arena, u, i, &kernels[i], NULL));
+        kernels[i].receipt = receipt.s;
     }
     *p = (struct fx_plan){.file = u->file, .arch = cx->arch, .n_kernels = u->n_kernels, .kernels = kernels};
     struct buf source;

@@ -1,101 +1,245 @@
-/* The receipt: for every line of the spec, where it went and why, and what that costs in bytes, flops and predicted time. */
+/* Collects the facts of a receipt. In: the graph as scheduled, its plan, what entries were compiled to. Out: struct receipt, all numbers at the extents
+ * that are fixed, and at the nominal ones of labels that are not. Invariant: nothing is decided here; what the plan and the schedules decided is told. */
+#include "receipt.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "emit.h"
 #include "fx_print.h"
+#include "row.h"
 
-static const char *where_of(const struct launch *l, const struct node *n) {
-    if (l->kernel->group->is_row) return is_row_step(l->kernel->group, n) ? "of a row" : "in a row";
-    if (!l->kernel->group->contraction) return "pointwise";
-    return n == l->kernel->group->contraction ? "mainloop" : "epilogue";
+struct facts { /* what they are collected from */
+    struct arena *a;
+    const struct unit *unit;
+    const struct chosen *chosen;
+    const struct fx_resources *compiled; /* by number of entry, or NULL */
+    struct fx_env env;
+    struct receipt *r;
+};
+
+static struct receipt_size size_of(const struct facts *f, const struct fx_expr *e) {
+    struct receipt_size s = {.text = "0", .is_known = true};
+    struct buf b;
+    if (e->n == 0) return s;
+    buf_init(&b, f->a);
+    plan_print_expr(&b, f->r->kernel, e);
+    s.text = b.s;
+    s.is_known = fx_expr_eval(e, &f->env, &s.value);
+    return s;
 }
 
-/* The nodes a kernel computes, found from its stores. */
-static void mark(const struct chosen *c, const struct group *r, struct node *n, bool *seen) {
+/* ---- lines ---- */
+
+enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW };
+static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row"};
+
+struct marks {
+    const struct facts *f;
+    const struct group *group;
+    bool *is_data;     /* by node: an input is read for it; a position made of indices is no computation of its own */
+    enum place *place; /* by node */
+};
+
+static void mark(const struct marks *m, const struct node *n, enum place place);
+
+/* The factors that are computed on the way to the mainloop. */
+static void mark_factors(const struct marks *m, const struct node *n) {
+    struct contraction c;
+    if (!as_contraction(n, &c)) return;
+    if (m->group->operand_buffer[0] < 0) mark(m, c.a, PROLOGUE);
+    if (m->group->operand_buffer[1] < 0) mark(m, c.b, PROLOGUE);
+}
+
+/* The nodes a launch computes, found from its stores. */
+static void mark(const struct marks *m, const struct node *n, enum place place) {
     struct tensor t;
-    if (seen[n->id] || node_is_loaded(c->graph, c->partition, r, n, &t)) return;
-    seen[n->id] = true;
-    if (n == r->contraction) return;
-    for (int i = 0; i < n->n_args; i++) mark(c, r, n->args[i], seen);
+    if (m->place[n->id] || node_is_loaded(m->f->chosen->graph, m->f->chosen->partition, m->group, n, &t)) return;
+    if (n == m->group->contraction) {
+        m->place[n->id] = MAINLOOP;
+        mark_factors(m, n);
+        return;
+    }
+    bool is_loop = (n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n);
+    if (is_loop) place = LOOP;
+    m->place[n->id] = is_row_step(m->group, n) ? OF_A_ROW : place;
+    for (int i = 0; i < n->n_args; i++) {
+        bool is_position = n->kind == N_ACCESS && i > 0 && i <= n->n_at;
+        if (!is_position || m->is_data[n->args[i]->id]) mark(m, n->args[i], place);
+    }
 }
 
-static void print_node(struct buf *out, const struct unit *u, const struct launch *l, const struct node *n) {
-    buf_printf(out, "    line %d  %-9s  ", span_line(u->cx, n->span), where_of(l, n));
-    if (n->name.len) buf_printf(out, NAME_FMT " = ", NAME_ARG(n->name));
-    ast_print_expr_short(out, n->source, 80);
-    buf_putc(out, '\n');
+/* What the user wrote there, on one line. */
+static const char *source_text(struct arena *a, const struct cx *cx, struct span at) {
+    enum { MOST = 60 };
+    const struct source_file *file = &cx->files[at.file];
+    size_t len = at.start + (size_t)at.len <= file->len ? at.len : 0;
+    bool is_cut = len > MOST;
+    char *s = arena_strndup(a, file->text + at.start, is_cut ? MOST : len);
+    for (char *c = s; *c; c++)
+        if (*c < ' ' || *c > '~') *c = ' ';
+    return is_cut ? arena_printf(a, "%s...", s) : s;
 }
 
-static void print_kernel(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, int i, const struct fx_kernel *k) {
+static void add_line(const struct facts *f, struct receipt_launch *l, const struct node *n, enum place place) {
+    const struct cx *cx = f->unit->cx;
+    struct buf b;
+    buf_init(&b, f->a);
+    ast_print_expr_short(&b, n->source, 80);
+    struct receipt_line line = {.line = span_line(cx, n->span), .place = place_names[place], .text = b.s};
+    if (n->name.len) line.name = arena_strndup(f->a, n->name.s, n->name.len);
+    if (n->source->span.file != n->span.file) line.call = source_text(f->a, cx, n->span);
+    for (int i = 0; i < l->n_lines; i++) /* one expression may have become several nodes */
+        if (l->lines[i].line == line.line && l->lines[i].place == line.place && strcmp(l->lines[i].text, line.text) == 0 && !line.name) return;
+    PUSH(f->a, l->lines, l->n_lines) = line;
+}
+
+static void add_lines(const struct facts *f, struct receipt_launch *l, const struct group *group) {
+    const struct graph *g = f->chosen->graph;
+    struct marks m = {f, group, NEW_ARRAY(f->a, bool, g->n_nodes + 1), NEW_ARRAY(f->a, enum place, g->n_nodes + 1)};
+    for (int i = 0; i < g->n_nodes; i++) {
+        m.is_data[i] = g->nodes[i]->kind == N_INPUT;
+        for (int j = 0; j < g->nodes[i]->n_args; j++) m.is_data[i] |= m.is_data[g->nodes[i]->args[j]->id];
+    }
+    for (int i = 0; i < group->n_stores; i++) mark(&m, group->stores[i].value, group->is_row ? IN_A_ROW : group->contraction ? EPILOGUE : POINTWISE);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_CAST || n->kind == N_ACCESS;
+        if (m.place[i] && n->source && is_computed) add_line(f, l, n, m.place[i]);
+    }
+}
+
+/* ---- launches ---- */
+
+static int least(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
+
+/* Blocks an SM of an H200 has room for: registers are given out by the warp to each of its four parts, 1 KiB of shared memory is the system's. */
+static int resident_blocks(const struct receipt_entry *e, int asked) {
+    enum { PARTS = 4, PART_REGISTERS = 16384, UNIT = 256, SHARED = 233472, SYSTEM = 1024, THREADS = 2048, BLOCKS = 32 };
+    if (!e->compiled) return asked;
+    int warps = (e->variant->block + 31) / 32, a_warp = (e->compiled->registers * 32 + UNIT - 1) / UNIT * UNIT;
+    int n = a_warp ? PARTS * (PART_REGISTERS / a_warp) / warps : BLOCKS;
+    int64_t shared = (e->shared.is_known ? e->shared.value : 0) + e->compiled->shared_bytes + SYSTEM;
+    n = least(n, SHARED / shared);
+    n = least(n, THREADS / (warps * 32));
+    return least(n, BLOCKS);
+}
+
+static struct receipt_entry entry_of(const struct facts *f, const struct fx_variant *v, const struct config *c) {
+    struct receipt_entry e = {.variant = v, .grid = size_of(f, &v->grid), .shared = size_of(f, &v->smem), .takes = fx_expr_holds(&v->needs, &f->env)};
+    if (f->compiled && f->compiled[v->number].registers) e.compiled = &f->compiled[v->number];
+    e.resident = resident_blocks(&e, c->min_blocks);
+    int64_t round = (int64_t)RECEIPT_SMS * (e.resident < 1 ? 1 : e.resident);
+    e.waves = e.grid.is_known ? e.grid.value / round + (e.grid.value % round != 0) : 0;
+    return e;
+}
+
+static void add_entries(const struct facts *f, struct receipt_launch *l, const struct scheduled *s) {
+    static const struct fx_resources unknown;
+    const struct fx_launch *launch = l->launch;
+    const struct fx_resources **compiled = NEW_ARRAY(f->a, const struct fx_resources *, launch->n_variants + 1);
+    for (int v = 0; v < launch->n_variants; v++) {
+        struct receipt_entry *e = &PUSH(f->a, l->entries, l->n_entries);
+        *e = entry_of(f, &launch->variants[v], &s->configs[v]);
+        compiled[v] = e->compiled ? e->compiled : &unknown;
+    }
+    int chosen = fx_choose_compiled(launch, &f->env, compiled), wanted = fx_choose_variant(launch, &f->env);
+    if (chosen >= 0) l->entries[chosen].is_chosen = true;
+    if (wanted >= 0 && wanted != chosen) l->entries[wanted].is_passed_over = true;
+}
+
+static struct receipt_launch launch_of(const struct facts *f, const struct launch *l, const struct fx_launch *launch) {
     const struct scheduled *s = l->kernel;
-    const struct group *r = s->group;
-    bool *seen = NEW_ARRAY(out->arena, bool, c->graph->n_nodes + 1);
-    buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, c->n_kernels, l->struct_name, s->schedule->driver, s->schedule->name);
-    buf_printf(out, "    not taken: %s\n", s->others);
-    for (int j = 0; j < r->n_stores; j++) mark(c, r, r->stores[j].value, seen);
-    for (int j = 0; j < c->graph->n_nodes; j++) {
-        const struct node *n = c->graph->nodes[j];
-        if (seen[j] && n->source && (n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_CAST)) print_node(out, u, l, n);
-    }
-    buf_puts(out, "    bytes ");
-    plan_print_expr(out, k, &k->launches[i].bytes);
-    buf_printf(out, " (%.3g at the nominal extents)\n", s->bytes);
-    if (r->contraction) {
-        buf_puts(out, "    flops ");
-        plan_print_expr(out, k, &k->launches[i].flops);
-        buf_printf(out, " (%.3g)\n", s->flops);
-    }
-    buf_printf(out, "    predicted %.1f us on an H200\n", s->seconds * 1e6);
-    for (int j = 0; j < s->n_configs; j++)
-        buf_printf(out, "    entry %s: %s, %d threads, %d bytes of shared memory\n", l->entries[j].name, s->configs[j].text, s->configs[j].block,
-                   s->configs[j].smem_bytes);
+    struct receipt_launch out = {.launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
+    out.bytes = size_of(f, &launch->bytes);
+    out.written = size_of(f, &launch->written);
+    out.flops = size_of(f, &launch->flops);
+    out.seconds = s->seconds / (s->parts ? s->row->n_passes + 1 : 1);
+    out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / BYTES_PER_SECOND : 0;
+    out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
+                : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
+                                                            : "instructions and latency";
+    add_lines(f, &out, s->group);
+    add_entries(f, &out, s);
+    return out;
 }
+
+/* ---- the kernel ---- */
+
+static void add_extents(struct facts *f) {
+    int64_t *extents = NEW_ARRAY(f->a, int64_t, f->r->kernel->n_extents + 1);
+    for (int i = 0; i < f->r->kernel->n_extents; i++) extents[i] = (int64_t)nominal_extent(f->chosen->graph, i);
+    f->r->extents = extents;
+    f->env = (struct fx_env){.extents = extents, .sm_count = RECEIPT_SMS};
+}
+
+static void add_rules(struct facts *f) {
+    for (int i = 0; i < f->chosen->graph->n_applied; i++) {
+        const struct applied *x = &f->chosen->graph->applied[i];
+        struct receipt_rule rule = {x->rule, span_line(f->unit->cx, x->span), NULL, x->before, x->after};
+        if (x->source) {
+            struct buf b;
+            buf_init(&b, f->a);
+            ast_print_expr_short(&b, x->source, 80);
+            rule.text = b.s;
+        }
+        PUSH(f->a, f->r->rules, f->r->n_rules) = rule;
+    }
+}
+
+static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f->r->n_notes) = text; }
 
 /* What the kernel allows that no schedule makes use of. */
-static void print_attributes(struct buf *out, const struct kernel *k) {
-    if (k->precision == PRECISION_TF32) buf_puts(out, "  precision: tf32 is allowed; no schedule of this version has tf32, f32 is multiplied as f32\n");
-    if (k->fast_math) buf_puts(out, "  fast_math is allowed; no schedule of this version makes use of it\n");
-    if (k->round != ROUND_ONCE) buf_printf(out, "  round: %s: every operation's result is rounded to the dtype of its tensors\n", k->round == ROUND_OP ? "op" : "eager");
+static void add_notes(struct facts *f) {
+    const struct kernel *k = f->chosen->graph->kernel;
+    if (k->precision == PRECISION_TF32) note(f, "precision: tf32 is allowed; no schedule of this version has tf32, f32 is multiplied as f32");
+    if (k->fast_math) note(f, "fast_math is allowed; no schedule of this version makes use of it");
+    if (k->round != ROUND_ONCE)
+        note(f, k->round == ROUND_OP ? "round: op: every operation's result is rounded to the dtype of its tensors"
+                                     : "round: eager: every operation's result is rounded to the dtype of its tensors");
 }
 
-static void print_applied(struct buf *out, const struct unit *u, const struct applied *r) {
-    buf_printf(out, "  rule %s at line %d", r->rule, span_line(u->cx, r->span));
-    if (r->source) {
-        struct buf expr;
-        buf_init(&expr, out->arena);
-        ast_print_expr(&expr, r->source);
-        buf_printf(out, ": %.80s", expr.s);
+static void add_buffers(struct facts *f) {
+    const struct chosen *c = f->chosen;
+    for (int i = 0; i < f->r->kernel->n_buffers; i++) {
+        const struct fx_buffer *b = &f->r->kernel->buffers[i];
+        struct receipt_buffer out = {.name = b->name, .bytes = size_of(f, &b->bytes)};
+        if (i < c->partition->n_buffers) {
+            const struct buffer *from = &c->partition->buffers[i];
+            out.dtype = fx_dtype_name(from->dtype);
+            out.why = from->why;
+            out.is_rounded = from->dtype != FX_F32 && fx_is_float(from->dtype) && from->dtype != FX_F64 && from->value->kind != N_CAST;
+        } else {
+            out.dtype = "f32";
+            out.why = "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch";
+        }
+        PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }
-    buf_printf(out, "; %.4g operations became %.4g\n", r->before, r->after);
 }
 
-const char *receipt_text(const struct unit *u, int kernel, const struct fx_kernel *k) {
-    const struct chosen *c = u->kernels[kernel];
-    struct buf out;
-    buf_init(&out, &u->cx->arena);
-    buf_printf(&out, "%s: %s\n", k->name, c->receipt_of_choice);
-    buf_puts(&out, "  nominal extents:");
-    for (int i = 0; i < k->n_extents; i++) buf_printf(&out, " %s=%.0f", k->extents[i].name, nominal_extent(c->graph, i));
-    buf_putc(&out, '\n');
-    for (int i = 0; i < c->graph->n_applied; i++) print_applied(&out, u, &c->graph->applied[i]);
-    fx_print_saved(&out, c->graph->kernel, "  ");
-    for (int i = 0; i < c->partition->n_buffers; i++) {
-        const struct buffer *b = &c->partition->buffers[i];
-        struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
-        buf_printf(&out, "  workspace %s: ", k->buffers[i].name);
-        plan_print_expr(&out, k, &k->buffers[i].bytes);
-        buf_printf(&out, " bytes (%.3g), as %s: %s\n", tensor_bytes(c->graph, &t), fx_dtype_name(b->dtype), b->why);
-        if (b->dtype != FX_F32 && b->value->kind != N_CAST)
-            buf_printf(&out, "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n",
-                       fx_dtype_name(b->dtype));
+static void add_launches(struct facts *f, int kernel) {
+    struct receipt *r = f->r;
+    r->is_known = true;
+    for (int i = 0; i < r->kernel->n_launches; i++) {
+        struct receipt_launch l = launch_of(f, &f->unit->launches[kernel][i], &r->kernel->launches[i]);
+        r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
+        PUSH(f->a, r->launches, r->n_launches) = l;
     }
-    for (int i = 0; i < c->n_partials; i++) {
-        const struct fx_buffer *b = &k->buffers[c->partition->n_buffers + i];
-        buf_printf(&out, "  workspace %s: ", b->name);
-        plan_print_expr(&out, k, &b->bytes);
-        buf_puts(&out, " bytes: too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch\n");
-    }
-    print_attributes(&out, c->graph->kernel);
-    for (int i = 0; i < c->n_kernels; i++) print_kernel(&out, u, c, &u->launches[kernel][i], i, k);
-    return out.s;
+}
+
+struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
+    struct receipt *r = NEW(a, struct receipt);
+    struct facts f = {.a = a, .unit = u, .chosen = u->kernels[kernel], .compiled = compiled, .r = r};
+    struct buf saved;
+    *r = (struct receipt){.kernel = k, .partition = f.chosen->partition->name, .seconds = f.chosen->seconds, .n_others = f.chosen->n_others,
+                          .others = f.chosen->others};
+    add_extents(&f);
+    r->unfused = size_of(&f, &k->unfused_bytes);
+    add_rules(&f);
+    add_notes(&f);
+    buf_init(&saved, a);
+    fx_print_saved(&saved, f.chosen->graph->kernel, "  ");
+    r->saved = saved.s;
+    add_buffers(&f);
+    add_launches(&f, kernel);
+    return r;
 }

@@ -1,6 +1,7 @@
 /* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times, takes
  * the cheapest the contract (`fuse:`, `kernels:`) allows. */
 #include "row.h"
+#include "traffic.h"
 
 #include <string.h>
 
@@ -214,30 +215,38 @@ static bool pins_are_met(struct cx *cx, const struct graph *g) {
     return false;
 }
 
+/* What every schedule but the one taken lacked or would have cost. */
+static void note_rejected(struct cx *cx, struct scheduled *best, const struct scheduled *tried, const char *const *why_not) {
+    for (int i = 0; i < N_SCHEDULES; i++)
+        if (tried[i].schedule != best->schedule)
+            PUSH(&cx->arena, best->rejected, best->n_rejected) = (struct rejected){tried[i].schedule, why_not[i], tried[i].seconds};
+}
+
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
-    struct buf others;
+    const char *why_not[N_SCHEDULES];
+    struct buf lacking;
     int taken = -1;
-    buf_init(&others, &cx->arena);
+    buf_init(&lacking, &cx->arena);
     for (int i = 0; i < N_SCHEDULES; i++) {
-        const char *why_not = "";
+        why_not[i] = "";
         tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i]};
-        if (!schedules[i].configure(g, p, &tried[i], &why_not) || !apply_pins(g, &tried[i], &why_not)) {
-            buf_printf(&others, "%s%s: %s", others.len ? "; " : "", schedules[i].name, why_not);
+        if (!schedules[i].configure(g, p, &tried[i], &why_not[i]) || !apply_pins(g, &tried[i], &why_not[i])) {
+            buf_printf(&lacking, "%s%s: %s", lacking.len ? "; " : "", schedules[i].name, why_not[i]);
             continue;
         }
+        why_not[i] = NULL;
         schedules[i].price(g, p, &tried[i]);
-        if (taken >= 0)
-            buf_printf(&others, "%s%s and %s: %.1f and %.1f us", others.len ? "; " : "", schedules[taken].name, schedules[i].name,
-                       tried[taken].seconds * 1e6, tried[i].seconds * 1e6);
+        double memory = traffic_seconds(g, p, &tried[i]);
+        if (!tried[i].parts && tried[i].seconds < memory) tried[i].seconds = memory; /* tensors read at positions too */
         if (taken < 0 || tried[i].seconds < tried[taken].seconds) taken = i;
     }
     if (taken < 0) {
-        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", others.s);
+        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", lacking.s);
         return false;
     }
     *best = tried[taken];
-    best->others = others.s;
+    note_rejected(cx, best, tried, why_not);
     return true;
 }
 
@@ -288,26 +297,32 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
     return a->seconds < b->seconds;
 }
 
+/* What became of the other proposals. */
+static void note_others(struct cx *cx, struct chosen *best, struct chosen *const *all, int n) {
+    const struct kernel *k = best->graph->kernel;
+    for (int i = 0; i < n; i++) {
+        if (all[i] == best || (all[i]->n_kernels == best->n_kernels && all[i]->seconds == best->seconds)) continue;
+        const char *why = all[i]->seconds >= best->seconds ? "it is predicted to take longer"
+                          : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
+                                                           : "it has another number of kernels than is asked for";
+        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){all[i]->partition->name, all[i]->n_kernels, all[i]->seconds, why};
+    }
+}
+
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
-    struct chosen *best = NULL, *other = NULL;
+    struct chosen *best = NULL, **all = NEW_ARRAY(&cx->arena, struct chosen *, g->n_partitions + 1);
+    int n = 0;
     bool takes_params = params_are_scheduled(cx, g);
     if (!takes_params || !pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
-        struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);
+        struct chosen *c = all[n++] = schedule_partition(cx, g, &g->partitions[i]);
         if (!c) return NULL;
-        if (!best || is_better(c, best)) other = best, best = c;
-        else other = c;
+        if (!best || is_better(c, best)) best = c;
     }
     if (!contract_holds(cx, best)) return NULL;
-    best->receipt_of_choice =
-        other && other->n_kernels != best->n_kernels
-            ? arena_printf(&cx->arena, "partition `%s`, %d kernel%s, predicted %.1f us; `%s`, %d kernels, would take %.1f us", best->partition->name,
-                           best->n_kernels, best->n_kernels == 1 ? "" : "s", best->seconds * 1e6, other->partition->name, other->n_kernels,
-                           other->seconds * 1e6)
-            : arena_printf(&cx->arena, "partition `%s`, %d kernel%s, predicted %.1f us", best->partition->name, best->n_kernels,
-                           best->n_kernels == 1 ? "" : "s", best->seconds * 1e6);
+    note_others(cx, best, all, n);
     return best;
 }

@@ -51,6 +51,12 @@ struct config { /* one entry point: a tile and what it assumes */
 };
 
 struct schedule;
+struct rejected { /* a schedule that did not take a group */
+    const struct schedule *schedule;
+    const char *why; /* what it lacked; NULL: it would have taken it, in `seconds` */
+    double seconds;
+};
+
 struct scheduled {
     const struct group *group;
     const struct schedule *schedule;
@@ -60,7 +66,8 @@ struct scheduled {
     int parts;           /* of a row program of few rows: into how many each is cut, each walk being a launch; 0: rows are whole */
     int walk;            /* of rows in parts: the walk that this launch ends */
     int partial;         /* likewise: the partial sums, in chosen->partials */
-    const char *others;  /* what the other schedules lacked or would have cost, for the receipt */
+    int n_rejected;
+    struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     int n_configs;
     struct config configs[MAX_VARIANTS];
     double seconds;      /* predicted, at the nominal extents */
@@ -83,6 +90,13 @@ struct partial { /* memory for the sums of the parts of rows */
     int words; /* for each row: of all parts and walks */
 };
 
+struct proposal { /* a partition that was not taken */
+    const char *name;
+    int n_kernels;
+    double seconds;  /* predicted */
+    const char *why; /* it was not */
+};
+
 struct chosen { /* the partition taken, each group scheduled */
     const struct graph *graph;
     const struct partition *partition;
@@ -91,7 +105,8 @@ struct chosen { /* the partition taken, each group scheduled */
     int n_partials;
     struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
-    const char *receipt_of_choice; /* what the other proposals would have cost */
+    int n_others;
+    struct proposal *others; /* what the other proposals would have cost */
 };
 
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)

@@ -148,7 +148,7 @@ fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entr
     int64_t registers = attribute_of(all, ATTRIBUTE_REGISTERS, symbol);
     int64_t frame = attribute_of(all, ATTRIBUTE_FRAME, symbol), stack = attribute_of(all, ATTRIBUTE_STACK, symbol);
     int64_t local = frame > stack ? frame : stack;
-    if (registers < 0 || registers > 255 || local < 0 || local > INT32_MAX)
+    if (registers < 1 || registers > 255 || local < 0 || local > INT32_MAX)
         return error_set(FX_ERR_USAGE, "the cubin does not say what its entry %s takes", entry);
     if (!find_section(&i, ".nv.info.", entry, &header, &own)) own = (struct part){NULL, 0};
     *out = (struct fx_resources){(int)registers, (int)local, shared_of(&i, entry), max_threads_of(own)};

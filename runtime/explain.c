@@ -1,71 +1,83 @@
-/* The explain subcommand. Input: a spec. Output: the receipt of each kernel and, where every extent is known, how each launch
- * would be made. Needs no GPU and no NVRTC. */
+/* The explain subcommand. Input: a spec. Output: the receipt of its kernels, as text or JSON. Needs no GPU; where NVRTC is found, entries are compiled for
+ * what only that shows: of a kernel whose extents are all given those that may be launched, else all. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 
-static bool evaluate(const struct fx_expr *e, const struct fx_env *env, int64_t *out) {
-    *out = 0;
-    return fx_expr_eval(e, env, out);
+static bool has_free_extent(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_extents; i++)
+        if (k->extents[i].value < 0) return true;
+    return false;
 }
 
-static void explain_launch(const struct fx_launch *l, const struct fx_env *env) {
-    int64_t grid, shared, flops, bytes;
-    int v = fx_choose_variant(l, env);
-    if (v < 0) {
-        printf("  %s (%s): no variant takes these extents\n", l->name, l->driver);
-        return;
-    }
-    printf("  %s (%s): %s\n", l->name, l->driver, l->variants[v].config);
-    if (!evaluate(&l->variants[v].grid, env, &grid) || !evaluate(&l->variants[v].smem, env, &shared) ||
-        !evaluate(&l->flops, env, &flops) || !evaluate(&l->bytes, env, &bytes)) {
-        printf("    its size overflows\n");
-        return;
-    }
-    printf("    entry %s, grid %lld, block %d, shared memory %lld bytes\n", l->variants[v].entry, (long long)grid,
-           l->variants[v].block, (long long)shared);
-    printf("    %lld flops, %lld bytes", (long long)flops, (long long)bytes);
-    if (bytes > 0) printf(", %.1f flops a byte", (double)flops / (double)bytes);
-    printf("\n");
-}
-
-static void explain_launches(const struct fx_kernel *k) {
-    int64_t extents[64];
+/* Marks the entry of each launch that is taken with tensors aligned, or all of them; false where none is new. */
+static bool want_entries(const struct fx_kernel *k, const struct fx_resources *compiled, bool *wanted) {
+    bool is_new = false, is_free = has_free_extent(k);
+    int64_t extents[FX_MAX_EXTENTS];
     struct fx_env env = {.extents = extents, .sm_count = 132};
-    size_t workspace;
-    if (k->n_extents > (int)(sizeof extents / sizeof *extents)) return;
-    for (int i = 0; i < k->n_extents; i++) {
-        extents[i] = k->extents[i].value;
-        if (extents[i] < 0) {
-            printf("extent %s is free: give every extent with -D NAME=VALUE to see the launches\n", k->extents[i].name);
-            return;
+    for (int i = 0; i < k->n_extents && i < FX_MAX_EXTENTS; i++) extents[i] = k->extents[i].value;
+    for (int i = 0; i < k->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        const struct fx_resources *of[64];
+        if (l->n_variants > (int)(sizeof of / sizeof *of)) is_free = true;
+        for (int v = 0; !is_free && v < l->n_variants; v++) of[v] = &compiled[l->variants[v].number];
+        int chosen = is_free ? -1 : fx_choose_compiled(l, &env, of);
+        for (int v = 0; v < l->n_variants; v++) {
+            int number = l->variants[v].number;
+            wanted[number] = (is_free || v == chosen) && !compiled[number].registers;
+            is_new |= wanted[number];
         }
     }
-    printf("launches, with 132 multiprocessors and addresses aligned to 256:\n");
-    for (int i = 0; i < k->n_launches; i++) explain_launch(&k->launches[i], &env);
-    if (fx_workspace_layout(k, &env, NULL, &workspace)) printf("  workspace %zu bytes\n", workspace);
+    return is_new;
+}
+
+/* What entries come to, by number, malloc'ed; NULL, and a line about it unless messages are for machines, where there is no NVRTC. */
+static struct fx_resources *compile_entries(const struct command *cmd, const struct fx_plan *plan) {
+    size_t n = (size_t)fx_entry_count(plan) + 1;
+    struct fx_resources *compiled = calloc(n, sizeof *compiled);
+    bool *wanted = calloc(n, sizeof *wanted), cached = !is_given(cmd, OPT_NO_CACHE);
+    fx_status status = compiled && wanted ? FX_OK : FX_ERR_NOMEM;
+    for (int i = 0; status == FX_OK && i < plan->n_kernels; i++) {
+        const struct fx_kernel *k = &plan->kernels[i];
+        /* Again where what was compiled spills: another may then be launched in its place. */
+        while (status == FX_OK && want_entries(k, compiled, wanted)) {
+            status = fx_compile_resources(plan, k, cached, wanted, compiled);
+            memset(wanted, 0, n * sizeof *wanted);
+        }
+    }
+    free(wanted);
+    if (status == FX_OK) return compiled;
+    free(compiled);
+    const char *why = fx_last_error();
+    if (!wants_json(cmd)) fprintf(stderr, "fxc: registers and spills are left out: %.*s\n", (int)strcspn(why, "\n"), why);
+    return NULL;
+}
+
+static fx_status print_receipts(const struct command *cmd, const fx_compilation *c, bool is_json) {
+    const struct fx_plan *plan = fx_get_plan(c);
+    struct fx_resources *compiled = is_given(cmd, OPT_NO_COMPILE) ? NULL : compile_entries(cmd, plan);
+    const char *text = fx_receipt(c, is_json ? FX_FORMAT_JSON : FX_FORMAT_TEXT, compiled);
+    if (text) fputs(text, stdout);
+    free(compiled);
+    return text ? FX_OK : complain(FX_ERR_NOMEM, "out of memory");
 }
 
 fx_status command_explain(const struct command *cmd) {
-    const char *path, *arch = option_value(cmd, OPT_ARCH);
+    const char *path, *arch = option_value(cmd, OPT_ARCH), *format = option_value(cmd, OPT_EXPLAIN_FORMAT);
+    bool is_json = format && strcmp(format, "json") == 0;
     fx_compilation *c = NULL;
     struct spec spec = {0};
     struct request request = {0};
     fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK && format && !is_json && strcmp(format, "text") != 0)
+        status = usage_error(cmd, "--explain-format is text or json, not '%s'", format);
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
     if (status == FX_OK) status = compile_spec(&request, arch, false, &c);
+    if (status == FX_OK) status = print_receipts(cmd, c, is_json);
+    fx_close(c);
     request_close(&request);
     spec_release(&spec);
-    if (status != FX_OK) return status;
-    const struct fx_plan *plan = fx_get_plan(c);
-    for (int i = 0; plan && i < plan->n_kernels; i++) {
-        const char *receipt = plan->kernels[i].receipt ? plan->kernels[i].receipt : "";
-        size_t n = strlen(receipt);
-        if (i) printf("\n");
-        printf("%s%s", receipt, n && receipt[n - 1] == '\n' ? "" : "\n");
-        explain_launches(&plan->kernels[i]);
-    }
-    fx_close(c);
-    return FX_OK;
+    return status;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares what fxc prints for tests/golden/STAGE/NAME.fx with NAME.out beside it.
 #
-# Input: run.sh FXC [--update]. Each folder names a stage and so an --emit, annotate/ the subcommand; in error/ the compilation must fail with exit
+# Input: run.sh FXC [--update]. Each folder names a stage and so an --emit, annotate/ and explain/ the subcommand; in error/ the compilation must fail with exit
 # 1 and its messages are compared. A first line `# args: ...` of a spec adds arguments. fxc runs inside the folder, so
 # that messages name bare files. Every code of compiler/diags.def must have one. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
 set -u
@@ -23,10 +23,11 @@ run_spec() { # STAGE FILE
     plan) emit=plan want=0 ;;
     cuda) emit=cu want=0 ;;
     fx) emit=fx want=0 ;;
-    annotate | language) emit= want=0 ;;
+    annotate | language) emit= sub=annotate want=0 ;;
+    explain) emit= sub='explain --no-compile' want=0 ;;
     error) emit=cu want=1 ;;
     esac
-    if [ -n "$emit" ]; then set -- "$@" --emit=$emit -o -; else set -- "$@" annotate; fi
+    if [ -n "$emit" ]; then set -- "$@" --emit=$emit -o -; else set -- "$@" $sub; fi
     stage_file=$2
     shift 2
     timeout 60 "$fxc" "$@" $args "$stage_file" >"$work/out" 2>"$work/err" </dev/null
@@ -65,7 +66,7 @@ check_spec() { # STAGE FILE
     fi
 }
 
-for stage in parse ir fx fuse plan cuda annotate language error; do
+for stage in parse ir fx fuse plan cuda annotate explain language error; do
     folder=$here/$stage
     [ $stage != language ] || folder=$here/../language # whose specs have values beside them too
     cd "$folder" 2>/dev/null || continue
