@@ -70,7 +70,12 @@ void json_real(struct json *j, double v) {
         return;
     }
     begin_value(j);
-    buf_printf(j->out, "%.6g", v);
+    const char *number = "";
+    for (int digits = 15; digits <= 17; digits++) {
+        number = arena_printf(j->out->arena, "%.*g", digits, v);
+        if (text_to_double(number, NULL) == v) break;
+    }
+    buf_puts(j->out, number);
 }
 
 void json_bool(struct json *j, bool v) {

@@ -17,7 +17,7 @@ void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *s);
 void json_bytes(struct json *j, const char *s, size_t len);
 void json_int(struct json *j, int64_t v);
-/* To six digits; what is no finite number becomes null. */
+/* As few digits as read back the same; what is no finite number becomes null. */
 void json_real(struct json *j, double v);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);

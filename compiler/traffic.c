@@ -37,7 +37,14 @@ static void put_tensor(struct bytes *b, const int *axes, int n_axes, int64_t bit
 
 /* Adds what was written last to what stands before it. */
 static void join(struct bytes *b) {
-    if (b->n_tensors++) push(b, FX_T_ADD, 0);
+    int64_t sum;
+    if (!b->n_tensors++) return;
+    if (b->n == 2 && b->terms[0].op == FX_T_CONST && b->terms[1].op == FX_T_CONST && !__builtin_add_overflow(b->terms[0].v, b->terms[1].v, &sum)) {
+        b->terms[0].v = sum;
+        b->n = 1;
+        return;
+    }
+    push(b, FX_T_ADD, 0);
 }
 
 void bytes_add(struct bytes *b, const int *axes, int n_axes, int64_t bits) {

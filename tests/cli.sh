@@ -193,7 +193,7 @@ holds array_of 1
 says err '"code":null'
 expect 0 "$fxc" run --diagnostics-format=json scale.fx -D M=3 -D K=5
 holds empty
-expect 0 "$fxc" explain --diagnostics-format=json scale.fx
+expect 0 "$fxc" explain --no-compile --diagnostics-format=json scale.fx
 holds empty
 for sub in run check explain annotate; do
     expect 1 "$fxc" $sub --diagnostics-format=json broken.fx
@@ -387,19 +387,38 @@ expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
 holds test "$(grep -c bench out)" = 0
 
 group explain
-expect 0 "$fxc" explain scale.fx
-says out 'is free'
+expect 0 "$fxc" explain --no-compile scale.fx
+silent err
+says out 'nominal extents, which -D NAME=VALUE replaces: M=4096 K=4096'
+expect 0 "$fxc" explain --no-compile scale.fx -D M=64 -D K=64
+says out '  extents: M=64 K=64$'
+says out 'launched here: grid [0-9]'
+holds test -z "$(grep registers out)"
+expect 0 "$fxc" explain --no-compile --explain-format=json two.fx
+silent err
+says out '^{"version":1,"file":"two.fx","arch":"sm_90a"'
+expect 0 "$fxc" explain --explain-format=text --no-compile two.fx
+# What only compiling shows: of the entries launched, or of all where extents are free; without NVRTC a line says what is left out.
 expect 0 "$fxc" explain scale.fx -D M=64 -D K=64
-says out '^launches'
-says out 'grid [0-9]'
-expect 0 "$fxc" explain two.fx
+if [ -s err ]; then
+    says err 'fxc: registers and spills are left out: '
+else
+    holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = 1
+    expect 0 "$fxc" explain scale.fx
+    holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = "$(grep -c '^    entry' out)"
+    expect 0 "$fxc" explain --explain-format=json --no-cache scale.fx -D M=64 -D K=64
+    says out '"compiled":{"registers":[1-9]'
+fi
+expect 0 env FX_LIBNVRTC=/nowhere FX_CACHE=off CUDA_PATH=/nowhere "$fxc" explain scale.fx -D M=64 -D K=64
+expect 2 "$fxc" explain --explain-format=tea scale.fx
+says err 'text or json, not .tea'
 printf 'kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] {\n  y = (0.125 * x) @ w\n}\n' >ruled.fx
-expect 0 "$fxc" explain ruled.fx
+expect 0 "$fxc" explain --no-compile ruled.fx
 says out 'rule scale_out at line 2: (0.125 \* x) @ w; '
 expect 2 "$fxc" --with=algebra.tea ruled.fx
 says err 'there is no rule algebra.tea; known:.* algebra.exp2'
 for arguments in --skip=algebra --skip=algebra.scale_out; do
-    expect 0 "$fxc" explain ruled.fx $arguments
+    expect 0 "$fxc" explain --no-compile ruled.fx $arguments
     holds test -z "$(grep ' rule ' out)"
 done
 rm ruled.fx

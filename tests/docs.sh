@@ -3,7 +3,7 @@
 #
 # Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
-# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order. A ```fx-rows block is a spec with HERE in it, for
+# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain block lines of its receipt. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
 # tables of the sources list must stand on the page about it, and links must lead somewhere. Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
@@ -53,6 +53,13 @@ run_spec() { # ARGS...
     (cd "$work" && timeout 60 "$fxc" "$@" $extra -o - spec.fx >out 2>&1 </dev/null)
 }
 
+# Whether every line of the file, but for those left out, is a line of $work/out, in that order.
+in_order() { # FILE
+    awk 'NR == FNR { if ($0 !~ /^ *(\/\/ \.\.\..*)?$/) want[++n] = $0; next }
+         at < n && $0 == want[at + 1] { at++ }
+         END { if (at < n) { print "not there, or not in this order: " want[at + 1]; exit 1 } }' "$1" "$work/out" >"$work/why"
+}
+
 check_block() { # NAME FENCE FILE
     case $2 in
     fx)
@@ -90,11 +97,15 @@ check_block() { # NAME FENCE FILE
         diff -u "$3" "$work/out" >"$work/why"
         result $? "$1 is not what fxc prints"
         ;;
+    explain)
+        extra=$(sed -n '1s/^# args: //p' "$work/spec.fx")
+        (cd "$work" && timeout 60 "$fxc" explain --no-compile $extra spec.fx >out 2>&1 </dev/null)
+        in_order "$3"
+        result $? "$1 is not what the receipt says"
+        ;;
     cuda)
         run_spec
-        awk 'NR == FNR { if ($0 !~ /^ *(\/\/ \.\.\..*)?$/) want[++n] = $0; next }
-             at < n && $0 == want[at + 1] { at++ }
-             END { if (at < n) { print "not emitted, or not in this order: " want[at + 1]; exit 1 } }' "$3" "$work/out" >"$work/why"
+        in_order "$3"
         result $? "$1 is not what the spec becomes"
         ;;
     esac
