@@ -147,14 +147,21 @@ static void add_entries(const struct facts *f, struct receipt_launch *l, const s
     if (wanted >= 0 && wanted != chosen) l->entries[wanted].is_passed_over = true;
 }
 
+/* What a launch takes of the time predicted for its group: of rows in parts every walk that reads rows as much as another. */
+static double share_of(const struct scheduled *s, double memory_seconds) {
+    if (!s->parts) return s->seconds;
+    bool reads_rows = s->walk < s->row->n_passes || s->row->stores_elements;
+    return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
+}
+
 static struct receipt_launch launch_of(const struct facts *f, const struct launch *l, const struct fx_launch *launch) {
     const struct scheduled *s = l->kernel;
     struct receipt_launch out = {.launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
-    out.seconds = s->seconds / (s->parts ? s->row->n_passes + 1 : 1);
     out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / BYTES_PER_SECOND : 0;
+    out.seconds = share_of(s, out.memory_seconds);
     out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
                 : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
                                                             : "instructions and latency";

@@ -32,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fx_text(c, FX_TEXT_FX)) check_printed(fx_text(c, FX_TEXT_FX));
     fx_messages(c);
     fx_messages_json(c);
+    fx_receipt(c, FX_FORMAT_TEXT, NULL);
+    fx_receipt(c, FX_FORMAT_JSON, NULL);
     fx_close(c);
     return 0;
 }

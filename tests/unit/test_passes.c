@@ -494,7 +494,7 @@ END_TEST
 /* What the generated specs came to, all batches together: a rule that never fires, a pass with nothing to do, was not tested. */
 START_TEST(test_tally) {
     if (all->n_drawn == 0) return; /* test_generated was left out */
-    for (int r = 0; algebra_rule(r); r++) ck_assert_msg(all->n_fired[r] >= 10, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
+    for (int r = 0; algebra_rule(r); r++) ck_assert_msg(all->n_fired[r] >= 5, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
     ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
     ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
     ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);
