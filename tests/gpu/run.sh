@@ -33,7 +33,7 @@ close_part test_gpu "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$
 # shellcheck disable=SC2086
 run "$dir/tests/gpu/test_values" --found "$dir/found" ${VALUES:-}
 parts_before=$(wc -l <"$parts")
-for part in files generated contractions; do
+for part in files hand generated contractions; do
     grep -q "^$part: [0-9]* compared" "$log" || continue
     close_part "$part" 0 "$(count "^$part: \\([0-9]*\\) compared.*")" "$(count "^$part: .* \\([0-9]*\\) failed.*")" "$(count "^$part: .* \\([0-9]*\\) not checked.*")"
 done

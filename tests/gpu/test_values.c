@@ -1,6 +1,6 @@
 /* What every kind of kernel the language has computes on the GPU, against the oracle and against values worked out independently of it.
  *
- * In: tests/language with its .values, and specs generated here (spec_gen.h), freely grown ones and ones around contractions, each at three shapes: on
+ * In: tests/language with its .values, the examples written by hand in tests/language/hand for the same values, and specs generated here (spec_gen.h), freely grown ones and ones around contractions, each at three shapes: on
  * small integers, which most of them compute exactly, those around contractions at the second shape on fractions too. Out: a line a kernel of a file,
  * the first wrong element of what failed, a line a part with what was compared, what failed and what was not checked; a status that is not 0
  * where anything failed or nothing was compared. A generated spec that fails is written to FOUND/KIND-SEED.fx with a test block of the shape.
@@ -33,17 +33,18 @@ enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHA
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
 static const char *found_folder = "build/found";
-static struct values language;
+static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
 
 enum outcome { RIGHT, WRONG, REFUSED };
-enum part { FILES, GENERATED, CONTRACTIONS, N_PARTS };
-static const char *const part_names[] = {"files", "generated", "contractions"};
+enum part { FILES, BY_HAND, GENERATED, CONTRACTIONS, N_PARTS };
+static const char *const part_names[] = {"files", "hand", "generated", "contractions"};
 enum data { INTEGERS, FRACTIONS };
 
 struct job { /* a case of a file, or a generated spec at all its shapes */
     enum part part;
-    const struct sample *sample; /* of FILES */
+    const struct sample *sample; /* of FILES and BY_HAND */
+    const char *text;            /* the spec they are of, NULL where there is none */
     uint64_t seed;               /* of the others */
     const char *at;              /* "shape 1, fractions, ": where it is in its shapes */
     char name[160];
@@ -425,15 +426,14 @@ static bool take_arrays(struct trial *t, const struct sample *s) {
 
 static void run_sample(struct job *j, void *stream) {
     const struct sample *s = j->sample;
-    const struct values_spec *spec = &language.specs[s->spec];
     const char *defines[VALUES_MAX_DEFINES];
     struct trial t = {.job = j, .stream = stream};
-    if (s->error[0] || !spec->text) {
+    if (s->error[0] || !j->text) {
         wrong(j, "%s", s->error[0] ? s->error : "there is no such .fx");
         return;
     }
     for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
-    char *text = relaxed(spec->text);
+    char *text = relaxed(j->text);
     if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_kernel(&t, false) && take_arrays(&t, s)) run_trial(&t);
     if (t.kernel) free_data(&t);
     close_kernel(&t);
@@ -631,15 +631,19 @@ static void add_generated(enum part part, const char *filter, int n, uint64_t se
     }
 }
 
-static void add_files(const char *folder, const char *filter) {
+/* The kernels of the folder with the values of their files; where another folder has a spec of the name, and no definition changes it, that one's. */
+static void add_files(enum part part, const struct values *texts, const char *filter) {
     for (int i = 0; i < language.n_samples; i++) {
         const struct sample *s = language.samples[i];
+        const char *text = NULL;
+        for (int t = 0; t < texts->n_specs; t++)
+            if (strcmp(texts->specs[t].name, language.specs[s->spec].name) == 0) text = texts->specs[t].text;
+        if (part == BY_HAND && (!text || s->n_defines)) continue;
         struct job *j = add_job();
-        j->sample = s;
-        snprintf(j->name, sizeof j->name, "%s: %s", language.specs[s->spec].name, s->kernel);
+        j->part = part, j->sample = s, j->text = text;
+        snprintf(j->name, sizeof j->name, "%s%s: %s", part == BY_HAND ? "hand/" : "", language.specs[s->spec].name, s->kernel);
         if (filter && !strstr(j->name, filter)) n_jobs--;
     }
-    if (!language.n_samples) printf("values: nothing in %s\n", folder);
 }
 
 /* A line a kernel of a file, whose cases stand together; of generated specs one a failure. */
@@ -708,7 +712,8 @@ static int usage(void) {
 
 int main(int argc, char **argv) {
     const char *filter = NULL, *folder = "tests/language";
-    int n_of[N_PARTS] = {1, -1, -1};
+    int n_of[N_PARTS] = {1, 1, -1, -1};
+    char hand_folder[600]; /* values_read keeps it */
     bool has_seed = false;
     uint64_t seed = 0;
     for (int i = 1; i < argc; i++) {
@@ -722,15 +727,18 @@ int main(int argc, char **argv) {
         else return usage();
     }
     bool is_one = has_seed && n_of[GENERATED] < 0 && n_of[CONTRACTIONS] < 0;
-    if (is_one) n_of[FILES] = 0, n_of[GENERATED] = n_of[CONTRACTIONS] = 1;
+    if (is_one) n_of[FILES] = n_of[BY_HAND] = 0, n_of[GENERATED] = n_of[CONTRACTIONS] = 1;
     if (n_of[GENERATED] < 0) n_of[GENERATED] = 150;
     if (n_of[CONTRACTIONS] < 0) n_of[CONTRACTIONS] = 500;
     if (n_of[GENERATED] > 1000000 || n_of[CONTRACTIONS] > 1000000) return usage();
     if (!choose_dry()) return printf("values: no GPU: %s\n0 passed, 1 failed\n", fx_last_error()), 1;
     double start = now();
-    if (n_of[FILES]) values_read(&language, folder);
-    jobs = need(calloc((size_t)(language.n_samples + n_of[GENERATED] + n_of[CONTRACTIONS] + 1), sizeof *jobs));
-    if (n_of[FILES]) add_files(folder, filter);
+    if (n_of[FILES]) {
+        snprintf(hand_folder, sizeof hand_folder, "%s/hand", folder);
+        values_read(&language, folder), values_read(&hand, hand_folder);
+    }
+    jobs = need(calloc((size_t)(2 * language.n_samples + n_of[GENERATED] + n_of[CONTRACTIONS] + 1), sizeof *jobs));
+    add_files(FILES, &language, filter), add_files(BY_HAND, &hand, filter);
     add_generated(GENERATED, filter, n_of[GENERATED], seed);
     add_generated(CONTRACTIONS, filter, n_of[CONTRACTIONS], seed);
     for (int part = 0; part < N_PARTS; part++) n_of[part] = has_any((enum part)part) || (n_of[part] && !filter);
