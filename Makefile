@@ -194,8 +194,7 @@ golden-update: $(B)/fxc
 	@sh tests/golden/run.sh $(B)/fxc --update
 
 test-gpu: $(B)/fxc $(GPU)
-	@set -e; for program in $(GPU); do $$program; done
-	@$(B)/fxc test tests/gpu/rows.fx
+	@sh tests/gpu/run.sh $(B)
 
 bench-gpu: $(B)/fxc $(BENCH)
 	@set -e; for program in $(BENCH); do $$program; done

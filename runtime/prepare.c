@@ -36,8 +36,9 @@ static fx_status choose_arch(const fx_context *ctx, const struct fx_plan *plan, 
     return FX_OK;
 }
 
-/* Fixed extents and hints; -1 where neither says. */
+/* Fixed extents, hints, and what follows from them; -1 where nothing says. */
 static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *hints, int n_hints, int64_t *extents) {
+    char message[256];
     for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
     for (int i = 0; i < n_hints; i++) {
         int e = 0;
@@ -48,6 +49,7 @@ static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *
                              (long long)hints[i].value, k->name, (long long)(extents[e] >= 0 ? extents[e] : 0));
         extents[e] = hints[i].value;
     }
+    if (n_hints && fx_solve_extents(k, extents, message, sizeof message) != FX_OK) return error_set(FX_ERR_USAGE, "the hints of kernel %s: %s", k->name, message);
     return FX_OK;
 }
 

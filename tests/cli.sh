@@ -275,7 +275,13 @@ says err "no input 'sum'"
 expect 2 "$fxc" run --device=cpu update.fx -D M=2 -D N=3 -o b=b.npy
 expect 1 "$fxc" update.fx
 says err 'FX3003'
-rm -f x.npy sum.npy update.fx
+# a block gives the whole of what concat joins, not its parts
+printf 'kernel j(a: f32[A], b: f32[B]) -> y: f32[P=A+B] { y = concat[P](a{A->P}, b{B->P}) }\ntest j { A=2 B=3 P=5 }\n' >join.fx
+timeout 60 "$fxc" test join.fx >out 2>err </dev/null
+says out ' j (line 2)'
+line='test of a concat'
+holds test "$(grep -c 'does not hold' err)" = 0
+rm -f x.npy sum.npy update.fx join.fx
 only $files
 
 group gpu

@@ -127,9 +127,9 @@ static struct node *round_twice(struct rewrite *w, struct node *n) {
     return n->kind == N_CAST && n->args[0]->kind == N_CAST && n->args[0]->to == n->to ? n->args[0] : NULL;
 }
 
-/* Rounding what is stored in the same dtype changes nothing, wherever it is read. */
+/* Rounding what is stored in the same dtype changes nothing, wherever it is read; but a cast to f8e5m2 saturates, and that dtype holds infinities. */
 static struct node *round_stored(struct rewrite *w, struct node *n) {
-    if (n->kind != N_CAST || n->dtype != n->args[0]->dtype) return NULL;
+    if (n->kind != N_CAST || n->dtype != n->args[0]->dtype || n->to == FX_F8E5M2) return NULL;
     const struct node *source = n->args[0]->kind == N_ACCESS ? n->args[0]->args[0] : n->args[0];
     if (source->kind != N_INPUT || w->g->kernel->params[source->param].dtype != n->to) return NULL;
     if (n->args[0]->kind == N_ACCESS && n->args[0]->has_fill) {

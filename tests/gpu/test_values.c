@@ -1,12 +1,17 @@
 /* What every kind of kernel the language has computes on the GPU, against the oracle and against values worked out independently of it.
  *
- * In: tests/language with its .values, and specs generated here (spec_gen.h) on small integers, which most of them compute exactly. Out: a line a
- * kernel, the first wrong element of those that failed, a total; a status that is not 0 where anything failed or nothing was compared. A kernel
- * that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor holds a pattern before a launch and after
- * it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, and all tensors are aligned once
- * and once an element off.
+ * In: tests/language with its .values, the examples written by hand in tests/language/hand for the same values, and specs generated here (spec_gen.h), freely grown ones and ones around contractions, each at three shapes: on
+ * small integers, which most of them compute exactly, those around contractions at the second shape on fractions too. Out: a line a kernel of a file,
+ * the first wrong element of what failed, a line a part with what was compared, what failed and what was not checked; a status that is not 0
+ * where anything failed or nothing was compared. A generated spec that fails is written to FOUND/KIND-SEED.fx with a test block of the shape.
+ * A kernel that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor holds a pattern before a launch
+ * and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
+ * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off.
  *
- *   test_values [FILTER] [--generated N] [--seed S] [--folder DIR]     kernels whose "spec: kernel" contains FILTER; N specs, S the first */
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR]
+ *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
+ *   FX_DRY=right|wrong|outside test_values ..   without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which
+ *       must pass and must fail: a test of this program and of the generator alone */
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -14,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fx.h"
@@ -21,17 +28,25 @@
 #include "spec_gen.h"
 #include "values_file.h"
 
-enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000 };
+enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132 };
 
-static fx_context *context;
-static struct values language;
+static fx_context *context; /* NULL when dry */
+static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
+static const char *found_folder = "build/found";
+static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
 
 enum outcome { RIGHT, WRONG, REFUSED };
+enum part { FILES, BY_HAND, GENERATED, CONTRACTIONS, N_PARTS };
+static const char *const part_names[] = {"files", "hand", "generated", "contractions"};
+enum data { INTEGERS, FRACTIONS };
 
 struct job { /* a case of a file, or a generated spec at all its shapes */
-    const struct sample *sample; /* NULL: generated */
-    uint64_t seed;
+    enum part part;
+    const struct sample *sample; /* of FILES and BY_HAND */
+    const char *text;            /* the spec they are of, NULL where there is none */
+    uint64_t seed;               /* of the others */
+    const char *at;              /* "shape 1, fractions, ": where it is in its shapes */
     char name[160];
     char note[64];               /* what it was refused for, or how it was relaxed */
     char *report;                /* of what is wrong, "" while nothing is */
@@ -52,7 +67,10 @@ static void *need(void *p) {
 __attribute__((format(printf, 2, 3))) static bool wrong(struct job *j, const char *format, ...) {
     va_list ap;
     va_start(ap, format);
-    if (j->outcome != WRONG) vsnprintf(j->report, REPORT_SIZE, format, ap);
+    if (j->outcome != WRONG) {
+        int n = snprintf(j->report, REPORT_SIZE, "%s", j->at ? j->at : "");
+        vsnprintf(j->report + n, REPORT_SIZE - (size_t)n, format, ap);
+    }
     va_end(ap);
     j->outcome = WRONG;
     return false;
@@ -79,6 +97,7 @@ struct trial {
     const struct fx_kernel *kernel;
     fx_prepared *prepared;
     void *stream;
+    bool is_hinted;       /* prepared for one shape: only what is chosen runs */
     struct argument args[MAX_PARAMS];
     struct fx_value values[MAX_PARAMS];
     unsigned align[MAX_PARAMS];
@@ -228,6 +247,31 @@ static const char *sizes_text(const struct trial *t, char *s, size_t size) {
     return s;
 }
 
+/* What a GPU does, as the oracle has it. */
+static void launch_dry(struct trial *t) {
+    memcpy(t->got, t->image, t->block_bytes);
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        const struct argument *a = &t->args[p];
+        if (!a->param->is_output) continue;
+        for (size_t i = 0; i < a->n; i++) {
+            bool is_spoilt = dry == DRY_WRONG && i + 1 == a->n && a->bound[i] < INFINITY;
+            double off = is_spoilt ? 1 + 3 * a->bound[i] + fabs(a->value[i]) : 0;
+            if (fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, t->got + a->at, i, a->value[i] + off);
+            else fx_store_integer(a->host.dtype, t->got + a->at, i, is_spoilt ? !a->integer[i] : a->integer[i]);
+        }
+        if (dry == DRY_OUTSIDE) t->got[a->at + a->n_bytes] ^= 1;
+    }
+}
+
+static bool launch_for_real(struct trial *t, const char *entry, unsigned char pattern, unsigned char *guard) {
+    struct job *j = t->job;
+    return must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write") &&
+           must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream), "cannot fill") &&
+           must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream), entry) &&
+           must(j, fx_stream_wait(context, t->stream), entry) && must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read") &&
+           must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read");
+}
+
 /* One launch from memory that holds `pattern` wherever no input lies. */
 static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     struct job *j = t->job;
@@ -237,12 +281,8 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     memset(t->image, pattern, t->block_bytes);
     for (int p = 0; p < t->kernel->n_params; p++)
         if (t->args[p].param->is_input && !t->args[p].param->is_scalar) memcpy(t->image + t->args[p].at, t->args[p].host.data, t->args[p].n_bytes);
-    if (!must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write") ||
-        !must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream), "cannot fill") ||
-        !must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream), entry) ||
-        !must(j, fx_stream_wait(context, t->stream), entry) || !must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read") ||
-        !must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read"))
-        return false;
+    if (dry) launch_dry(t), memset(guard, pattern, GUARD);
+    else if (!launch_for_real(t, entry, pattern, guard)) return false;
     j->n_launches++;
     for (int p = 0; p < t->kernel->n_params; p++)
         if (t->args[p].param->is_output && !output_is_right(t, &t->args[p], entry, sizes)) return false;
@@ -253,8 +293,9 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
 
 /* As the plan chooses, then every variant that takes the arguments, one launch of the plan at a time. */
 static bool launch_variants(struct trial *t) {
-    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = fx_context_sm_count(context)};
+    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context)};
     bool is_fine = launch(t, "as chosen", 0xFF);
+    if (dry || t->is_hinted) return is_fine;
     for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];
         for (int v = 0; v < of->n_variants && is_fine; v++) {
@@ -281,11 +322,12 @@ static bool run_trial(struct trial *t) {
     bool is_fine = ask_oracle(t);
     for (unsigned shift = 0; shift < 2 && is_fine; shift++) {
         place_arguments(t, shift);
-        is_fine = must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate");
+        is_fine = dry || must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate");
         t->block = block;
         bind_values(t);
-        is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
-                  must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
+        if (!dry)
+            is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
+                      must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
         t->workspace = workspace;
         t->image = need(malloc(t->block_bytes + 1));
         t->got = need(malloc(t->block_bytes + 1));
@@ -314,11 +356,11 @@ static bool is_refusal(const char *messages, char code[8]) {
     return all && *code;
 }
 
-static bool open_kernel(struct trial *t, const char *text, const char *kernel, const char *const *defines, int n_defines) {
+static bool compile_kernel(struct trial *t, const char *text, const char *kernel, const char *const *defines, int n_defines) {
     struct job *j = t->job;
     struct fx_options options = FX_OPTIONS;
     char code[8];
-    options.arch = fx_context_arch(context);
+    options.arch = dry ? "sm_90a" : fx_context_arch(context);
     options.kernel = kernel;
     options.defines = defines;
     options.n_defines = n_defines;
@@ -332,7 +374,25 @@ static bool open_kernel(struct trial *t, const char *text, const char *kernel, c
     t->kernel = fx_find_kernel(fx_get_plan(t->compilation), kernel);
     if (!t->kernel || t->kernel->n_params > MAX_PARAMS) return wrong(j, "no such kernel, or too many parameters");
     for (int p = 0; p < t->kernel->n_params; p++) t->args[p].param = &t->kernel->params[p];
-    return must(j, fx_prepare(context, fx_get_plan(t->compilation), kernel, NULL, 0, &t->prepared), "cannot be prepared");
+    return true;
+}
+
+/* Whether no extent before it has the name: later ones are those of the parts of a concat, which follow from equations. */
+static bool is_first(const struct fx_kernel *k, int extent) {
+    for (int e = 0; e < extent; e++)
+        if (strcmp(k->extents[e].name, k->extents[extent].name) == 0) return false;
+    return true;
+}
+
+/* For every shape, or for the extents at hand. */
+static bool prepare_kernel(struct trial *t, bool is_hinted) {
+    struct fx_hint hints[FX_MAX_EXTENTS];
+    int n = 0;
+    for (int e = 0; is_hinted && e < t->kernel->n_extents; e++)
+        if (is_first(t->kernel, e)) hints[n++] = (struct fx_hint){t->kernel->extents[e].name, t->extents[e]};
+    fx_prepared_release(t->prepared);
+    t->prepared = NULL, t->is_hinted = is_hinted;
+    return dry || must(t->job, fx_prepare(context, fx_get_plan(t->compilation), t->kernel->name, hints, n, &t->prepared), "cannot be prepared");
 }
 
 static void close_kernel(struct trial *t) {
@@ -366,16 +426,15 @@ static bool take_arrays(struct trial *t, const struct sample *s) {
 
 static void run_sample(struct job *j, void *stream) {
     const struct sample *s = j->sample;
-    const struct values_spec *spec = &language.specs[s->spec];
     const char *defines[VALUES_MAX_DEFINES];
     struct trial t = {.job = j, .stream = stream};
-    if (s->error[0] || !spec->text) {
+    if (s->error[0] || !j->text) {
         wrong(j, "%s", s->error[0] ? s->error : "there is no such .fx");
         return;
     }
     for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
-    char *text = relaxed(spec->text);
-    if (open_kernel(&t, text, s->kernel, defines, s->n_defines) && take_arrays(&t, s)) run_trial(&t);
+    char *text = relaxed(j->text);
+    if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_kernel(&t, false) && take_arrays(&t, s)) run_trial(&t);
     if (t.kernel) free_data(&t);
     close_kernel(&t);
     free(text);
@@ -403,46 +462,102 @@ static void choose_extents(struct spec *s, const int *own, int shape, uint64_t *
     }
 }
 
-/* Small integers in whatever dtype. */
-static void *draw(enum fx_dtype t, size_t n, uint64_t *random) {
+/* Small integers in whatever dtype, or fractions; any bits of packed words; of what is read through, positions in and around a small table. */
+static void *draw(const struct fx_param *p, enum fx_dtype t, size_t n, enum data kind, uint64_t *random) {
     void *data = need(calloc(n + 1, 8));
+    bool is_position = strncmp(p->name, "ids", 3) == 0;
     for (size_t i = 0; i < n; i++) {
         int v = random_below(random, 5) - (fx_dtype_class_of(t) == FX_CLASS_U ? 0 : 2);
         if (t == FX_BOOL) fx_store_integer(t, data, i, random_below(random, 2));
-        else if (fx_is_integer(t)) fx_store_integer(t, data, i, v);
-        else fx_store_double(t, data, i, v);
+        else if (p->packed.factor) fx_store_integer(t, data, i, (int64_t)random_next(random));
+        else if (fx_is_integer(t)) fx_store_integer(t, data, i, is_position ? random_below(random, 8) - 1 : v);
+        else fx_store_double(t, data, i, kind == FRACTIONS ? (random_below(random, 20001) - 10000) / 7001.0 : v);
     }
     return data;
 }
 
 /* Gives every extent of the kernel the generator's; those it does not know follow from equations. False where they contradict. */
-static bool take_extents(struct trial *t, const struct spec *s) {
-    char message[256];
+static bool take_extents(struct trial *t, const struct spec *s, char *message, size_t size) {
+    snprintf(message, size, "an extent is not known");
     for (int e = 0; e < t->kernel->n_extents; e++) {
         const struct fx_extent *x = &t->kernel->extents[e];
-        t->extents[e] = x->value >= 0 ? x->value : spec_extent(s, x->name, strlen(x->name));
+        t->extents[e] = x->value >= 0 ? x->value : is_first(t->kernel, e) ? spec_extent(s, x->name, strlen(x->name)) : -1;
     }
-    if (fx_solve_extents(t->kernel, t->extents, message, sizeof message) != FX_OK) return false;
+    if (fx_solve_extents(t->kernel, t->extents, message, size) != FX_OK) return false;
     for (int e = 0; e < t->kernel->n_extents; e++)
         if (t->extents[e] < 0) return false;
     shape_arguments(t);
-    return bind_extents(t, message, sizeof message);
+    return bind_extents(t, message, size);
 }
 
-static void run_shapes(struct trial *t, struct spec *s, uint64_t seed) {
-    uint64_t random = seed * 0x9E3779B97F4A7C15u + 77;
-    int own[SPEC_MAX_LABELS], n_run = 0;
-    memcpy(own, s->extents, sizeof own);
-    for (int shape = 0; shape < N_SHAPES && t->job->outcome == RIGHT; shape++) {
-        choose_extents(s, own, shape, &random);
-        if (!take_extents(t, s)) continue;
-        for (int p = 0; p < t->kernel->n_params; p++)
-            if (t->args[p].param->is_input) t->args[p].host.data = t->args[p].owned = draw(t->args[p].host.dtype, t->args[p].n, &random);
+/* How many points the loops of a contraction may run over at a shape, for the oracle's sake: enough for an extent beyond the edge of a tile. */
+static const int64_t most_points[N_SHAPES] = {300000, 1000000, 6000000};
+
+/* Whether a tensor carries the label: a test block gives no other. */
+static bool is_declared(const struct fx_kernel *k, int extent) {
+    for (int p = 0; p < k->n_params; p++)
+        for (int i = 0; i < k->params[p].rank && !k->params[p].is_scalar; i++)
+            if (k->params[p].extents[i] == extent) return true;
+    return false;
+}
+
+/* The spec in a file of its own, with a test block of the shape at hand: `fxc test FILE` runs it again. */
+static void write_found(const struct trial *t, const char *text) {
+    const struct job *j = t->job;
+    char path[512];
+    mkdir(found_folder, 0777);
+    snprintf(path, sizeof path, "%s/%s-%llu.fx", found_folder, part_names[j->part], (unsigned long long)j->seed);
+    FILE *f = fopen(path, "w");
+    if (!f) return;
+    fprintf(f, "# test_values --seed %llu; %s\n%s", (unsigned long long)j->seed, j->at ? j->at : "as compiled", text);
+    fprintf(f, "test g {");
+    for (int e = 0; t->kernel && e < t->kernel->n_extents; e++)
+        if (t->extents[e] >= 0 && is_declared(t->kernel, e)) fprintf(f, " %s=%lld", t->kernel->extents[e].name, (long long)t->extents[e]);
+    fprintf(f, " init: integers(-2,2) }\n");
+    fclose(f);
+}
+
+static void draw_inputs(struct trial *t, enum data kind, uint64_t *random) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        if (!a->param->is_input) continue;
+        a->host.data = a->owned = draw(a->param, a->host.dtype, a->n, kind, random);
+        if (a->param->is_scalar && fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, a->owned, 0, 1 + random_below(random, 2));
+    }
+}
+
+static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *random) {
+    static const char *const at[N_SHAPES][2] = {
+        {"shape 0, integers, ", "shape 0, fractions, "}, {"shape 1, integers, ", "shape 1, fractions, "}, {"shape 2, integers, ", "shape 2, fractions, "}};
+    bool has_fractions = t->job->part == CONTRACTIONS && shape == 1;
+    t->job->at = at[shape][INTEGERS];
+    if (!is_prepared && !prepare_kernel(t, true)) return;
+    for (enum data kind = INTEGERS; kind <= (has_fractions ? FRACTIONS : INTEGERS) && t->job->outcome == RIGHT; kind++) {
+        t->job->at = at[shape][kind];
+        draw_inputs(t, kind, random);
         run_trial(t);
         free_data(t);
+    }
+}
+
+static void run_shapes(struct trial *t, struct spec *s, const char *text) {
+    struct job *j = t->job;
+    uint64_t random = j->seed * 0x9E3779B97F4A7C15u + 77;
+    int own[SPEC_MAX_LABELS], n_run = 0;
+    char message[256] = "";
+    bool prepares_all = j->part != CONTRACTIONS || j->seed % 4 == 0;
+    memcpy(own, s->extents, sizeof own);
+    if (prepares_all && !prepare_kernel(t, false)) return;
+    for (int shape = 0; shape < N_SHAPES && j->outcome == RIGHT; shape++) {
+        if (j->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape], &random);
+        else choose_extents(s, own, shape, &random);
+        if (!take_extents(t, s, message, sizeof message)) continue;
+        run_shape(t, shape, prepares_all, &random);
         n_run++;
     }
-    if (!n_run) wrong(t->job, "no extents were found");
+    if (!n_run && j->outcome == RIGHT) wrong(j, "no extents were found: %s", message);
+    if (j->part == CONTRACTIONS && n_run < N_SHAPES && j->outcome == RIGHT) wrong(j, "extents were found for %d shapes only: %s", n_run, message);
+    if (j->outcome == WRONG) write_found(t, text);
 }
 
 static void run_generated(struct job *j, void *stream) {
@@ -452,10 +567,10 @@ static void run_generated(struct job *j, void *stream) {
     jmp_buf oom;
     if (setjmp(oom)) need(NULL);
     arena_init(&arena, &oom);
-    struct spec *s = spec_generate(&arena, j->seed);
+    struct spec *s = j->part == CONTRACTIONS ? spec_generate_contraction(&arena, j->seed) : spec_generate(&arena, j->seed);
     buf_init(&text, &arena);
     spec_print(&text, s);
-    if (open_kernel(&t, text.s, NULL, NULL, 0)) run_shapes(&t, s, j->seed);
+    if (compile_kernel(&t, text.s, NULL, NULL, 0)) run_shapes(&t, s, text.s);
     if (j->outcome == WRONG) {
         size_t n = strlen(j->report);
         snprintf(j->report + n, REPORT_SIZE - n, "\n%s", text.s);
@@ -481,14 +596,15 @@ static void print_done(void) {
 static void *work(void *unused) {
     void *stream;
     (void)unused;
-    if (fx_stream_open(context, &stream) != FX_OK) return NULL;
+    if (dry) stream = NULL;
+    else if (fx_stream_open(context, &stream) != FX_OK) return NULL;
     for (int i; (i = next_job++) < n_jobs;) {
         if (jobs[i].sample) run_sample(&jobs[i], stream);
         else run_generated(&jobs[i], stream);
         jobs[i].is_done = true;
         print_done();
     }
-    fx_stream_close(context, stream);
+    if (!dry) fx_stream_close(context, stream);
     return NULL;
 }
 
@@ -506,20 +622,26 @@ static struct job *add_job(void) {
     return j;
 }
 
-static void add_jobs(const char *folder, const char *filter, int n_generated, uint64_t seed) {
-    values_read(&language, folder);
-    jobs = need(calloc((size_t)(language.n_samples + n_generated + 1), sizeof *jobs));
-    for (int i = 0; i < language.n_samples; i++) {
-        const struct sample *s = language.samples[i];
+static void add_generated(enum part part, const char *filter, int n, uint64_t seed) {
+    for (int i = 0; i < n; i++) {
         struct job *j = add_job();
-        j->sample = s;
-        snprintf(j->name, sizeof j->name, "%s: %s", language.specs[s->spec].name, s->kernel);
+        j->part = part, j->seed = seed + (uint64_t)i;
+        snprintf(j->name, sizeof j->name, "%s: seed %llu", part_names[part], (unsigned long long)j->seed);
         if (filter && !strstr(j->name, filter)) n_jobs--;
     }
-    for (int i = 0; i < n_generated; i++) {
+}
+
+/* The kernels of the folder with the values of their files; where another folder has a spec of the name, and no definition changes it, that one's. */
+static void add_files(enum part part, const struct values *texts, const char *filter) {
+    for (int i = 0; i < language.n_samples; i++) {
+        const struct sample *s = language.samples[i];
+        const char *text = NULL;
+        for (int t = 0; t < texts->n_specs; t++)
+            if (strcmp(texts->specs[t].name, language.specs[s->spec].name) == 0) text = texts->specs[t].text;
+        if (part == BY_HAND && (!text || s->n_defines)) continue;
         struct job *j = add_job();
-        j->seed = seed + (uint64_t)i;
-        snprintf(j->name, sizeof j->name, "generated: seed %llu", (unsigned long long)j->seed);
+        j->part = part, j->sample = s, j->text = text;
+        snprintf(j->name, sizeof j->name, "%s%s: %s", part == BY_HAND ? "hand/" : "", language.specs[s->spec].name, s->kernel);
         if (filter && !strstr(j->name, filter)) n_jobs--;
     }
 }
@@ -539,38 +661,89 @@ static void print_job(int i) {
     else if (is_last && !has_failed && j->sample) printf("%s ok, %ld launches\n", j->name, n_launches);
 }
 
-static int report(void) {
-    long count[3] = {0}, n_launches = 0, n_elements = 0, n_exact = 0, n_open = 0;
-    for (int i = 0; i < n_jobs; i++) {
-        count[jobs[i].outcome]++;
-        n_launches += jobs[i].n_launches, n_elements += jobs[i].n_elements, n_exact += jobs[i].n_exact, n_open += jobs[i].n_open;
+/* A line a part: how many kernels were compared, failed, were not checked, and in which launches and elements; then the sum of them. */
+static int report(const int *n_wanted, double seconds) {
+    long total[3] = {0};
+    bool is_hollow = false;
+    for (int part = 0; part < N_PARTS; part++) {
+        long count[3] = {0}, n_launches = 0, n_elements = 0, n_exact = 0, n_open = 0;
+        for (int i = 0; i < n_jobs; i++) {
+            const struct job *j = &jobs[i];
+            if ((int)j->part != part) continue;
+            count[j->outcome]++, total[j->outcome]++;
+            n_launches += j->n_launches, n_elements += j->n_elements, n_exact += j->n_exact, n_open += j->n_open;
+        }
+        if (!n_wanted[part]) continue;
+        printf("%s: %ld compared, %ld failed, %ld not checked; %ld launches, %ld elements, %ld of them exact, %ld open\n", part_names[part], count[RIGHT],
+               count[WRONG], count[REFUSED], n_launches, n_elements, n_exact, n_open);
+        is_hollow |= n_launches == 0 || n_elements == n_open;
     }
-    printf("values: %ld launches; %ld elements, %ld of them exact, %ld open; %ld refused\n", n_launches, n_elements, n_exact, n_open, count[REFUSED]);
-    if (n_launches == 0 || n_elements == n_open) {
-        printf("values: nothing was compared\n");
-        count[WRONG]++;
+    if (is_hollow || n_jobs == 0) {
+        printf("values: a part in which nothing was compared\n");
+        total[WRONG]++;
     }
-    printf("%ld passed, %ld failed\n", count[RIGHT], count[WRONG]);
-    return count[WRONG] != 0;
+    printf("values: %.0f s\n%ld passed, %ld failed\n", seconds, total[RIGHT], total[WRONG]);
+    return total[WRONG] != 0;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool choose_dry(void) {
+    const char *how = getenv("FX_DRY");
+    dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
+    return dry || fx_context_open(0, &context) == FX_OK;
+}
+
+static bool has_any(enum part part) {
+    for (int i = 0; i < n_jobs; i++)
+        if (jobs[i].part == part) return true;
+    return false;
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR]\n"
+                    "N is at most 1000000\n");
+    return 2;
 }
 
 int main(int argc, char **argv) {
     const char *filter = NULL, *folder = "tests/language";
-    int n_generated = 200;
+    int n_of[N_PARTS] = {1, 1, -1, -1};
+    char hand_folder[600]; /* values_read keeps it */
+    bool has_seed = false;
     uint64_t seed = 0;
     for (int i = 1; i < argc; i++) {
         bool has_more = i + 1 < argc;
-        if (!strcmp(argv[i], "--generated") && has_more) n_generated = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--seed") && has_more) seed = strtoull(argv[++i], NULL, 10);
+        if (!strcmp(argv[i], "--generated") && has_more) n_of[GENERATED] = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--contractions") && has_more) n_of[CONTRACTIONS] = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--seed") && has_more) has_seed = true, seed = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--folder") && has_more) folder = argv[++i];
+        else if (!strcmp(argv[i], "--found") && has_more) found_folder = argv[++i];
         else if (argv[i][0] != '-' && !filter) filter = argv[i];
-        else return fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--seed S] [--folder DIR]\n"), 2;
+        else return usage();
     }
-    if (n_generated < 0 || n_generated > 1000000) return fprintf(stderr, "test_values: --generated takes 0 to 1000000\n"), 2;
-    if (fx_context_open(0, &context) != FX_OK) return printf("values: no GPU: %s\n0 passed, 1 failed\n", fx_last_error()), 1;
-    add_jobs(folder, filter, n_generated, seed);
+    bool is_one = has_seed && n_of[GENERATED] < 0 && n_of[CONTRACTIONS] < 0;
+    if (is_one) n_of[FILES] = n_of[BY_HAND] = 0, n_of[GENERATED] = n_of[CONTRACTIONS] = 1;
+    if (n_of[GENERATED] < 0) n_of[GENERATED] = 150;
+    if (n_of[CONTRACTIONS] < 0) n_of[CONTRACTIONS] = 500;
+    if (n_of[GENERATED] > 1000000 || n_of[CONTRACTIONS] > 1000000) return usage();
+    if (!choose_dry()) return printf("values: no GPU: %s\n0 passed, 1 failed\n", fx_last_error()), 1;
+    double start = now();
+    if (n_of[FILES]) {
+        snprintf(hand_folder, sizeof hand_folder, "%s/hand", folder);
+        values_read(&language, folder), values_read(&hand, hand_folder);
+    }
+    jobs = need(calloc((size_t)(2 * language.n_samples + n_of[GENERATED] + n_of[CONTRACTIONS] + 1), sizeof *jobs));
+    add_files(FILES, &language, filter), add_files(BY_HAND, &hand, filter);
+    add_generated(GENERATED, filter, n_of[GENERATED], seed);
+    add_generated(CONTRACTIONS, filter, n_of[CONTRACTIONS], seed);
+    for (int part = 0; part < N_PARTS; part++) n_of[part] = has_any((enum part)part) || (n_of[part] && !filter);
     run_jobs();
-    int status = report();
-    fx_context_close(context);
+    int status = report(n_of, now() - start);
+    if (!dry) fx_context_close(context);
     return status;
 }

@@ -9,11 +9,13 @@ uint64_t random_next(uint64_t *state) {
 }
 int random_below(uint64_t *state, int n) { return (int)((random_next(state) >> 33) % (unsigned)n); }
 
-static const char *const label_names[SPEC_MAX_LABELS] = {"M", "N", "K", "B", "P", "Q"};
+enum { N_LABELS = 6 };
+
+static const char *const label_names[N_LABELS] = {"M", "N", "K", "B", "P", "Q"};
 
 int spec_extent(const struct spec *s, const char *label, size_t len) {
     for (int i = 0; i < s->n_labels; i++)
-        if (len == 1 && *label_names[i] == *label) return s->extents[i];
+        if (strlen(s->names[i]) == len && memcmp(s->names[i], label, len) == 0) return s->extents[i];
     return -1;
 }
 
@@ -540,7 +542,8 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
     struct spec *s = g.spec;
     s->is_exact = true;
     g.is_smooth = chance(&g, 15);
-    s->n_labels = 1 + below(&g, SPEC_MAX_LABELS);
+    s->names = label_names;
+    s->n_labels = 1 + below(&g, N_LABELS);
     for (int i = 0; i < s->n_labels; i++) {
         s->extents[i] = chance(&g, 4) ? 0 : 1 + below(&g, 4);
         s->is_fixed[i] = chance(&g, 20) && s->extents[i] > 0;
@@ -620,41 +623,59 @@ static void print_expr(struct buf *out, const struct spec_expr *e) {
     }
 }
 
-/* A fixed extent is written where its label first stands. */
-static void print_param(struct buf *out, const struct spec *s, const struct spec_param *p, bool *is_written) {
-    buf_printf(out, "%s: %s", p->name, p->dtype);
-    if (!p->is_scalar) buf_putc(out, '[');
-    for (int i = 0; i < p->n_labels; i++) {
-        int l = p->labels[i];
-        buf_printf(out, "%s%s", i ? "," : "", label_names[l]);
-        if (s->is_fixed[l] && !is_written[l]) buf_printf(out, "=%d", s->extents[l]);
-        is_written[l] = true;
-    }
-    if (!p->is_scalar) buf_putc(out, ']');
-    if (p->value) buf_printf(out, " = %s", p->value);
-}
-
 static bool is_assigned(const struct spec *s, const char *name) {
     for (int i = 0; i < s->n_stmts; i++)
         if (strcmp(s->stmts[i].name, name) == 0) return true;
     return false;
 }
 
+/* The labels that stand in the declarations. */
+static unsigned declared(const struct spec *s) {
+    unsigned set = 0;
+    for (int i = 0; i < s->n_params; i++)
+        for (int j = 0; j < s->params[i].n_labels; j++) set |= 1u << s->params[i].labels[j];
+    for (int i = 0; i < s->n_outs; i++)
+        for (int j = 0; j < s->outs[i].n_labels && is_assigned(s, s->outs[i].name); j++) set |= 1u << s->outs[i].labels[j];
+    return set;
+}
+
+/* A fixed extent, or what it follows from, is written where its label first stands. */
+static void print_param(struct buf *out, const struct spec *s, const struct spec_param *p, bool *is_written) {
+    buf_printf(out, "%s: %s%s", p->name, p->is_inout ? "inout " : "", p->dtype);
+    if (!p->is_scalar) buf_putc(out, '[');
+    for (int i = 0; i < p->n_labels; i++) {
+        int l = p->labels[i];
+        buf_printf(out, "%s%s", i ? "," : "", s->names[l]);
+        if (s->rules[l].equation && !is_written[l] && !(s->rules[l].needs & ~declared(s))) buf_printf(out, "=%s", s->rules[l].equation);
+        else if (s->is_fixed[l] && !is_written[l]) buf_printf(out, "=%d", s->extents[l]);
+        is_written[l] = true;
+    }
+    if (!p->is_scalar) buf_putc(out, ']');
+    if (p->suffix) buf_puts(out, p->suffix);
+    if (p->value) buf_printf(out, " = %s", p->value);
+}
+
 void spec_print(struct buf *out, const struct spec *s) {
     bool is_written[SPEC_MAX_LABELS] = {0};
     int n = 0;
-    buf_puts(out, "kernel g(");
+    buf_puts(out, "kernel g");
+    for (int l = 0; l < s->n_labels; l++) {
+        const struct spec_label *r = &s->rules[l];
+        if (r->axis && !(declared(s) >> l & 1) && !(r->axis_needs & ~declared(s))) buf_printf(out, "%s%s=%s", n++ ? "," : "[", s->names[l], r->axis);
+    }
+    buf_puts(out, n ? "](" : "(");
+    n = 0;
     for (int i = 0; i < s->n_params; i++) {
         buf_puts(out, i ? ", " : "");
         print_param(out, s, &s->params[i], is_written);
     }
-    buf_puts(out, ") -> (");
+    buf_puts(out, ")");
     for (int i = 0; i < s->n_outs; i++) {
         if (!is_assigned(s, s->outs[i].name)) continue; /* dropped by the shrinker */
-        buf_puts(out, n++ ? ", " : "");
+        buf_puts(out, n++ ? ", " : " -> (");
         print_param(out, s, &s->outs[i], is_written);
     }
-    buf_puts(out, ")");
+    buf_puts(out, n ? ")" : "");
     if (s->attributes) buf_printf(out, " with { %s }", s->attributes);
     buf_puts(out, " {\n");
     for (int i = 0; i < s->n_stmts; i++) {

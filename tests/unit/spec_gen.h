@@ -1,14 +1,15 @@
 /* Random specs, valid by construction, as trees that print as `.fx` and shrink.
  *
- * In: a seed. Out: one kernel of up to six labels: pointwise expressions over any of them, floats, integers and conditions, `@` and
- * `@[..]`, reductions, running sums, relabels, accesses, concatenation, casts, names bound again, several outputs, permuted and broadcast.
- * The same seed gives the same text everywhere. */
+ * In: a seed. Out: one kernel. spec_generate grows it freely over up to six labels: pointwise expressions over any of them, floats, integers and
+ * conditions, `@` and `@[..]`, reductions, running sums, relabels, accesses, concatenation, casts, names bound again, several outputs, permuted and
+ * broadcast. spec_generate_contraction (spec_contraction.c) builds it around contractions: what their operands are computed of, what is made of their
+ * results, which dtypes meet. The same seed gives the same text everywhere. */
 #ifndef FX_TEST_SPEC_GEN_H
 #define FX_TEST_SPEC_GEN_H
 
 #include "base.h"
 
-enum { SPEC_MAX_LABELS = 6, SPEC_MAX_PARAMS = 8, SPEC_MAX_STMTS = 12 };
+enum { SPEC_MAX_LABELS = 20, SPEC_MAX_PARAMS = 32, SPEC_MAX_STMTS = 16, SPEC_MAX_NESTS = 24 };
 
 enum spec_shape { SPEC_ATOM, SPEC_PREFIX, SPEC_INFIX, SPEC_CALL, SPEC_CHOICE, SPEC_RELABEL, SPEC_ACCESS };
 enum spec_type { SPEC_WEAK, SPEC_FLOAT, SPEC_INT, SPEC_BOOL }; /* WEAK: literals alone made it, its type depends on what it meets */
@@ -28,9 +29,24 @@ struct spec_expr {
 struct spec_param {
     const char *name, *dtype;
     const char *value;      /* a scalar's default, or NULL */
-    bool is_scalar;
+    const char *suffix;     /* what follows the type, " packed(i32, K, lsb)", or NULL */
+    bool is_scalar, is_inout;
     int n_labels;
     int labels[SPEC_MAX_LABELS];
+};
+
+/* How an extent follows from others, for those who choose extents; the text says the same by `equation`. */
+enum spec_extent_kind { SPEC_FREE, SPEC_TIMES /* a * n */, SPEC_PLUS /* a + b */ };
+enum spec_size { SPEC_LONG, SPEC_MIDDLE, SPEC_SHORT }; /* of a free label: any tile and its edges; at most a few dozen; at most five */
+
+struct spec_label { /* of spec_generate_contraction */
+    enum spec_extent_kind kind;
+    enum spec_size size;
+    int a, b, n;
+    const char *equation; /* "2*N", written where the label first stands, or NULL */
+    unsigned needs;       /* the labels in it, a bit each: it is left out where no tensor has one of them */
+    const char *axis;     /* "F/2", declared as an axis of the kernel where no tensor has the label, or NULL */
+    unsigned axis_needs;
 };
 
 struct spec_stmt {
@@ -40,7 +56,11 @@ struct spec_stmt {
 
 struct spec {
     int n_labels, n_params, n_outs, n_stmts;
+    const char *const *names;     /* of the labels */
     int extents[SPEC_MAX_LABELS]; /* to evaluate at; 0 to 4, of the last label a product or sum of two others */
+    struct spec_label rules[SPEC_MAX_LABELS]; /* all zeros where spec_generate made it */
+    unsigned nests[SPEC_MAX_NESTS]; /* of spec_generate_contraction: the labels, a bit each, that loops run over together: what they come to is what it costs */
+    int n_nests;
     bool is_joined;               /* the last label is two others end to end: only concat makes it */
     int parts[2];                 /* those two, or -1 */
     bool is_bound[SPEC_MAX_LABELS]; /* some tensor has it */
@@ -48,12 +68,18 @@ struct spec {
     struct spec_param params[SPEC_MAX_PARAMS], outs[SPEC_MAX_STMTS];
     struct spec_stmt stmts[SPEC_MAX_STMTS];
     const char *attributes;       /* "precision: ieee" or NULL */
+    bool is_contraction;          /* made by spec_generate_contraction */
     bool is_exact;                /* made of ops that are exact on small integers */
 };
 
 /* The extent of a label of the generator, by name. */
 int spec_extent(const struct spec *s, const char *label, size_t len);
 struct spec *spec_generate(struct arena *a, uint64_t seed);
+/* A kernel around contractions. Free labels get extents by spec_draw_extents. */
+struct spec *spec_generate_contraction(struct arena *a, uint64_t seed);
+/* Extents of a spec of spec_generate_contraction: shape 0 tiny and odd, 1 of medium size, 2 with one label at least beyond the edge of a tile, each so that
+ * no nest has more than `most` points. */
+void spec_draw_extents(struct spec *s, int shape, int64_t most, uint64_t *random);
 void spec_print(struct buf *out, const struct spec *s);
 /* A smallest spec reached from s by dropping statements and parts of expressions for which `fails` still holds. It is
  * given specs that do not compile, for which it must not hold. */

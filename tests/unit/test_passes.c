@@ -138,8 +138,32 @@ static struct ir_value draw_value(enum fx_dtype t, enum flavour flavour, uint64_
     double small = random_below(random, 5) - 2;
     if (t == FX_BOOL) return (struct ir_value){.num = random_below(random, 2)};
     if (!fx_is_float(t)) return (struct ir_value){.integer = has_sign ? (int64_t)small : (int64_t)small + 2};
-    if (flavour == SPECIALS) return (struct ir_value){.num = specials[random_below(random, (int)(sizeof specials / sizeof *specials))]};
+    if (flavour == SPECIALS) {
+        double special = specials[random_below(random, (int)(sizeof specials / sizeof *specials))];
+        return (struct ir_value){.num = t == FX_F8E4M3 ? fx_round_to(t, special) : special}; /* which holds no infinity */
+    }
     return (struct ir_value){.num = flavour == INTEGERS ? small : fx_round_to(t, (random_below(random, 20001) - 10000) / 5003.0)};
+}
+
+/* The words of a packed parameter whose elements are v; fields past the extent hold ones. */
+static void *packed_words(struct arena *a, const struct kernel *k, int param, const int64_t *extents, const struct ir_value *v) {
+    const struct fx_packing *p = &k->params[param].packed;
+    const int *axes = k->params[param].axes;
+    int bits = fx_dtype_bits(k->params[param].dtype);
+    int64_t outer = 1, inner = 1, extent = extents[axes[p->axis]], n_words = (extent + p->factor - 1) / p->factor;
+    for (int i = 0; i < k->params[param].n_axes; i++) *(i < p->axis ? &outer : &inner) *= i == p->axis ? 1 : extents[axes[i]];
+    void *words = arena_alloc(a, (size_t)(outer * n_words * inner + 1) * 8);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t w = 0; w < n_words; w++)
+            for (int64_t i = 0; i < inner; i++) {
+                uint64_t word = 0;
+                for (int f = 0; f < p->factor; f++) {
+                    int64_t at = w * p->factor + f, field = at < extent ? v[(o * extent + at) * inner + i].integer : -1;
+                    word |= ((uint64_t)field & ((1u << bits) - 1)) << bits * (p->is_msb ? p->factor - 1 - f : f);
+                }
+                fx_store_integer(p->storage, words, (size_t)((o * n_words + w) * inner + i), (int64_t)word);
+            }
+    return words;
 }
 
 /* What every dtype holds, drawn for every parameter. False where no extents were found. */
@@ -163,7 +187,8 @@ static bool draw(struct subject *s, const struct spec *spec, enum flavour flavou
             else fx_store_double(t, stored, (size_t)e, v[e].num);
         }
         params[i] = v;
-        inputs[i] = (struct oracle_input){t, stored};
+        const struct fx_packing *packed = &k->params[i].packed;
+        inputs[i] = packed->factor ? (struct oracle_input){packed->storage, packed_words(a, k, i, extents, v)} : (struct oracle_input){t, stored};
     }
     *out = (struct arguments){{extents, k->n_axes, params, IR_DOUBLE}, inputs};
     return found;
@@ -203,18 +228,11 @@ static const char *differ(const struct graph *g, const struct ir_data *d, struct
 
 static const struct tolerance to_the_bit = {0};
 
-/* A packed argument is given in words, which these tests do not draw. */
-static bool has_packed(const struct kernel *k) {
-    for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].packed.factor) return true;
-    return false;
-}
-
 /* Sums in the order the spec names axes differ from sums in ascending order by their rounding, where there is any. */
 static const char *differ_from_oracle(struct subject *s, const struct arguments *x, struct ir_value *const *got, bool is_exact) {
     struct arena *a = &s->cx.arena;
     const struct graph *g = s->graph;
-    for (int o = 0; o < g->n_outputs && !has_packed(s->kernel); o++) {
+    for (int o = 0; o < g->n_outputs; o++) {
         int64_t n = ir_param_size(s->kernel, g->outputs[o].param, x->data.extents);
         double *want = NEW_ARRAY(a, double, n + 1), *bound = NEW_ARRAY(a, double, n + 1);
         int64_t *integer = NEW_ARRAY(a, int64_t, n + 1);
@@ -438,7 +456,7 @@ static const char *check_subject(struct subject *s, const struct spec *spec, uin
 
 /* ---- generated specs ---- */
 
-enum { N_BATCHES = 10, BATCH = 210 };
+enum { N_BATCHES = 10, BATCH = 210, CONTRACTIONS = 60 };
 
 static struct tally *all; /* of the generated specs: shared by the processes that tests run in */
 
@@ -472,12 +490,12 @@ static void report(struct arena *a, struct subject *s, const struct spec *spec, 
                  t->graph ? text_of(pass_fuse(pass_dce(pass_cse(pass_canonicalise(t->graph))))) : "");
 }
 
-static void check_seed(uint64_t seed, struct tally *tally) {
+static void check_seed(struct spec *(*generate)(struct arena *a, uint64_t seed), uint64_t seed, struct tally *tally) {
     struct arena a;
     jmp_buf oom;
     if (setjmp(oom)) ck_abort_msg("out of memory");
     arena_init(&a, &oom);
-    struct spec *spec = spec_generate(&a, seed);
+    struct spec *spec = generate(&a, seed);
     struct subject *s = subject_open(spec_text(&a, spec));
     ck_assert_msg(s->graph != NULL, "seed %llu is no valid spec:\n%s\n%s", (unsigned long long)seed, spec_text(&a, spec), messages(s));
     const char *wrong = check_subject(s, spec, seed, spec->is_exact, tally);
@@ -487,7 +505,13 @@ static void check_seed(uint64_t seed, struct tally *tally) {
 }
 
 START_TEST(test_generated) {
-    for (int i = 0; i < BATCH; i++) check_seed((uint64_t)_i * BATCH + (uint64_t)i, all);
+    for (int i = 0; i < BATCH; i++) check_seed(spec_generate, (uint64_t)_i * BATCH + (uint64_t)i, all);
+}
+END_TEST
+
+/* Those around contractions: fewer, as each is larger. */
+START_TEST(test_generated_contractions) {
+    for (int i = 0; i < CONTRACTIONS; i++) check_seed(spec_generate_contraction, (uint64_t)_i * CONTRACTIONS + (uint64_t)i, all);
 }
 END_TEST
 
@@ -498,19 +522,20 @@ START_TEST(test_tally) {
     ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
     ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
     ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);
-    ck_assert_msg(all->n_drawn >= N_BATCHES * BATCH * 2 * 95 / 100, "extents were found for %d of %d", all->n_drawn, N_BATCHES * BATCH * 2);
+    ck_assert_msg(all->n_drawn >= N_BATCHES * (BATCH + CONTRACTIONS) * 2 * 95 / 100, "extents were found for %d of %d", all->n_drawn,
+                  N_BATCHES * (BATCH + CONTRACTIONS) * 2);
 }
 END_TEST
 
 /* The same specs through the whole compiler: a plan, or a refusal that says why; nothing in between. */
-static void compile_seed(uint64_t seed) {
+static void compile_seed(struct spec *(*generate)(struct arena *a, uint64_t seed), uint64_t seed) {
     struct arena a;
     jmp_buf oom;
     fx_compilation *c;
     struct fx_options o = FX_OPTIONS;
     if (setjmp(oom)) ck_abort_msg("out of memory");
     arena_init(&a, &oom);
-    const char *text = spec_text(&a, spec_generate(&a, seed));
+    const char *text = spec_text(&a, generate(&a, seed));
     fx_status status = fx_compile(text, strlen(text), "t.fx", &o, &c);
     ck_assert_msg(status == FX_OK || (status == FX_ERR_COMPILE && *fx_messages(c)), "seed %llu gives %d:\n%s\n%s", (unsigned long long)seed, status, text,
                   fx_messages(c));
@@ -520,7 +545,8 @@ static void compile_seed(uint64_t seed) {
 }
 
 START_TEST(test_generated_compile) {
-    for (int i = 0; i < BATCH / 3; i++) compile_seed((uint64_t)_i * BATCH + (uint64_t)i);
+    for (int i = 0; i < BATCH / 3; i++) compile_seed(spec_generate, (uint64_t)_i * BATCH + (uint64_t)i);
+    for (int i = 0; i < CONTRACTIONS; i++) compile_seed(spec_generate_contraction, (uint64_t)_i * CONTRACTIONS + (uint64_t)i);
 }
 END_TEST
 
@@ -1316,6 +1342,7 @@ int main(void) {
     tcase_add_test(t, test_docs);
     tcase_add_test(t, test_shrinker);
     tcase_add_loop_test(t, test_generated, 0, N_BATCHES);
+    tcase_add_loop_test(t, test_generated_contractions, 0, N_BATCHES);
     tcase_add_test(t, test_tally);
     tcase_add_loop_test(t, test_generated_compile, 0, N_BATCHES);
     suite_add_tcase(s, t);

@@ -246,6 +246,27 @@ START_TEST(hints_leave_variants_out) {
 }
 END_TEST
 
+/* An extent that no hint gives, but an equation, is known too; hints that contradict it are refused. */
+START_TEST(hints_give_what_follows) {
+    use_fakes();
+    const struct fx_equation half = {.extent = K, .value = EXPR(X(M), C(2), OP(DIV)), .text = "K = M // 2"};
+    const struct fx_hint one = {"M", 8}, both[] = {{"M", 8}, {"K", 5}};
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    struct fx_resources r;
+    g.n_equations = 1, g.equations = &half;
+    other.kernels = &g;
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &other, "f", &one, 1, &prepared), FX_OK);
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 0, &r), FX_ERR_USAGE);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "M = 8, K = 4"));
+    fx_prepared_release(prepared);
+    ck_assert_int_eq(fx_prepare(context, &other, "f", both, 2, &prepared), FX_ERR_USAGE);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "K = M // 2"));
+    close_all();
+}
+END_TEST
+
 static const struct fx_variant few_or_many[] = {
     {.entry = "g_few", .needs = EXPR(X(M), C(10), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1},
     {.entry = "g_many", .number = 1, .needs = EXPR(C(9), X(M), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
@@ -969,6 +990,7 @@ int main(void) {
     tcase_add_test(tests, uses_the_current_context);
     tcase_add_test(tests, compiles_each_entry_alone);
     tcase_add_test(tests, hints_leave_variants_out);
+    tcase_add_test(tests, hints_give_what_follows);
     tcase_add_test(tests, refuses_launches_beyond_the_hints);
     tcase_add_test(tests, refuses_to_prepare);
     tcase_add_test(tests, compiles_older_plans_for_the_device);
