@@ -59,9 +59,8 @@ static bool uses_tensor(const struct launch *l, int param, int buffer) {
     const struct group *r = l->kernel->group;
     for (int i = 0; i < r->n_stores; i++)
         if (r->stores[i].param == param && r->stores[i].buffer == buffer) return true;
-    const struct tensor *operands[2] = {&l->kernel->gemm.a, &l->kernel->gemm.b};
-    for (int i = 0; r->contraction && i < 2; i++)
-        if (operands[i]->param == param && operands[i]->buffer == buffer) return true;
+    for (int i = 0; i < 2 * r->n_sums; i++)
+        if (buffer >= 0 && r->sums[i / 2].buffer[i % 2] == buffer) return true;
     return false;
 }
 

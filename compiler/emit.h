@@ -38,7 +38,12 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
+/* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands, segments. */
+void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 const char *emit_ctype(enum fx_dtype t);
+/* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C names of extents, by axis. */
+const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
+const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
 bool is_space_axis(const struct launch *l, int axis);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);

@@ -46,13 +46,14 @@ static const char *tensor_name(const struct body *b, const struct tensor *t) {
 
 /* ---- index expressions ---- */
 
-/* The extents of axes multiplied, "1" for none. */
-static const char *product(struct body *b, const int *axes, int n) {
+const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n) {
     struct buf s;
-    buf_init(&s, arena(b));
-    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", b->l->axis_names[axes[i]]);
+    buf_init(&s, a);
+    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", names[axes[i]]);
     return n ? s.s : "1";
 }
+
+static const char *product(struct body *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
 
 /* Elements between neighbours along position i of t. */
 static const char *stride(struct body *b, const struct tensor *t, int i) { return product(b, t->axes + i + 1, t->n_axes - i - 1); }
@@ -75,9 +76,7 @@ static void add_index(struct body *b, struct buf *s, const struct tensor *t, con
     for (int i = 0; i < l->n; i++) {
         int pos = tensor_axis(t, l->axes[i]);
         if (pos < 0) continue;
-        const char *index = var;
-        if (i < l->n - 1) index = arena_printf(arena(b), l->n - i > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + i + 1, l->n - 1 - i));
-        if (i > 0) index = arena_printf(arena(b), "%s %% %s", index, b->l->axis_names[l->axes[i]]);
+        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
         add_term(s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
     }
 }
@@ -148,18 +147,23 @@ static void emit_fetch(struct body *b) {
 
 /* ---- the pointwise part ---- */
 
-/* The index of label i of l, which var flattens. */
-static const char *label_index(struct body *b, const struct axis_list *l, int i, const char *var) {
+/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times faster. */
+static const char *divisor(struct arena *a, const char *const *names, const int *axes, int n, bool is_int) {
+    const char *s = emit_product(a, names, axes, n);
+    return is_int ? arena_printf(a, n > 1 ? "(int)(%s)" : "(int)%s", s) : n > 1 ? arena_printf(a, "(%s)", s) : s;
+}
+
+const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
     const char *index = var;
-    if (i < l->n - 1) index = arena_printf(arena(b), l->n - i > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + i + 1, l->n - 1 - i));
-    if (i > 0) index = arena_printf(arena(b), "%s %% %s", index, b->l->axis_names[l->axes[i]]);
+    if (i < l->n - 1) index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
+    if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
     return index;
 }
 
 /* Gives every label of l its index: by name where it has to be computed. */
 static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
     for (int i = 0; i < l->n; i++) {
-        const char *index = label_index(b, l, i, var);
+        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
         p->at[l->axes[i]] = index;
         if (!b->is_general || !strchr(index, ' ')) continue;
         const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
@@ -179,7 +183,8 @@ static const char *given(struct values *w, const struct point *p, const struct n
     struct body *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
-    if (n == b->l->kernel->group->contraction) return "acc[v]";
+    int sum = group_sum(b->l->kernel->group, n);
+    if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if (!p->outer && is_fetched(b, &t)) {
         const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
@@ -196,7 +201,7 @@ static void emit_values(struct body *b, struct point *p) {
     for (int s = 0; s < r->n_stores; s++) needed[r->stores[s].value->id] = true;
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
-        bool is_leaf = n == r->contraction || node_is_loaded(b->g, b->c->partition, r, n, &t);
+        bool is_leaf = group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t);
         if (!needed[i] || is_leaf || (n->kind != N_OP && n->kind != N_CAST)) continue;
         for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
@@ -221,7 +226,7 @@ static void emit_store_one(struct body *b, const struct tensor *t, const char *v
 static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s, int n_valid) const {",
-         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[V], ", value_ctype(r->contraction->dtype)) : "", place_args(b));
+         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
@@ -260,45 +265,6 @@ static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
     if (along_of(b, &t) == ALONG_CONTIGUOUS) line(b, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
     else line(b, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
-}
-
-/* ---- the operands of a contraction ---- */
-
-static const char *layout_name(enum layout l) {
-    return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED";
-}
-
-static const char *axis_stride(struct body *b, const struct tensor *t, const struct axis_list *l) {
-    return l->n ? stride(b, t, tensor_axis(t, l->axes[l->n - 1])) : "0";
-}
-
-static void emit_operand(struct body *b, char which, const struct tensor *t, const struct axis_list *mn, char mn_name) {
-    const struct gemm_shape *s = &b->l->kernel->gemm;
-    struct buf at;
-    buf_init(&at, arena(b));
-    add_index(b, &at, t, &s->batch, "batch");
-    add_index(b, &at, t, &s->k_outer, "ko");
-    line(b, "  FX_DEVICE const %s *%c(int batch, int ko) const { return %s%s%s; }", emit_ctype(t->dtype), which, tensor_name(b, t),
-         at.len ? " + " : "", at.len ? at.s : "");
-    line(b, "  FX_DEVICE long long %c_stride_%c() const { return %s; }", which, mn_name, axis_stride(b, t, mn));
-    line(b, "  FX_DEVICE long long %c_stride_k() const { return %s; }", which, axis_stride(b, t, &s->k));
-}
-
-static const char *as_int(struct body *b, const struct axis_list *l) {
-    const char *s = product(b, l->axes, l->n);
-    return l->n == 0 ? s : arena_printf(arena(b), l->n > 1 ? "(int)(%s)" : "(int)%s", s);
-}
-
-static void emit_gemm_shape(struct body *b) {
-    const struct gemm_shape *s = &b->l->kernel->gemm;
-    line(b, "  static constexpr int A_LAYOUT = %s, B_LAYOUT = %s;", layout_name(s->a_layout), layout_name(s->b_layout));
-    line(b, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
-    line(b, "  FX_DEVICE int m() const { return %s; }", as_int(b, &s->m));
-    line(b, "  FX_DEVICE int n() const { return %s; }", as_int(b, &s->n));
-    line(b, "  FX_DEVICE int k() const { return %s; }", as_int(b, &s->k));
-    line(b, "  FX_DEVICE int k_outer() const { return %s; }", as_int(b, &s->k_outer));
-    emit_operand(b, 'a', &s->a, &s->m, 'm');
-    emit_operand(b, 'b', &s->b, &s->n, 'n');
 }
 
 /* ---- the struct ---- */
@@ -369,7 +335,7 @@ static void look_at_stores(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
-        if (!seen[i] || n == r->contraction || node_is_loaded(b->g, b->c->partition, r, n, &t)) continue;
+        if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t)) continue;
         b->has_loops |= n->kind == N_REDUCE || n->kind == N_SCAN;
         b->is_general |= n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
@@ -393,7 +359,7 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
         return;
     }
     if (b.is_gemm) {
-        emit_gemm_shape(&b);
+        emit_gemm_problem(out, u, c, l);
     } else {
         line(&b, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
         line(&b, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));

@@ -67,14 +67,25 @@ struct store {             /* a value a group writes, to a parameter or to a buf
     int param, buffer;     /* the other is -1 */
 };
 
+enum { MAX_SUMS = 4 };
+
+struct product {           /* a contraction that a mainloop adds up */
+    struct node *sum;
+    struct node *factor[2]; /* as as_contraction gives them, the one with the labels m first */
+    int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
+    enum fx_dtype dtype;    /* in which both are multiplied */
+};
+
 struct group {             /* one GPU kernel */
-    struct node *contraction; /* computed by its mainloop, or NULL: pointwise */
+    struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
+    int n_sums;
+    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own */
     int n_stores;
     struct store *stores;
     int n_axes;
     int axes[MAX_AXES];    /* its iteration space, a set */
-    int operand_buffer[2]; /* of a contraction: the buffer holding the factor, or -1: an input as it is */
     int order;             /* groups run in ascending order */
+    bool waits;            /* of a row program: it reads what another kernel writes */
     bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
     int n_reduced;
     int reduced[MAX_AXES]; /* of a row program: a set, apart from axes */
@@ -83,7 +94,7 @@ struct group {             /* one GPU kernel */
 };
 
 struct partition {
-    const char *name;  /* "fused", "separate", "rows", "rows separate" */
+    const char *name;  /* "fused", "stored", "separate", "rows", "rows stored", "rows separate" */
     bool has_rows;     /* reductions are row programs where they fit one, and mainloops only where they are matrix products */
     bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
     int n_groups, n_buffers;
@@ -135,6 +146,8 @@ bool is_matrix_product(const struct graph *g, const struct node *n);
 bool node_has_axis(const struct node *n, int axis);
 /* Whether n is computed by row program r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);
+/* Which of r's sums n is, or -1. */
+int group_sum(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 /* The buffer of p holding value as dtype, or -1. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
@@ -145,5 +158,9 @@ void ir_print_name(struct buf *out, const struct graph *g, const struct node *n)
 /* ir_verify.c: NULL, or what is wrong: order, arity, axes of every node, dtypes, outputs; partitions: every output
  * stored once, every buffer written before it is read. */
 const char *ir_verify(const struct graph *g);
+/* By buffer of p: whether r reads it. */
+bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r);
+/* NULL, or what group of p reads a buffer that no group before it writes. */
+const char *ir_verify_order(const struct graph *g, const struct partition *p);
 
 #endif

@@ -101,17 +101,16 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
             print_axes(out, g, r->reduced, r->n_reduced);
             for (int s = 0; s < r->n_steps; s++) buf_printf(out, "%s %%%d", s ? "," : ":", r->steps[s]->id);
         }
-        struct contraction c;
-        if (r->contraction && as_contraction(r->contraction, &c)) {
-            buf_printf(out, ": contraction %%%d =", r->contraction->id);
-            const struct node *operand[2] = {c.a, c.b};
+        for (int x = 0; x < r->n_sums; x++) {
+            const struct product *sum = &r->sums[x];
+            buf_printf(out, "%s contraction %%%d =", x ? "," : ":", sum->sum->id);
             for (int s = 0; s < 2; s++) {
                 if (s) {
                     buf_puts(out, " @");
-                    print_axes(out, g, r->contraction->reduced, r->contraction->n_reduced);
+                    print_axes(out, g, sum->sum->reduced, sum->sum->n_reduced);
                 }
-                if (r->operand_buffer[s] >= 0) buf_printf(out, " buffer %d", r->operand_buffer[s]);
-                else buf_printf(out, " %%%d", operand[s]->id);
+                if (sum->buffer[s] >= 0) buf_printf(out, " buffer %d", sum->buffer[s]);
+                else buf_printf(out, " %%%d", sum->factor[s]->id);
             }
         }
         buf_putc(out, '\n');

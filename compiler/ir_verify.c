@@ -123,11 +123,40 @@ static const char *verify_partition(const struct graph *g, const struct partitio
         int at = group_of_buffer(p, b);
         if (at < 0 || at >= p->n_groups) return fail(g, p->buffers[b].value, "is a buffer not written exactly once");
     }
-    for (int i = 0; i < p->n_groups; i++)
+    return ir_verify_order(g, p);
+}
+
+static bool writes_buffer(const struct group *r, int buffer) {
+    for (int s = 0; s < r->n_stores; s++)
+        if (r->stores[s].buffer == buffer) return true;
+    return false;
+}
+
+bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, p->n_buffers + 1), *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) is_needed[r->stores[s].value->id] = true;
+    for (int i = 0; i < r->n_sums; i++)
         for (int s = 0; s < 2; s++) {
-            int b = p->groups[i].contraction ? p->groups[i].operand_buffer[s] : -1;
-            if (b >= 0 && group_of_buffer(p, b) >= i) return fail(g, p->buffers[b].value, "is read before it is written");
+            if (r->sums[i].buffer[s] >= 0) is_read[r->sums[i].buffer[s]] = true;
+            else is_needed[r->sums[i].factor[s]->id] = true;
         }
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
+        if (!is_needed[i] || group_sum(r, n) >= 0) continue;
+        bool is_loaded = b >= 0 && !writes_buffer(r, b);
+        if (is_loaded) is_read[b] = true;
+        for (int a = 0; a < n->n_args && !is_loaded; a++) is_needed[n->args[a]->id] = true;
+    }
+    return is_read;
+}
+
+const char *ir_verify_order(const struct graph *g, const struct partition *p) {
+    for (int i = 0; i < p->n_groups; i++) {
+        const bool *is_read = ir_buffers_read(g, p, &p->groups[i]);
+        for (int b = 0; b < p->n_buffers; b++)
+            if (is_read[b] && group_of_buffer(p, b) >= i) return fail(g, p->buffers[b].value, "is read before it is written");
+    }
     return NULL;
 }
 

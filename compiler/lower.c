@@ -56,6 +56,12 @@ bool is_row_step(const struct group *r, const struct node *n) {
     return false;
 }
 
+int group_sum(const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_sums; i++)
+        if (r->sums[i].sum == n) return i;
+    return -1;
+}
+
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;

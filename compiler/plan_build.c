@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "operand.h"
 #include "receipt.h"
 #include "row.h"
 #include "traffic.h"
@@ -100,12 +101,67 @@ static void need_aligned(struct terms *x, int *n, const struct kernel *k, const 
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
-static void need_operand(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, enum layout layout,
-                         const struct axis_list *kk, const struct axis_list *mn) {
-    if (layout == LAYOUT_STRIDED) return;
-    const struct axis_list *run = layout == LAYOUT_K_MAJOR ? kk : mn;
-    need_multiple(x, n, k, run->axes, run->n, 16 / bytes_of(t));
-    need_aligned(x, n, k, t, 16);
+/* A polynomial over extents. */
+static void poly_terms(struct terms *x, const struct kernel *k, const struct poly *p) {
+    if (!p->n) constant(x, 0);
+    for (int i = 0; i < p->n; i++) {
+        constant(x, (int64_t)p->t[i].coefficient);
+        for (int f = 0; f < p->t[i].n; f++) {
+            extent(x, k, p->t[i].atoms[f] - k->n_axes);
+            op(x, FX_T_MUL);
+        }
+        if (i) op(x, FX_T_ADD);
+    }
+}
+
+static void need_poly_multiple(struct terms *x, int *n, const struct kernel *k, const struct poly *p, int of) {
+    int from = x->n;
+    poly_terms(x, k, p);
+    constant(x, of);
+    op(x, FX_T_MOD);
+    constant(x, 0);
+    op(x, FX_T_EQ);
+    also(x, n, from);
+}
+
+/* Copies of 16 bytes along the run that is contiguous: it, every other stride and where the operand begins are multiples of that. */
+static void need_copied(struct terms *x, int *n, const struct kernel *k, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+    if (o->layout == LAYOUT_STRIDED) return;
+    const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
+    const struct view *v = o->tensor.view;
+    int of = 16 / bytes_of(&o->tensor);
+    need_multiple(x, n, k, run->axes, run->n, of);
+    need_aligned(x, n, k, &o->tensor, 16);
+    need_poly_multiple(x, n, k, &v->offset, of);
+    for (int i = 0; i < o->tensor.n_axes; i++) {
+        bool is_run = false;
+        for (int j = 0; j < run->n; j++) is_run |= run->axes[j] == o->tensor.axes[i];
+        if (!is_run) need_poly_multiple(x, n, k, &v->stride[i], of);
+    }
+}
+
+enum { CHUNK = 8 }; /* the longest of an operand that is made */
+
+/* Vector loads of what a made operand reads along its chunks. */
+static void need_made(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+    const struct kernel *k = c->graph->kernel;
+    const struct group *r = l->kernel->group;
+    const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
+    struct node **leaves = NEW_ARRAY(&c->graph->cx->arena, struct node *, c->graph->n_nodes + 1);
+    int n_leaves = operand_leaves(c->graph, c->partition, r, o, leaves, c->graph->n_nodes);
+    need_multiple(x, n, k, run->axes, run->n, CHUNK);
+    for (int i = 0; i < n_leaves; i++) {
+        struct tensor t;
+        if (!leaf_is_along(c->graph, c->partition, r, leaves[i], run, &t)) continue;
+        int bytes = CHUNK * bytes_of(&t);
+        if (find_run(&t, run) < 0) need_multiple(x, n, k, &run->axes[run->n - 1], 1, CHUNK);
+        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+    }
+}
+
+static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+    if (o->is_made) need_made(x, n, c, l, o, kk, mn);
+    else need_copied(x, n, c->graph->kernel, o, kk, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
@@ -162,17 +218,18 @@ static struct terms needs(struct arena *a, const struct chosen *c, const struct 
     int n = 0;
     if (l->kernel->group->contraction) {
         const struct gemm_shape *s = &l->kernel->gemm;
-        int all_k[2 * MAX_AXES];
-        memcpy(all_k, s->k_outer.axes, sizeof s->k_outer.axes);
-        memcpy(all_k + s->k_outer.n, s->k.axes, (size_t)s->k.n * sizeof *all_k);
         need_below(&x, &n, k, s->m.axes, s->m.n);
         need_below(&x, &n, k, s->n.axes, s->n.n);
-        need_below(&x, &n, k, all_k, s->k_outer.n + s->k.n);
-        if (f->is_aligned) {
-            need_operand(&x, &n, k, &s->a, s->a_layout, &s->k, &s->m);
-            need_operand(&x, &n, k, &s->b, s->b_layout, &s->k, &s->n);
-            need_vectors(&x, &n, c, l, &s->n, f->vector);
+        for (int i = 0; i < s->n_segments; i++) {
+            const struct segment *e = &s->segments[i];
+            int all_k[2 * MAX_AXES];
+            memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
+            memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
+            need_below(&x, &n, k, all_k, e->k_outer.n + e->k.n);
+            if (f->is_aligned) need_operand(&x, &n, c, l, &e->a, &e->k, &s->m);
+            for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(&x, &n, c, l, &e->b[j], &e->k, &s->n);
         }
+        if (f->is_aligned) need_vectors(&x, &n, c, l, &s->n, f->vector);
         return x;
     }
     if (l->kernel->row) return row_needs(a, c, l, f);
@@ -292,16 +349,19 @@ static struct fx_expr bytes(struct arena *a, const struct fx_expr *read, const s
     return done(&x);
 }
 
-/* Multiply-adds of the contraction, two each; pointwise work is not counted. */
+/* Multiply-adds of the contractions, two each; pointwise work is not counted. */
 static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *l) {
     struct terms x = {.a = a};
-    const struct node *n = l->kernel->group->contraction;
-    if (!n) return done(&x);
-    constant(&x, 2);
-    size(&x, c->graph->kernel, n->axes, n->n_axes);
-    op(&x, FX_T_MUL);
-    size(&x, c->graph->kernel, n->reduced, n->n_reduced);
-    op(&x, FX_T_MUL);
+    const struct group *r = l->kernel->group;
+    for (int i = 0; i < r->n_sums; i++) {
+        const struct node *n = r->sums[i].sum;
+        constant(&x, 2);
+        size(&x, c->graph->kernel, n->axes, n->n_axes);
+        op(&x, FX_T_MUL);
+        size(&x, c->graph->kernel, n->reduced, n->n_reduced);
+        op(&x, FX_T_MUL);
+        if (i) op(&x, FX_T_ADD);
+    }
     return done(&x);
 }
 

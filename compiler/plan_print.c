@@ -4,7 +4,7 @@
 #include "emit.h"
 
 /* Infix text of one operand on the stack and how tightly it binds. */
-struct operand {
+struct shown {
     const char *s;
     int level; /* 0 or, 1 and, 2 compare, 3 sum, 4 product, 5 atom */
 };
@@ -18,34 +18,34 @@ static const struct form {
     [FX_T_EQ] = {" == ", 2}, [FX_T_AND] = {" && ", 1}, [FX_T_OR] = {" || ", 0},
 };
 
-static const char *wrap(struct arena *a, struct operand x, int level) {
+static const char *wrap(struct arena *a, struct shown x, int level) {
     return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s;
 }
 
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
     struct arena *a = out->arena;
-    struct operand *stack = NEW_ARRAY(a, struct operand, e->n + 1);
+    struct shown *stack = NEW_ARRAY(a, struct shown, e->n + 1);
     double real;
     int n = 0;
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *t = &e->terms[i];
         switch (t->op) {
-        case FX_T_CONST: stack[n++] = (struct operand){arena_printf(a, "%lld", (long long)t->v), 5}; continue;
-        case FX_T_EXTENT: stack[n++] = (struct operand){k->extents[t->v].name, 5}; continue;
-        case FX_T_ALIGN: stack[n++] = (struct operand){arena_printf(a, "align(%s)", k->params[t->v].name), 5}; continue;
-        case FX_T_SM_COUNT: stack[n++] = (struct operand){"SMs", 5}; continue;
-        case FX_T_SCALAR: stack[n++] = (struct operand){k->params[t->v].name, 5}; continue;
+        case FX_T_CONST: stack[n++] = (struct shown){arena_printf(a, "%lld", (long long)t->v), 5}; continue;
+        case FX_T_EXTENT: stack[n++] = (struct shown){k->extents[t->v].name, 5}; continue;
+        case FX_T_ALIGN: stack[n++] = (struct shown){arena_printf(a, "align(%s)", k->params[t->v].name), 5}; continue;
+        case FX_T_SM_COUNT: stack[n++] = (struct shown){"SMs", 5}; continue;
+        case FX_T_SCALAR: stack[n++] = (struct shown){k->params[t->v].name, 5}; continue;
         case FX_T_REAL:
             memcpy(&real, &t->v, sizeof real);
-            stack[n++] = (struct operand){arena_printf(a, "%.17g", real), 5};
+            stack[n++] = (struct shown){arena_printf(a, "%.17g", real), 5};
             continue;
-        case FX_T_NOT: stack[n - 1] = (struct operand){arena_printf(a, "!%s", wrap(a, stack[n - 1], 5)), 5}; continue;
+        case FX_T_NOT: stack[n - 1] = (struct shown){arena_printf(a, "!%s", wrap(a, stack[n - 1], 5)), 5}; continue;
         default: break;
         }
         const struct form *f = &forms[t->op];
-        struct operand r = stack[--n], l = stack[--n];
-        stack[n++] = f->level == 5 ? (struct operand){arena_printf(a, "%s(%s, %s)", f->infix, l.s, r.s), 5}
-                                   : (struct operand){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix, wrap(a, r, f->level + 1)), f->level};
+        struct shown r = stack[--n], l = stack[--n];
+        stack[n++] = f->level == 5 ? (struct shown){arena_printf(a, "%s(%s, %s)", f->infix, l.s, r.s), 5}
+                                   : (struct shown){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix, wrap(a, r, f->level + 1)), f->level};
     }
     buf_puts(out, n ? stack[n - 1].s : "nothing");
 }

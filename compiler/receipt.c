@@ -43,20 +43,19 @@ struct marks {
 static void mark(const struct marks *m, const struct node *n, enum place place);
 
 /* The factors that are computed on the way to the mainloop. */
-static void mark_factors(const struct marks *m, const struct node *n) {
-    struct contraction c;
-    if (!as_contraction(n, &c)) return;
-    if (m->group->operand_buffer[0] < 0) mark(m, c.a, PROLOGUE);
-    if (m->group->operand_buffer[1] < 0) mark(m, c.b, PROLOGUE);
+static void mark_factors(const struct marks *m, const struct product *x) {
+    for (int s = 0; s < 2; s++)
+        if (x->buffer[s] < 0) mark(m, x->factor[s], PROLOGUE);
 }
 
 /* The nodes a launch computes, found from its stores. */
 static void mark(const struct marks *m, const struct node *n, enum place place) {
     struct tensor t;
     if (m->place[n->id] || node_is_loaded(m->f->chosen->graph, m->f->chosen->partition, m->group, n, &t)) return;
-    if (n == m->group->contraction) {
+    int sum = group_sum(m->group, n);
+    if (sum >= 0) {
         m->place[n->id] = MAINLOOP;
-        mark_factors(m, n);
+        mark_factors(m, &m->group->sums[sum]);
         return;
     }
     bool is_loop = (n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n);

@@ -65,7 +65,7 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
 }
 
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
-    if (n == r->contraction) return false;
+    if (group_sum(r, n) >= 0) return false;
     if (n->kind == N_INPUT) {
         *t = tensor_of_param(g, n->param);
         return !g->kernel->params[n->param].packed.factor;
@@ -82,7 +82,7 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
 static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, bool *seen,
                      struct tensor *loads, int n_loads, int max) {
     struct tensor t;
-    if (seen[n->id] || n == r->contraction) return n_loads;
+    if (seen[n->id] || group_sum(r, n) >= 0) return n_loads;
     seen[n->id] = true;
     if (node_is_loaded(g, p, r, n, &t)) {
         if (n_loads < max) loads[n_loads] = t;
@@ -104,32 +104,52 @@ static void touch_axes(struct footprint *f, const int *axes, int n) {
     for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
 }
 
+/* Adds what is computed from the nodes marked in times, in group r, to a footprint. */
+static void add_footprint(const struct graph *g, const struct partition *p, const struct group *r, double *times, struct footprint *f) {
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t = {.param = -1, .buffer = -1};
+        if (times[i] == 0 || group_sum(r, n) >= 0) continue;
+        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+        f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
+        if (n->kind == N_INPUT || n->kind == N_SCALAR) f->params[n->param] = true;
+        if (t.buffer >= 0) f->buffers[t.buffer] = true;
+        if (n->kind == N_INPUT) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
+        if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
+        f->ops += times[i];
+        if (is_loaded) continue;
+        f->has_loops |= is_loop;
+        if (n->axis >= 0) touch_axes(f, &n->axis, 1);
+        touch_axes(f, n->at, n->n_at);
+        touch_axes(f, n->reduced, n->n_reduced);
+        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : 1);
+        if (is_loop && f->turns < inside) f->turns = inside;
+        for (int k = 0; k < n->n_args; k++)
+            if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
+    }
+}
+
+/* What the factors read that a mainloop copies or makes, and the labels that it runs over. */
+static void add_factors(const struct graph *g, const struct partition *p, const struct group *r, struct footprint *f) {
+    double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
+    struct footprint apart = {.params = f->params, .buffers = f->buffers, .axes = f->axes};
+    for (int i = 0; i < 2 * r->n_sums; i++) {
+        const struct product *x = &r->sums[i / 2];
+        int b = x->buffer[i % 2];
+        touch_axes(f, x->factor[i % 2]->axes, x->factor[i % 2]->n_axes);
+        if (b < 0) times[x->factor[i % 2]->id] = 1;
+        else f->buffers[b] = true;
+    }
+    add_footprint(g, p, r, times, &apart);
+}
+
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
     struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
     for (int s = 0; s < r->n_stores; s++) times[r->stores[s].value->id] = 1;
-    for (int i = g->n_nodes - 1; i >= 0; i--) {
-        const struct node *n = g->nodes[i];
-        struct tensor t = {.param = -1, .buffer = -1};
-        if (times[i] == 0 || n == r->contraction) continue;
-        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
-        f.is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
-        if (n->kind == N_INPUT || n->kind == N_SCALAR) f.params[n->param] = true;
-        if (t.buffer >= 0) f.buffers[t.buffer] = true;
-        if (n->kind == N_INPUT) touch_axes(&f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
-        if (t.buffer >= 0) touch_axes(&f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
-        f.ops += times[i];
-        if (is_loaded) continue;
-        f.has_loops |= is_loop;
-        if (n->axis >= 0) touch_axes(&f, &n->axis, 1);
-        touch_axes(&f, n->at, n->n_at);
-        touch_axes(&f, n->reduced, n->n_reduced);
-        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : 1);
-        if (is_loop && f.turns < inside) f.turns = inside;
-        for (int k = 0; k < n->n_args; k++)
-            if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
-    }
+    add_footprint(g, p, r, times, &f);
+    add_factors(g, p, r, &f);
     return f;
 }
 

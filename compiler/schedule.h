@@ -16,15 +16,33 @@ struct tensor { /* a parameter or a buffer as memory: row-major over its axes */
     enum fx_dtype dtype;
     int n_axes;
     int axes[MAX_AXES];
+    const struct view *view; /* of an operand: the stride of every axis and where it begins (operand.h); else NULL */
 };
 
 enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
-struct gemm_shape { /* D[batch,m,n] = sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
-    struct tensor a, b;
-    struct axis_list batch, m, n, k_outer, k;
-    enum layout a_layout, b_layout;
-    enum fx_dtype dtype; /* of both operands */
+struct operand { /* a factor on its way into a mainloop */
+    struct node *value;
+    bool is_made;         /* computed as it is loaded; else it lies in memory */
+    struct tensor tensor; /* where it lies, with its view */
+    enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
+    double ops;           /* of one that is made: operations an element takes */
+};
+
+struct segment { /* a walk along k that adds to some of the sums, which share A */
+    struct axis_list k_outer, k;
+    struct operand a;
+    int n_sums;
+    int sums[MAX_SUMS];         /* which of the group's */
+    struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
+};
+
+struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
+    struct axis_list batch, m, n;
+    int n_segments;
+    struct segment segments[MAX_SUMS];
+    int most_sums;       /* of a segment */
+    enum fx_dtype dtype; /* of all operands */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -120,7 +138,7 @@ struct tensor tensor_of_store(const struct graph *g, const struct partition *p, 
 /* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
  * whether each was met. Returns how many. */
 int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
-/* Everything the stores of a group are computed from, accumulator and buffers apart: which parameters and labels it touches, and whether it has loops
+/* Everything a group is computed from: which parameters, buffers and labels it touches; and what its stores take beside sums and buffers: whether they have loops
  * (a reduction or a scan that the threads run). The arrays have room for all; false for what is not touched. */
 struct footprint {
     bool *params, *buffers, *axes;
@@ -143,6 +161,13 @@ double tensor_bytes(const struct graph *g, const struct tensor *t);
 
 /* schedules/gemm.c: shared by the engines. */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+/* The layouts a mainloop copies 16 bytes at a time are all it has. */
+bool gemm_is_strided(const struct gemm_shape *shape);
+bool gemm_is_made(const struct gemm_shape *shape);
+/* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
+int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
+/* Whether leaf n is a tensor that lies along the chunks of a made operand: its last label is the last of `along`. */
+bool leaf_is_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t);
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

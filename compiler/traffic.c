@@ -93,17 +93,14 @@ static bool is_in_memory(const struct reads *r, const struct node *n, struct ten
 
 static void visit(struct reads *r, struct node *n);
 
-static void visit_contraction(struct reads *r, const struct node *n) {
-    struct contraction c;
-    if (!as_contraction(n, &c)) return;
-    struct node *factor[2] = {c.a, c.b};
+static void visit_contraction(struct reads *r, const struct product *x) {
     for (int i = 0; i < 2; i++) {
         struct tensor t;
-        if (r->group->operand_buffer[i] < 0) {
-            visit(r, factor[i]);
+        if (x->buffer[i] < 0) {
+            visit(r, x->factor[i]);
             continue;
         }
-        t = tensor_of_buffer(r->graph, r->partition, r->group->operand_buffer[i]);
+        t = tensor_of_buffer(r->graph, r->partition, x->buffer[i]);
         read_of(r, &t)->is_whole = true;
     }
 }
@@ -118,8 +115,9 @@ static void visit(struct reads *r, struct node *n) {
         if (counts) read_of(r, &t)->is_whole = true;
         return;
     }
-    if (n == r->group->contraction) {
-        visit_contraction(r, n);
+    int sum = group_sum(r->group, n);
+    if (sum >= 0) {
+        visit_contraction(r, &r->group->sums[sum]);
         return;
     }
     bool reads_memory = n->kind == N_ACCESS && is_in_memory(r, n->args[0], &t);

@@ -128,3 +128,36 @@ FX_DEVICE void fx_store(T *p, const float (&x)[V], int n_valid) {
   }
   fx_store_strided(p, 1, x, ALIGNED ? V : n_valid);
 }
+
+// fx_chunk: V adjacent elements on their way, as they lie in memory: in words where ALIGNED, which stay packed until get() takes them apart
+template <int V, bool ALIGNED, class T>
+struct fx_chunk {
+  static constexpr int BYTES = V * (int)sizeof(T), EACH = ((int)sizeof(T) + 3) / 4;
+  static constexpr bool IS_PACKED = ALIGNED && BYTES % 4 == 0;
+  unsigned w[IS_PACKED ? BYTES / 4 : V * EACH];  // the bytes; else every element in words of its own
+
+  // Zeros from n_valid on; ALIGNED: all or, where n_valid is not positive, none.
+  FX_DEVICE void load(const T *p, int n_valid) {
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof w / sizeof *w); ++i) w[i] = 0;
+    if constexpr (IS_PACKED) {
+      if (n_valid > 0) fx_load_words(w, p);
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (v < n_valid) memcpy(&w[v * EACH], p + v, sizeof(T));
+    }
+  }
+  FX_DEVICE void get(T (&x)[V]) const {
+    if constexpr (IS_PACKED) {
+      memcpy(x, w, sizeof x);
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) memcpy(&x[v], &w[v * EACH], sizeof(T));
+    }
+  }
+};
+
+// fx_choose: the first of two types, or the second
+template <bool FIRST, class A, class B> struct fx_choose { typedef A type; };
+template <class A, class B> struct fx_choose<false, A, B> { typedef B type; };

@@ -1,6 +1,8 @@
-/* The contraction driver: D[m,n] = sum over k of A[m,k] B[k,n], batched, then the problem's epilogue. An engine moves and multiplies; a problem says where
-   the operands lie and what becomes of the sums. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, with
-   ENGINE::SMEM_BYTES of dynamic shared memory. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
+/* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
+   multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
+   every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory.
+   Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
+   the segment with most sums, and BM * ENGINE::staging_pitch(all sums). ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
 
 // fx_tile: which output tile a block computes
@@ -20,32 +22,151 @@ FX_DEVICE fx_tile fx_find_tile(int m, int n, int BM, int BN) {
   return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
 }
 
-// fx_gemm_source: both operands of one tile, walking through the k-blocks; past the last block there are only zeros
-template <class ENGINE, bool ALIGNED, class PROBLEM>
-struct fx_gemm_source {
-  const PROBLEM &p;                                                           // the problem
-  const fx_tile at;                                                           // the tile
-  typename ENGINE::template operand_a<PROBLEM, ALIGNED> a;                    // A's rows of the tile
-  typename ENGINE::template operand_b<PROBLEM, ALIGNED> b;                    // B's columns of the tile
-  int outer;                                                                  // index over the outer k axes
-  int left;                                                                   // k not yet begun at this index
+// fx_gemm_copied: an operand that lies in memory
+template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+struct fx_gemm_copied : ENGINE_OPERAND {
+  const PROBLEM &p;   // the problem
+  const int j;        // which of the segment's
+  const int batch;    // index over the batch axes
+  const int tile_mn;  // first m or n of the tile
 
-  FX_DEVICE fx_gemm_source(const PROBLEM &problem, const fx_tile &tile)
-      : p(problem),
-        at(tile),
-        a(p.a_stride_m(), p.a_stride_k(), at.m, p.m(), ENGINE::warp_m()),
-        b(p.b_stride_n(), p.b_stride_k(), at.n, p.n(), ENGINE::warp_n()),
-        outer(0) {
+  FX_DEVICE fx_gemm_copied(const PROBLEM &problem, int a_j, int a_batch, int a_tile_mn, int mn_end, int warp_mn)
+      : ENGINE_OPERAND(OPERAND::stride_mn(problem, a_j), OPERAND::stride_k(problem, a_j), a_tile_mn, mn_end, warp_mn),
+        p(problem),
+        j(a_j),
+        batch(a_batch),
+        tile_mn(a_tile_mn) {}
+  FX_DEVICE void start(int outer, int k) { ENGINE_OPERAND::start(OPERAND::at(p, j, batch, outer) + tile_mn * OPERAND::stride_mn(p, j), k); }
+};
+
+// fx_gemm_made: an operand that is computed: what a chunk reads is fetched a block ahead, and the chunk stored where the engine's copies would land
+template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+struct fx_gemm_made : ENGINE_OPERAND {
+  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES;
+  static constexpr bool IS_COPIED = false;
+
+  const PROBLEM &p;                                         // the problem
+  const int batch;                                          // index over the batch axes
+  const int tile_mn, mn_end;                                // first m or n of the tile, and how many there are
+  int ko;                                                   // index over the outer k axes
+  int k_base, k_end;                                        // first k of the block, and how many there are
+  typename OPERAND::template raw<V, ALIGNED> held[COPIES];  // what the block is made of
+
+  FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
+      : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
+  FX_DEVICE void start(int outer, int k) {
+    ko = outer;
+    k_base = 0;
+    k_end = k;
+  }
+  FX_DEVICE void next() { k_base += ENGINE_OPERAND::BK; }
+  FX_DEVICE void issue(int, unsigned) {}
+
+  // How many elements of a chunk exist.
+  FX_DEVICE int valid(int mn, int k) const { return mn >= mn_end || k >= k_end ? 0 : ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k; }
+  FX_DEVICE void load() {
+#pragma unroll
+    for (int c = 0; c < COPIES; ++c) {
+      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = k_base + ENGINE_OPERAND::chunk_k(c);
+      OPERAND::template fetch<V, ALIGNED>(p, held[c], batch, mn, ko, k, valid(mn, k));
+    }
+  }
+  FX_DEVICE void land(unsigned stage) const {
+#pragma unroll
+    for (int c = 0; c < COPIES; ++c) {
+      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = k_base + ENGINE_OPERAND::chunk_k(c), n_valid = valid(mn, k);
+      typename OPERAND::value x[V];
+      OPERAND::template make<V, ALIGNED>(p, x, held[c], batch, mn, ko, k);
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (ALIGNED ? n_valid <= 0 : v >= n_valid) x[v] = 0;  // zeros add nothing, whatever they are multiplied by
+      ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x);
+    }
+  }
+};
+
+// fx_gemm_operand: one or the other
+template <bool MADE, class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+struct fx_gemm_operand {
+  typedef fx_gemm_copied<ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> type;
+};
+template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+struct fx_gemm_operand<true, ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> {
+  typedef fx_gemm_made<ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> type;
+};
+
+// fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
+template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT> struct fx_gemm_a {
+  typedef typename SEGMENT::a a;
+  typedef typename fx_gemm_operand<a::MADE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, PROBLEM, a, ALIGNED>::type type;
+};
+template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J> struct fx_gemm_b {
+  typedef typename SEGMENT::template b<J> b;
+  typedef typename fx_gemm_operand<b::MADE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, PROBLEM, b, ALIGNED>::type type;
+};
+
+// fx_gemm_all_b: the B's of a segment's sums from number J on; they lie in a stage one after the other
+template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J, bool IS_END>
+struct fx_gemm_all_b {
+  typedef typename fx_gemm_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J>::type operand;
+  typedef fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> others;
+  static constexpr bool IS_COPIED = operand::IS_COPIED;
+
+  operand first;  // number J
+  others rest;    // those after it
+
+  FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
+  FX_DEVICE void start(int outer, int k) { first.start(outer, k), rest.start(outer, k); }
+  FX_DEVICE void next() { first.next(), rest.next(); }
+  FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
+  FX_DEVICE void load() { first.load(), rest.load(); }
+  FX_DEVICE void land(unsigned stage) const { first.land(stage), rest.land(stage + ENGINE::B_BYTES); }
+  template <class FRAGMENT>
+  FX_DEVICE void fetch(FRAGMENT *f, unsigned stage, int step, int part) const {
+    first.fetch(f[J], stage, step, part);
+    rest.fetch(f, stage + ENGINE::B_BYTES, step, part);
+  }
+};
+template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J>
+struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
+  FX_DEVICE fx_gemm_all_b(const PROBLEM &, int, int) {}
+  FX_DEVICE void start(int, int) {}
+  FX_DEVICE void next() {}
+  FX_DEVICE void issue(int, unsigned) {}
+  FX_DEVICE void load() {}
+  FX_DEVICE void land(unsigned) const {}
+  template <class FRAGMENT>
+  FX_DEVICE void fetch(FRAGMENT *, unsigned, int, int) const {}
+};
+
+// fx_gemm_source: the operands of one tile in a segment, walking through the k-blocks; past the last block there are only zeros
+template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT>
+struct fx_gemm_source {
+  typedef typename fx_gemm_a<ENGINE, ALIGNED, PROBLEM, SEGMENT>::type operand_a;
+  typedef fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, 0, false> operands_b;
+  typedef typename operand_a::fragment fragment_a;
+  typedef typename operands_b::operand::fragment fragment_b;
+  static constexpr int SUMS = SEGMENT::SUMS;
+  static constexpr unsigned STAGE_BYTES = ENGINE::A_BYTES + SUMS * ENGINE::B_BYTES;
+
+  const PROBLEM &p;  // the problem
+  operand_a a;       // A's rows of the tile
+  operands_b b;      // the columns of the tile of every B
+  int outer;         // index over the outer k axes
+  int left;          // k not yet begun at this index
+
+  FX_DEVICE fx_gemm_source(const PROBLEM &problem, const fx_tile &at)
+      : p(problem), a(problem, 0, at.batch, at.m, problem.m(), ENGINE::warp_m()), b(problem, at.batch, at.n), outer(0) {
     start();
   }
   FX_DEVICE void start() {
-    left = p.k();
-    a.start(p.a(at.batch, outer) + at.m * p.a_stride_m(), left);
-    b.start(p.b(at.batch, outer) + at.n * p.b_stride_n(), left);
+    left = SEGMENT::k(p);
+    a.start(outer, left);
+    b.start(outer, left);
   }
   FX_DEVICE void next() {
     left -= ENGINE::BK;
-    if (outer + 1 < p.k_outer() && left <= 0) {
+    if (outer + 1 < SEGMENT::k_outer(p) && left <= 0) {
       ++outer;
       start();
     } else {
@@ -54,19 +175,20 @@ struct fx_gemm_source {
     }
   }
   FX_DEVICE void issue(int step, unsigned stage) {
-    a.issue(step, stage);
-    b.issue(step, stage + ENGINE::A_BYTES);
+    if constexpr (operand_a::IS_COPIED) a.issue(step, stage);
+    if constexpr (operands_b::IS_COPIED) b.issue(step, stage + ENGINE::A_BYTES);
   }
   FX_DEVICE void load() {
-    a.load();
-    b.load();
+    if constexpr (!operand_a::IS_COPIED) a.load();
+    if constexpr (!operands_b::IS_COPIED) b.load();
   }
   FX_DEVICE void land(int step, unsigned stage) {
-    if (step == (ENGINE::STEPS - 2) / 2) a.land(stage);
-    if (step == ENGINE::STEPS - 2) b.land(stage + ENGINE::A_BYTES);
+    if constexpr (!operand_a::IS_COPIED)
+      if (step == (ENGINE::STEPS - 2) / 2) a.land(stage);
+    if constexpr (!operands_b::IS_COPIED)
+      if (step == ENGINE::STEPS - 2) b.land(stage + ENGINE::A_BYTES);
   }
-  template <class FRAGMENT_A, class FRAGMENT_B>
-  FX_DEVICE void fetch(FRAGMENT_A &fa, FRAGMENT_B &fb, unsigned stage, int step) const {
+  FX_DEVICE void fetch(fragment_a &fa, fragment_b (&fb)[SUMS], unsigned stage, int step) const {
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
       a.fetch(fa, stage, step, part);
@@ -75,42 +197,38 @@ struct fx_gemm_source {
   }
 };
 
-// fx_gemm_accumulate: the mainloop; the fragments of a step are read under the products of the one before
+// fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
 // STAGES - 1 blocks are in shared memory or on their way there. Operands that are not copied asynchronously wait in registers for a block: they are loaded
 // before the barrier that ends one block, across which loads stay where they are, and land before the next.
-template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
+template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
+FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
+  typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM, SEGMENT> source_type;
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
-  constexpr bool COPIED = ENGINE::template COPIED<PROBLEM, ALIGNED>;
-#pragma unroll
-  for (int i = 0; i < ENGINE::ACCUMULATORS; ++i) acc[i] = 0;
-  const int blocks = p.k_outer() * ((p.k() + (ENGINE::BK - 1)) / ENGINE::BK);
+  constexpr unsigned STAGE_BYTES = source_type::STAGE_BYTES;
+  const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
 
-  fx_gemm_source<ENGINE, ALIGNED, PROBLEM> source(p, at);
-  const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * ENGINE::STAGE_BYTES;
+  source_type source(p, at);
+  const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * STAGE_BYTES;
   unsigned read = ring, write = ring;
 
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
-    if constexpr (COPIED) {
 #pragma unroll
-      for (int step = 0; step < STEPS; ++step) source.issue(step, write);
-      fx_cp_async_commit();
-    } else {
-      source.load();
+    for (int step = 0; step < STEPS; ++step) source.issue(step, write);
+    fx_cp_async_commit();
+    source.load();
 #pragma unroll
-      for (int step = 0; step < STEPS; ++step) source.land(step, write);
-    }
+    for (int step = 0; step < STEPS; ++step) source.land(step, write);
     source.next();
-    write += ENGINE::STAGE_BYTES;
+    write += STAGE_BYTES;
   }
-  if constexpr (COPIED) fx_cp_async_wait<STAGES - 2>();
-  else source.load();
+  fx_cp_async_wait<STAGES - 2>();
+  source.load();
   fx_barrier();  // everyone's part of block 0 has landed
 
-  typename decltype(source.a)::fragment a[2];
-  typename decltype(source.b)::fragment b[2];
+  typename source_type::fragment_a a[2];
+  typename source_type::fragment_b b[2][SEGMENT::SUMS];
   source.fetch(a[0], b[0], read, 0);
 
 #pragma unroll 1
@@ -119,24 +237,19 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[ENGINE::ACCUMULATO
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
       if (step == STEPS - 1) {
-        from = read + ENGINE::STAGE_BYTES == ring_end ? ring : read + ENGINE::STAGE_BYTES;
-        if constexpr (COPIED) {
-          fx_cp_async_wait<STAGES - 2>();
-        } else {
-          source.next();
-          source.load();
-        }
+        from = read + STAGE_BYTES == ring_end ? ring : read + STAGE_BYTES;
+        fx_cp_async_wait<STAGES - 2>();
+        source.next();
+        source.load();
         fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
       }
       source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
-      if constexpr (COPIED) {
-        source.issue(step, write);
-        if (step == STEPS - 2) fx_cp_async_commit();
-      }
-      ENGINE::multiply(acc, a[step % 2], b[step % 2]);
-      if constexpr (!COPIED) source.land(step, write);
+      if (step < STEPS - 1) source.issue(step, write);
+      if (step == STEPS - 2) fx_cp_async_commit();
+#pragma unroll
+      for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j]);
+      source.land(step, write);
     }
-    if constexpr (COPIED) source.next();
     write = read;
     read = from;
   }
@@ -144,7 +257,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[ENGINE::ACCUMULATO
 
 // fx_gemm_epilogue: hands the staged sums to the problem, V columns of a row at a time; what it reads from memory is asked for AHEAD rows early
 // where registers allow
-template <class ENGINE, bool ALIGNED, class PROBLEM>
+template <class ENGINE, bool ALIGNED, int SUMS, class PROBLEM>
 FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V, STEP = ENGINE::THREADS / ACROSS;
   typedef typename PROBLEM::template frag<V> frag;
@@ -162,8 +275,9 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
 #pragma unroll 1
   for (; row < rows; row += STEP) {
     if (row + AHEAD * STEP < rows) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
-    typename ENGINE::sum acc[V];
-    ENGINE::get(acc, row, col);
+    typename ENGINE::sum acc[SUMS][V];
+#pragma unroll
+    for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
     p.template store<V, ALIGNED>(acc, ahead[0], at.batch, at.m + row, at.n + col, n_valid);
 #pragma unroll
     for (int i = 0; i < AHEAD; ++i) ahead[i] = ahead[i + 1];
@@ -173,12 +287,22 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
 // fx_gemm: computes this block's tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm(const PROBLEM &p) {
+  constexpr int SUMS = PROBLEM::SUMS;
   const fx_tile at = fx_find_tile(p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-  typename ENGINE::sum acc[ENGINE::ACCUMULATORS];
-  fx_gemm_accumulate<ENGINE, ALIGNED>(acc, p, at);
+  typename ENGINE::sum acc[SUMS][ENGINE::ACCUMULATORS];
+#pragma unroll
+  for (int i = 0; i < SUMS * ENGINE::ACCUMULATORS; ++i) acc[i / ENGINE::ACCUMULATORS][i % ENGINE::ACCUMULATORS] = 0;
+  p.template accumulate<ENGINE, ALIGNED>(acc, at);
   fx_cp_async_wait<0>();
   fx_barrier();  // nobody reads or fills the stages any more: the sums take their place
-  ENGINE::put(acc);
+#pragma unroll
+  for (int j = 0; j < SUMS; ++j) ENGINE::template put<SUMS>(acc[j], j * ENGINE::BN);
   fx_barrier();  // the whole tile is staged
-  fx_gemm_epilogue<ENGINE, ALIGNED>(p, at);
+  fx_gemm_epilogue<ENGINE, ALIGNED, SUMS>(p, at);
+}
+
+// fx_gemm_next_segment: before the ring is filled anew
+FX_DEVICE void fx_gemm_next_segment() {
+  fx_cp_async_wait<0>();
+  fx_barrier();  // nobody reads or fills the stages any more: the next segment's operands take their place
 }

@@ -53,7 +53,7 @@ struct fx_mma_window {
 // one around which the operand goes on; element by element where not. Fragments are read as 16 (mn) x 16 (k) blocks of four 8 x 8
 // matrices: A's in the order (mn, k) = (0, 0) (8, 0) (0, 8) (8, 8), one m16n8k16 fragment; with K_FIRST (0, 0) (0, 8) (8, 0) (8, 8), two neighbouring
 // fragments of B, each in adjacent registers.
-template <class ENGINE, int MN, int WARP_MN, bool K_FIRST, int LAYOUT>
+template <class ENGINE, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
 struct fx_mma_operand {
   typedef typename ENGINE::element T;
   static constexpr int BK = ENGINE::BK;
@@ -64,6 +64,9 @@ struct fx_mma_operand {
   static constexpr int STEP = ENGINE::THREADS / CHUNKS;
   static constexpr int COPIES = ROWS / STEP;
   static constexpr bool WINDOWS = LAYOUT != FX_STRIDED;
+  static constexpr bool IS_COPIED = ALIGNED && LAYOUT != FX_STRIDED;  // asynchronously
+  static constexpr bool ALONG_MN = ROWS_ARE_K;                        // what the elements of a chunk run along
+  static constexpr int CHUNK = 8;
   static constexpr int SLICES = BK / 32;   // together, copies cost the tensor cores less than spread out
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");
@@ -99,6 +102,16 @@ struct fx_mma_operand {
     slot = chunk_offset(threadIdx.x / CHUNKS, threadIdx.x % CHUNKS);
     const int row = lane & 7, right = K_FIRST ? lane >> 4 : lane >> 3 & 1, down = K_FIRST ? lane >> 3 & 1 : lane >> 4;
     lane_slot = ROWS_ARE_K ? chunk_offset(row + down * 8, warp_mn / 8 + right) : chunk_offset(warp_mn + row + right * 8, down);
+  }
+
+  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements get there.
+  static FX_DEVICE int chunk_mn(int c) { return first_mn() + (ROWS_ARE_K ? 0 : c * STEP); }
+  static FX_DEVICE int chunk_k(int c) { return first_k() + (ROWS_ARE_K ? c * STEP : 0); }
+  FX_DEVICE unsigned chunk_slot(int c) const { return slot + c * STEP * PITCH; }
+  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK]) {
+    unsigned w[CHUNK / 2];
+    fx_pack<CHUNK>(w, x, (T *)0);
+    fx_shared_put4(to, w);
   }
 
   // Begins a walk along k; base is the element at the tile's first m or n.
@@ -171,7 +184,7 @@ struct fx_mma_operand {
 };
 
 // fx_mma: a BM x BN tile by WARPS_M x WARPS_N warps, k-blocks of BK, STAGES of them in shared memory
-// Shared memory: max(STAGES * (BM + BN) * BK * 2, BM * (BN + 8) * 4) bytes.
+// Shared memory for S sums: max(STAGES * (BM + S * BN) * BK * 2, BM * (S * BN + 8) * 4) bytes.
 template <class T, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
 struct fx_mma {
   typedef T element;
@@ -183,17 +196,11 @@ struct fx_mma {
   static constexpr int STEPS = BK / 16;                        // steps of the mainloop in a k-block
   static constexpr int PARTS = 2;                              // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = WM * WN / 32;            // of a thread
-  static constexpr int A_BYTES = BM * BK * 2, STAGE_BYTES = (BM + BN) * BK * 2;
-  static constexpr int STAGING_PITCH = (BN + 8) * 4;           // rows 8 banks apart: the four rows that half a warp writes fill all banks
-  static constexpr int PIPELINE_BYTES = STAGES * STAGE_BYTES, STAGING_BYTES = BM * STAGING_PITCH;
-  static constexpr int SMEM_BYTES = PIPELINE_BYTES > STAGING_BYTES ? PIPELINE_BYTES : STAGING_BYTES;
+  static constexpr int A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2;
   static_assert(STEPS % 2 == 0 && STAGES >= 3, "the mainloop alternates two sets of fragments and copies two blocks ahead");
 
-  // Whether operands so stored are copied asynchronously; else they pass through registers.
-  template <class PROBLEM, bool ALIGNED>
-  static constexpr bool COPIED = ALIGNED && PROBLEM::A_LAYOUT != FX_STRIDED && PROBLEM::B_LAYOUT != FX_STRIDED;
-  template <class PROBLEM, bool ALIGNED> using operand_a = fx_mma_operand<fx_mma, BM, WM, false, PROBLEM::A_LAYOUT>;
-  template <class PROBLEM, bool ALIGNED> using operand_b = fx_mma_operand<fx_mma, BN, WN, true, PROBLEM::B_LAYOUT>;
+  template <int LAYOUT, bool ALIGNED> using operand_a = fx_mma_operand<fx_mma, BM, WM, false, LAYOUT, ALIGNED>;
+  template <int LAYOUT, bool ALIGNED> using operand_b = fx_mma_operand<fx_mma, BN, WN, true, LAYOUT, ALIGNED>;
 
   static FX_DEVICE int warp_m() { return (int)threadIdx.x / 32 % WARPS_M * WM; }
   static FX_DEVICE int warp_n() { return (int)threadIdx.x / 32 / WARPS_M * WN; }
@@ -216,16 +223,22 @@ struct fx_mma {
         }
   }
 
-  // The staged tile: in every other 32 columns the two 16-byte halves of each 8 columns change places, so that neighbouring lanes read from all banks.
-  static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + row * STAGING_PITCH + (col ^ (col >> 3 & 4)) * 4; }
-  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS]) {
-#pragma unroll
-    for (int i = 0; i < ACCUMULATORS; i += 2) fx_shared_put2(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1]);
+  // The staged tile: rows 8 banks apart, so that the four rows that half a warp writes fill all banks; in every other 32 columns the two 16-byte halves of
+  // each 8 columns change places, so that neighbouring lanes read from all banks.
+  static FX_DEVICE constexpr int staging_pitch(int sums) { return (sums * BN + 8) * 4; }
+  template <int SUMS>
+  static FX_DEVICE unsigned staged(int row, int col) {
+    return fx_shared(fx_smem()) + row * staging_pitch(SUMS) + (col ^ (col >> 3 & 4)) * 4;
   }
-  template <int V>
+  template <int SUMS>
+  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS], int from_col) {
+#pragma unroll
+    for (int i = 0; i < ACCUMULATORS; i += 2) fx_shared_put2(staged<SUMS>(acc_row(i), from_col + acc_col(i)), acc[i], acc[i + 1]);
+  }
+  template <int SUMS, int V>
   static FX_DEVICE void get(sum (&x)[V], int row, int col) {
     constexpr int PIECE = V < 4 ? V : 4;
 #pragma unroll
-    for (int v = 0; v < V; v += PIECE) fx_shared_get<PIECE>(x + v, staged(row, col + v));
+    for (int v = 0; v < V; v += PIECE) fx_shared_get<PIECE>(x + v, staged<SUMS>(row, col + v));
   }
 };

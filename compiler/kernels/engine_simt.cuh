@@ -20,6 +20,10 @@ struct fx_simt_operand {
   static constexpr int PITCH = (MN + 4) * 4;
   static_assert(ENGINE::THREADS % ACROSS == 0 && ROWS % STEP == 0 && BK % 8 == 0, "the threads do not cover the block evenly");
 
+  static constexpr bool IS_COPIED = true;         // asynchronously, as floats always can
+  static constexpr bool ALONG_MN = !TRANSPOSED;   // what the elements of a chunk run along
+  static constexpr int CHUNK = WIDTH;
+
   typedef float fragment[SHARE];
 
   const float *from;      // this thread's next float
@@ -39,6 +43,16 @@ struct fx_simt_operand {
     mn_left = mn_end - tile_mn - first_mn();
     slot = first_k() * PITCH + first_mn() * 4;
     lane_slot = thread_mn * 4;
+  }
+
+  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how its elements get there.
+  static FX_DEVICE int chunk_row(int c) { return c / AGAIN * STEP; }
+  static FX_DEVICE int chunk_mn(int c) { return first_mn() + (TRANSPOSED ? chunk_row(c) : 0); }
+  static FX_DEVICE int chunk_k(int c) { return first_k() + (TRANSPOSED ? c % AGAIN * ACROSS : chunk_row(c)); }
+  FX_DEVICE unsigned chunk_slot(int c) const { return slot + (chunk_k(c) - first_k()) * PITCH + (chunk_mn(c) - first_mn()) * 4; }
+  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK]) {
+    if constexpr (CHUNK == 4) fx_shared_put4(to, x[0], x[1], x[2], x[3]);
+    else fx_shared_put1(to, x[0]);
   }
 
   // Begins a walk along k over k_valid floats; base is the float at the tile's first m or n.
@@ -81,7 +95,7 @@ struct fx_simt_operand {
 };
 
 // fx_simt: a BM x BN tile by WARPS_M x WARPS_N warps of 4 x 8 lanes, k-blocks of BK, STAGES of them in shared memory
-// Shared memory: max(STAGES * (BM + BN + 8) * BK * 4, BM * BN * 4) bytes.
+// Shared memory for S sums: max(STAGES * (BM + 4 + S * (BN + 4)) * BK * 4, BM * S * BN * 4) bytes.
 template <int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
 struct fx_simt {
   typedef float element;
@@ -93,15 +107,11 @@ struct fx_simt {
   static constexpr int STEPS = BK;                                     // steps of the mainloop in a k-block
   static constexpr int PARTS = 1;                                      // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = TM * TN;                         // of a thread
-  static constexpr int A_BYTES = (BM + 4) * BK * 4, STAGE_BYTES = (BM + BN + 8) * BK * 4;
-  static constexpr int PIPELINE_BYTES = STAGES * STAGE_BYTES, STAGING_BYTES = BM * BN * 4;
-  static constexpr int SMEM_BYTES = PIPELINE_BYTES > STAGING_BYTES ? PIPELINE_BYTES : STAGING_BYTES;
+  static constexpr int A_BYTES = (BM + 4) * BK * 4, B_BYTES = (BN + 4) * BK * 4;
   static_assert(TM % 4 == 0 && TN % 4 == 0 && STAGES >= 3, "fragments are read four floats at a time, and blocks copied two ahead");
 
-  // Whether operands so stored are copied asynchronously: floats always can.
-  template <class PROBLEM, bool ALIGNED> static constexpr bool COPIED = true;
-  template <class PROBLEM, bool ALIGNED> using operand_a = fx_simt_operand<fx_simt, BM, TM, 4, PROBLEM::A_LAYOUT, ALIGNED>;
-  template <class PROBLEM, bool ALIGNED> using operand_b = fx_simt_operand<fx_simt, BN, TN, 8, PROBLEM::B_LAYOUT, ALIGNED>;
+  template <int LAYOUT, bool ALIGNED> using operand_a = fx_simt_operand<fx_simt, BM, TM, 4, LAYOUT, ALIGNED>;
+  template <int LAYOUT, bool ALIGNED> using operand_b = fx_simt_operand<fx_simt, BN, TN, 8, LAYOUT, ALIGNED>;
 
   static FX_DEVICE int warp_m() { return (int)threadIdx.x / 32 % WARPS_M * (TM * 4) + (threadIdx.x & 31) / 8 * 4; }
   static FX_DEVICE int warp_n() { return (int)threadIdx.x / 32 / WARPS_M * (TN * 8) + (threadIdx.x & 7) * 4; }
@@ -121,13 +131,18 @@ struct fx_simt {
       }
   }
 
-  static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + (row * BN + col) * 4; }
-  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS]) {
-#pragma unroll
-    for (int i = 0; i < ACCUMULATORS; i += 4) fx_shared_put4(staged(acc_row(i), acc_col(i)), acc[i], acc[i + 1], acc[i + 2], acc[i + 3]);
+  static FX_DEVICE constexpr int staging_pitch(int sums) { return sums * BN * 4; }
+  template <int SUMS>
+  static FX_DEVICE unsigned staged(int row, int col) {
+    return fx_shared(fx_smem()) + row * staging_pitch(SUMS) + col * 4;
   }
-  template <int V>
+  template <int SUMS>
+  static FX_DEVICE void put(const sum (&acc)[ACCUMULATORS], int from_col) {
+#pragma unroll
+    for (int i = 0; i < ACCUMULATORS; i += 4) fx_shared_put4(staged<SUMS>(acc_row(i), from_col + acc_col(i)), acc[i], acc[i + 1], acc[i + 2], acc[i + 3]);
+  }
+  template <int SUMS, int V>
   static FX_DEVICE void get(sum (&x)[V], int row, int col) {
-    fx_shared_get<V>(x, staged(row, col));
+    fx_shared_get<V>(x, staged<SUMS>(row, col));
   }
 };

@@ -174,6 +174,11 @@ FX_DEVICE void fx_load_24_if(unsigned (&w)[6], const void *p, bool valid) {
                : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
 }
 
+// fx_shared_put1: a float into shared memory
+FX_DEVICE void fx_shared_put1(unsigned to, float x) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(x) : "memory");
+}
+
 // fx_shared_put2: two adjacent floats into shared memory
 FX_DEVICE void fx_shared_put2(unsigned to, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory");

@@ -8,6 +8,7 @@
 
 #include "affine.h"
 #include "build.h"
+#include "schedule.h"
 #include "passes.h"
 
 enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
@@ -335,7 +336,7 @@ static bool same_access(const struct node *a, const struct node *b) {
     return true;
 }
 
-/* What stands for an access whose operands are in the new graph; has_one: nothing else reads its source. */
+/* What stands for an access whose operands are in the new graph; has_one: it may go below its source, a reduction. */
 static struct node *fold_access(struct pusher *p, const struct node *n, bool has_one) {
     struct node *source = n->args[0], *image = NULL;
     struct reading r = reading_of(n);
@@ -350,16 +351,52 @@ static struct node *fold_access(struct pusher *p, const struct node *n, bool has
     return image;
 }
 
+/* ---- parts of a contraction ---- */
+
+/* Whether the access, of a contraction, can go below it, no element being read twice. */
+static bool can_go_below(struct pusher *p, const struct node *access) {
+    const struct node *sum = access->args[0];
+    struct reading r = reading_of(access);
+    if (r.fill || !reads_once(p, sum, &r)) return false;
+    for (int i = 0; i < sum->n_reduced; i++)
+        if (mentions_axis(&r, sum->reduced[i])) return false;
+    return true;
+}
+
+/* Marks, by id, the matrix products that nothing but accesses read, which together read no more elements than there are: each is a contraction of parts of the
+ * factors, and all of them together take no more than the whole. */
+static bool *find_parted(const struct graph *g, const int *readers) {
+    struct pusher p = {.g = graph_like(g)};
+    bool *is_parted = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    double *left = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
+    int *n_accesses = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (!readers[i]) continue;
+        is_parted[i] = is_matrix_product(g, n);
+        left[i] = 1.0001 * nominal_size(g, n->axes, n->n_axes);
+        if (n->kind != N_ACCESS || !is_parted[n->args[0]->id]) continue;
+        int sum = n->args[0]->id;
+        n_accesses[sum]++;
+        left[sum] -= nominal_size(g, n->axes, n->n_axes);
+        is_parted[sum] = left[sum] >= 0 && can_go_below(&p, n);
+    }
+    for (int i = 0; i < g->n_nodes; i++) is_parted[i] = is_parted[i] && n_accesses[i] == readers[i];
+    return is_parted;
+}
+
 /* below: whether accesses may go below reductions in this sweep. */
 static struct graph *sweep(const struct graph *g, bool below, int *room, bool *has_changed) {
     struct pusher p = {.g = graph_like(g), .room = *room};
     const int *readers = count_readers(g);
+    const bool *is_parted = find_parted(g, readers);
     struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         struct node n = *g->nodes[i];
         if (!readers[i]) continue;
+        int source = n.kind == N_ACCESS ? n.args[0]->id : 0;
         for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        map[i] = n.kind == N_ACCESS ? fold_access(&p, &n, below && readers[g->nodes[i]->args[0]->id] == 1) : graph_add(p.g, &n);
+        map[i] = n.kind == N_ACCESS ? fold_access(&p, &n, below && (readers[source] == 1 || is_parted[source])) : graph_add(p.g, &n);
         if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
     }
     graph_map_outputs(p.g, g, map);

@@ -1,13 +1,15 @@
 /* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
  *
- * A contraction's factors must be in memory, in one dtype: a computed factor is written to a buffer first. What is
- * stored (an output, such a factor) belongs to the last contraction it depends on, as its epilogue, when it has that
- * contraction's axes; other contractions below it are written to buffers. What depends on none is a pointwise kernel.
+ * A contraction's factors lie in memory, in one dtype, or are computed as they are loaded; or, in proposals of their own, a computed factor is written
+ * to a buffer first. What is stored (an output, such a factor) belongs to the last contraction it depends on, as its epilogue, when it has that
+ * contraction's axes; the others below it are added up by the same mainloop where they run over the same labels, or written to buffers. What depends on
+ * none is a pointwise kernel.
  *
- * Two proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
+ * Half of the proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
  * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too. */
 #include <string.h>
 
+#include "operand.h"
 #include "passes.h"
 
 struct fuser {
@@ -15,7 +17,10 @@ struct fuser {
     struct partition *p;
     bool epilogues;  /* whether pointwise work may stand in a contraction's kernel */
     bool rows;       /* whether reductions become row programs where they fit one */
+    bool loaders;    /* whether computed factors are computed where a mainloop loads them */
+    bool joins;      /* whether a mainloop may add up several contractions */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
+    bool shares_row; /* whether buffers of that program's rows are written by it */
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch of place_store */
@@ -80,21 +85,83 @@ static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, 
     return FX_F32;
 }
 
-static void place_operands(struct fuser *f, struct group *r) {
+/* Whether what n is stands in memory as a mainloop copies it: an input, or a part of one, stored as dtype. */
+static bool is_in_memory(const struct graph *g, const struct node *n, enum fx_dtype dtype) {
+    struct tensor t;
+    return tensor_of_factor(g, n, &t) && t.dtype == dtype;
+}
+
+/* Collects what is reduced or scanned on the way to n, those loops not entered. */
+static int loops_below(struct fuser *f, const struct node *n, struct node **found) {
+    const int reached = 2 * ++f->n_walks;
+    int n_found = 0;
+    f->mark[n->id] = reached;
+    for (int i = n->id; i >= 0; i--) {
+        struct node *at = f->g->nodes[i];
+        if (f->mark[i] != reached) continue;
+        if (at->kind == N_REDUCE || at->kind == N_SCAN) found[n_found++] = at;
+        else
+            for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
+    }
+    return n_found;
+}
+
+static bool is_for_mainloop(const struct fuser *f, const struct node *n);
+
+/* Whether a computed factor can be made as it is loaded: not where it ends another mainloop, whose epilogue makes it once. */
+static bool is_loadable(struct fuser *f, const struct node *n) {
+    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
+    int n_found = loops_below(f, n, found);
+    for (int i = 0; i < n_found; i++)
+        if (found[i] == n || (is_for_mainloop(f, found[i]) && nodes_same_axes(found[i]->axes, found[i]->n_axes, n->axes, n->n_axes))) return false;
+    return true;
+}
+
+/* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written out it might not even fit. */
+static bool is_unfolded(struct fuser *f, const struct node *n) {
+    const struct graph *g = f->g;
+    const int reached = 2 * ++f->n_walks;
+    double read = 0;
+    f->mark[n->id] = reached;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        if (f->mark[i] != reached) continue;
+        if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN) read += nominal_size(g, at->axes, at->n_axes);
+        else
+            for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
+    }
+    return nominal_size(g, n->axes, n->n_axes) > 2 * read;
+}
+
+/* What a factor made as it is loaded reads must be in memory. */
+static void place_loops_below(struct fuser *f, const struct node *n) {
+    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
+    int n_found = loops_below(f, n, found);
+    for (int i = 0; i < n_found; i++)
+        need_buffer(f, found[i], found[i]->dtype, NULL,
+                    arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", node_name(f, found[i])), found[i]->span);
+}
+
+static const char *why_stored(struct fuser *f, const struct node *n) {
+    struct arena *a = &f->g->cx->arena;
+    if (n->kind == N_INPUT)
+        return arena_printf(a, "%s is stored as %s, the other factor of the contraction is not", node_name(f, n), fx_dtype_name(f->g->kernel->params[n->param].dtype));
+    if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", node_name(f, n));
+    return arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
+}
+
+static void place_operands(struct fuser *f, struct product *x) {
     struct contraction c;
-    as_contraction(r->contraction, &c);
-    enum fx_dtype dtype = operand_dtype(f->g, c.a, c.b, r->contraction->may_round);
-    struct node *operand[2] = {c.a, c.b};
+    as_contraction(x->sum, &c);
+    x->dtype = operand_dtype(f->g, c.a, c.b, x->sum->may_round);
+    x->factor[0] = c.a;
+    x->factor[1] = c.b;
     for (int s = 0; s < 2; s++) {
-        struct node *n = operand[s];
-        r->operand_buffer[s] = -1;
-        if (n->kind == N_INPUT && f->g->kernel->params[n->param].dtype == dtype) continue;
-        const char *why =
-            n->kind == N_INPUT ? arena_printf(&f->g->cx->arena, "%s is stored as %s, the other factor of the contraction is not",
-                                              node_name(f, n), fx_dtype_name(f->g->kernel->params[n->param].dtype))
-                               : arena_printf(&f->g->cx->arena, "%s is computed and then contracted: this version loads factors from memory only",
-                                              node_name(f, n));
-        r->operand_buffer[s] = need_buffer(f, n, dtype, r->contraction, why, n->span);
+        struct node *n = x->factor[s];
+        x->buffer[s] = -1;
+        if (is_in_memory(f->g, n, x->dtype)) continue;
+        if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
+        else x->buffer[s] = need_buffer(f, n, x->dtype, x->sum, why_stored(f, n), n->span);
     }
 }
 
@@ -147,7 +214,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     f->mark[n->id] = 2 * f->n_walks + far;
     bool is_mainloop = is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
     bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
-    if (is_loop && !is_mainloop && (!is_written || is_stored) && f->row.is_row && !s->outer && fits_row(&f->row, n))
+    if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer && fits_row(&f->row, n))
         return reductions_below(f, n->args[0], s, false, n_found);
     if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
         for (int i = 0; i < n_found; i++)
@@ -167,7 +234,7 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (f->p->groups[i].contraction == contraction) return &f->p->groups[i];
+        if (group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
     return NULL;
 }
 
@@ -249,20 +316,25 @@ static bool find_row(struct fuser *f, const struct node *value, const int *axes,
     return false;
 }
 
-/* Puts a store into its row program: outputs of the same rows share one, as nobody reads them. */
-static void add_row(struct fuser *f, struct node *value, int param, int buffer) {
+/* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where neither waits for another kernel. */
+static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output, bool waits) {
+    bool all_outputs = is_output;
+    if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) || !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
+        return false;
+    for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
+    return all_outputs || (!waits && !r->waits);
+}
+
+/* Puts a store into its row program. */
+static void add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits) {
     struct group *r = NULL;
-    for (int i = 0; param >= 0 && !r && i < f->p->n_groups; i++) {
-        struct group *other = &f->p->groups[i];
-        if (!other->is_row || other->stores[0].param < 0) continue;
-        if (nodes_same_axes(other->axes, other->n_axes, f->row.axes, f->row.n_axes) &&
-            nodes_same_axes(other->reduced, other->n_reduced, f->row.reduced, f->row.n_reduced))
-            r = other;
-    }
+    for (int i = 0; !r && i < f->p->n_groups; i++)
+        if (may_join_row(f, &f->p->groups[i], param >= 0, waits)) r = &f->p->groups[i];
     if (!r) {
         r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
         *r = f->row;
     }
+    r->waits |= waits;
     if (r->order < value->id) r->order = value->id;
     add_store(f, r, value, param, buffer);
 }
@@ -300,6 +372,58 @@ static struct node *find_host(const struct fuser *f, const struct node *value, c
     return host;
 }
 
+/* ---- several sums in a mainloop ---- */
+
+/* The labels of a that b lacks and sum has: the m or n of a factor. */
+static int own_axes(const struct node *sum, const struct node *a, const struct node *b, int *axes) {
+    int n = 0;
+    for (int i = 0; i < a->n_axes; i++)
+        if (node_has_axis(sum, a->axes[i]) && !node_has_axis(b, a->axes[i])) axes[n++] = a->axes[i];
+    return n;
+}
+
+/* Whether x runs over the same m and n as h; its factors then change places if need be. */
+static bool has_same_sides(const struct product *h, struct product *x) {
+    int m[MAX_AXES], n[MAX_AXES], xm[MAX_AXES], xn[MAX_AXES];
+    int n_m = own_axes(h->sum, h->factor[0], h->factor[1], m), n_n = own_axes(h->sum, h->factor[1], h->factor[0], n);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm), n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
+        if (nodes_same_axes(m, n_m, xm, n_xm) && nodes_same_axes(n, n_n, xn, n_xn)) return true;
+        struct product y = *x;
+        for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s];
+    }
+    return false;
+}
+
+/* Whether n is computed from m, in whatever kernels. */
+static bool is_above(struct fuser *f, const struct node *n, const struct node *m) {
+    const int reached = 2 * ++f->n_walks;
+    f->mark[n->id] = reached;
+    for (int i = n->id; i > m->id; i--)
+        for (int a = 0; f->mark[i] == reached && a < f->g->nodes[i]->n_args; a++) f->mark[f->g->nodes[i]->args[a]->id] = reached;
+    return f->mark[m->id] == reached;
+}
+
+/* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and one dtype, neither computed from the other. */
+static bool join_sum(struct fuser *f, struct group *h, struct group *x) {
+    if (!f->joins || h == x || x->n_sums != 1 || h->n_sums == MAX_SUMS || x->sums[0].dtype != h->sums[0].dtype) return false;
+    for (int i = 0; i < h->n_sums; i++) {
+        struct node *first = h->sums[i].sum, *second = x->sums[0].sum;
+        if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;
+        if (first->id < second->id ? is_above(f, second, first) : is_above(f, first, second)) return false;
+    }
+    if (!has_same_sides(&h->sums[0], &x->sums[0])) return false;
+    struct product last = h->sums[h->n_sums - 1];
+    h->sums[h->n_sums++] = x->sums[0];
+    if (last.sum->id > x->sums[0].sum->id) h->sums[h->n_sums - 1] = last, h->sums[h->n_sums - 2] = x->sums[0];
+    h->contraction = h->sums[h->n_sums - 1].sum;
+    h->order = h->contraction->id;
+    for (int i = 0; i < x->n_stores; i++) PUSH(&f->g->cx->arena, h->stores, h->n_stores) = x->stores[i];
+    x->n_sums = x->n_stores = 0;
+    x->contraction = NULL;
+    return true;
+}
+
 /* Puts a stored value into the kernel that computes it; asks for buffers of the contractions it reads besides. */
 static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
     const struct graph *g = f->g;
@@ -313,65 +437,118 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     memcpy(both, f->row.axes, sizeof f->row.axes);
     memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
     const struct space space = {NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
+    f->shares_row = true;
     int n = reductions_below(f, value, &space, buffer >= 0, 0);
+    if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
+        f->shares_row = false;
+        f->n_walks++;
+        n = reductions_below(f, value, &space, buffer >= 0, 0);
+    }
     struct node *host = f->row.is_row ? NULL : find_host(f, value, axes, n_axes, below, n);
+    bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
+    for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
     for (int i = 0; i < n; i++) {
         if (below[i] == host) continue;
+        struct group *x = host && is_near_it[i] && is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
+        if (x && (x == group_of(f, host) || join_sum(f, group_of(f, host), x))) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
-                          : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops: this version runs one a kernel",
-                                                       node_name(f, below[i]), node_name(f, host))
+                          : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", node_name(f, below[i]), node_name(f, host))
                                         : arena_printf(&g->cx->arena, "%s is used over more axes than it has", node_name(f, below[i]));
-        if (f->epilogues && !is_near(f, below[i])) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
+        if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
         need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
     }
-    if (f->row.is_row) add_row(f, value, param, buffer);
+    if (f->row.is_row) add_row(f, value, param, buffer, n > 0);
     else if (host) add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
 }
 
-/* An output computed apart comes after the buffer of the same value, which it reads. */
-static int rank(const struct group *r) { return 2 * r->order + (!r->contraction && r->stores[0].buffer < 0); }
+/* Whether every buffer that r reads has been written. */
+static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers) {
+    for (int b = 0; b < n_buffers; b++)
+        if (is_read[b] && !is_written[b]) return false;
+    return true;
+}
 
-/* Groups in order of execution; a contraction that only some unscheduled reduction reads has no store and is dropped. */
-static void sort_groups(struct partition *p) {
+/* Groups in order of execution: of those whose buffers are written, the one that stands first in the spec. A contraction that only some unscheduled
+ * reduction reads has no store and is dropped. Groups that wait for each other stay last. */
+static void sort_groups(struct fuser *f) {
+    struct partition *p = f->p;
+    struct arena *a = &f->g->cx->arena;
     int n = 0;
     for (int i = 0; i < p->n_groups; i++)
         if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
     p->n_groups = n;
-    for (int i = 1; i < p->n_groups; i++)
-        for (int j = i; j > 0 && rank(&p->groups[j - 1]) > rank(&p->groups[j]); j--) {
-            struct group t = p->groups[j];
-            p->groups[j] = p->groups[j - 1];
-            p->groups[j - 1] = t;
+    struct group *sorted = NEW_ARRAY(a, struct group, n + 1);
+    bool *is_placed = NEW_ARRAY(a, bool, n + 1), *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1), **is_read = NEW_ARRAY(a, bool *, n + 1);
+    for (int i = 0; i < n; i++) is_read[i] = ir_buffers_read(f->g, p, &p->groups[i]);
+    for (int at = 0; at < n; at++) {
+        int best = -1, any = -1;
+        for (int i = 0; i < n; i++) {
+            if (is_placed[i]) continue;
+            if (any < 0) any = i;
+            if (is_ready(is_read[i], is_written, p->n_buffers) && (best < 0 || p->groups[i].order < p->groups[best].order)) best = i;
         }
+        if (best < 0) best = any;
+        is_placed[best] = true;
+        sorted[at] = p->groups[best];
+        for (int s = 0; s < sorted[at].n_stores; s++)
+            if (sorted[at].stores[s].buffer >= 0) is_written[sorted[at].stores[s].buffer] = true;
+    }
+    memcpy(p->groups, sorted, (size_t)n * sizeof *sorted);
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows) {
-    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows};
+/* The groups of a proposal, one a contraction to begin with. */
+static void begin_groups(struct fuser *f) {
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        if (!is_for_mainloop(f, f->g->nodes[i])) continue;
+        struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = (struct group){.contraction = f->g->nodes[i], .n_sums = 1, .order = i, .n_axes = f->g->nodes[i]->n_axes};
+        memcpy(r->axes, f->g->nodes[i]->axes, sizeof r->axes);
+        r->sums[0].sum = f->g->nodes[i];
+    }
+    int n = f->p->n_groups;
+    for (int i = 0; i < n; i++) place_operands(f, &f->p->groups[i].sums[0]);
+}
+
+static void fill_partition(struct fuser *f, const struct partition *like) {
+    const struct graph *g = f->g;
+    *f->p = *like;
+    begin_groups(f);
+    int n_contractions = f->p->n_groups, n_buffers;
+    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
+        n_buffers = f->p->n_buffers;
+        f->p->n_groups = n_contractions;
+        for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
+        for (int i = 0; i < g->n_outputs; i++) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
+        for (int b = 0; b < f->p->n_buffers; b++) place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
+    } while (f->p->n_buffers != n_buffers);
+    sort_groups(f);
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].is_row) collect_steps(f, &f->p->groups[i]);
+}
+
+static bool makes_factors(const struct partition *p, const struct graph *g) {
+    for (int i = 0; i < p->n_groups; i++)
+        for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
+            const struct product *x = &p->groups[i].sums[s / 2];
+            if (x->buffer[s % 2] < 0 && !is_in_memory(g, x->factor[s % 2], x->dtype)) return true;
+        }
+    return false;
+}
+
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders) {
+    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues};
+    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues};
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
-    f.p->name = name;
-    f.p->has_rows = rows;
-    f.p->is_separate = !epilogues;
-    for (int i = 0; i < g->n_nodes; i++) {
-        if (!is_for_mainloop(&f, g->nodes[i])) continue;
-        struct group *r = &PUSH(&g->cx->arena, f.p->groups, f.p->n_groups);
-        *r = (struct group){.contraction = g->nodes[i], .order = i, .n_axes = g->nodes[i]->n_axes};
-        memcpy(r->axes, g->nodes[i]->axes, sizeof r->axes);
+    fill_partition(&f, &like);
+    if (ir_verify_order(g, f.p)) { /* two groups wait for each other: then each contraction has its own */
+        f.joins = false;
+        fill_partition(&f, &like);
     }
-    int n_contractions = f.p->n_groups, n_buffers;
-    for (int i = 0; i < n_contractions; i++) place_operands(&f, &f.p->groups[i]);
-    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
-        n_buffers = f.p->n_buffers;
-        f.p->n_groups = n_contractions;
-        for (int i = 0; i < n_contractions; i++) f.p->groups[i].n_stores = 0;
-        for (int i = 0; i < g->n_outputs; i++) place_store(&f, g->outputs[i].value, g->outputs[i].param, -1);
-        for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
-    } while (f.p->n_buffers != n_buffers);
-    sort_groups(f.p);
-    for (int i = 0; i < f.p->n_groups; i++)
-        if (f.p->groups[i].is_row) collect_steps(&f, &f.p->groups[i]);
+    if (loaders && !makes_factors(f.p, g) && epilogues) return;
+    if (loaders && epilogues) propose(g, out, rows ? "rows stored" : "stored", true, rows, false);
 }
 
 /* Whether a reduction or scan might be part of a row program. */
@@ -386,10 +563,10 @@ struct graph *pass_fuse(const struct graph *g) {
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, "fused", true, false);
-    propose(g, out, "separate", false, false);
+    propose(g, out, "fused", true, false, true);
+    propose(g, out, "separate", false, false, false);
     if (!has_loops(g)) return out;
-    propose(g, out, "rows", true, true);
-    propose(g, out, "rows separate", false, true);
+    propose(g, out, "rows", true, true, true);
+    propose(g, out, "rows separate", false, true, false);
     return out;
 }

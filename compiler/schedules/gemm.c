@@ -1,112 +1,328 @@
-/* What the engines of the gemm driver share: the four super-axes of a contraction, operand layouts, and its price.
+/* What the engines of the gemm driver share: the super-axes of the sums, their segments, the operands' layouts, and the price.
  *
  * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
- * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent wherever an operand has them;
+ * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that has them;
  * what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any order. */
 #include <string.h>
 
-#include "../schedule.h"
+#include "../operand.h"
 
 /* H200: 132 SMs at 1.6 GHz under load. */
 static const double SM_CYCLES = 132 * 1.6e9;
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
 
-static bool are_adjacent(const struct tensor *t, int a, int b) { return tensor_axis(t, a) + 1 == tensor_axis(t, b); }
-
-/* Splits `labels`, in t's storage order, into the run that ends last in t (returned in run) and the rest. In `other`,
- * when given, the run must lie adjacent in the same order too. */
-static void split_run(const struct tensor *t, const struct tensor *other, const struct axis_list *labels, struct axis_list *run, struct axis_list *rest) {
-    int first = labels->n ? labels->n - 1 : 0; /* of the run, as a position in labels */
-    while (first > 0 && are_adjacent(t, labels->axes[first - 1], labels->axes[first]) &&
-           (!other || are_adjacent(other, labels->axes[first - 1], labels->axes[first])))
-        first--;
-    for (int i = 0; i < labels->n; i++) push(i >= first ? run : rest, labels->axes[i]);
+static bool has(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return true;
+    return false;
 }
+
+/* ---- labels ---- */
 
 enum role { OWN, SHARED, SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
 
-/* The labels of t in that role beside the other factor of n, in storage order. */
-static struct axis_list labels_of(const struct tensor *t, const struct tensor *other, const struct node *n, enum role role) {
-    struct axis_list l = {0};
-    for (int i = 0; i < t->n_axes; i++) {
-        int axis = t->axes[i];
-        enum role is = tensor_axis(other, axis) >= 0 ? SHARED : OWN;
-        for (int r = 0; r < n->n_reduced; r++)
-            if (n->reduced[r] == axis) is = SUMMED;
-        if (is == role) push(&l, axis);
-    }
-    return l;
+static bool has_role(const struct node *sum, const struct node *other, int axis, enum role role) {
+    enum role is = !node_has_axis(sum, axis) ? SUMMED : node_has_axis(other, axis) ? SHARED : OWN;
+    return is == role;
 }
 
-static enum layout layout_of(const struct tensor *t, const struct axis_list *k, const struct axis_list *mn) {
-    if (t->n_axes == 0) return LAYOUT_STRIDED;
-    int last = t->axes[t->n_axes - 1];
-    if (k->n && k->axes[k->n - 1] == last) return LAYOUT_K_MAJOR;
-    if (mn->n && mn->axes[mn->n - 1] == last) return LAYOUT_MN_MAJOR;
+/* Adds the labels of factor s of x in that role, of more than one element, in the order of `order`. */
+static void add_labels(const struct graph *g, const struct product *x, int s, enum role role, const int *order, int n_order, struct axis_list *l) {
+    for (int i = 0; i < n_order; i++)
+        if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) && g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
+            push(l, order[i]);
+}
+
+/* The longest run of labels at the end of l that lies adjacent in all the operands in memory; the rest goes to `rest`. */
+static void split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
+    int first = l->n ? l->n - 1 : 0;
+    for (bool ok = true; ok && first > 0;) {
+        for (int i = 0; i < n; i++) ok &= operands[i]->is_made || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
+        first -= ok;
+    }
+    for (int i = 0; i < first; i++) push(rest, l->axes[i]);
+    memmove(l->axes, l->axes + first, (size_t)(l->n - first) * sizeof *l->axes);
+    l->n -= first;
+}
+
+/* ---- operands ---- */
+
+static struct operand operand_of(const struct graph *g, const struct partition *p, const struct product *x, int s) {
+    struct operand o = {.value = x->factor[s]};
+    if (x->buffer[s] >= 0) {
+        o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
+        add_view(g, &o.tensor);
+    } else {
+        o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype;
+    }
+    return o;
+}
+
+int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max) {
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        struct tensor t;
+        if (!needed[i]) continue;
+        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN;
+        if (is_leaf && n < max) leaves[n++] = at;
+        for (int a = 0; !is_leaf && a < at->n_args; a++) needed[at->args[a]->id] = true;
+    }
+    return n;
+}
+
+static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    double ops = 0;
+    needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        struct tensor t;
+        if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
+        ops += at->kind == N_ACCESS ? 4 : 1;
+        if (node_is_loaded(g, p, r, at, &t)) continue;
+        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
+    }
+    return ops;
+}
+
+/* The label along which leaf n's elements lie adjacent in memory, or -1; *bytes: how much it reads. */
+static int label_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
+    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
+    struct tensor t;
+    *bytes = nominal_size(g, n->axes, n->n_axes);
+    if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
+    else if (!node_is_loaded(g, p, r, source, &t)) return -1;
+    if (!t.n_axes) return -1;
+    int last = t.axes[t.n_axes - 1];
+    *bytes *= fx_dtype_bits(t.dtype) / 8.0;
+    for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++) {
+        if (n->at[i] != last) continue;
+        last = -1;
+        for (const struct node *at = n->args[1 + i]; last < 0 && at; at = at->kind == N_OP && (at->op == O_ADD || at->op == O_SUB) ? at->args[0] : NULL)
+            if (at->kind == N_INDEX) last = at->axis;
+        break;
+    }
+    return last;
+}
+
+/* The direction in which most of what a made operand reads lies adjacent. */
+static enum layout made_layout(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
+    double most = 0, bytes;
+    enum layout layout = LAYOUT_K_MAJOR;
+    for (int i = 0; i < n; i++) {
+        int last = label_along(g, p, r, leaves[i], &bytes);
+        bool is_k = k->n && last == k->axes[k->n - 1], is_mn = mn->n && last == mn->axes[mn->n - 1];
+        if (last < 0 || bytes <= most || (!is_k && !is_mn)) continue;
+        most = bytes;
+        layout = is_k ? LAYOUT_K_MAJOR : LAYOUT_MN_MAJOR;
+    }
+    return layout;
+}
+
+bool leaf_is_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
+    return node_is_loaded(g, p, r, n, t) && t->n_axes && along->n && t->axes[t->n_axes - 1] == along->axes[along->n - 1];
+}
+
+static enum layout layout_of(const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    if (k->n && is_unit_stride(&o->tensor, k->axes[k->n - 1])) return LAYOUT_K_MAJOR;
+    if (mn->n && is_unit_stride(&o->tensor, mn->axes[mn->n - 1])) return LAYOUT_MN_MAJOR;
     return LAYOUT_STRIDED;
+}
+
+/* ---- the shape ---- */
+
+/* The order in which a factor's labels are flattened: as they lie in memory, else as in the output. */
+static void labels_in_order(const struct graph *g, const struct product *x, int s, const struct operand *o, enum role role, const struct tensor *out, struct axis_list *l) {
+    if (!o->is_made) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
+    add_labels(g, x, s, role, out->axes, out->n_axes, l);
+    add_labels(g, x, s, role, x->factor[s]->axes, x->factor[s]->n_axes, l);
+}
+
+/* The k of a segment: as its operands in memory have it. */
+static void choose_k(const struct graph *g, const struct group *r, struct segment *e, int a_side) {
+    const struct product *x = &r->sums[e->sums[0]];
+    const struct tensor none = {.param = -1, .buffer = -1};
+    const struct operand *all[1 + MAX_SUMS] = {&e->a};
+    for (int i = 0; i < e->n_sums; i++) all[1 + i] = &e->b[i];
+    bool a_first = !e->a.is_made || e->b[0].is_made;
+    labels_in_order(g, x, a_first ? a_side : 1 - a_side, a_first ? &e->a : &e->b[0], SUMMED, &none, &e->k);
+    split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
+}
+
+/* Whether sum x may join segment e: it has its A, and a B of the same kind. */
+static bool fits_segment(const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
+    const struct product *first = &r->sums[e->sums[0]];
+    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] && b->is_made == e->b[0].is_made &&
+           nodes_same_axes(first->sum->reduced, first->sum->n_reduced, x->sum->reduced, x->sum->n_reduced);
+}
+
+static void fill_segments(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape, int a_side) {
+    for (int i = 0; i < r->n_sums; i++) {
+        const struct product *x = &r->sums[i];
+        struct operand b = operand_of(g, p, x, 1 - a_side);
+        struct segment *e = NULL;
+        for (int j = 0; j < shape->n_segments && !e; j++)
+            if (fits_segment(r, &shape->segments[j], x, &b, a_side)) e = &shape->segments[j];
+        if (!e) {
+            e = &shape->segments[shape->n_segments++];
+            *e = (struct segment){.a = operand_of(g, p, x, a_side)};
+        }
+        e->sums[e->n_sums] = i;
+        e->b[e->n_sums++] = b;
+        if (e->n_sums > shape->most_sums) shape->most_sums = e->n_sums;
+    }
+}
+
+/* Makes a segment of its own of every B that lies otherwise than the first of its segment. */
+static void split_segments(struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i], *rest = NULL;
+        int n = 1;
+        for (int j = 1; j < e->n_sums; j++) {
+            if (e->b[j].layout == e->b[0].layout) {
+                e->b[n] = e->b[j];
+                e->sums[n++] = e->sums[j];
+                continue;
+            }
+            if (!rest) {
+                rest = &shape->segments[shape->n_segments++];
+                *rest = *e;
+                rest->n_sums = 0;
+            }
+            rest->b[rest->n_sums] = e->b[j];
+            rest->sums[rest->n_sums++] = e->sums[j];
+        }
+        e->n_sums = n;
+    }
+}
+
+static void choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i];
+        e->a.layout = e->a.is_made ? made_layout(g, p, r, &e->a, &e->k, &shape->m) : layout_of(&e->a, &e->k, &shape->m);
+        if (e->a.is_made) e->a.ops = ops_of(g, p, r, &e->a);
+        for (int j = 0; j < e->n_sums; j++) {
+            struct operand *b = &e->b[j];
+            b->layout = b->is_made ? made_layout(g, p, r, b, &e->k, &shape->n) : layout_of(b, &e->k, &shape->n);
+            if (b->is_made) b->ops = ops_of(g, p, r, b);
+        }
+    }
+    split_segments(shape);
 }
 
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
     struct gemm_shape *shape = &s->gemm;
-    struct contraction c;
     if (r->is_row) return *why_not = "it is a row program", false;
-    if (!r->contraction || !as_contraction(r->contraction, &c)) return *why_not = "it has no contraction", false;
-    struct tensor t[2];
-    struct node *factor[2] = {c.a, c.b};
-    for (int i = 0; i < 2; i++)
-        t[i] = r->operand_buffer[i] >= 0 ? tensor_of_buffer(g, p, r->operand_buffer[i]) : tensor_of_param(g, factor[i]->param);
+    if (!r->n_sums) return *why_not = "it has no contraction", false;
+    const struct product *x = &r->sums[0];
     struct tensor out = tensor_of_store(g, p, &r->stores[0]);
     /* n is the factor that has the output's last axis alone. */
     int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
-    bool swap = last >= 0 && tensor_axis(&t[0], last) >= 0 && tensor_axis(&t[1], last) < 0;
-    shape->a = t[swap];
-    shape->b = t[!swap];
-    shape->dtype = shape->a.dtype;
-    struct axis_list m = labels_of(&shape->a, &shape->b, r->contraction, OWN), n = labels_of(&shape->b, &shape->a, r->contraction, OWN);
-    struct axis_list k = labels_of(&shape->a, &shape->b, r->contraction, SUMMED);
-    shape->batch = labels_of(&shape->a, &shape->b, r->contraction, SHARED);
-    split_run(&shape->a, NULL, &m, &shape->m, &shape->batch);
-    split_run(&shape->b, NULL, &n, &shape->n, &shape->batch);
-    split_run(&shape->a, &shape->b, &k, &shape->k, &shape->k_outer);
-    shape->a_layout = layout_of(&shape->a, &shape->k, &shape->m);
-    shape->b_layout = layout_of(&shape->b, &shape->k, &shape->n);
+    int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
+    *shape = (struct gemm_shape){.dtype = x->dtype};
+    fill_segments(g, p, r, shape, a_side);
+    const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
+    int n_b = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        as[i] = &shape->segments[i].a;
+        for (int j = 0; j < shape->segments[i].n_sums; j++) bs[n_b++] = &shape->segments[i].b[j];
+        choose_k(g, r, &shape->segments[i], a_side);
+    }
+    labels_in_order(g, x, a_side, as[0], SHARED, &out, &shape->batch);
+    labels_in_order(g, x, a_side, as[0], OWN, &out, &shape->m);
+    labels_in_order(g, x, 1 - a_side, bs[0], OWN, &out, &shape->n);
+    split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
+    split_run(g, bs, n_b, &shape->n, &shape->batch);
+    choose_layouts(g, p, r, shape);
     return true;
+}
+
+bool gemm_is_made(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.is_made || shape->segments[i].b[0].is_made) return true;
+    return false;
+}
+
+bool gemm_is_strided(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.layout == LAYOUT_STRIDED || shape->segments[i].b[0].layout == LAYOUT_STRIDED) return true;
+    return false;
 }
 
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
     enum { HELD = 32 };
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
-    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = 0;
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->n_sums - 1;
     for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
     while (most > 1 && most * n_along > HELD) most /= 2;
     return most;
 }
 
+/* What 132 SMs at 1.6 GHz issue beside the mainloop; a made element takes a few instructions an operation. */
+static const double OPS_PER_SECOND = 132 * 1.6e9 * 64;
+enum { INSTRUCTIONS = 3 };
+
+/* Of an operand read once: what it lies in, or what its leaves read. */
+static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
+    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    if (!o->is_made) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
+    double total = 0, bytes;
+    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
+    for (int i = 0; i < n; i++) {
+        const struct node *source = leaves[i]->kind == N_ACCESS ? leaves[i]->args[0] : leaves[i];
+        struct tensor t = {0};
+        if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
+        else if (!node_is_loaded(g, p, r, source, &t)) continue;
+        bytes = nominal_size(g, leaves[i]->axes, leaves[i]->n_axes) * fx_dtype_bits(t.dtype) / 8;
+        total += bytes < tensor_bytes(g, &t) ? bytes : tensor_bytes(g, &t);
+    }
+    return total;
+}
+
+/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
+static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *made_ops) {
+    double batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
+    double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m), cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
+    *flops = *made_ops = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
+        cycles += (double)(int64_t)((batches * rows * cols + 131) / 132) * 132 * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
+        *flops += 2 * batches * m * n * k * e->n_sums;
+        *made_ops += batches * k * m * cols * e->a.ops;
+        for (int j = 0; j < e->n_sums; j++) *made_ops += batches * k * n * rows * e->b[j].ops;
+    }
+    return cycles;
+}
+
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct gemm_shape *shape = &s->gemm;
-    const struct config *best = NULL;
-    double batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n);
-    double n = nominal_size(g, shape->n.axes, shape->n.n);
-    double k = nominal_size(g, shape->k.axes, shape->k.n) * nominal_size(g, shape->k_outer.axes, shape->k_outer.n);
-    double least = 0;
+    double least = -1, flops, ops;
     for (int i = 0; i < s->n_configs; i++) {
-        const struct config *f = &s->configs[i];
-        double tiles = batches * (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * (double)(int64_t)((n + f->tile_n - 1) / f->tile_n);
-        double cycles = (double)(int64_t)((tiles + 131) / 132) * 132 * 2.0 * f->tile_m * f->tile_n * k / f->rate;
-        if (!best || cycles < least) best = f, least = cycles;
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / SM_CYCLES + ops * INSTRUCTIONS / OPS_PER_SECOND;
+        if (least < 0 || seconds < least) least = seconds;
+        s->flops = flops;
     }
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
     int n_loads = group_loads(g, p, s->group, loads, g->n_nodes);
-    s->bytes = tensor_bytes(g, &shape->a) + tensor_bytes(g, &shape->b);
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        s->bytes += operand_bytes(g, p, s->group, &e->a);
+        for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
+    }
     for (int i = 0; i < n_loads; i++) s->bytes += tensor_bytes(g, &loads[i]);
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
         s->bytes += tensor_bytes(g, &t);
     }
-    s->flops = 2 * batches * m * n * k;
-    double compute = least / SM_CYCLES, memory = s->bytes / BYTES_PER_SECOND;
-    s->seconds = compute > memory ? compute : memory;
+    double memory = s->bytes / BYTES_PER_SECOND;
+    s->seconds = least > memory ? least : memory;
 }

@@ -13,8 +13,10 @@ static const struct tile {
     {64, 64, 16, 2, 2, 3, 4, 170},
 };
 
-static int smem_bytes(const struct tile *t) {
-    int pipeline = t->stages * (t->bm + t->bn + 8) * t->bk * 4, staging = t->bm * t->bn * 4;
+enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
+
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
+    int pipeline = t->stages * (t->bm + 4 + shape->most_sums * (t->bn + 4)) * t->bk * 4, staging = t->bm * t->bn * n_sums * 4;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -26,9 +28,13 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
+            int smem = smem_bytes(e, &s->gemm, s->group->n_sums), threads = e->warps_m * e->warps_n * 32, accumulators = e->bm * e->bn / threads * s->group->n_sums;
+            bool is_last = i + 1 == sizeof tiles / sizeof *tiles; /* what is made on the way takes registers too */
+            if (smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS || (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last)) continue;
+            int blocks = REGISTERS / threads / (accumulators + 96);
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
-                                 .min_blocks = e->min_blocks, .smem_bytes = smem_bytes(e), .vector = vector, .rate = aligned ? e->rate : e->rate * 0.9};
+                                 .min_blocks = s->group->n_sums == 1 || blocks > e->min_blocks ? e->min_blocks : blocks < 1 ? 1 : blocks, .smem_bytes = smem, .vector = vector, .rate = aligned ? e->rate : e->rate * 0.9};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_simt<%d, %d, %d, %d, %d, %d>", e->bm, e->bn, e->bk, e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "simt %dx%dx%d, %d stages, %s", e->bm, e->bn, e->bk, e->stages,

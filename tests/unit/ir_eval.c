@@ -14,6 +14,8 @@ struct evaluator {
     const struct partition *p; /* NULL: the graph as it is */
     const struct group *r;     /* whose values these are */
     struct ir_value **buffers;  /* by buffer of p: its elements in its own order; NULL: not written */
+    bool is_rounded;           /* what is narrower than f32 in a kernel is rounded */
+    int64_t *n_lost;           /* elements that this changed */
     const char *wrong;
 };
 
@@ -205,21 +207,41 @@ static struct ir_value *from_buffer(struct evaluator *ev, const struct node *n, 
     return out;
 }
 
-/* The contraction of ev->r, its factors as its mainloop loads them: from memory, both in one dtype. */
-static struct ir_value *contraction(struct evaluator *ev) {
-    const struct node *n = ev->r->contraction;
-    struct contraction c;
-    enum fx_dtype dtypes[2];
-    struct ir_value *elements[2];
-    if (!as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
-    const struct node *factors[2] = {c.a, c.b};
-    for (int s = 0; s < 2; s++) {
-        int b = ev->r->operand_buffer[s];
-        if (b < 0 && factors[s]->kind != N_INPUT) return refuse(ev, factors[s], "is a factor that is neither an input nor in a buffer");
-        if (!(elements[s] = b < 0 ? computed(ev, factors[s]) : from_buffer(ev, factors[s], b))) return NULL;
-        dtypes[s] = b < 0 ? ev->g->kernel->params[factors[s]->param].dtype : ev->p->buffers[b].dtype;
+static bool is_same(double a, double b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
+
+/* The elements as a narrower float holds them. */
+static void round_all(struct evaluator *ev, struct ir_value *out, int64_t size, enum fx_dtype dtype) {
+    for (int64_t i = 0; ev->is_rounded && fx_is_float(dtype) && dtype != FX_F32 && i < size; i++) {
+        double rounded = fx_round_to(dtype, out[i].num);
+        *ev->n_lost += !is_same(rounded, out[i].num);
+        out[i].num = rounded;
     }
-    if (dtypes[0] != dtypes[1]) return refuse(ev, n, "has factors of two dtypes");
+}
+
+/* A factor computed as it is loaded: of nothing that the mainloop itself adds up. */
+static struct ir_value *made(struct evaluator *ev, const struct node *factor, enum fx_dtype dtype) {
+    int64_t size = size_of(ev->extents, factor->axes, factor->n_axes);
+    struct ir_value *from = value(ev, factor), *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
+    if (!from) return NULL;
+    memcpy(out, from, (size_t)size * sizeof *out);
+    round_all(ev, out, size, dtype);
+    return out;
+}
+
+/* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed; both in one dtype. */
+static struct ir_value *contraction(struct evaluator *ev, const struct product *x) {
+    const struct node *n = x->sum;
+    struct contraction c;
+    struct ir_value *elements[2];
+    const struct node *factors[2] = {x->factor[0], x->factor[1]};
+    if (!as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
+    if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0]))) return refuse(ev, n, "has other factors");
+    for (int s = 0; s < 2; s++) {
+        int b = x->buffer[s];
+        bool is_stored = factors[s]->kind == N_INPUT && ev->g->kernel->params[factors[s]->param].dtype == x->dtype;
+        if (b >= 0 && ev->p->buffers[b].dtype != x->dtype) return refuse(ev, n, "has factors of two dtypes");
+        if (!(elements[s] = b >= 0 ? from_buffer(ev, factors[s], b) : is_stored ? computed(ev, factors[s]) : made(ev, factors[s], x->dtype))) return NULL;
+    }
     int64_t size = size_of(ev->extents, n->axes, n->n_axes);
     struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {
@@ -247,7 +269,8 @@ static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     if (!ev->p || (n->kind != N_REDUCE && n->kind != N_SCAN)) return *v = computed(ev, n);
     int buffer = find_buffer(ev->p, n, n->dtype);
     bool is_read = buffer >= 0 && !is_written_here(ev, buffer);
-    if (n == ev->r->contraction) *v = contraction(ev);
+    int sum = group_sum(ev->r, n);
+    if (sum >= 0) *v = contraction(ev, &ev->r->sums[sum]);
     else if (is_read || is_for_mainloop(ev, n)) *v = from_buffer(ev, n, buffer);
     else *v = computed(ev, n); /* a step of a row program, a loop of a thread */
     return *v;
@@ -306,19 +329,13 @@ struct ir_value **ir_eval(struct arena *a, const struct graph *g, const struct i
     return ev.wrong ? NULL : out;
 }
 
-static bool is_same(double a, double b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
-
-static void write_buffer(struct evaluator *ev, int buffer, bool is_rounded, int64_t *n_lost) {
+static void write_buffer(struct evaluator *ev, int buffer) {
     const struct buffer *b = &ev->p->buffers[buffer];
     struct ir_value *out = stored(ev, b->value, b->axes, b->n_axes);
     if (!out) return;
     if (ev->buffers[buffer]) refuse(ev, b->value, "is a buffer written twice");
     if (!is_same_space(b->axes, b->n_axes, b->value->axes, b->value->n_axes)) refuse(ev, b->value, "is a buffer over other axes");
-    for (int64_t i = 0; is_rounded && fx_is_float(b->dtype) && b->dtype != FX_F32 && i < size_of(ev->extents, b->axes, b->n_axes); i++) {
-        double rounded = fx_round_to(b->dtype, out[i].num);
-        *n_lost += !is_same(rounded, out[i].num);
-        out[i].num = rounded;
-    }
+    round_all(ev, out, size_of(ev->extents, b->axes, b->n_axes), b->dtype);
     ev->buffers[buffer] = out;
 }
 
@@ -333,7 +350,7 @@ static void check_steps(struct evaluator *ev, const struct group *r) {
     }
 }
 
-static void run_group(struct evaluator *ev, const struct group *r, bool is_rounded, struct ir_value **out, int64_t *n_lost) {
+static void run_group(struct evaluator *ev, const struct group *r, struct ir_value **out) {
     const struct graph *g = ev->g;
     ev->r = r;
     check_steps(ev, r);
@@ -348,7 +365,7 @@ static void run_group(struct evaluator *ev, const struct group *r, bool is_round
         bool is_of_elements = r->is_row && is_same_space(axes, n_axes, both, r->n_axes + r->n_reduced);
         if (!is_of_elements && !is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
         else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value) refuse(ev, t->value, "is stored to the buffer of another value");
-        else if (t->buffer >= 0) write_buffer(ev, t->buffer, is_rounded, n_lost);
+        else if (t->buffer >= 0) write_buffer(ev, t->buffer);
         for (int o = 0; o < g->n_outputs && t->param >= 0 && !ev->wrong; o++)
             if (g->outputs[o].param == t->param) out[o] = out[o] ? refuse(ev, t->value, "is an output stored twice") : stored(ev, t->value, axes, n_axes);
     }
@@ -361,7 +378,9 @@ struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, cons
     ev.p = p;
     ev.buffers = NEW_ARRAY(a, struct ir_value *, p->n_buffers + 1);
     *n_lost = 0;
-    for (int i = 0; i < p->n_groups && !ev.wrong; i++) run_group(&ev, &p->groups[i], is_rounded, out, n_lost);
+    ev.is_rounded = is_rounded;
+    ev.n_lost = n_lost;
+    for (int i = 0; i < p->n_groups && !ev.wrong; i++) run_group(&ev, &p->groups[i], out);
     for (int o = 0; o < g->n_outputs && !ev.wrong; o++)
         if (!out[o]) refuse(&ev, g->outputs[o].value, "is an output never stored");
     *wrong = ev.wrong;
