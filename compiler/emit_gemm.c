@@ -11,6 +11,7 @@
 enum leaf_kind {
     LEAF_ONE,   /* the same for a whole chunk */
     LEAF_HELD,  /* adjacent in memory: held as it lies there */
+    LEAF_LATE,  /* likewise, but the same for every row of chunks: so small that it stays in a cache, and is read when a chunk is made */
     LEAF_WORD,  /* packed: one word has the chunk's fields */
     LEAF_MANY,  /* element by element */
 };
@@ -166,6 +167,15 @@ static void find_uniform(struct maker *b) {
     }
 }
 
+/* The labels of the other direction. */
+static const struct axis_list *across(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? b->mn : &b->segment->k; }
+
+static bool lacks(const struct node *n, const struct axis_list *l) {
+    for (int i = 0; i < l->n; i++)
+        if (node_has_axis(n, l->axes[i])) return false;
+    return true;
+}
+
 static bool is_one_word(const struct maker *b, const struct node *n) {
     const struct param *p = n->kind == N_INPUT ? &b->g->kernel->params[n->param] : NULL;
     const struct axis_list *l = along(b);
@@ -184,7 +194,8 @@ static void find_leaves(struct maker *b) {
         if (b->is_uniform[f->node->id]) f->kind = LEAF_ONE;
         else if (leaf_is_along(b->g, b->c->partition, r, f->node, along(b), &f->tensor)) f->kind = LEAF_HELD;
         else f->kind = is_one_word(b, f->node) ? LEAF_WORD : LEAF_MANY;
-        if (f->kind == LEAF_HELD) f->name = tensor_name(b, &f->tensor, false);
+        if (f->kind == LEAF_HELD && lacks(f->node, across(b))) f->kind = LEAF_LATE;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_LATE) f->name = tensor_name(b, &f->tensor, false);
         else if (f->node->kind == N_INPUT) f->name = b->l->param_names[f->node->param];
     }
 }
@@ -203,7 +214,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
         if (f->node != n) continue;
         if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
         if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
-        if (f->kind == LEAF_HELD) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
+        if (f->kind == LEAF_HELD || f->kind == LEAF_LATE) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
         const struct param *x = &b->g->kernel->params[n->param];
         return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
                             x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
@@ -266,13 +277,16 @@ static struct point *element_point(struct maker *b, struct point *chunk, const s
 }
 
 static void emit_raw(struct maker *b) {
-    if (!b->n_leaves) {
-        line(b, "    template <int V, bool ALIGNED> struct raw {};  // nothing is read");
+    bool is_empty = true;
+    for (int i = 0; i < b->n_leaves; i++) is_empty &= b->leaves[i].kind == LEAF_LATE;
+    if (is_empty) {
+        line(b, "    template <int V, bool ALIGNED> struct raw {};  // nothing is read ahead");
         return;
     }
     line(b, "    template <int V, bool ALIGNED> struct raw {  // what a chunk reads from memory");
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_LATE) continue;
         if (f->kind == LEAF_HELD) line(b, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
         else line(b, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
@@ -373,9 +387,10 @@ static void emit_make(struct maker *b) {
     b->is_making = true;
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if (f->kind != LEAF_HELD) continue;
+        if (f->kind != LEAF_HELD && f->kind != LEAF_LATE) continue;
         value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
-        value_line(&b->w, "r.%s.get(%s);", f->name, f->name);
+        if (f->kind == LEAF_LATE) value_line(&b->w, "fx_chunk_at<V, ALIGNED>(%s, %s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        else value_line(&b->w, "r.%s.get(%s);", f->name, f->name);
     }
     emit_uniform(b, chunk);
     line(b, "#pragma unroll");
@@ -420,7 +435,7 @@ static void emit_made(struct maker *b, const struct operand *operands) {
     begin_operand(b, operands);
     emit_raw(b);
     emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch(const %s &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch);
-    emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, int batch, int mn, int ko, int k) {", name), emit_make);
+    emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_make);
 }
 
 /* ---- the struct ---- */

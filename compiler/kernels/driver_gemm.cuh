@@ -22,13 +22,17 @@ FX_DEVICE fx_tile fx_find_tile(int m, int n, int BM, int BN) {
   return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
 }
 
-// fx_gemm_copied: an operand that lies in memory
-template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+// fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
+template <class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND>
 struct fx_gemm_copied : ENGINE_OPERAND {
+  static constexpr bool IS_MADE = false;
+
   const PROBLEM &p;   // the problem
   const int j;        // which of the segment's
   const int batch;    // index over the batch axes
   const int tile_mn;  // first m or n of the tile
+  int outer;          // index over the outer k axes
+  int left;           // k not yet begun at this index
 
   FX_DEVICE fx_gemm_copied(const PROBLEM &problem, int a_j, int a_batch, int a_tile_mn, int mn_end, int warp_mn)
       : ENGINE_OPERAND(OPERAND::stride_mn(problem, a_j), OPERAND::stride_k(problem, a_j), a_tile_mn, mn_end, warp_mn),
@@ -36,105 +40,215 @@ struct fx_gemm_copied : ENGINE_OPERAND {
         j(a_j),
         batch(a_batch),
         tile_mn(a_tile_mn) {}
-  FX_DEVICE void start(int outer, int k) { ENGINE_OPERAND::start(OPERAND::at(p, j, batch, outer) + tile_mn * OPERAND::stride_mn(p, j), k); }
+  FX_DEVICE void start_outer() {
+    left = SEGMENT::k(p);
+    ENGINE_OPERAND::start(OPERAND::at(p, j, batch, outer) + tile_mn * OPERAND::stride_mn(p, j), left);
+  }
+  FX_DEVICE void start() {
+    outer = 0;
+    start_outer();
+  }
+  FX_DEVICE void next() {
+    left -= ENGINE_OPERAND::BK;
+    if (outer + 1 < SEGMENT::k_outer(p) && left <= 0) {
+      ++outer;
+      start_outer();
+    } else {
+      ENGINE_OPERAND::next();
+    }
+  }
 };
 
-// fx_gemm_made: an operand that is computed: what a chunk reads is fetched a block ahead, and the chunk stored where the engine's copies would land
-template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
-struct fx_gemm_made : ENGINE_OPERAND {
-  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES;
-  static constexpr bool IS_COPIED = false;
+// fx_gemm_block: a k-block of a segment
+struct fx_gemm_block {
+  int ko;  // index over the outer k axes
+  int k;   // first k
+};
 
-  const PROBLEM &p;                                         // the problem
-  const int batch;                                          // index over the batch axes
-  const int tile_mn, mn_end;                                // first m or n of the tile, and how many there are
-  int ko;                                                   // index over the outer k axes
-  int k_base, k_end;                                        // first k of the block, and how many there are
-  typename OPERAND::template raw<V, ALIGNED> held[COPIES];  // what the block is made of
+// fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
+// The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
+// block of them, or half of one where its chunks read more than 32 bytes.
+template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
+struct fx_gemm_made : ENGINE_OPERAND {
+  typedef typename OPERAND::template raw<ENGINE_OPERAND::CHUNK, ALIGNED> raw;
+  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS;
+  static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
+  static constexpr int AHEAD = (int)sizeof(raw) * COPIES <= 32 ? STEPS : STEPS / 2;
+  static constexpr bool IS_COPIED = false, IS_MADE = true;
+
+  const PROBLEM &p;           // the problem
+  const int batch;            // index over the batch axes
+  const int tile_mn, mn_end;  // first m or n of the tile, and how many there are
+  int k_end;                  // how many k there are
+  fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
+  raw held[AHEAD * SLICE];    // what the slices on their way read
 
   FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
       : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
-  FX_DEVICE void start(int outer, int k) {
-    ko = outer;
-    k_base = 0;
-    k_end = k;
+
+  FX_DEVICE fx_gemm_block after(fx_gemm_block b) const {
+    b.k += ENGINE::BK;
+    if (b.k >= k_end && b.ko + 1 < SEGMENT::k_outer(p)) b.k = 0, ++b.ko;
+    return b;
   }
-  FX_DEVICE void next() { k_base += ENGINE_OPERAND::BK; }
-  FX_DEVICE void issue(int, unsigned) {}
+  FX_DEVICE void advance() {
+    lands = then;
+    then = after(then);
+  }
 
   // How many elements of a chunk exist.
   FX_DEVICE int valid(int mn, int k) const { return mn >= mn_end || k >= k_end ? 0 : ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k; }
-  FX_DEVICE void load() {
+  FX_DEVICE void load(int slice, const fx_gemm_block &from) {
 #pragma unroll
-    for (int c = 0; c < COPIES; ++c) {
-      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = k_base + ENGINE_OPERAND::chunk_k(c);
-      OPERAND::template fetch<V, ALIGNED>(p, held[c], batch, mn, ko, k, valid(mn, k));
+    for (int i = 0; i < SLICE; ++i) {
+      const int c = slice * SLICE + i;
+      if (c >= COPIES) break;
+      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
+      fx_hide(mn);
+      OPERAND::template fetch<V, ALIGNED>(p, held[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
     }
   }
-  FX_DEVICE void land(unsigned stage) const {
+  FX_DEVICE void land(int slice, unsigned stage) const {
 #pragma unroll
-    for (int c = 0; c < COPIES; ++c) {
-      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = k_base + ENGINE_OPERAND::chunk_k(c), n_valid = valid(mn, k);
+    for (int i = 0; i < SLICE; ++i) {
+      const int c = slice * SLICE + i;
+      if (c >= COPIES) break;
+      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
+      fx_hide(mn);
+      const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
-      OPERAND::template make<V, ALIGNED>(p, x, held[c], batch, mn, ko, k);
+      OPERAND::template make<V, ALIGNED>(p, x, held[slice % AHEAD * SLICE + i], batch, mn, lands.ko, k, n_valid);
 #pragma unroll
-      for (int v = 0; v < V; ++v)
-        if (ALIGNED ? n_valid <= 0 : v >= n_valid) x[v] = 0;  // zeros add nothing, whatever they are multiplied by
-      ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x);
+      for (int v = 0; v < V && !ALIGNED; ++v)
+        if (v >= n_valid) x[v] = 0;
+      // Past the last k zeros add nothing, whatever they are multiplied by; no branch, so that this runs between products.
+      ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x, k < k_end);
     }
+  }
+
+  // The blocks before the mainloop, one at a time; then what is on its way when it begins.
+  FX_DEVICE void start() {
+    k_end = SEGMENT::k(p);
+    lands = fx_gemm_block{0, 0};
+    then = after(lands);
+  }
+  FX_DEVICE void fill(unsigned stage) {
+#pragma unroll
+    for (int slice = 0; slice < STEPS; ++slice) {
+      load(slice, lands);
+      land(slice, stage);
+    }
+    advance();
+  }
+  FX_DEVICE void begin() {
+#pragma unroll
+    for (int slice = STEPS - AHEAD; slice < STEPS; ++slice) load(slice, lands);
+  }
+  // A step of the mainloop: a slice lands, and its registers take the one that lands AHEAD steps on.
+  FX_DEVICE void work(int step, unsigned stage) {
+    land((step + STEPS - AHEAD) % STEPS, stage);
+    load(step, step >= STEPS - AHEAD ? then : lands);
+    if (step == STEPS - 1) advance();
   }
 };
 
 // fx_gemm_operand: one or the other
-template <bool MADE, class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
+template <bool MADE, class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_operand {
-  typedef fx_gemm_copied<ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> type;
+  typedef fx_gemm_copied<ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND> type;
 };
-template <class ENGINE_OPERAND, class PROBLEM, class OPERAND, bool ALIGNED>
-struct fx_gemm_operand<true, ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> {
-  typedef fx_gemm_made<ENGINE_OPERAND, PROBLEM, OPERAND, ALIGNED> type;
+template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
+struct fx_gemm_operand<true, ENGINE, ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND, ALIGNED> {
+  typedef fx_gemm_made<ENGINE, ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND, ALIGNED> type;
 };
 
 // fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT> struct fx_gemm_a {
   typedef typename SEGMENT::a a;
-  typedef typename fx_gemm_operand<a::MADE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, PROBLEM, a, ALIGNED>::type type;
+  typedef typename fx_gemm_operand<a::MADE, ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, PROBLEM, SEGMENT, a, ALIGNED>::type type;
 };
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J> struct fx_gemm_b {
   typedef typename SEGMENT::template b<J> b;
-  typedef typename fx_gemm_operand<b::MADE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, PROBLEM, b, ALIGNED>::type type;
+  typedef typename fx_gemm_operand<b::MADE, ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, PROBLEM, SEGMENT, b, ALIGNED>::type type;
+};
+
+// fx_gemm_walk: one operand on its way through the mainloop, in whichever manner
+template <int STEPS, class OPERAND>
+struct fx_gemm_walk {
+  OPERAND x;  // the operand
+
+  template <class PROBLEM>
+  FX_DEVICE fx_gemm_walk(const PROBLEM &p, int j, int batch, int tile_mn, int mn_end, int warp_mn) : x(p, j, batch, tile_mn, mn_end, warp_mn) {
+    x.start();
+  }
+  // A block before the mainloop.
+  FX_DEVICE void fill(unsigned stage) {
+    if constexpr (OPERAND::IS_MADE) {
+      x.fill(stage);
+    } else if constexpr (OPERAND::IS_COPIED) {
+#pragma unroll
+      for (int step = 0; step < STEPS - 1; ++step) x.issue(step, stage);
+      x.next();
+    } else {
+      x.load();
+      x.land(stage);
+      x.next();
+    }
+  }
+  FX_DEVICE void begin() {
+    if constexpr (OPERAND::IS_MADE) x.begin();
+    else if constexpr (!OPERAND::IS_COPIED) x.load();
+  }
+  // In a step of the mainloop, before the products.
+  FX_DEVICE void issue(int step, unsigned stage) {
+    if constexpr (!OPERAND::IS_MADE && OPERAND::IS_COPIED) {
+      if (step < STEPS - 1) x.issue(step, stage);
+      else x.next();
+    }
+  }
+  // Likewise at the end of a block, before its barrier: what is loaded here stays before it.
+  FX_DEVICE void load() {
+    if constexpr (!OPERAND::IS_MADE && !OPERAND::IS_COPIED) {
+      x.next();
+      x.load();
+    }
+  }
+  // And after the products; the last step of a block belongs to the stage that it began with.
+  FX_DEVICE void land(int step, unsigned stage, bool is_late) {
+    if constexpr (OPERAND::IS_MADE) x.work(step, stage);
+    else if constexpr (!OPERAND::IS_COPIED)
+      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.land(stage);
+  }
 };
 
 // fx_gemm_all_b: the B's of a segment's sums from number J on; they lie in a stage one after the other
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J, bool IS_END>
 struct fx_gemm_all_b {
   typedef typename fx_gemm_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J>::type operand;
-  typedef fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> others;
-  static constexpr bool IS_COPIED = operand::IS_COPIED;
 
-  operand first;  // number J
-  others rest;    // those after it
+  fx_gemm_walk<ENGINE::STEPS, operand> first;                                                     // number J
+  fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> rest;  // those after it
 
   FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
-  FX_DEVICE void start(int outer, int k) { first.start(outer, k), rest.start(outer, k); }
-  FX_DEVICE void next() { first.next(), rest.next(); }
+  FX_DEVICE void fill(unsigned stage) { first.fill(stage), rest.fill(stage + ENGINE::B_BYTES); }
+  FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
   FX_DEVICE void load() { first.load(), rest.load(); }
-  FX_DEVICE void land(unsigned stage) const { first.land(stage), rest.land(stage + ENGINE::B_BYTES); }
+  FX_DEVICE void land(int step, unsigned stage) { first.land(step, stage, true), rest.land(step, stage + ENGINE::B_BYTES); }
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *f, unsigned stage, int step, int part) const {
-    first.fetch(f[J], stage, step, part);
+    first.x.fetch(f[J], stage, step, part);
     rest.fetch(f, stage + ENGINE::B_BYTES, step, part);
   }
 };
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J>
 struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
   FX_DEVICE fx_gemm_all_b(const PROBLEM &, int, int) {}
-  FX_DEVICE void start(int, int) {}
-  FX_DEVICE void next() {}
+  FX_DEVICE void fill(unsigned) {}
+  FX_DEVICE void begin() {}
   FX_DEVICE void issue(int, unsigned) {}
   FX_DEVICE void load() {}
-  FX_DEVICE void land(unsigned) const {}
+  FX_DEVICE void land(int, unsigned) {}
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *, unsigned, int, int) const {}
 };
@@ -149,57 +263,26 @@ struct fx_gemm_source {
   static constexpr int SUMS = SEGMENT::SUMS;
   static constexpr unsigned STAGE_BYTES = ENGINE::A_BYTES + SUMS * ENGINE::B_BYTES;
 
-  const PROBLEM &p;  // the problem
-  operand_a a;       // A's rows of the tile
-  operands_b b;      // the columns of the tile of every B
-  int outer;         // index over the outer k axes
-  int left;          // k not yet begun at this index
+  fx_gemm_walk<ENGINE::STEPS, operand_a> a;  // A's rows of the tile
+  operands_b b;                              // the columns of the tile of every B
 
-  FX_DEVICE fx_gemm_source(const PROBLEM &problem, const fx_tile &at)
-      : p(problem), a(problem, 0, at.batch, at.m, problem.m(), ENGINE::warp_m()), b(problem, at.batch, at.n), outer(0) {
-    start();
-  }
-  FX_DEVICE void start() {
-    left = SEGMENT::k(p);
-    a.start(outer, left);
-    b.start(outer, left);
-  }
-  FX_DEVICE void next() {
-    left -= ENGINE::BK;
-    if (outer + 1 < SEGMENT::k_outer(p) && left <= 0) {
-      ++outer;
-      start();
-    } else {
-      a.next();
-      b.next();
-    }
-  }
-  FX_DEVICE void issue(int step, unsigned stage) {
-    if constexpr (operand_a::IS_COPIED) a.issue(step, stage);
-    if constexpr (operands_b::IS_COPIED) b.issue(step, stage + ENGINE::A_BYTES);
-  }
-  FX_DEVICE void load() {
-    if constexpr (!operand_a::IS_COPIED) a.load();
-    if constexpr (!operands_b::IS_COPIED) b.load();
-  }
-  FX_DEVICE void land(int step, unsigned stage) {
-    if constexpr (!operand_a::IS_COPIED)
-      if (step == (ENGINE::STEPS - 2) / 2) a.land(stage);
-    if constexpr (!operands_b::IS_COPIED)
-      if (step == ENGINE::STEPS - 2) b.land(stage + ENGINE::A_BYTES);
-  }
+  FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at) : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, at.batch, at.n) {}
+  FX_DEVICE void fill(unsigned stage) { a.fill(stage), b.fill(stage + ENGINE::A_BYTES); }
+  FX_DEVICE void begin() { a.begin(), b.begin(); }
+  FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
+  FX_DEVICE void load() { a.load(), b.load(); }
+  FX_DEVICE void land(int step, unsigned stage) { a.land(step, stage, false), b.land(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void fetch(fragment_a &fa, fragment_b (&fb)[SUMS], unsigned stage, int step) const {
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
-      a.fetch(fa, stage, step, part);
+      a.x.fetch(fa, stage, step, part);
       b.fetch(fb, stage + ENGINE::A_BYTES, step, part);
     }
   }
 };
 
 // fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
-// STAGES - 1 blocks are in shared memory or on their way there. Operands that are not copied asynchronously wait in registers for a block: they are loaded
-// before the barrier that ends one block, across which loads stay where they are, and land before the next.
+// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read.
 template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
 FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM, SEGMENT> source_type;
@@ -214,17 +297,12 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
 
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
-#pragma unroll
-    for (int step = 0; step < STEPS; ++step) source.issue(step, write);
+    source.fill(write);
     fx_cp_async_commit();
-    source.load();
-#pragma unroll
-    for (int step = 0; step < STEPS; ++step) source.land(step, write);
-    source.next();
     write += STAGE_BYTES;
   }
   fx_cp_async_wait<STAGES - 2>();
-  source.load();
+  source.begin();
   fx_barrier();  // everyone's part of block 0 has landed
 
   typename source_type::fragment_a a[2];
@@ -239,12 +317,11 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
       if (step == STEPS - 1) {
         from = read + STAGE_BYTES == ring_end ? ring : read + STAGE_BYTES;
         fx_cp_async_wait<STAGES - 2>();
-        source.next();
         source.load();
         fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
       }
       source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
-      if (step < STEPS - 1) source.issue(step, write);
+      source.issue(step, write);
       if (step == STEPS - 2) fx_cp_async_commit();
 #pragma unroll
       for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j]);

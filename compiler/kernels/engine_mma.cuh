@@ -104,13 +104,15 @@ struct fx_mma_operand {
     lane_slot = ROWS_ARE_K ? chunk_offset(row + down * 8, warp_mn / 8 + right) : chunk_offset(warp_mn + row + right * 8, down);
   }
 
-  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements get there.
+  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements, or zeros, get there.
   static FX_DEVICE int chunk_mn(int c) { return first_mn() + (ROWS_ARE_K ? 0 : c * STEP); }
   static FX_DEVICE int chunk_k(int c) { return first_k() + (ROWS_ARE_K ? c * STEP : 0); }
   FX_DEVICE unsigned chunk_slot(int c) const { return slot + c * STEP * PITCH; }
-  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK]) {
+  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK], bool exists) {
     unsigned w[CHUNK / 2];
     fx_pack<CHUNK>(w, x, (T *)0);
+#pragma unroll
+    for (int i = 0; i < CHUNK / 2; ++i) w[i] = exists ? w[i] : 0;
     fx_shared_put4(to, w);
   }
 

@@ -45,14 +45,14 @@ struct fx_simt_operand {
     lane_slot = thread_mn * 4;
   }
 
-  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how its elements get there.
+  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how its elements, or zeros, get there.
   static FX_DEVICE int chunk_row(int c) { return c / AGAIN * STEP; }
   static FX_DEVICE int chunk_mn(int c) { return first_mn() + (TRANSPOSED ? chunk_row(c) : 0); }
   static FX_DEVICE int chunk_k(int c) { return first_k() + (TRANSPOSED ? c % AGAIN * ACROSS : chunk_row(c)); }
   FX_DEVICE unsigned chunk_slot(int c) const { return slot + (chunk_k(c) - first_k()) * PITCH + (chunk_mn(c) - first_mn()) * 4; }
-  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK]) {
-    if constexpr (CHUNK == 4) fx_shared_put4(to, x[0], x[1], x[2], x[3]);
-    else fx_shared_put1(to, x[0]);
+  static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK], bool exists) {
+    if constexpr (CHUNK == 4) fx_shared_put4(to, exists ? x[0] : 0.0f, exists ? x[1] : 0.0f, exists ? x[2] : 0.0f, exists ? x[3] : 0.0f);
+    else fx_shared_put1(to, exists ? x[0] : 0.0f);
   }
 
   // Begins a walk along k over k_valid floats; base is the float at the tile's first m or n.

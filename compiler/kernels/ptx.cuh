@@ -53,11 +53,12 @@ FX_DEVICE double fx_u64_to_f64_odd(unsigned long long x) {
 // fx_funnel: the word that begins `bits` bits into the double word hi:lo; bits < 32
 FX_DEVICE unsigned fx_funnel(unsigned lo, unsigned hi, int bits) { return __funnelshift_r(lo, hi, bits); }
 
-// fx_hide: makes a pointer's value opaque, so that the compiler neither keeps its multiples of a stride in registers nor derives them anew
+// fx_hide: makes a value opaque, so that the compiler neither keeps what it computes from it in registers nor derives it anew
 template <class T>
 FX_DEVICE void fx_hide(const T *&p) {
   asm volatile("" : "+l"(p));
 }
+FX_DEVICE void fx_hide(int &i) { asm volatile("" : "+r"(i)); }
 
 // fx_max: the larger operand, NaN if either is
 FX_DEVICE float fx_max(float x, float y) {

@@ -17,6 +17,7 @@ static const struct tile {
     {128, 64, 64, 4, 2, 3, 1, 3, 4, true, 2000},
     {64, 128, 64, 2, 2, 3, 3, 1, 1, true, 1700},
     {64, 64, 64, 2, 2, 4, 3, 1, 4, true, 1430},
+    {128, 256, 64, 2, 4, 3, 1, 1, 1, false, 2100},
     {128, 128, 64, 2, 4, 3, 1, 1, 1, false, 1700},
     {128, 64, 64, 4, 2, 3, 1, 2, 2, false, 1500},
     {64, 64, 64, 2, 2, 4, 2, 1, 4, false, 900},
@@ -49,7 +50,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
             const struct tile *e = &tiles[i];
             int smem = smem_bytes(e, &s->gemm, n_sums);
             if (e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
-            if (strided && e->bm > 64) continue; /* element by element takes twice the registers */
+            if ((strided && e->bm > 64) || (!aligned && e->bn > 128)) continue; /* element by element takes twice the registers */
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
                                  .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector, .rate = aligned && !strided ? e->rate : e->rate * any_alignment};
