@@ -11,7 +11,7 @@
 enum leaf_kind {
     LEAF_ONE,   /* the same for a whole chunk */
     LEAF_HELD,  /* adjacent in memory: held as it lies there */
-    LEAF_LATE,  /* likewise, but the same for every row of chunks: so small that it stays in a cache, and is read when a chunk is made */
+    LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
     LEAF_WORD,  /* packed: one word has the chunk's fields */
     LEAF_MANY,  /* element by element */
 };
@@ -131,7 +131,6 @@ static void emit_copied(struct maker *b, const struct operand *operands, int n) 
         mn[i] = run_stride(b, &operands[i].tensor, b->mn);
         k[i] = run_stride(b, &operands[i].tensor, &b->segment->k);
     }
-    line(b, "    static constexpr bool MADE = false;");
     line(b, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     buf_printf(b->out, "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko) {", emit_ctype(operands->tensor.dtype), b->l->struct_name);
     emit_by_sum(b, at, n);
@@ -194,8 +193,8 @@ static void find_leaves(struct maker *b) {
         if (b->is_uniform[f->node->id]) f->kind = LEAF_ONE;
         else if (leaf_is_along(b->g, b->c->partition, r, f->node, along(b), &f->tensor)) f->kind = LEAF_HELD;
         else f->kind = is_one_word(b, f->node) ? LEAF_WORD : LEAF_MANY;
-        if (f->kind == LEAF_HELD && lacks(f->node, across(b))) f->kind = LEAF_LATE;
-        if (f->kind == LEAF_HELD || f->kind == LEAF_LATE) f->name = tensor_name(b, &f->tensor, false);
+        if (f->kind == LEAF_HELD && lacks(f->node, across(b)) && (b->operand->layout == LAYOUT_K_MAJOR || lacks(f->node, &b->segment->k_outer))) f->kind = LEAF_SHARED;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = tensor_name(b, &f->tensor, false);
         else if (f->node->kind == N_INPUT) f->name = b->l->param_names[f->node->param];
     }
 }
@@ -214,7 +213,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
         if (f->node != n) continue;
         if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
         if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
-        if (f->kind == LEAF_HELD || f->kind == LEAF_LATE) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
         const struct param *x = &b->g->kernel->params[n->param];
         return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
                             x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
@@ -276,21 +275,18 @@ static struct point *element_point(struct maker *b, struct point *chunk, const s
     return p;
 }
 
-static void emit_raw(struct maker *b) {
-    bool is_empty = true;
-    for (int i = 0; i < b->n_leaves; i++) is_empty &= b->leaves[i].kind == LEAF_LATE;
-    if (is_empty) {
-        line(b, "    template <int V, bool ALIGNED> struct raw {};  // nothing is read ahead");
-        return;
-    }
-    line(b, "    template <int V, bool ALIGNED> struct raw {  // what a chunk reads from memory");
+/* A struct of the leaves that are shared by chunks, or of those that are not. */
+static void emit_leaves(struct maker *b, const char *name, bool are_shared, const char *what) {
+    int n = 0;
+    for (int i = 0; i < b->n_leaves; i++) n += (b->leaves[i].kind == LEAF_SHARED) == are_shared;
+    line(b, n ? "    template <int V, bool ALIGNED> struct %s {  // %s" : "    template <int V, bool ALIGNED> struct %s {};  // nothing %s", name, n ? what : are_shared ? "is shared" : "is read");
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if (f->kind == LEAF_LATE) continue;
-        if (f->kind == LEAF_HELD) line(b, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        if ((f->kind == LEAF_SHARED) != are_shared) continue;
+        if (f->kind == LEAF_HELD || are_shared) line(b, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
         else line(b, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
-    line(b, "    };");
+    if (n) line(b, "    };");
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
@@ -311,6 +307,14 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
     }
     buf_puts(&s, "]");
     return s.s;
+}
+
+static void emit_fetch_context(struct maker *b) {
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_SHARED) value_line(&b->w, "c.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+    }
 }
 
 static void emit_fetch(struct maker *b) {
@@ -387,10 +391,9 @@ static void emit_make(struct maker *b) {
     b->is_making = true;
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if (f->kind != LEAF_HELD && f->kind != LEAF_LATE) continue;
+        if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED) continue;
         value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
-        if (f->kind == LEAF_LATE) value_line(&b->w, "fx_chunk_at<V, ALIGNED>(%s, %s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
-        else value_line(&b->w, "r.%s.get(%s);", f->name, f->name);
+        value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "r", f->name, f->name);
     }
     emit_uniform(b, chunk);
     line(b, "#pragma unroll");
@@ -429,13 +432,14 @@ static const char *made_ctype(enum fx_dtype dtype) { return value_ctype(fx_compu
 
 static void emit_made(struct maker *b, const struct operand *operands) {
     const char *name = b->l->struct_name;
-    line(b, "    static constexpr bool MADE = true;");
     line(b, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     line(b, "    typedef %s value;", made_ctype(b->l->kernel->gemm.dtype));
     begin_operand(b, operands);
-    emit_raw(b);
+    emit_leaves(b, "raw", false, "what a chunk reads from memory");
+    emit_leaves(b, "context", true, "what chunks share");
     emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch(const %s &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch);
-    emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_make);
+    emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch_context(const %s &p, context<V, ALIGNED> &c, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch_context);
+    emit_function(b, arena_printf(arena(b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, const context<V, ALIGNED> &c, int batch, int mn, int ko, int k) {", name), emit_make);
 }
 
 /* ---- the struct ---- */
@@ -456,10 +460,13 @@ static void emit_comment(struct maker *b, const struct operand *operands, int n)
 static void emit_operand(struct maker *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
     b->mn = side == 'a' ? &b->l->kernel->gemm.m : &b->l->kernel->gemm.n;
-    buf_printf(b->out, j < 0 ? "  struct %c%d {" : "  struct %c%d_%d {", side, segment, j);
+    const char *struct_name = arena_printf(arena(b), j < 0 ? "%c%d" : "%c%d_%d", side, segment, j);
+    buf_printf(b->out, "  struct %s {", struct_name);
     emit_comment(b, operands, n);
     if (operands->is_made) emit_made(b, operands);
     else emit_copied(b, operands, n);
+    line(b, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
+    line(b, "    using moved = %s<ENGINE, BASE, %s, SEGMENT, %s, ALIGNED>;", operands->is_made ? "fx_gemm_made" : "fx_gemm_copied", b->l->struct_name, struct_name);
     line(b, "  };");
 }
 

@@ -210,6 +210,17 @@ const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype fr
     return t == from ? value : arena_printf(a, "(%s)%s", w->storage_type(t), value);
 }
 
+/* The largest magnitude of an integer value, from the dtypes it was stored in; infinite where that is not seen. */
+static double magnitude_of(const struct values *w, const struct node *n, int depth) {
+    if (n->kind == N_CONST) return fabs((double)n->integer);
+    enum fx_dtype t = n->kind == N_INPUT ? w->g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : n->dtype;
+    if (fx_is_integer(t) && fx_dtype_bits(t) <= 16 && (n->kind == N_INPUT || n->kind == N_CAST)) return ldexp(1, fx_dtype_bits(t));
+    if (n->kind == N_ACCESS && !n->has_fill) return magnitude_of(w, n->args[0], depth + 1);
+    if (n->kind != N_OP || depth > 8 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG)) return INFINITY;
+    double a = magnitude_of(w, n->args[0], depth + 1), b = n->n_args > 1 ? magnitude_of(w, n->args[1], depth + 1) : 0;
+    return n->op == O_MUL ? a * b : a + b;
+}
+
 const char *value_cast(struct values *w, const struct node *n, const char *arg) {
     struct arena *a = value_arena(w);
     enum fx_dtype from = n->args[0]->dtype, to = n->to;
@@ -217,6 +228,7 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (from == FX_BOOL) return fx_is_integer(to) ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg) : arena_printf(a, n->dtype == FX_F64 ? "%s ? 1.0 : 0.0" : "%s ? 1.0f : 0.0f", arg);
     if (fx_is_integer(to) && fx_is_float(from)) return arena_printf(a, "fx_saturate_%s(%s)", fx_dtype_name(to), arg);
     if (fx_is_integer(to)) return fx_dtype_bits(to) >= 32 ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg) : arena_printf(a, "fx_wrap_%s((int)%s)", fx_dtype_name(to), arg);
+    if (to == FX_F32 && from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22) return arena_printf(a, "fx_small_to_float(%s)", arg);
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", w->storage_type(to), value_as_f32(w, from, arg));
 }

@@ -101,22 +101,33 @@ static void need_aligned(struct terms *x, int *n, const struct kernel *k, const 
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
-/* A polynomial over extents. */
-static void poly_terms(struct terms *x, const struct kernel *k, const struct poly *p) {
-    if (!p->n) constant(x, 0);
-    for (int i = 0; i < p->n; i++) {
-        constant(x, (int64_t)p->t[i].coefficient);
-        for (int f = 0; f < p->t[i].n; f++) {
-            extent(x, k, p->t[i].atoms[f] - k->n_axes);
-            op(x, FX_T_MUL);
-        }
-        if (i) op(x, FX_T_ADD);
+/* Whether a term is a multiple of `of` where the extents of `known` multiplied are. */
+static bool is_multiple(const struct kernel *k, const struct poly_term *t, const struct axis_list *known, int of) {
+    bool has_all = known->n > 0;
+    for (int i = 0; i < known->n; i++) {
+        bool found = false;
+        for (int f = 0; f < t->n; f++) found |= t->atoms[f] == k->n_axes + known->axes[i];
+        has_all &= found;
     }
+    return has_all || t->coefficient % of == 0;
 }
 
-static void need_poly_multiple(struct terms *x, int *n, const struct kernel *k, const struct poly *p, int of) {
-    int from = x->n;
-    poly_terms(x, k, p);
+/* Joins the condition that a polynomial over extents is a multiple of `of`. */
+static void need_poly_multiple(struct terms *x, int *n, const struct kernel *k, const struct poly *p, const struct axis_list *known, int of) {
+    int from = x->n, n_terms = 0;
+    for (int i = 0; i < p->n; i++) {
+        const struct poly_term *t = &p->t[i];
+        int begin = x->n;
+        if (is_multiple(k, t, known, of)) continue;
+        if (t->coefficient != 1 || !t->n) constant(x, (int64_t)t->coefficient);
+        for (int f = 0; f < t->n; f++) {
+            int at = x->n;
+            extent(x, k, t->atoms[f] - k->n_axes);
+            if (at > begin) op(x, FX_T_MUL);
+        }
+        if (n_terms++) op(x, FX_T_ADD);
+    }
+    if (!n_terms) return;
     constant(x, of);
     op(x, FX_T_MOD);
     constant(x, 0);
@@ -132,11 +143,11 @@ static void need_copied(struct terms *x, int *n, const struct kernel *k, const s
     int of = 16 / bytes_of(&o->tensor);
     need_multiple(x, n, k, run->axes, run->n, of);
     need_aligned(x, n, k, &o->tensor, 16);
-    need_poly_multiple(x, n, k, &v->offset, of);
+    need_poly_multiple(x, n, k, &v->offset, run, of);
     for (int i = 0; i < o->tensor.n_axes; i++) {
         bool is_run = false;
         for (int j = 0; j < run->n; j++) is_run |= run->axes[j] == o->tensor.axes[i];
-        if (!is_run) need_poly_multiple(x, n, k, &v->stride[i], of);
+        if (!is_run) need_poly_multiple(x, n, k, &v->stride[i], run, of);
     }
 }
 

@@ -158,14 +158,6 @@ struct fx_chunk {
   }
 };
 
-// fx_chunk_at: V adjacent elements at once; see fx_chunk
-template <int V, bool ALIGNED, class T>
-FX_DEVICE void fx_chunk_at(T (&x)[V], const T *p, int n_valid) {
-  fx_chunk<V, ALIGNED, T> chunk;
-  chunk.load(p, n_valid);
-  chunk.get(x);
-}
-
 // fx_choose: the first of two types, or the second
 template <bool FIRST, class A, class B> struct fx_choose { typedef A type; };
 template <class A, class B> struct fx_choose<false, A, B> { typedef B type; };

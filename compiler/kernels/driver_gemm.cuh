@@ -1,6 +1,6 @@
 /* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
-   every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory.
+   every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory. It says which (moved).
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
    the segment with most sums, and BM * ENGINE::staging_pitch(all sums). ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
@@ -23,7 +23,7 @@ FX_DEVICE fx_tile fx_find_tile(int m, int n, int BM, int BN) {
 }
 
 // fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
-template <class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND>
+template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_copied : ENGINE_OPERAND {
   static constexpr bool IS_MADE = false;
 
@@ -67,13 +67,14 @@ struct fx_gemm_block {
 
 // fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
-// block of them, or half of one where its chunks read more than 32 bytes.
+// block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
+// run along m or n, else once a block.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_made : ENGINE_OPERAND {
   typedef typename OPERAND::template raw<ENGINE_OPERAND::CHUNK, ALIGNED> raw;
   static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS;
   static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
-  static constexpr int AHEAD = (int)sizeof(raw) * COPIES <= 32 ? STEPS : STEPS / 2;
+  static constexpr int AHEAD = (int)sizeof(raw) * COPIES <= 64 ? STEPS : STEPS / 2;
   static constexpr bool IS_COPIED = false, IS_MADE = true;
 
   const PROBLEM &p;           // the problem
@@ -82,6 +83,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
   int k_end;                  // how many k there are
   fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
   raw held[AHEAD * SLICE];    // what the slices on their way read
+  typename OPERAND::template context<ENGINE_OPERAND::CHUNK, ALIGNED> context;  // what is the same for all chunks that land
 
   FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
       : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
@@ -91,9 +93,15 @@ struct fx_gemm_made : ENGINE_OPERAND {
     if (b.k >= k_end && b.ko + 1 < SEGMENT::k_outer(p)) b.k = 0, ++b.ko;
     return b;
   }
+  FX_DEVICE void read_context() {
+    const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(0), k = lands.k + ENGINE_OPERAND::chunk_k(0);
+    OPERAND::template fetch_context<V, ALIGNED>(p, context, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
+  }
+
   FX_DEVICE void advance() {
     lands = then;
     then = after(then);
+    if (!ENGINE_OPERAND::ALONG_MN) read_context();
   }
 
   // How many elements of a chunk exist.
@@ -117,7 +125,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
       fx_hide(mn);
       const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
-      OPERAND::template make<V, ALIGNED>(p, x, held[slice % AHEAD * SLICE + i], batch, mn, lands.ko, k, n_valid);
+      OPERAND::template make<V, ALIGNED>(p, x, held[slice % AHEAD * SLICE + i], context, batch, mn, lands.ko, k);
 #pragma unroll
       for (int v = 0; v < V && !ALIGNED; ++v)
         if (v >= n_valid) x[v] = 0;
@@ -131,6 +139,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
     k_end = SEGMENT::k(p);
     lands = fx_gemm_block{0, 0};
     then = after(lands);
+    read_context();
   }
   FX_DEVICE void fill(unsigned stage) {
 #pragma unroll
@@ -152,24 +161,14 @@ struct fx_gemm_made : ENGINE_OPERAND {
   }
 };
 
-// fx_gemm_operand: one or the other
-template <bool MADE, class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
-struct fx_gemm_operand {
-  typedef fx_gemm_copied<ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND> type;
-};
-template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
-struct fx_gemm_operand<true, ENGINE, ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND, ALIGNED> {
-  typedef fx_gemm_made<ENGINE, ENGINE_OPERAND, PROBLEM, SEGMENT, OPERAND, ALIGNED> type;
-};
-
 // fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
-template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT> struct fx_gemm_a {
+template <class ENGINE, bool ALIGNED, class SEGMENT> struct fx_gemm_a {
   typedef typename SEGMENT::a a;
-  typedef typename fx_gemm_operand<a::MADE, ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, PROBLEM, SEGMENT, a, ALIGNED>::type type;
+  typedef typename a::template moved<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
-template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J> struct fx_gemm_b {
+template <class ENGINE, bool ALIGNED, class SEGMENT, int J> struct fx_gemm_b {
   typedef typename SEGMENT::template b<J> b;
-  typedef typename fx_gemm_operand<b::MADE, ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, PROBLEM, SEGMENT, b, ALIGNED>::type type;
+  typedef typename b::template moved<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 
 // fx_gemm_walk: one operand on its way through the mainloop, in whichever manner
@@ -224,7 +223,7 @@ struct fx_gemm_walk {
 // fx_gemm_all_b: the B's of a segment's sums from number J on; they lie in a stage one after the other
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J, bool IS_END>
 struct fx_gemm_all_b {
-  typedef typename fx_gemm_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J>::type operand;
+  typedef typename fx_gemm_b<ENGINE, ALIGNED, SEGMENT, J>::type operand;
 
   fx_gemm_walk<ENGINE::STEPS, operand> first;                                                     // number J
   fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> rest;  // those after it
@@ -256,7 +255,7 @@ struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
 // fx_gemm_source: the operands of one tile in a segment, walking through the k-blocks; past the last block there are only zeros
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT>
 struct fx_gemm_source {
-  typedef typename fx_gemm_a<ENGINE, ALIGNED, PROBLEM, SEGMENT>::type operand_a;
+  typedef typename fx_gemm_a<ENGINE, ALIGNED, SEGMENT>::type operand_a;
   typedef fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, 0, false> operands_b;
   typedef typename operand_a::fragment fragment_a;
   typedef typename operands_b::operand::fragment fragment_b;
@@ -324,8 +323,11 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
       source.issue(step, write);
       if (step == STEPS - 2) fx_cp_async_commit();
 #pragma unroll
-      for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j]);
-      source.land(step, write);
+      for (int q = 0; q < ENGINE::QUARTERS; ++q) {
+#pragma unroll
+        for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j], q);
+        if (q == ENGINE::QUARTERS / 2) source.land(step, write);
+      }
     }
     write = read;
     read = from;

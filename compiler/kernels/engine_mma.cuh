@@ -211,18 +211,17 @@ struct fx_mma {
   static FX_DEVICE int acc_row(int i) { return warp_m() + i / (WN / 2) * 16 + i % 4 / 2 * 8 + (threadIdx.x & 31) / 4; }
   static FX_DEVICE int acc_col(int i) { return warp_n() + i / 4 % (WN / 8) * 8 + (threadIdx.x & 3) * 2 + i % 2; }
 
-  // By quadrants, so that the parts of the next fragments find their registers free and are wanted one after the other; serpentine within, so that
-  // neighbouring instructions share an operand.
-  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4]) {
+  // A quarter of the products of a step, so that other work can stand between; the parts of the next fragments then find their registers free one after the
+  // other. Serpentine within, so that neighbouring instructions share an operand.
+  static constexpr int QUARTERS = 4;
+  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const unsigned (&a)[WM / 16][4], const unsigned (&b)[WN / 16][4], int q) {
 #pragma unroll
-    for (int q = 0; q < 4; ++q)
+    for (int r = 0; r < WM / 32; ++r)
 #pragma unroll
-      for (int r = 0; r < WM / 32; ++r)
-#pragma unroll
-        for (int s = 0; s < WN / 16; ++s) {
-          const int i = q % 2 * (WM / 32) + r, j = q / 2 * (WN / 16) + (r % 2 ? WN / 16 - 1 - s : s);
-          fx_multiply(acc + (i * (WN / 8) + j) * 4, a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T());
-        }
+      for (int s = 0; s < WN / 16; ++s) {
+        const int i = q % 2 * (WM / 32) + r, j = q / 2 * (WN / 16) + (r % 2 ? WN / 16 - 1 - s : s);
+        fx_multiply(acc + (i * (WN / 8) + j) * 4, a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1], T());
+      }
   }
 
   // The staged tile: rows 8 banks apart, so that the four rows that half a warp writes fill all banks; in every other 32 columns the two 16-byte halves of

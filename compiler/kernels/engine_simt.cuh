@@ -121,7 +121,8 @@ struct fx_simt {
   static FX_DEVICE int acc_col(int i) { return warp_n() + i % TN / 4 * 32 + i % 4; }
 
   // Serpentine, so that neighbouring instructions share an operand.
-  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const float (&a)[TM], const float (&b)[TN]) {
+  static constexpr int QUARTERS = 1;
+  static FX_DEVICE void multiply(sum (&acc)[ACCUMULATORS], const float (&a)[TM], const float (&b)[TN], int) {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll

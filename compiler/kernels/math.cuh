@@ -1,6 +1,9 @@
 /* Pointwise functions that are no one-liners, in f32. NaN in, NaN out; the errors stated are relative to the exact value of the f32 argument, and hold
    wherever that value is a normal number. compiler/ops.def states the same errors in units of 2**-24. */
 
+// fx_small_to_float: an integer of magnitude below 2^22, exactly: added to the bits of 1.5 * 2^23, whose units are ones; converting takes several times longer
+FX_DEVICE float fx_small_to_float(int x) { return fx_from_bits(0x4b400000u + (unsigned)x) - 12582912.0f; }
+
 // fx_gelu: x Phi(x), the erf form; within 7e-7 for |x| <= 4, within 1.1e-5 in the farther negative tail
 // With a = |x|, gelu(x) = max(x, 0) - a Phi(-a), and Phi(-a) = exp(-a a / 2) t P(t), t = 1 / (1 + 0.305 a); P is a weighted least-squares fit driven to the
 // minimax of the relative error, 9.5e-8 on a in [0, 13.3], below which the result is 0. The tail's error is that of an exponent which reaches -126.

@@ -6,11 +6,14 @@ bool schedule_simt_configure(const struct graph *, const struct partition *, str
 /* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_simt.cuh. */
 static const struct tile {
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
-    double rate; /* flops a cycle and SM, of the 256 an SM has */
+    int least_sums, most_sums; /* contractions added up side by side */
+    double rate;               /* flops a cycle and SM, of the 256 an SM has */
 } tiles[] = {
-    {128, 256, 16, 2, 4, 3, 1, 240},
-    {64, 128, 16, 2, 2, 3, 3, 215},
-    {64, 64, 16, 2, 2, 3, 4, 170},
+    {128, 256, 16, 2, 4, 3, 1, 1, 1, 240},
+    {128, 128, 16, 2, 4, 3, 1, 2, 2, 238},
+    {128, 64, 16, 4, 2, 3, 1, 3, 4, 235},
+    {64, 128, 16, 2, 2, 3, 3, 1, 1, 215},
+    {64, 64, 16, 2, 2, 3, 4, 1, 4, 170},
 };
 
 enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
@@ -30,7 +33,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             const struct tile *e = &tiles[i];
             int smem = smem_bytes(e, &s->gemm, s->group->n_sums), threads = e->warps_m * e->warps_n * 32, accumulators = e->bm * e->bn / threads * s->group->n_sums;
             bool is_last = i + 1 == sizeof tiles / sizeof *tiles; /* what is made on the way takes registers too */
-            if (smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS || (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last)) continue;
+            if (s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS || (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last)) continue;
             int blocks = REGISTERS / threads / (accumulators + 96);
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,

@@ -26,7 +26,6 @@ static struct values examples, hand;
 static const struct refusal {
     const char *kernel, *code;
 } refused[] = {
-    {"split_act", "FX3001"},
     {"ln_linear_gelu", "FX3001"},
     {"flash", "FX3001"},
     {"add_mul_act", "FX3003"},
@@ -42,23 +41,23 @@ static const struct {
     const char *kernel, *drivers;
 } taken[] = {
     {"linear_gelu", "gemm"},
-    {"split_act", "gemm pointwise"},
-    {"geglu", "gemm pointwise"},
+    {"split_act", "gemm"},
+    {"geglu", "gemm"},
     {"ln_linear_gelu", "gemm row"},
-    {"lora", "gemm gemm gemm"},
+    {"lora", "gemm gemm"},
     {"mlp2", "gemm gemm"},
     {"res_drop", "gemm pointwise"},
     {"softmax_rows", "row"},
     {"flash", "gemm gemm pointwise pointwise pointwise pointwise"},
     {"w4", "gemm pointwise"},
     {"bmm", "gemm"},
-    {"conv_relu", "gemm pointwise"},
+    {"conv_relu", "gemm"},
     {"mul_relu", "pointwise"},
     {"mul_relu_bwd", "pointwise"},
     {"row_sum", "row"},
     {"maxpool", "pointwise"},
     {"embed", "pointwise"},
-    {"top1", "gemm pointwise"},
+    {"top1", "gemm"},
     {"add_mul_act", "FX3003"},
     {"dlinear", "gemm pointwise row row row"},
 };

@@ -1,6 +1,3 @@
-kernel k(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } {
-  y = (x + 2) @ w
-}
-kernel l(x: f32[M,K], w: f32[K,N], v: f32[K,N]) -> y: f32[M,N] with { fuse: require } {
-  y = x @ w + x @ v
+kernel k(x: bf16[M,K], a: bf16[K,P], b: bf16[P,Q], c: bf16[Q,N]) -> y: f32[M,N] with { fuse: require } {
+  y = relu(relu(x @ a) @ b) @ c
 }
