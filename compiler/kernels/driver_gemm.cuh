@@ -1,5 +1,5 @@
 /* The contraction driver: D[m,n] = sum over k of A[m,k] B[k,n], batched, then the problem's epilogue. An engine moves and multiplies; a problem says where
-   the operands lie and what becomes of the sums. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, with
+   the operands lie and what becomes of the sums. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any for fx_gemm_tiles, with
    ENGINE::SMEM_BYTES of dynamic shared memory. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
 
@@ -11,10 +11,10 @@ struct fx_tile {
 };
 
 // fx_find_tile: tiles in groups of 8 rows of tiles, column by column within a group, so that concurrent blocks share operands in the L2 cache
-FX_DEVICE fx_tile fx_find_tile(int m, int n, int BM, int BN) {
+FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
   const int GROUP = 8;
   const int tiles_m = (m - 1) / BM + 1, tiles_n = (n - 1) / BN + 1;
-  const int batch = blockIdx.x / (tiles_m * tiles_n), tile = blockIdx.x % (tiles_m * tiles_n);
+  const int batch = (unsigned)number / (tiles_m * tiles_n), tile = (unsigned)number % (tiles_m * tiles_n);
   const int group_m = tile / (GROUP * tiles_n) * GROUP, in_group = tile % (GROUP * tiles_n);
   const int rows = tiles_m - group_m < GROUP ? tiles_m - group_m : GROUP;
   return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
@@ -170,10 +170,9 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
-// fx_gemm: computes this block's tile
+// fx_gemm_tile: computes a tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_gemm(const PROBLEM &p) {
-  const fx_tile at = fx_find_tile(p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
   typename ENGINE::sum acc[ENGINE::ACCUMULATORS];
   fx_gemm_accumulate<ENGINE, ALIGNED>(acc, p, at);
   fx_cp_async_wait<0>();
@@ -181,4 +180,21 @@ FX_DEVICE void fx_gemm(const PROBLEM &p) {
   ENGINE::put(acc);
   fx_barrier();  // the whole tile is staged
   fx_gemm_epilogue<ENGINE, ALIGNED>(p, at);
+}
+
+// fx_gemm: computes this block's tile
+template <class ENGINE, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_gemm(const PROBLEM &p) {
+  fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile(blockIdx.x, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+}
+
+// fx_gemm_tiles: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_gemm_tiles(const PROBLEM &p, long long batches) {
+  const long long tiles = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches;
+#pragma unroll 1
+  for (long long number = blockIdx.x; number < tiles; number += gridDim.x) {
+    fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+    if (number + gridDim.x < tiles) fx_barrier();  // everyone has read the staged sums: the stages of the next tile take their place
+  }
 }

@@ -15,6 +15,7 @@ struct fuser {
     struct partition *p;
     bool epilogues;  /* whether pointwise work may stand in a contraction's kernel */
     bool rows;       /* whether reductions become row programs where they fit one */
+    bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
@@ -288,15 +289,23 @@ static void collect_steps(struct fuser *f, struct group *r) {
 
 /* ---- stores ---- */
 
-/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on. */
+/* Whether some of `below` is computed from n; in order of numbers, whether some stands behind it. */
+static bool is_below_others(const struct fuser *f, const struct node *n, struct node *const *below, int n_below) {
+    bool *from_it = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1), found = false;
+    from_it[n->id] = true;
+    for (int i = n->id + 1; i < f->g->n_nodes; i++)
+        for (int k = 0; k < f->g->nodes[i]->n_args; k++) from_it[i] |= from_it[f->g->nodes[i]->args[k]->id];
+    for (int i = 0; i < n_below; i++) found |= below[i] != n && (f->in_order ? below[i]->id > n->id : from_it[below[i]->id]);
+    return found;
+}
+
+/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on, unless that one has to run before another of them. */
 static struct node *find_host(const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
     struct node *host = NULL;
     for (int i = 0; i < n; i++)
         if (is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) && is_near(f, below[i]) &&
-            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id))
+            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) && !is_below_others(f, below[i], below, n))
             host = below[i];
-    for (int i = 0; i < n; i++)
-        if (host && below[i]->id > host->id) return NULL; /* it would run before a contraction it reads */
     return host;
 }
 
@@ -317,8 +326,9 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     struct node *host = f->row.is_row ? NULL : find_host(f, value, axes, n_axes, below, n);
     for (int i = 0; i < n; i++) {
         if (below[i] == host) continue;
+        bool two_loops = host && is_for_mainloop(f, below[i]);
         const char *why = !f->epilogues ? "every contraction stands by itself"
-                          : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops: this version runs one a kernel",
+                          : two_loops   ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops: this version runs one a kernel",
                                                        node_name(f, below[i]), node_name(f, host))
                                         : arena_printf(&g->cx->arena, "%s is used over more axes than it has", node_name(f, below[i]));
         if (f->epilogues && !is_near(f, below[i])) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
@@ -332,8 +342,26 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
 /* An output computed apart comes after the buffer of the same value, which it reads. */
 static int rank(const struct group *r) { return 2 * r->order + (!r->contraction && r->stores[0].buffer < 0); }
 
-/* Groups in order of execution; a contraction that only some unscheduled reduction reads has no store and is dropped. */
-static void sort_groups(struct partition *p) {
+/* Marks the buffers that group r reads. */
+static void mark_read(const struct fuser *f, const struct group *r, bool *is_read) {
+    const struct graph *g = f->g;
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int s = 0; s < 2; s++)
+        if (r->contraction && r->operand_buffer[s] >= 0) is_read[r->operand_buffer[s]] = true;
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        bool is_stored = false, is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+        int b = seen[i] && is_loop ? find_buffer(f->p, n, n->dtype) : -1;
+        for (int s = 0; s < r->n_stores; s++) is_stored |= b >= 0 && r->stores[s].buffer == b;
+        if (!seen[i] || n == r->contraction) continue;
+        if (b >= 0 && !is_stored) is_read[b] = true;
+        for (int a = 0; (b < 0 || is_stored) && a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+}
+
+/* Groups in order of rank; a contraction that only some unscheduled reduction reads has no store and is dropped. */
+static void rank_groups(struct partition *p) {
     int n = 0;
     for (int i = 0; i < p->n_groups; i++)
         if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
@@ -346,14 +374,35 @@ static void sort_groups(struct partition *p) {
         }
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows) {
-    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows};
+/* Groups in order of execution: of those all of whose buffers are written, the first by rank. False where groups wait for each other in a circle. */
+static bool sort_groups(const struct fuser *f, struct partition *p) {
+    struct arena *a = &f->g->cx->arena;
+    rank_groups(p);
+    struct group *sorted = NEW_ARRAY(a, struct group, p->n_groups + 1);
+    bool *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1), *is_taken = NEW_ARRAY(a, bool, p->n_groups + 1);
+    for (int n = 0; n < p->n_groups; n++) {
+        int next = -1;
+        for (int i = 0; i < p->n_groups && next < 0; i++) {
+            bool *is_read = NEW_ARRAY(a, bool, p->n_buffers + 1), is_ready = !is_taken[i];
+            if (is_ready) mark_read(f, &p->groups[i], is_read);
+            for (int b = 0; b < p->n_buffers; b++) is_ready &= !is_read[b] || is_written[b];
+            if (is_ready) next = i;
+        }
+        if (next < 0) return false;
+        is_taken[next] = true;
+        sorted[n] = p->groups[next];
+        for (int s = 0; s < sorted[n].n_stores; s++)
+            if (sorted[n].stores[s].buffer >= 0) is_written[sorted[n].stores[s].buffer] = true;
+    }
+    memcpy(p->groups, sorted, (size_t)p->n_groups * sizeof *sorted);
+    return true;
+}
+
+/* Fills a partition; false where its groups cannot be ordered, which `in_order` rules out. */
+static bool propose_groups(const struct graph *g, struct partition *p, bool in_order) {
+    struct fuser f = {.g = g, .p = p, .epilogues = !p->is_separate, .rows = p->has_rows, .in_order = in_order};
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
-    f.p->name = name;
-    f.p->has_rows = rows;
-    f.p->is_separate = !epilogues;
     for (int i = 0; i < g->n_nodes; i++) {
         if (!is_for_mainloop(&f, g->nodes[i])) continue;
         struct group *r = &PUSH(&g->cx->arena, f.p->groups, f.p->n_groups);
@@ -369,9 +418,19 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
         for (int i = 0; i < g->n_outputs; i++) place_store(&f, g->outputs[i].value, g->outputs[i].param, -1);
         for (int b = 0; b < f.p->n_buffers; b++) place_store(&f, f.p->buffers[b].value, -1, b); /* grows while it runs */
     } while (f.p->n_buffers != n_buffers);
-    sort_groups(f.p);
+    if (!sort_groups(&f, f.p)) return false;
     for (int i = 0; i < f.p->n_groups; i++)
         if (f.p->groups[i].is_row) collect_steps(&f, &f.p->groups[i]);
+    return true;
+}
+
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows) {
+    const struct partition empty = {.name = name, .has_rows = rows, .is_separate = !epilogues};
+    struct partition *p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
+    *p = empty;
+    if (propose_groups(g, p, false)) return;
+    *p = empty;
+    propose_groups(g, p, true);
 }
 
 /* Whether a reduction or scan might be part of a row program. */
