@@ -39,7 +39,7 @@ struct kernel_names {
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
 static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct names scope) {
     const struct kernel *k = c->graph->kernel;
-    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 1),
+    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
                              NEW_ARRAY(a, const char *, k->n_axes + 1)};
     for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
     for (int i = 0; i < k->n_axes; i++) n.axes[i] = take(&scope, encoded(a, k->axes[i].name));
@@ -50,6 +50,7 @@ static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, 
         n.buffers[i] = take(&scope, name.len ? arena_printf(a, NAME_FMT "_%s_", NAME_ARG(name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
     }
     for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = take(&scope, arena_printf(a, "partial%d_", i));
+    n.buffers[plan_flags_buffer(c)] = take(&scope, "flags_");
     return n;
 }
 
@@ -67,6 +68,20 @@ static bool uses_tensor(const struct launch *l, int param, int buffer) {
 static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, int index) {
     struct fx_arg *arg = &PUSH(a, l->args, l->n_args);
     *arg = (struct fx_arg){kind, index};
+}
+
+/* What any phase takes, parameters first, then buffers, then extents, each in order of their numbers. */
+static void join_args(struct arena *a, const struct chosen *c, const struct launch *phases, struct joined *d) {
+    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes};
+    bool waits = false;
+    for (int i = 0; i < d->n; i++) waits |= phases[i].kernel->waits;
+    for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_EXTENT; kind++)
+        for (int index = 0; index < most[kind]; index++) {
+            bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && waits;
+            for (int i = 0; i < d->n; i++)
+                for (int k = 0; k < phases[i].n_args; k++) is_taken_by_any |= phases[i].args[k].kind == kind && phases[i].args[k].index == index;
+            if (is_taken_by_any) PUSH(a, d->args, d->n_args) = (struct fx_arg){kind, index};
+        }
 }
 
 static void choose_args(const struct unit *u, const struct chosen *c, struct launch *l) {
@@ -99,12 +114,30 @@ static void check_limits(struct cx *cx, const struct chosen *c) {
     } limits[] = {
         {"parameters", k->n_params, FX_MAX_PARAMS},
         {"labels", k->n_axes, FX_MAX_EXTENTS},
-        {"intermediate values in memory", c->partition->n_buffers + c->n_partials, FX_MAX_BUFFERS},
-        {"GPU kernels", c->n_kernels, FX_MAX_LAUNCHES},
+        {"intermediate values in memory", c->partition->n_buffers + c->n_partials + c->has_flags, FX_MAX_BUFFERS},
+        {"GPU kernels", c->n_launches, FX_MAX_LAUNCHES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].n > limits[i].most)
             diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+}
+
+/* The entries of one launch and what they take. */
+static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases, struct joint j, const char *base, struct names *scope, int *number, struct joined *out) {
+    struct arena *a = &cx->arena;
+    struct scheduled *s = &c->kernels[j.first];
+    if (j.n == 1) plan_drop_impossible(cx, c, phases, s);
+    if (!s->n_configs)
+        diag_error(cx, s->group->stores[0].value->span, D_NO_SCHEDULE,
+                   "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", s->schedule->name);
+    const char *walk = s->parts && j.n == 1 ? arena_printf(a, "walk%d", s->walk) : "";
+    *out = (struct joined){.first = j.first, .n = j.n, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
+    out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, walk);
+    const char *stem = j.n > 1 ? out->name : phases->struct_name;
+    const struct scheduled *named = &c->kernels[phases_leader(c, j)];
+    for (int e = 0; e < s->n_configs; e++)
+        out->entries[e] = (struct entry){take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *walk ? "_" : "", walk)), (*number)++};
+    join_args(a, c, phases, out);
 }
 
 struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
@@ -112,7 +145,7 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
     struct unit *u = NEW(a, struct unit);
     struct names scope = {.arena = a};
     int number = 0;
-    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1)};
+    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct joined *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
         struct chosen *c = kernels[i];
         check_limits(cx, c);
@@ -128,16 +161,10 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
             l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes;
             l->loads = NEW_ARRAY(a, struct tensor, c->graph->n_nodes + 1);
             l->n_loads = group_loads(c->graph, c->partition, l->kernel->group, l->loads, c->graph->n_nodes);
-            plan_drop_impossible(cx, c, l, &c->kernels[j]);
-            if (!l->kernel->n_configs)
-                diag_error(cx, l->kernel->group->stores[0].value->span, D_NO_SCHEDULE,
-                           "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", l->kernel->schedule->name);
-            l->entries = NEW_ARRAY(a, struct entry, l->kernel->n_configs);
-            const char *walk = l->kernel->parts ? arena_printf(a, "_walk%d", l->kernel->walk) : "";
-            for (int e = 0; e < l->kernel->n_configs; e++)
-                l->entries[e] = (struct entry){take(&scope, arena_printf(a, "fx_%s%s%s", l->struct_name, l->kernel->configs[e].suffix, walk)), number++};
             choose_args(u, c, l);
         }
+        u->joined[i] = NEW_ARRAY(a, struct joined, c->n_launches + 1);
+        for (int j = 0; j < c->n_launches; j++) name_entries(cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
     }
     return u;
 }
@@ -245,27 +272,87 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 
 /* ---- entries ---- */
 
-static void emit_entry(struct buf *out, const struct chosen *c, const struct launch *l, int i) {
-    const struct config *f = &l->kernel->configs[i];
-    const struct group *r = l->kernel->group;
-    bool is_gemm = r->contraction != NULL;
-    buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", l->entries[i].number);
-    buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, l->entries[i].name);
+static const char *arg_name(const struct launch *l, const struct fx_arg *arg) {
+    return arg->kind == FX_ARG_PARAM ? l->param_names[arg->index] : arg->kind == FX_ARG_BUFFER ? l->buffer_names[arg->index] : l->axis_names[arg->index];
+}
+
+/* The extents of a super-axis multiplied: "B_ * 16". */
+static void put_product(struct buf *out, const struct chosen *c, const struct launch *l, const struct axis_list *axes) {
+    if (axes->n == 0) buf_puts(out, "1");
+    for (int i = 0; i < axes->n; i++) {
+        int64_t fixed = c->graph->kernel->axes[axes->axes[i]].extent;
+        if (i) buf_puts(out, " * ");
+        if (fixed >= 0) buf_printf(out, i ? "%lld" : "%lldll", (long long)fixed);
+        else buf_puts(out, l->axis_names[axes->axes[i]]);
+    }
+}
+
+/* The call of the driver: the whole of an entry, or one of its phases. */
+static void emit_call(struct buf *out, const struct chosen *c, const struct launch *l, const struct config *f, bool is_phase) {
+    const struct scheduled *s = l->kernel;
+    const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
+    const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
+    if (s->group->contraction) buf_printf(out, "  fx_gemm%s<%s, %s>(%s{", is_phase ? "_tiles" : "", f->engine, aligned, l->struct_name);
+    else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->walk, s->parts, f->engine, l->struct_name, index);
+    else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
+    else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
     for (int a = 0; a < l->n_args; a++) {
+        bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(l, l->args[a].index);
+        buf_printf(out, "%s%s%s", a ? ", " : "", is_index ? "(int)" : "", arg_name(l, &l->args[a]));
+    }
+    buf_puts(out, "}");
+    if (s->group->contraction && is_phase) {
+        buf_puts(out, ", ");
+        put_product(out, c, l, &s->gemm.batch);
+    }
+    buf_puts(out, ");\n");
+}
+
+/* What keeps phase i from running into the ones before it, and why. */
+static void emit_wait(struct buf *out, const struct chosen *c, const struct launch *phases, int i) {
+    const struct group *before = phases[i - 1].kernel->group;
+    if (!phases[i].kernel->waits) {
+        buf_puts(out, "  fx_barrier();  // everyone in the block is done with its shared memory\n");
+        return;
+    }
+    buf_printf(out, "  fx_grid_barrier(%s);  // ", phases->buffer_names[plan_flags_buffer(c)]);
+    int n = 0;
+    for (int k = i; k > 0 && !(k < i && phases[k].kernel->waits); k--) {
+        before = phases[k - 1].kernel->group;
+        if (phases[k - 1].kernel->parts) buf_printf(out, "%s%s", n++ ? ", " : "", phases->buffer_names[c->partition->n_buffers + phases[k - 1].kernel->partial]);
+        for (int s = 0; s < before->n_stores; s++)
+            if (before->stores[s].buffer >= 0) buf_printf(out, "%s%s", n++ ? ", " : "", phases->buffer_names[before->stores[s].buffer]);
+    }
+    buf_printf(out, "%s whole from here on\n", n > 1 ? " are" : n ? " is" : "what is written in place is");
+}
+
+/* Arguments of an entry: a buffer is const where no phase writes it. */
+static void emit_parameter(struct buf *out, const struct chosen *c, const struct launch *phases, int n, const struct fx_arg *a) {
+    const struct launch *owner = phases;
+    if (a->kind == FX_ARG_BUFFER && a->index == plan_flags_buffer(c)) {
+        buf_printf(out, "unsigned long long *%s", phases->buffer_names[a->index]);
+        return;
+    }
+    for (int i = 0; a->kind == FX_ARG_BUFFER && i < n; i++)
+        for (int s = 0; s < phases[i].kernel->group->n_stores; s++)
+            if (phases[i].kernel->group->stores[s].buffer == a->index) owner = &phases[i];
+    emit_declaration(out, c, owner, a);
+}
+
+static void emit_entry(struct buf *out, const struct chosen *c, const struct launch *phases, const struct joined *d, int e) {
+    const struct config *f = &phases->kernel->configs[e];
+    buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
+    buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, d->entries[e].name);
+    for (int a = 0; a < d->n_args; a++) {
         buf_puts(out, a ? ", " : "");
-        emit_declaration(out, c, l, &l->args[a]);
+        emit_parameter(out, c, phases, d->n, &d->args[a]);
     }
     buf_puts(out, ") {\n");
-    if (is_gemm) buf_printf(out, "  fx_gemm<%s, %s>(%s{", f->engine, f->is_aligned ? "true" : "false", l->struct_name);
-    else if (l->kernel->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", l->kernel->walk, l->kernel->parts, f->engine, l->struct_name, f->is_small ? "int" : "long long");
-    else if (r->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, f->is_small ? "int" : "long long");
-    else buf_printf(out, "  fx_pointwise<%s, %s>(%s<%s>{", f->engine, f->is_aligned ? "true" : "false", l->struct_name, f->is_small ? "int" : "long long");
-    for (int a = 0; a < l->n_args; a++) {
-        const struct fx_arg *arg = &l->args[a];
-        const char *name = arg->kind == FX_ARG_PARAM ? l->param_names[arg->index] : arg->kind == FX_ARG_BUFFER ? l->buffer_names[arg->index] : l->axis_names[arg->index];
-        buf_printf(out, "%s%s%s", a ? ", " : "", arg->kind == FX_ARG_EXTENT && f->is_small && is_space_axis(l, arg->index) ? "(int)" : "", name);
+    for (int i = 0; i < d->n; i++) {
+        if (i) emit_wait(out, c, phases, i);
+        emit_call(out, c, &phases[i], &phases[i].kernel->configs[e], d->n > 1);
     }
-    buf_puts(out, "});\n}\n#endif\n\n");
+    buf_puts(out, "}\n#endif\n\n");
 }
 
 /* ---- the header: how to launch what follows ---- */
@@ -296,12 +383,13 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
     for (int i = 0; i < k->n_buffers; i++) {
         buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
         plan_print_expr(out, k, &k->buffers[i].bytes);
-        buf_puts(out, " bytes, 256-byte aligned\n");
+        buf_printf(out, " bytes, 256-byte aligned%s\n", k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
     }
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
         else buf_puts(out, "//   launch");
+        if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
         buf_puts(out, " one of these, with arguments (");
         for (int a = 0; a < l->n_args; a++) buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(k, &l->args[a]));
         buf_puts(out, "), tensors row-major, extents as long long\n");
@@ -333,13 +421,15 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
     struct buf generated;
     buf_init(&generated, a);
     for (int i = 0; i < u->n_kernels; i++)
-        for (int j = 0; j < u->kernels[i]->n_kernels; j++) {
-            const struct launch *l = &u->launches[i][j];
-            if (l->kernel->walk == 0) { /* else that of the walk before */
-                emit_problem(&generated, u, u->kernels[i], l);
+        for (int j = 0; j < u->kernels[i]->n_launches; j++) {
+            const struct joined *d = &u->joined[i][j];
+            const struct launch *phases = u->launches[i] + d->first;
+            for (int p = 0; p < d->n; p++) {
+                if (phases[p].kernel->walk) continue; /* that of the walk before */
+                emit_problem(&generated, u, u->kernels[i], &phases[p]);
                 buf_putc(&generated, '\n');
             }
-            for (int e = 0; e < l->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], l, e);
+            for (int e = 0; e < phases->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], phases, d, e);
         }
     buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch);
     buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"

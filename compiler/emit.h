@@ -10,16 +10,23 @@ struct entry { /* one extern "C" function */
     int number;       /* the value of FX_ONLY that compiles it alone, unique in the file */
 };
 
-struct launch { /* one GPU kernel of the file: what its struct and entries are called and take */
+struct launch { /* one GPU kernel of the file, or a phase of one: what its struct is called and takes */
     const struct scheduled *kernel;
     const char *struct_name; /* "linear_gelu" */
     const char **param_names, **buffer_names, **axis_names; /* C names within its spec kernel, by index */
-    struct entry *entries;   /* by configuration */
     int n_args;
-    struct fx_arg *args;     /* what an entry takes, in order */
+    struct fx_arg *args;     /* what the struct is made of, in order */
     bool *axis_used;         /* by axis: some tensor it touches has it */
     struct tensor *loads;    /* what the pointwise part reads */
     int n_loads;
+};
+
+struct joined { /* one launch of the plan: its entries run its phases one after another */
+    int first, n;        /* the phases: unit launches; one, as a rule */
+    const char *name;    /* "linear_gelu_" */
+    struct entry *entries; /* by configuration */
+    int n_args;
+    struct fx_arg *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
 };
 
 struct unit { /* a file: every kernel of the spec with its launches */
@@ -27,7 +34,8 @@ struct unit { /* a file: every kernel of the spec with its launches */
     const char *file; /* name of the spec, for the header */
     int n_kernels;
     struct chosen **kernels;
-    struct launch **launches; /* by kernel, then in order */
+    struct launch **launches; /* by kernel, then in order: one for each of chosen->kernels */
+    struct joined **joined;   /* likewise: one for each of chosen->launches */
 };
 
 /* emit.c: names everything, once. What cannot be emitted is an error in the diagnostics. */
@@ -49,6 +57,10 @@ bool is_space_axis(const struct launch *l, int axis);
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
 
 /* plan_build.c */
+/* Whether some extents and alignments meet what a configuration of s needs. */
+bool plan_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f);
+/* The buffer of flags: after the partition's and the partial sums. */
+int plan_flags_buffer(const struct chosen *c);
 /* Drops the configurations whose needs no extents or alignment can meet. */
 void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s);
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u);

@@ -409,6 +409,15 @@ static const struct helper {
                  "    if (r->grid == 0) return CUDA_SUCCESS;\n"
                  "    return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);\n"
                  "}\n"},
+    {"fx_start_resident", "/* All blocks at once: no more than the device holds. An empty grid has nothing to do. */\n"
+                          "static CUresult fx_start_resident(const struct fx_ready *r, int64_t sm_count, CUstream stream, void **args) {\n"
+                          "    int held = 0;\n"
+                          "    if (r->grid == 0) return CUDA_SUCCESS;\n"
+                          "    const CUresult e = cuOccupancyMaxActiveBlocksPerMultiprocessor(&held, r->entry, (int)r->block, r->shared);\n"
+                          "    if (e != CUDA_SUCCESS) return e;\n"
+                          "    const unsigned most = (unsigned)(held * sm_count), grid = r->grid < most ? r->grid : most;\n"
+                          "    return cuLaunchCooperativeKernel(r->entry, grid, 1, 1, r->block, 1, 1, r->shared, stream, args);\n"
+                          "}\n"},
     {"fx_start_clusters", "/* An empty grid has nothing to do. */\n"
                           "static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {\n"
                           "    if (r->grid == 0) return CUDA_SUCCESS;\n"
@@ -565,7 +574,8 @@ static void put_start(struct writer *w, int i) {
         const char **names = arg->kind == FX_ARG_PARAM ? w->params : arg->kind == FX_ARG_BUFFER ? w->buffers : w->extents;
         put(w, "%s&%s", a ? ", " : "", names[arg->index]);
     }
-    put(w, "%s};\n        r = %s(&ready[%d], stream, args);\n    }\n", l->n_args ? "" : "NULL", has_clusters ? "fx_start_clusters" : "fx_start", i);
+    put(w, "%s};\n        r = %s(&ready[%d], %sstream, args);\n    }\n", l->n_args ? "" : "NULL",
+        l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start", i, l->is_cooperative ? "m->sm_count, " : "");
 }
 
 static void put_signature(struct writer *w, const char *name) {

@@ -87,7 +87,10 @@ struct fx_param {
     int line;                  /* of its declaration, for messages */
 };
 
-enum fx_buffer_kind { FX_BUFFER_WORKSPACE };
+enum fx_buffer_kind {
+    FX_BUFFER_WORKSPACE,
+    FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other: needs no preparation */
+};
 struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order, 256-aligned */
     const char *name;
     enum fx_buffer_kind kind;
@@ -119,6 +122,8 @@ struct fx_launch { /* one GPU kernel of the plan */
     const char *driver; /* "pointwise", "gemm" */
     struct fx_expr flops, bytes; /* floating-point operations; bytes read and written once each */
     struct fx_expr written;      /* bytes written, which are among those */
+    int n_phases;          /* behind each but the last all blocks may wait for each other */
+    bool is_cooperative;   /* some do: all blocks must be resident at once. Fewer than `grid` compute the same */
     int n_args, n_variants;
     const struct fx_arg *args;
     const struct fx_variant *variants;

@@ -258,6 +258,14 @@ static struct terms needs(struct arena *a, const struct chosen *c, const struct 
     return x;
 }
 
+bool plan_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+    struct launch l = {.kernel = s, .loads = NEW_ARRAY(&cx->arena, struct tensor, c->graph->n_nodes + 1)};
+    l.n_loads = group_loads(c->graph, c->partition, s->group, l.loads, c->graph->n_nodes);
+    return !needs(&cx->arena, c, &l, f).is_never;
+}
+
+int plan_flags_buffer(const struct chosen *c) { return c->partition->n_buffers + c->n_partials; }
+
 void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s) {
     int n = 0;
     for (int i = 0; i < s->n_configs; i++) {
@@ -350,50 +358,150 @@ static void add_bytes(struct terms *x, const struct kernel *k, const struct tens
     if ((*n)++) op(x, FX_T_ADD);
 }
 
-/* read + written. */
-static struct fx_expr bytes(struct arena *a, const struct fx_expr *read, const struct fx_expr *written) {
+/* What phases read, or write, one after another. */
+static void add_traffic(struct terms *x, const struct fx_expr *e, int *n) {
+    if (e->n == 1 && e->terms[0].op == FX_T_CONST && e->terms[0].v == 0) return;
+    for (int i = 0; i < e->n; i++) push(x, e->terms[i].op, e->terms[i].v);
+    if (e->n && (*n)++) op(x, FX_T_ADD);
+}
+
+static struct fx_expr written(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
-    if (read->n == 1 && read->terms[0].op == FX_T_CONST && read->terms[0].v == 0) return *written;
-    for (int i = 0; i < read->n; i++) push(&x, read->terms[i].op, read->terms[i].v);
-    for (int i = 0; i < written->n; i++) push(&x, written->terms[i].op, written->terms[i].v);
-    op(&x, FX_T_ADD);
+    int n = 0;
+    if (n_phases == 1) return traffic_written(c->graph, c->partition, phases->kernel);
+    for (int p = 0; p < n_phases; p++) {
+        struct fx_expr e = traffic_written(c->graph, c->partition, phases[p].kernel);
+        add_traffic(&x, &e, &n);
+    }
     return done(&x);
 }
 
-/* Multiply-adds of the contractions, two each; pointwise work is not counted. */
-static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *l) {
+/* Read and written, of one launch or of all its phases. */
+static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
-    const struct group *r = l->kernel->group;
-    for (int i = 0; i < r->n_sums; i++) {
-        const struct node *n = r->sums[i].sum;
-        constant(&x, 2);
-        size(&x, c->graph->kernel, n->axes, n->n_axes);
-        op(&x, FX_T_MUL);
-        size(&x, c->graph->kernel, n->reduced, n->n_reduced);
-        op(&x, FX_T_MUL);
-        if (i) op(&x, FX_T_ADD);
+    int n = 0;
+    for (int p = 0; p < n_phases; p++) {
+        struct fx_expr in = traffic_read(c->graph, c->partition, phases[p].kernel), out = traffic_written(c->graph, c->partition, phases[p].kernel);
+        add_traffic(&x, &in, &n);
+        add_traffic(&x, &out, &n);
+    }
+    return done(&x);
+}
+
+/* Multiply-adds of contractions, two each; pointwise work is not counted. */
+static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+    struct terms x = {.a = a};
+    int n_terms = 0;
+    for (int i = 0; i < n_phases; i++) {
+        const struct group *r = phases[i].kernel->group;
+        for (int j = 0; j < r->n_sums; j++) {
+            const struct node *n = r->sums[j].sum;
+            constant(&x, 2);
+            size(&x, c->graph->kernel, n->axes, n->n_axes);
+            op(&x, FX_T_MUL);
+            size(&x, c->graph->kernel, n->reduced, n->n_reduced);
+            op(&x, FX_T_MUL);
+            if (n_terms++) op(&x, FX_T_ADD);
+        }
     }
     return done(&x);
 }
 
 /* ---- the parts ---- */
 
-static void build_launch(struct arena *a, const struct chosen *c, const struct launch *l, struct fx_launch *out) {
-    struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, l->kernel->n_configs);
-    for (int i = 0; i < l->kernel->n_configs; i++) {
-        const struct config *f = &l->kernel->configs[i];
-        struct terms g = {.a = a}, smem = {.a = a}, need = needs(a, c, l, f);
-        grid(&g, c, l, f);
-        constant(&smem, f->smem_bytes);
-        variants[i] = (struct fx_variant){.entry = l->entries[i].name, .number = l->entries[i].number, .config = f->text,
-                                          .needs = done(&need), .prefers = prefers(a, c, l, f), .grid = done(&g),
-                                          .smem = done(&smem), .block = f->block, .cluster = 1,
-                                          .kind = f->is_aligned, .most_local = l->kernel->group->contraction ? 0 : -1};
+/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone, the grid sees to that. */
+static struct terms joint_needs(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+    struct terms x = needs(a, c, phases, &phases->kernel->configs[v]);
+    if (n_phases == 1) return x;
+    int n = x.n > 0;
+    for (int p = 0; p < n_phases; p++) {
+        const struct config *f = &phases[p].kernel->configs[v];
+        struct terms more = needs(a, c, &phases[p], f);
+        int from = x.n;
+        for (int i = 0; p && i < more.n; i++) push(&x, more.t[i].op, more.t[i].v);
+        x.is_never |= more.is_never;
+        if (x.n > from) also(&x, &n, from);
+        if (!phases[p].kernel->group->contraction) continue;
+        from = x.n;
+        grid(&x, c, &phases[p], f);
+        constant(&x, INT32_MAX);
+        op(&x, FX_T_LE);
+        also(&x, &n, from);
     }
-    struct fx_expr read = traffic_read(c->graph, c->partition, l->kernel), written = traffic_written(c->graph, c->partition, l->kernel);
-    const char *name = l->kernel->parts ? arena_printf(a, "%swalk%d", l->struct_name, l->kernel->walk) : l->struct_name;
-    *out = (struct fx_launch){.name = name, .driver = l->kernel->schedule->driver, .flops = flops(a, c, l), .bytes = bytes(a, &read, &written), .written = written,
-                              .n_args = l->n_args, .n_variants = l->kernel->n_configs, .args = l->args, .variants = variants};
+    return x;
+}
+
+/* Blocks of entry v: those its largest phase has work for, and where there are several no more than are resident at once, nor more on an SM than the tiles of a
+ * contraction need: fewer blocks are spread over all SMs. */
+static struct fx_expr joint_grid(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+    struct terms x = {.a = a};
+    for (int p = 0; p < n_phases; p++) {
+        grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
+        if (p) op(&x, FX_T_MAX);
+    }
+    if (n_phases == 1) return done(&x);
+    bool is_tiled = false;
+    push(&x, FX_T_SM_COUNT, 0);
+    constant(&x, phases->kernel->configs[v].min_blocks);
+    for (int p = 0; p < n_phases && phases->kernel->configs[v].min_blocks > 1; p++) {
+        if (!phases[p].kernel->group->contraction) continue;
+        if (!is_tiled) constant(&x, 1); /* where there is no tile, there may be rows */
+        grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
+        push(&x, FX_T_SM_COUNT, 0);
+        op(&x, FX_T_CDIV);
+        op(&x, FX_T_MAX);
+        is_tiled = true;
+    }
+    if (is_tiled) op(&x, FX_T_MIN);
+    op(&x, FX_T_MUL);
+    op(&x, FX_T_MIN);
+    return done(&x);
+}
+
+static const char *joint_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
+    const char *text = phases->kernel->configs[v].text;
+    for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
+    return text;
+}
+
+static const char *joint_driver(struct arena *a, const struct launch *phases, int n_phases) {
+    const char *text = phases->kernel->schedule->driver;
+    for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s, %s", text, phases[p].kernel->schedule->driver);
+    return text;
+}
+
+static void build_launch(struct arena *a, const struct chosen *c, const struct launch *phases, const struct joined *d, struct fx_launch *out) {
+    int n = phases->kernel->n_configs;
+    struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
+    const struct launch *leader = phases + (phases_leader(c, (struct joint){d->first, d->n}) - d->first);
+    *out = (struct fx_launch){.name = d->name, .driver = joint_driver(a, phases, d->n), .flops = flops(a, c, phases, d->n), .bytes = bytes(a, c, phases, d->n), .written = written(a, c, phases, d->n),
+                              .n_phases = d->n, .n_args = d->n_args, .n_variants = n, .args = d->args, .variants = variants};
+    for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
+    for (int i = 0; i < n; i++) {
+        const struct config *f = &phases->kernel->configs[i];
+        struct terms smem = {.a = a}, need = joint_needs(a, c, phases, d->n, i);
+        constant(&smem, f->smem_bytes);
+        variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = joint_config(a, phases, d->n, i),
+                                          .needs = done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = joint_grid(a, c, phases, d->n, i),
+                                          .smem = done(&smem), .block = f->block, .cluster = 1,
+                                          .kind = leader->kernel->configs[i].is_aligned, .most_local = leader->kernel->group->contraction ? 0 : -1};
+    }
+}
+
+/* A flag for every block that is resident at once. */
+static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
+    const struct chosen *c = u->kernels[index];
+    struct terms x = {.a = a};
+    int most = 1;
+    for (int i = 0; i < c->n_launches; i++)
+        for (int v = 0; c->launches[i].n > 1 && v < c->kernels[c->launches[i].first].n_configs; v++) {
+            int blocks = c->kernels[c->launches[i].first].configs[v].min_blocks;
+            if (blocks > most) most = blocks;
+        }
+    push(&x, FX_T_SM_COUNT, 0);
+    constant(&x, most * 8);
+    op(&x, FX_T_MUL);
+    return done(&x);
 }
 
 static struct fx_param build_param(struct cx *cx, const struct param *p) {
@@ -426,8 +534,8 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
     const struct chosen *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
     struct fx_kernel out = build_signature(cx, k);
-    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, c->partition->n_buffers + c->n_partials + 1);
-    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_kernels + 1);
+    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, plan_flags_buffer(c) + 1);
+    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_launches + 1);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         struct terms x = {.a = a};
@@ -443,10 +551,12 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         int at = c->partition->n_buffers + i;
         buffers[at] = (struct fx_buffer){.name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = done(&x)};
     }
-    for (int i = 0; i < c->n_kernels; i++) build_launch(a, c, &u->launches[index][i], &launches[i]);
-    out.n_buffers = c->partition->n_buffers + c->n_partials;
+    int flags = plan_flags_buffer(c);
+    if (c->has_flags) buffers[flags] = (struct fx_buffer){u->launches[index][0].buffer_names[flags], FX_BUFFER_FLAGS, flag_bytes(a, u, index)};
+    for (int i = 0; i < c->n_launches; i++) build_launch(a, c, u->launches[index] + c->launches[i].first, &u->joined[index][i], &launches[i]);
+    out.n_buffers = flags + c->has_flags;
     out.buffers = buffers;
-    out.n_launches = c->n_kernels;
+    out.n_launches = c->n_launches;
     out.launches = launches;
     return out;
 }

@@ -83,6 +83,7 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
     buf_printf(out, "  launch %s by %s(", l->name, l->driver);
     for (int i = 0; i < l->n_args; i++) buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(k, &l->args[i]));
     buf_puts(out, ")\n");
+    if (l->n_phases > 1) buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
     print_labelled(out, k, "    flops ", &l->flops);
     print_labelled(out, k, "    bytes ", &l->bytes);
     for (int i = 0; i < l->n_variants; i++) {
@@ -107,7 +108,7 @@ void plan_print(struct buf *out, const struct fx_plan *p) {
         for (int j = 0; j < k->n_checks; j++) print_labelled(out, k, "  requires ", &k->checks[j].holds);
         for (int j = 0; j < k->n_params; j++) print_param(out, k, &k->params[j]);
         for (int j = 0; j < k->n_buffers; j++) {
-            buf_printf(out, "  workspace %s: ", k->buffers[j].name);
+            buf_printf(out, "  %s %s: ", k->buffers[j].kind == FX_BUFFER_FLAGS ? "flags" : "workspace", k->buffers[j].name);
             print_labelled(out, k, "", &k->buffers[j].bytes);
         }
         for (int j = 0; j < k->n_launches; j++) print_launch(out, k, &k->launches[j]);

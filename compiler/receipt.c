@@ -30,8 +30,8 @@ static struct receipt_size size_of(const struct facts *f, const struct fx_expr *
 
 /* ---- lines ---- */
 
-enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW };
-static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row"};
+enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT };
+static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product"};
 
 struct marks {
     const struct facts *f;
@@ -92,7 +92,8 @@ static void add_line(const struct facts *f, struct receipt_launch *l, const stru
     PUSH(f->a, l->lines, l->n_lines) = line;
 }
 
-static void add_lines(const struct facts *f, struct receipt_launch *l, const struct group *group) {
+/* What an earlier phase computes for a later one is a side product, wherever in its kernel it is computed. */
+static void add_lines(const struct facts *f, struct receipt_launch *l, const struct group *group, bool is_side_product) {
     const struct graph *g = f->chosen->graph;
     struct marks m = {f, group, NEW_ARRAY(f->a, bool, g->n_nodes + 1), NEW_ARRAY(f->a, enum place, g->n_nodes + 1)};
     for (int i = 0; i < g->n_nodes; i++) {
@@ -103,7 +104,7 @@ static void add_lines(const struct facts *f, struct receipt_launch *l, const str
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_CAST || n->kind == N_ACCESS;
-        if (m.place[i] && n->source && is_computed) add_line(f, l, n, m.place[i]);
+        if (m.place[i] && n->source && is_computed) add_line(f, l, n, is_side_product ? SIDE_PRODUCT : m.place[i]);
     }
 }
 
@@ -153,18 +154,29 @@ static double share_of(const struct scheduled *s, double memory_seconds) {
     return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
 }
 
-static struct receipt_launch launch_of(const struct facts *f, const struct launch *l, const struct fx_launch *launch) {
-    const struct scheduled *s = l->kernel;
+/* Whether phase p leaves something for later ones: a buffer, or the sums of a walk that is not its row program's last. */
+static bool is_side_product(const struct launch *phases, int n_phases, int p) {
+    const struct scheduled *s = phases[p].kernel;
+    bool stores_buffer = false;
+    for (int i = 0; i < s->group->n_stores; i++) stores_buffer |= s->group->stores[i].buffer >= 0;
+    return p + 1 < n_phases && stores_buffer;
+}
+
+/* Of a launch of several phases: the leader's schedule, and the sums of what the phases take. */
+static struct receipt_launch launch_of(const struct facts *f, const struct launch *phases, const struct joined *d, const struct fx_launch *launch) {
+    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct joint){d->first, d->n});
     struct receipt_launch out = {.launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
     out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / BYTES_PER_SECOND : 0;
-    out.seconds = share_of(s, out.memory_seconds);
+    out.seconds = d->n == 1 ? share_of(s, out.memory_seconds) : 0;
+    for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->walk ? 0 : phases[p].kernel->seconds;
     out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
                 : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
                                                             : "instructions and latency";
-    add_lines(f, &out, s->group);
+    for (int p = 0; p < d->n; p++)
+        if (d->n == 1 || phases[p].kernel->walk == 0) add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
     add_entries(f, &out, s);
     return out;
 }
@@ -214,9 +226,13 @@ static void add_buffers(struct facts *f) {
             out.dtype = fx_dtype_name(from->dtype);
             out.why = from->why;
             out.is_rounded = from->dtype != FX_F32 && fx_is_float(from->dtype) && from->dtype != FX_F64 && from->value->kind != N_CAST;
+        } else if (b->kind == FX_BUFFER_FLAGS) {
+            out.dtype = "u64";
+            out.why = "flags by which all blocks of a launch wait for each other between its phases";
         } else {
             out.dtype = "f32";
-            out.why = "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch";
+            out.why = c->n_launches < c->n_kernels ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a phase"
+                                                   : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch";
         }
         PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }
@@ -226,7 +242,8 @@ static void add_launches(struct facts *f, int kernel) {
     struct receipt *r = f->r;
     r->is_known = true;
     for (int i = 0; i < r->kernel->n_launches; i++) {
-        struct receipt_launch l = launch_of(f, &f->unit->launches[kernel][i], &r->kernel->launches[i]);
+        const struct joined *d = &f->unit->joined[kernel][i];
+        struct receipt_launch l = launch_of(f, f->unit->launches[kernel] + d->first, d, &r->kernel->launches[i]);
         r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
         PUSH(f->a, r->launches, r->n_launches) = l;
     }

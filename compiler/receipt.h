@@ -13,7 +13,7 @@ struct receipt_size { /* an expression over extents, and what it comes to at the
 
 struct receipt_line { /* a computation of the spec in one launch */
     int line;
-    const char *place; /* prologue, mainloop, epilogue, pointwise, loop, of a row, in a row */
+    const char *place; /* prologue, mainloop, epilogue, pointwise, loop, of a row, in a row, side product */
     const char *name;  /* the spec's, or NULL */
     const char *text;
     const char *call;  /* of the language's function that it is part of, as written; or NULL */

@@ -20,6 +20,8 @@ enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 
 /* Beginning one more kernel costs this much, in a stream that is kept full: the gap between dependent launches. */
 static const double LAUNCH_SECONDS = 2e-6;
+/* Beginning one more phase of a launch: all blocks wait for each other, and then begin anew. Measured from 1 us less than a launch to 2 more. */
+static const double PHASE_SECONDS = 2e-6;
 
 /* ---- tensors ---- */
 
@@ -208,7 +210,7 @@ static bool fits_pins(const struct kernel *k, const struct config *f) {
 
 /* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the others stay: a pin makes
  * no call fail. False, with what there is, where none fits at all. */
-static bool apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
+bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
     bool fits[2] = {false, false};
     struct buf have;
     int n = 0;
@@ -251,7 +253,7 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
     for (int i = 0; i < N_SCHEDULES; i++) {
         why_not[i] = "";
         tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i]};
-        if (!schedules[i].configure(g, p, &tried[i], &why_not[i]) || !apply_pins(g, &tried[i], &why_not[i])) {
+        if (!schedules[i].configure(g, p, &tried[i], &why_not[i]) || !schedule_apply_pins(g, &tried[i], &why_not[i])) {
             buf_printf(&lacking, "%s%s: %s", lacking.len ? "; " : "", schedules[i].name, why_not[i]);
             continue;
         }
@@ -270,6 +272,9 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
     return true;
 }
 
+/* How many launches the contract asks for; 0: any number. */
+static int wanted_launches(const struct kernel *k) { return k->fuse == FUSE_REQUIRE ? 1 : k->kernels; }
+
 static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
     struct chosen *c = NEW(&cx->arena, struct chosen);
     c->graph = g;
@@ -278,33 +283,40 @@ static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, c
         struct scheduled s;
         if (!schedule_group(cx, g, p, &p->groups[i], &s)) return NULL;
         int n_walks = s.parts ? s.row->n_passes + 1 : 1;
-        c->seconds += s.seconds + n_walks * LAUNCH_SECONDS;
+        c->seconds += s.seconds;
         s.partial = c->n_partials;
         if (s.parts) PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
         for (s.walk = 0; s.walk < n_walks; s.walk++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
     }
+    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct joint){i, 1};
+    if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
+    c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches) * PHASE_SECONDS;
     return c;
 }
 
-/* Whether all its kernels run over the same axes. */
-static bool has_one_space(const struct chosen *c) {
-    const struct group *r = c->partition->groups;
-    bool same = true;
-    for (int i = 1; i < c->partition->n_groups; i++) same &= nodes_same_axes(r[0].axes, r[0].n_axes, r[i].axes, r[i].n_axes);
-    return same;
+/* What could be done about launches that stay apart. */
+static const char *way_out(struct cx *cx, const struct chosen *c) {
+    const struct kernel *k = c->graph->kernel;
+    const struct axis *open = NULL; /* a label of what is handed over that might turn out small */
+    if (!c->apart) return "write a kernel for each output";
+    for (int i = 0; i < c->apart->n_axes; i++)
+        if (k->axes[c->apart->axes[i]].extent < 0) open = &k->axes[c->apart->axes[i]];
+    if (!open) return "write `fuse: prefer` to accept it, or split the kernel there";
+    return arena_printf(&cx->arena, "write `fuse: prefer` to accept it, split the kernel there, or fix " NAME_FMT " if it is small: it counts as %.0f", NAME_ARG(open->name),
+                        nominal_extent(c->graph, (int)(open - k->axes)));
 }
 
 static bool contract_holds(struct cx *cx, const struct chosen *c) {
     const struct kernel *k = c->graph->kernel;
-    if (k->fuse == FUSE_REQUIRE && c->n_kernels > 1) {
-        const struct buffer *b = c->partition->n_buffers ? &c->partition->buffers[0] : NULL;
-        diag_error(cx, b ? b->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_kernels,
-                   b ? b->why : has_one_space(c) ? "its outputs do not come from the same contraction" : "its outputs have different axes");
-        diag_fix(cx, b ? "write `fuse: prefer` to accept it, or split the kernel there" : "write a kernel for each output");
+    if (k->fuse == FUSE_REQUIRE && c->n_launches > 1) {
+        diag_error(cx, c->apart ? c->apart->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_launches, c->why_apart);
+        diag_fix(cx, "%s", way_out(cx, c));
         return false;
     }
-    if (k->kernels && k->kernels != c->n_kernels) {
-        diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d", k->kernels, k->name, c->n_kernels);
+    if (k->kernels && k->kernels != c->n_launches) {
+        bool has_reason = c->n_launches > k->kernels && c->why_apart;
+        diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d%s%s", k->kernels, k->name, c->n_launches, has_reason ? ": " : "",
+                   has_reason ? c->why_apart : "");
         return false;
     }
     return true;
@@ -312,8 +324,8 @@ static bool contract_holds(struct cx *cx, const struct chosen *c) {
 
 /* The number of kernels asked for comes first, then the time. */
 static bool is_better(const struct chosen *a, const struct chosen *b) {
-    int wanted = a->graph->kernel->fuse == FUSE_REQUIRE ? 1 : a->graph->kernel->kernels;
-    if (wanted && (a->n_kernels == wanted) != (b->n_kernels == wanted)) return a->n_kernels == wanted;
+    int wanted = wanted_launches(a->graph->kernel);
+    if (wanted && (a->n_launches == wanted) != (b->n_launches == wanted)) return a->n_launches == wanted;
     return a->seconds < b->seconds;
 }
 
@@ -321,11 +333,11 @@ static bool is_better(const struct chosen *a, const struct chosen *b) {
 static void note_others(struct cx *cx, struct chosen *best, struct chosen *const *all, int n) {
     const struct kernel *k = best->graph->kernel;
     for (int i = 0; i < n; i++) {
-        if (all[i] == best || (all[i]->n_kernels == best->n_kernels && all[i]->seconds == best->seconds)) continue;
+        if (all[i] == best || (all[i]->n_launches == best->n_launches && all[i]->seconds == best->seconds)) continue;
         const char *why = all[i]->seconds >= best->seconds ? "it is predicted to take longer"
                           : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
                                                            : "it has another number of kernels than is asked for";
-        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){all[i]->partition->name, all[i]->n_kernels, all[i]->seconds, why};
+        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){all[i]->partition->name, all[i]->n_launches, all[i]->seconds, why};
     }
 }
 

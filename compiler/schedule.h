@@ -86,6 +86,8 @@ struct scheduled {
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
+    int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
+    bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
     int n_configs;
     struct config configs[MAX_VARIANTS];
     double seconds;      /* predicted, at the nominal extents */
@@ -115,11 +117,20 @@ struct proposal { /* a partition that was not taken */
     const char *why; /* it was not */
 };
 
+struct joint { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one before */
+    int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
+};
+
 struct chosen { /* the partition taken, each group scheduled */
     const struct graph *graph;
     const struct partition *partition;
     int n_kernels;
     struct scheduled *kernels; /* in order; rows in parts take one a walk */
+    int n_launches;
+    struct joint *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
+    bool has_flags;            /* some phase waits: a buffer of flags stands after the partials */
+    const char *why_apart;     /* why two launches could not be joined, or NULL */
+    const struct buffer *apart; /* what is handed over between those two, or NULL */
     int n_partials;
     struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
@@ -130,6 +141,14 @@ struct chosen { /* the partition taken, each group scheduled */
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)
  * go to the diagnostics and give NULL. */
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
+
+/* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
+bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
+
+/* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are handed over. */
+void phases_join(struct cx *cx, struct chosen *c, int most);
+/* The kernel of launch j whose configurations those of the others follow. */
+int phases_leader(const struct chosen *c, struct joint j);
 
 /* What stores and loads look like as memory. */
 struct tensor tensor_of_param(const struct graph *g, int param);

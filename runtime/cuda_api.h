@@ -21,6 +21,7 @@ enum {
     FUNCTION_ATTRIBUTE_LOCAL = 3,
     FUNCTION_ATTRIBUTE_REGISTERS = 4,
     FUNCTION_ATTRIBUTE_MAX_DYNAMIC_SHARED = 8,
+    LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
     LAUNCH_ATTRIBUTE_CLUSTER = 4,
     STREAM_NON_BLOCKING = 1,
     NVRTC_OUT_OF_MEMORY = 1,
@@ -32,6 +33,7 @@ struct cuda_launch_attribute { /* CUlaunchAttribute */
     union {
         char bytes[64];
         unsigned cluster[3]; /* blocks in x, y, z */
+        int cooperative;     /* whether all blocks are to be resident at once */
     } value;
 };
 

@@ -9,6 +9,7 @@ struct ready { /* a launch, computed */
     const struct entry *entry; /* NULL: nothing to do */
     int block, cluster;
     unsigned grid, shared_bytes;
+    bool is_cooperative;       /* all blocks are resident at once */
 };
 
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
@@ -38,7 +39,10 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
         return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s", p->kernel->name, l->name,
                          p->ctx->max_shared, p->ctx->name);
-    *out = (struct ready){grid ? p->stages[i].entries[v] : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared};
+    const struct entry *e = p->stages[i].entries[v];
+    int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
+    if (l->is_cooperative && grid > resident) grid = resident;
+    *out = (struct ready){grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};
     return FX_OK;
 }
 
@@ -61,12 +65,15 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
 }
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
-    if (r->cluster <= 1)
+    if (r->cluster <= 1 && !r->is_cooperative)
         return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments,
                                       NULL));
-    struct cuda_launch_attribute cluster = {.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
+    struct cuda_launch_attribute attributes[2];
+    unsigned n = 0;
+    if (r->cluster > 1) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
+    if (r->is_cooperative) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     struct cuda_launch_config config = {.grid = {r->grid, 1, 1}, .block = {(unsigned)r->block, 1, 1}, .shared_bytes = r->shared_bytes,
-                                        .stream = stream, .attributes = &cluster, .n_attributes = 1};
+                                        .stream = stream, .attributes = attributes, .n_attributes = n};
     return CU(ctx, cuLaunchKernelEx(&config, r->entry->function, arguments, NULL));
 }
 

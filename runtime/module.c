@@ -145,8 +145,16 @@ static fx_status read_resources(fx_context *ctx, struct entry *e) {
     return status;
 }
 
-static fx_status load_entry(fx_context *ctx, struct entry *e, const void *image, int shared_bytes) {
+/* How many blocks of a launch that needs all of them at once an SM holds. */
+static fx_status read_resident(fx_context *ctx, struct entry *e, int block, int shared_bytes) {
+    fx_status status = CU(ctx, cuOccupancyMaxActiveBlocksPerMultiprocessor(&e->resident, e->function, block, (size_t)shared_bytes));
+    if (status != FX_OK || e->resident > 0) return status;
+    return error_set(FX_ERR_GPU, "%s has no room for a block of %s", ctx->name, e->name);
+}
+
+static fx_status load_entry(fx_context *ctx, struct entry *e, const void *image, const struct want *want) {
     enum { WITHOUT_ASKING = 48 * 1024 };
+    int shared_bytes = want->shared_bytes;
     fx_status status = CU(ctx, cuModuleLoadData(&e->module, image));
     if (status != FX_OK) return status;
     status = CU(ctx, cuModuleGetFunction(&e->function, e->module, e->name));
@@ -154,6 +162,7 @@ static fx_status load_entry(fx_context *ctx, struct entry *e, const void *image,
     if (shared_bytes < 0) shared_bytes = ctx->max_shared - e->resources.shared_bytes;
     if (status == FX_OK && shared_bytes > WITHOUT_ASKING)
         status = CU(ctx, cuFuncSetAttribute(e->function, FUNCTION_ATTRIBUTE_MAX_DYNAMIC_SHARED, shared_bytes));
+    if (status == FX_OK && want->block) status = read_resident(ctx, e, want->block, shared_bytes);
     if (status == FX_OK) return FX_OK;
     if (!atomic_load(&ctx->lost)) (void)cuda_driver.cuModuleUnload(e->module);
     e->module = e->function = NULL;
@@ -179,7 +188,7 @@ static void load_tasks(fx_context *ctx, struct batch *b) {
             task_fail(t, status);
             continue;
         }
-        fx_status loaded = load_entry(ctx, t->want->entry, t->compile.image, t->want->shared_bytes);
+        fx_status loaded = load_entry(ctx, t->want->entry, t->compile.image, t->want);
         if (loaded != FX_OK) task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name, &t->compile));
     }
     if (status != FX_OK) return;

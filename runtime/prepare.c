@@ -98,6 +98,10 @@ static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, 
 
 static const struct fx_resources unknown; /* of what is not compiled yet: it may be taken */
 
+static struct want want_of(const struct fx_launch *l, const struct fx_variant *v, struct entry *e) {
+    return (struct want){e, (int)constant_shared(v), l->is_cooperative ? v->block : 0};
+}
+
 /* Opens the entries of launch i the device has room for. */
 static fx_status open_variants(fx_prepared *p, int i) {
     const struct fx_launch *l = &p->kernel->launches[i];
@@ -118,7 +122,7 @@ static void want_variants(const fx_prepared *p, int i, const int64_t *extents, b
     for (int v = 0; v < l->n_variants; v++) wanted[v] = !*p->hinted;
     if (*p->hinted) mark_reachable(p, i, extents, wanted);
     for (int v = 0; v < l->n_variants; v++)
-        if (wanted[v] && s->compiled[v] == &unknown) wants[(*n)++] = (struct want){s->entries[v], (int)constant_shared(&l->variants[v])};
+        if (wanted[v] && s->compiled[v] == &unknown) wants[(*n)++] = want_of(l, &l->variants[v], s->entries[v]);
 }
 
 /* Entries of launch i that are loaded now say what they came to; with `close`, the others are none. False where none is left. */
@@ -240,7 +244,7 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         if (shared > p->ctx->max_shared)
             return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry, (long long)shared, p->ctx->name,
                              p->ctx->max_shared);
-        struct want want = {program_entry(p->ctx, p->program, v->entry, v->number), (int)shared};
+        struct want want = want_of(&p->kernel->launches[i], v, program_entry(p->ctx, p->program, v->entry, v->number));
         if (!want.entry) return FX_ERR_NOMEM;
         status = entries_load(p->ctx, p->program, &want, 1, v->entry);
         if (status != FX_OK) return status;

@@ -74,6 +74,7 @@ struct entry {
     enum entry_state state; /* BUSY: a thread is compiling it; the rest is constant once READY */
     void *module, *function;
     struct fx_resources resources;
+    int resident;           /* blocks an SM holds, where it was asked for; else 0 */
 };
 
 struct program { /* a source for an arch */
@@ -85,6 +86,7 @@ struct program { /* a source for an arch */
 struct want { /* an entry to be READY */
     struct entry *entry;
     int shared_bytes; /* dynamic shared memory it is launched with at most; -1: as much as the device has */
+    int block;        /* threads it is launched with where all blocks have to be resident at once, else 0 */
 };
 
 struct task { /* an entry to be compiled; of entries_load one that this call has made BUSY */

@@ -1,7 +1,7 @@
 /* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
    every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory. It says which (moved).
-   Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
+   Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any number for fx_gemm_tiles. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
    the segment with most sums, and BM * ENGINE::staging_pitch(all sums). ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
 
@@ -13,10 +13,10 @@ struct fx_tile {
 };
 
 // fx_find_tile: tiles in groups of 8 rows of tiles, column by column within a group, so that concurrent blocks share operands in the L2 cache
-FX_DEVICE fx_tile fx_find_tile(int m, int n, int BM, int BN) {
+FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
   const int GROUP = 8;
   const int tiles_m = (m - 1) / BM + 1, tiles_n = (n - 1) / BN + 1;
-  const int batch = blockIdx.x / (tiles_m * tiles_n), tile = blockIdx.x % (tiles_m * tiles_n);
+  const int batch = (unsigned)number / (tiles_m * tiles_n), tile = (unsigned)number % (tiles_m * tiles_n);
   const int group_m = tile / (GROUP * tiles_n) * GROUP, in_group = tile % (GROUP * tiles_n);
   const int rows = tiles_m - group_m < GROUP ? tiles_m - group_m : GROUP;
   return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
@@ -363,11 +363,10 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
-// fx_gemm: computes this block's tile
+// fx_gemm_tile: computes a tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_gemm(const PROBLEM &p) {
+FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
   constexpr int SUMS = PROBLEM::SUMS;
-  const fx_tile at = fx_find_tile(p.m(), p.n(), ENGINE::BM, ENGINE::BN);
   typename ENGINE::sum acc[SUMS][ENGINE::ACCUMULATORS];
 #pragma unroll
   for (int i = 0; i < SUMS * ENGINE::ACCUMULATORS; ++i) acc[i / ENGINE::ACCUMULATORS][i % ENGINE::ACCUMULATORS] = 0;
@@ -384,4 +383,21 @@ FX_DEVICE void fx_gemm(const PROBLEM &p) {
 FX_DEVICE void fx_gemm_next_segment() {
   fx_cp_async_wait<0>();
   fx_barrier();  // nobody reads or fills the stages any more: the next segment's operands take their place
+}
+
+// fx_gemm: computes this block's tile
+template <class ENGINE, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_gemm(const PROBLEM &p) {
+  fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile(blockIdx.x, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+}
+
+// fx_gemm_tiles: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_gemm_tiles(const PROBLEM &p, long long batches) {
+  const long long tiles = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches;
+#pragma unroll 1
+  for (long long number = blockIdx.x; number < tiles; number += gridDim.x) {
+    fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+    if (number + gridDim.x < tiles) fx_barrier();  // everyone has read the staged sums: the stages of the next tile take their place
+  }
 }

@@ -17,6 +17,41 @@ FX_DEVICE unsigned fx_shared(const void *p) { return (unsigned)__cvta_generic_to
 // fx_barrier: waits for all threads of the block; what they wrote to memory before is visible after
 FX_DEVICE void fx_barrier() { __syncthreads(); }
 
+// fx_store_release: a double word into global memory, after everything that this thread has written or seen written before
+FX_DEVICE void fx_store_release(unsigned long long *p, unsigned long long x) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(x) : "memory");
+}
+
+// fx_load_acquire: a double word of global memory; what was written before it was stored is visible after
+FX_DEVICE unsigned long long fx_load_acquire(const unsigned long long *p) {
+  unsigned long long x;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(__cvta_generic_to_global(p)) : "memory");
+  return x;
+}
+
+// fx_grid_barrier: waits for all blocks of the grid, all of which must be resident; what they wrote to memory before is visible after
+// A block says in its flag that it has arrived. The first block, once it has seen and cleared all of them, changes the first flag, which every block had read
+// before it arrived: that lets them go. So flags need no preparation: they may hold anything but ARRIVED, which nothing leaves behind.
+FX_DEVICE void fx_grid_barrier(unsigned long long *flags) {
+  const unsigned long long ARRIVED = 0xb10cd09e5ca1ab1eull;
+  fx_barrier();  // this block has written everything, and has read what its shared memory held
+  if (blockIdx.x == 0) {
+    for (unsigned i = threadIdx.x + 1; i < gridDim.x; i += blockDim.x) {
+      while (fx_load_acquire(flags + i) != ARRIVED) continue;
+      flags[i] = 0;
+    }
+    fx_barrier();  // all blocks have arrived: none is let go before
+    if (threadIdx.x == 0) fx_store_release(flags, fx_load_acquire(flags) + 1);
+  } else {
+    if (threadIdx.x == 0) {
+      const unsigned long long before = fx_load_acquire(flags);
+      fx_store_release(flags + blockIdx.x, ARRIVED);
+      while (fx_load_acquire(flags) == before) continue;
+    }
+    fx_barrier();  // this block was let go: none of its threads reads before
+  }
+}
+
 // fx_shuffle_xor: the word held by the lane whose number differs in the bits of mask; all lanes of the warp take part
 FX_DEVICE unsigned fx_shuffle_xor(unsigned w, int mask) { return __shfl_xor_sync(0xffffffffu, w, mask); }
 

@@ -19,6 +19,7 @@ struct fuser {
     bool rows;       /* whether reductions become row programs where they fit one */
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
+    bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
@@ -360,15 +361,23 @@ static void collect_steps(struct fuser *f, struct group *r) {
 
 /* ---- stores ---- */
 
-/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on. */
+/* Whether some of `below` is computed from n; in order of numbers, whether some stands behind it. */
+static bool is_below_others(const struct fuser *f, const struct node *n, struct node *const *below, int n_below) {
+    bool *from_it = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1), found = false;
+    from_it[n->id] = true;
+    for (int i = n->id + 1; i < f->g->n_nodes; i++)
+        for (int k = 0; k < f->g->nodes[i]->n_args; k++) from_it[i] |= from_it[f->g->nodes[i]->args[k]->id];
+    for (int i = 0; i < n_below; i++) found |= below[i] != n && (f->in_order ? below[i]->id > n->id : from_it[below[i]->id]);
+    return found;
+}
+
+/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on, unless that one has to run before another of them. */
 static struct node *find_host(const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
     struct node *host = NULL;
     for (int i = 0; i < n; i++)
         if (is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) && is_near(f, below[i]) &&
-            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id))
+            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) && !is_below_others(f, below[i], below, n))
             host = below[i];
-    for (int i = 0; i < n; i++)
-        if (host && below[i]->id > host->id) return NULL; /* it would run before a contraction it reads */
     return host;
 }
 
@@ -452,7 +461,7 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
         struct group *x = host && is_near_it[i] && is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
         if (x && (x == group_of(f, host) || join_sum(f, group_of(f, host), x))) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
-                          : host        ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", node_name(f, below[i]), node_name(f, host))
+                          : host && is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", node_name(f, below[i]), node_name(f, host))
                                         : arena_printf(&g->cx->arena, "%s is used over more axes than it has", node_name(f, below[i]));
         if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", node_name(f, below[i]));
         need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
@@ -543,8 +552,9 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
     fill_partition(&f, &like);
-    if (ir_verify_order(g, f.p)) { /* two groups wait for each other: then each contraction has its own */
+    if (ir_verify_order(g, f.p)) { /* groups wait for each other in a circle: then each contraction has its own */
         f.joins = false;
+        f.in_order = true;
         fill_partition(&f, &like);
     }
     if (loaders && !makes_factors(f.p, g) && epilogues) return;

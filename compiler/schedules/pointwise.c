@@ -7,7 +7,7 @@
 bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 void schedule_pointwise_price(const struct graph *, const struct partition *, struct scheduled *);
 
-enum { THREADS = 256 };
+enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
 
 /* What 132 SMs at 1.6 GHz issue, loads of what loops read among it: they come from caches. */
 static const double OPS_PER_SECOND = 132 * 1.6e9 * 32;
@@ -53,12 +53,13 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
     struct footprint f = group_footprint(g, p, r);
     int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
     while (vector > 1 && vector * n_along > 96) vector /= 2;
+    const int threads = s->block ? s->block : THREADS;
     int held = vector * n_along, min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
     for (int aligned = 1; aligned >= 0; aligned--)
         s->configs[s->n_configs++] = (struct config){
-            .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * THREADS, .block = THREADS, .min_blocks = min_blocks,
+            .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * threads, .block = threads, .min_blocks = min_blocks,
             .vector = vector, .suffix = aligned ? "vector" : "any",
-            .engine = arena_printf(&g->cx->arena, "%d", vector),
+            .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
             .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector, aligned ? "16-byte accesses" : "any alignment")};
     return true;
 }

@@ -33,6 +33,26 @@ static const struct team parted_columns[] = {{32, 8, 4, false, 0, true}, {128, 2
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
+/* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has more under way. Returns how many. */
+static int teams_of_block(const struct scheduled *s, bool is_walked_again, int block, struct team *t) {
+    const struct row_program *x = s->row;
+    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false}, {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
+    const struct team read[] = {{8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
+    const struct team down[] = {{8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
+    const struct team down_kept[] = {{8, block / 8, 8, true, 0, true}, {32, block / 32, 8, true, 0, false}};
+    int n = 0;
+    if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
+    if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
+    if (x->is_along_rows) {
+        for (int i = 0; is_walked_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
+        for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
+        return n;
+    }
+    for (int i = 0; is_walked_again && i < 4; i++) t[n++] = kept[i];
+    for (int i = 0; i < 3; i++) t[n++] = read[i];
+    return n;
+}
+
 enum {
     PARTS = 256,              /* of each of a few rows */
     FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
@@ -130,8 +150,13 @@ bool schedule_row_configure(const struct graph *g, const struct partition *p, st
     bool is_walked_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
     double rows = nominal_size(g, x->rows.axes, x->rows.n);
-    bool is_free = g->kernel->fuse != FUSE_REQUIRE && !g->kernel->kernels; /* to take several launches */
-    if (is_free && x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (s->block) {
+        struct team t[8];
+        int n = teams_of_block(s, is_walked_again, s->block, t);
+        add_teams(g, s, t, n, v);
+        return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
+    }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
     else if (s->parts) TEAMS(parted_rows);
     else if (x->is_along_rows && x->has_scans) TEAMS(down_columns);

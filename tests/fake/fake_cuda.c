@@ -20,6 +20,7 @@ static int has_failed;           /* that call was made */
 static int n_args;               /* of the kernels launched */
 static uint64_t arguments[MAX_ARGS];
 static int primary, foreign, static_shared;
+static int resident = 2;         /* blocks an SM holds of any kernel */
 static int version = 13000, capability = 90;
 static char spilling[64];        /* the entry whose threads have local memory, "" for none */
 static int spilled_bytes;        /* so much */
@@ -52,6 +53,7 @@ void fake_cuda_spill(const char *entry, int n_bytes) {
     snprintf(spilling, sizeof spilling, "%s", entry);
     spilled_bytes = n_bytes;
 }
+void fake_cuda_hold(int n_blocks) { resident = n_blocks; }
 /* A context of the test's own, made current on this thread. */
 void *fake_cuda_make_current(void) { return stack[depth++] = &foreign; }
 
@@ -142,6 +144,12 @@ int cuFuncGetAttribute(int *value, int attribute, void *function) {
 }
 int cuFuncSetAttribute(void *function, int attribute, int value) { IN_CONTEXT(" %d %d%s", attribute, value, function ? "" : " NULL"); return 0; }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, void *function, int block, size_t shared) {
+    IN_CONTEXT(" block %d shared %zu%s", block, shared, function ? "" : " NULL");
+    *n_blocks = resident;
+    return 0;
+}
+
 static void keep_arguments(void **given) {
     for (int i = 0; i < n_args && i < MAX_ARGS; i++) memcpy(&arguments[i], given[i], sizeof arguments[i]);
 }
@@ -155,8 +163,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 struct config { unsigned grid[3], block[3], shared; void *stream; struct { int id, pad; unsigned cluster[16]; } *attributes; unsigned n; };
 int cuLaunchKernelEx(const struct config *c, void *function, void **given, void **extra) {
     IN_CONTEXT(" grid %u block %u shared %u stream %d attributes %u id %d cluster %u %u %u%s%s", c->grid[0], c->block[0], c->shared,
-               c->stream != NULL, c->n, c->attributes->id, c->attributes->cluster[0], c->attributes->cluster[1],
-               c->attributes->cluster[2], function ? "" : " NULL", extra ? " extra" : "");
+               c->stream != NULL, c->n, c->attributes->id, c->attributes->cluster[0], c->attributes->id == 4 ? c->attributes->cluster[1] : 0,
+               c->attributes->id == 4 ? c->attributes->cluster[2] : 0, function ? "" : " NULL", extra ? " extra" : "");
     keep_arguments(given);
     return 0;
 }

@@ -1210,8 +1210,13 @@ static const char *const repeated[] = {
     "kernel t(x: f32[M,K], w: f32[N,K], b: f32[N]) -> y: f32[M,N] { y = gelu(x @[K] w + b) }",
     "kernel t(x: f16[M,K], w: f16[K,N], v: f16[N,P], c: f16[P]) -> y: f16[M,P] { y = silu(relu(x @ w) @ v + c) }",
     "kernel t(x: f32[M,K], w: f32[K]) -> y: bf16[K,M] { y = exp(-x) * w }",
+    /* phases of one launch, whose blocks wait for each other */
+    "kernel t(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { fuse: require } { r = rsqrt(mean[K](x * x) + 0.001); y = r * (x @ w) }",
+    "kernel t(x: bf16[M,K], a: bf16[K,R=16], b: bf16[R,N]) -> y: bf16[M,N] with { fuse: require } { y = x @ a @ b }",
+    "kernel t(x: f32[M,K]) -> (y: f32[M,K], v: f32[]) with { fuse: require } { v = var[M,K](x); y = x * rsqrt(v) }",
+    "kernel t(x: f32[M,K], w: f32[K,N], v: f32[K,P]) -> (y: f32[M,N], z: f32[M,P]) with { fuse: require } { y = x @ w; z = x @ v }",
 };
-enum { N_REPEATED = sizeof repeated / sizeof *repeated, N_REPEATS = 20 };
+enum { N_REPEATED = sizeof repeated / sizeof *repeated, N_REPEATS = 100 };
 
 struct lane { /* a stream with outputs and workspace of its own */
     void *stream;

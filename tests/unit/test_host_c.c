@@ -19,10 +19,10 @@
 #include "plan_expr.h"
 #include "suite.h"
 
-enum { MAX_NAMES = 16, MAX_RECORDS = 16 };
+enum { MAX_NAMES = 16, MAX_RECORDS = 16, HELD = 3, COOPERATIVE = 1000 }; /* blocks an SM of the fake driver holds; recorded for a cluster */
 
 static const char fake_cuda[] =
-    "typedef unsigned long long CUdeviceptr;\n"
+    "#include <stddef.h>\ntypedef unsigned long long CUdeviceptr;\n"
     "typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_FOUND = 500 } CUresult;\n"
     "typedef int CUdevice;\n"
     "typedef struct fake_module *CUmodule;\n"
@@ -41,7 +41,9 @@ static const char fake_cuda[] =
     "CUresult cuCtxGetDevice(CUdevice *);\n"
     "CUresult cuDeviceGetAttribute(int *, int, CUdevice);\n"
     "CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);\n"
-    "CUresult cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);\n";
+    "CUresult cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);\n"
+    "CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **);\n"
+    "CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);\n";
 
 /* What the fake driver records, in the same form on both sides. */
 #define RECORD                                                                             \
@@ -75,7 +77,11 @@ static const char fake_driver[] =
     "                        void **args, void **extra) {\n"
     "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
     "CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {\n"
-    "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n";
+    "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n"
+    "CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
+    "                                   void **args) { return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1000, args) : CUDA_ERROR_NOT_FOUND; }\n"
+    "CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int block, size_t shared) {\n"
+    "    (void)shared; *n = 3; return f && block > 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n";
 
 /* ---- compiling what was emitted ---- */
 
@@ -263,8 +269,9 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         if (v < 0 || !fx_expr_eval(&l->variants[v].grid, &env, &grid) || grid < 0 || grid > INT_MAX) return -1;
         if (!fx_expr_eval(&l->variants[v].smem, &env, &shared) || shared < 0 || shared > INT_MAX) return -1;
         if (grid == 0) continue;
+        if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
         struct record *r = &out[n++];
-        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared, (unsigned)l->variants[v].cluster, {0}};
+        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared, l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
             r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at] : l->args[a].kind == FX_ARG_BUFFER ? c->workspace + offsets[at] : (unsigned long long)extents[at];
@@ -361,6 +368,8 @@ static const struct {
 } specs[] = {
     {"kernel linear_gelu(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }", {"linear_gelu"}},
     {"kernel f(x: f16[M,K], w: f16[K,N], v: f32[N,P], s: f32 = 2) -> (y: f32[M,P], z: f16[N,M]) {\n h = x @ w\n z = relu(h) * s\n y = h @ v + s\n}", {"f"}},
+    {"kernel phases(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f16[M,N], t: f32[]) with { kernels: 1 } {\n r = rsqrt(mean[K](x * x) + 1e-5)\n y = r * (x @ w)\n t = sum[M,N](g)\n}",
+     {"phases"}},
     {"kernel fixed(x: f32[M=64,K=32], w: f32[K,N=16]) -> y: f32[M,N] { y = x @ w }", {"fixed"}},
     {"kernel batched(x: f16[B,H,M,K], w: f16[B,H,K,N]) -> y: f16[B,M,H,N] { y = x @ w }", {"batched"}},
     {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }", {"add", "twice"}},
@@ -453,17 +462,18 @@ static struct fx_expr random_condition(struct random_plan *r) {
 
 static struct fx_launch random_launch(struct random_plan *r, int number, int n_buffers) {
     int n = 1 + pick(r, 4), n_args = pick(r, 6);
+    bool is_cooperative = pick(r, 4) == 0;
     struct fx_variant *variants = NEW_ARRAY(r->arena, struct fx_variant, n);
     struct fx_arg *args = NEW_ARRAY(r->arena, struct fx_arg, n_args + 1);
     for (int v = 0; v < n; v++)
         variants[v] = (struct fx_variant){.entry = arena_printf(r->arena, "fx_random_%d_%d", number, v), .config = "", .needs = random_expr(r, 4),
                                           .prefers = random_expr(r, 4), .grid = random_size(r, 1 << 20), .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
-                                          .block = 32 << v, .cluster = number == 1 ? v + 1 : 1};
+                                          .block = 32 << v, .cluster = number == 1 && !is_cooperative ? v + 1 : 1};
     for (int i = 0; i < n_args; i++) {
         args[i].kind = (enum fx_arg_kind)pick(r, n_buffers ? 3 : 1);
         args[i].index = pick(r, args[i].kind == FX_ARG_PARAM ? r->n_params : args[i].kind == FX_ARG_BUFFER ? n_buffers : r->n_extents);
     }
-    return (struct fx_launch){.name = "l", .driver = "pointwise", .n_args = n_args, .n_variants = n, .args = args, .variants = variants};
+    return (struct fx_launch){.name = "l", .driver = "pointwise", .is_cooperative = is_cooperative, .n_args = n_args, .n_variants = n, .args = args, .variants = variants};
 }
 
 static struct fx_kernel random_kernel(struct random_plan *r) {

@@ -26,7 +26,6 @@ static struct values examples, hand;
 static const struct refusal {
     const char *kernel, *code;
 } refused[] = {
-    {"ln_linear_gelu", "FX3001"},
     {"flash", "FX3001"},
     {"add_mul_act", "FX3003"},
 };

@@ -36,6 +36,7 @@ static struct {
     uint64_t (*argument)(int i);
     void (*device)(int version, int capability);
     void (*spill)(const char *entry, int n_bytes);
+    void (*hold)(int n_blocks);
     void *(*make_current)(void);
 } cuda;
 static struct {
@@ -69,6 +70,7 @@ static void use_fakes(void) {
     void *library = open_fake("fake_cuda.so", "FX_LIBCUDA");
     find(library, "fake_cuda_fail", &cuda.let_fail);
     find(library, "fake_cuda_log", &cuda.log);
+    find(library, "fake_cuda_hold", &cuda.hold);
     find(library, "fake_cuda_clear", &cuda.clear);
     find(library, "fake_cuda_has_failed", &cuda.has_failed);
     find(library, "fake_cuda_live", &cuda.live);
@@ -479,6 +481,56 @@ START_TEST(launches) {
     slot = cuda.argument(3);
     memcpy(&a, &slot, sizeof a);
     ck_assert(a == 0.5f);
+    close_all();
+}
+END_TEST
+
+/* All blocks at once: no more than the SMs hold of the entry, which is asked when it is loaded. */
+START_TEST(launches_resident_blocks) {
+    struct fx_launch l = launches_of[0];
+    struct fx_kernel resident_f = f;
+    struct fx_plan resident_plan = plan;
+    struct call c;
+    const struct fx_variant each_row[] = {{.entry = "f_0_big", .grid = EXPR(X(M)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1}};
+    l.is_cooperative = true;
+    l.variants = each_row, l.n_variants = 1;
+    resident_f.launches = &l, resident_f.n_launches = 1;
+    resident_plan.kernels = &resident_f;
+    use_fakes();
+    cuda.hold(1);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_msg(fx_prepare(context, &resident_plan, NULL, NULL, 0, &prepared) == FX_OK, "%s", fx_last_error());
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuOccupancyMaxActiveBlocksPerMultiprocessor block 256 shared 100000\n"));
+    make_call(&c, 131, 5);
+    cuda.clear();
+    ck_assert_msg(launch(&c, &c) == FX_OK, "%s", fx_last_error());
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuLaunchKernelEx grid 131 block 256 shared 100000 stream 1 attributes 1 id 2 cluster 1 0 0\n"));
+    make_call(&c, 133, 5);
+    cuda.clear();
+    ck_assert_int_eq(launch(&c, &c), FX_OK);
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuLaunchKernelEx grid 132 block 256 "));
+    make_call(&c, 0, 5);
+    cuda.clear();
+    ck_assert_int_eq(launch(&c, &c), FX_OK);
+    ck_assert_ptr_null(strstr(cuda.log(), "cuLaunch"));
+    close_all();
+}
+END_TEST
+
+/* An entry of which not one block fits is no entry. */
+START_TEST(refuses_what_is_never_resident) {
+    struct fx_launch l = launches_of[0];
+    struct fx_kernel resident_f = f;
+    struct fx_plan resident_plan = plan;
+    l.is_cooperative = true;
+    resident_f.launches = &l, resident_f.n_launches = 1;
+    resident_plan.kernels = &resident_f;
+    use_fakes();
+    cuda.hold(0);
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &resident_plan, NULL, NULL, 0, &prepared), FX_ERR_GPU);
+    ck_assert_ptr_nonnull(strstr(fx_last_error(), "Fake GPU has no room for a block of f_0_big"));
+    ck_assert_int_eq(cuda.live(), 1); /* the context alone */
     close_all();
 }
 END_TEST
@@ -998,6 +1050,8 @@ int main(void) {
     tcase_add_test(tests, pins_variants);
     tcase_add_loop_test(tests, passes_over_what_spills, 0, COUNT(spills));
     tcase_add_test(tests, launches);
+    tcase_add_test(tests, launches_resident_blocks);
+    tcase_add_test(tests, refuses_what_is_never_resident);
     tcase_add_test(tests, launches_nothing_for_nothing);
     tcase_add_test(tests, takes_what_is_right);
     tcase_add_test(tests, refuses_shapes_and_dtypes);

@@ -15,3 +15,10 @@ kernel before_product(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = layernorm[K
 kernel after_product(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
 kernel dot(a: f32[B,K], b: f32[B,K]) -> d: f32[B] { d = sum[K](a * b) }
 kernel pool[U=3](x: f32[B,T]) -> z: f32[B, Q=(T-1)//2] { z = max[U](x[T: 2*Q+U] ?? -inf) }
+kernel after(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = (x @ w) * rsqrt(mean[K](x * x)) }
+kernel circle(x: f16[M,K], w: f16[K,N], v: f16[K,R]) -> (y: f16[M,N], z: f16[M,R]) {
+  h = x @ w
+  g = x @ v
+  y = h * max[R](g)
+  z = g * max[N](h)
+}

@@ -1,0 +1,159 @@
+/* Launches of several phases, as a plan: what comes out of specs said in several ways, and what has to hold of every joined launch for any extents and alignments.
+ * Expectations are written by hand; the properties are checked on what fx_expr_eval and fx_choose_variant make of the plan. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fx.h"
+#include "suite.h"
+
+/* ---- what comes out ---- */
+
+struct subject {
+    const char *text;
+    int n_launches, n_phases; /* of the plan, of its last launch; n_launches 0: refused with code */
+    int n_waits;              /* barriers of all blocks in one entry of the last launch */
+    const char *code;
+};
+
+#define REQUIRE "with { fuse: require } "
+static const struct subject subjects[] = {
+    /* statistics of rows before the contraction whose epilogue reads them, in any order and by any name */
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ r = rsqrt(mean[K](x * x))\n y = r * (x @ w) }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ y = (x @ w) * rsqrt(mean[K](x * x)) }", 1, 2, 1, NULL},
+    {"kernel f(b: f16[P,Q], a: f16[R,P]) -> y: f16[R,Q] " REQUIRE "{ y = sum[P](b * a) / sqrt(sum[P](a ** 2)) }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 1 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 2 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 2, 1, 0, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = (x @ w) * rsqrt(mean[K](x * x)) }", 2, 1, 0, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> (y: f16[M,N], m: f32[M]) " REQUIRE "{ m = sum[K](x)\n y = (x @ w) * m }", 1, 3, 1, NULL},
+    /* a product of low rank; of a rank that may be any; in f32; of small matrices */
+    {"kernel f(x: f16[M,K], a: f16[K,R=16], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
+    {"kernel f(x: f32[M,K], a: f32[R=8,K], b: f32[N,R]) -> y: f32[M,N] " REQUIRE "{ y = sum[R](b * sum[K](a * x)) }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 0, 0, 0, "FX3001"},
+    {"kernel f(x: f16[M=64,K=64], a: f16[K,R=64], b: f16[R,N=64]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ a @ b }", 0, 0, 0, "FX3002"},
+    /* rows in parts: each walk is a phase */
+    {"kernel f(x: f32[M,N]) -> t: f32[] " REQUIRE "{ t = sum[M,N](x) }", 1, 2, 1, NULL},
+    {"kernel f(x: f32[M,N]) -> v: f32[] " REQUIRE "{ v = var[M,N](x) }", 1, 3, 2, NULL},
+    {"kernel f(x: f32[M,N]) -> t: f32[] { t = sum[M,N](x) }", 2, 1, 0, NULL},
+    /* nothing is handed over: nobody waits */
+    {"kernel f(x: f32[M,N]) -> (r: f32[M], c: f32[N]) " REQUIRE "{ r = sum[N](x)\n c = sum[M](x) }", 1, 2, 0, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N], v: f16[K,P]) -> (y: f16[M,N], z: f16[M,P]) " REQUIRE "{ y = x @ w\n z = x @ v }", 1, 2, 0, NULL},
+    /* two contractions, one apart from the joined walks */
+    {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], t: f32[]) with { kernels: 2 } { y = x @ w\n t = sum[M,K](x) }", 2, 2, 1, NULL},
+};
+enum { N_SUBJECTS = sizeof subjects / sizeof *subjects };
+
+static int count(const char *text, const char *what) {
+    int n = 0;
+    for (const char *s = strstr(text, what); s; s = strstr(s + 1, what)) n++;
+    return n;
+}
+
+/* Barriers in the body of an entry. */
+static int waits_of(const struct fx_plan *p, const char *entry) {
+    char name[256], body[4096] = "";
+    snprintf(name, sizeof name, "\n%s(", entry);
+    const char *from = strstr(p->source, name), *to = from ? strstr(from, "\n}\n") : NULL;
+    ck_assert_msg(to != NULL && to - from < (int)sizeof body, "%s has no body", entry);
+    memcpy(body, from, (size_t)(to - from));
+    return count(body, "fx_grid_barrier(");
+}
+
+START_TEST(test_subject) {
+    const struct subject *s = &subjects[_i];
+    struct fx_options o = FX_OPTIONS;
+    fx_compilation *c;
+    fx_status status = fx_compile(s->text, strlen(s->text), "spec.fx", &o, &c);
+    ck_assert_msg((status == FX_OK) == (s->code == NULL) && (!s->code || strstr(fx_messages(c), s->code)), "%s\n%s", s->text, fx_messages(c));
+    if (status != FX_OK) {
+        fx_close(c);
+        return;
+    }
+    const struct fx_plan *p = fx_get_plan(c);
+    const struct fx_kernel *k = &p->kernels[0];
+    const struct fx_launch *last = &k->launches[k->n_launches - 1];
+    ck_assert_msg(k->n_launches == s->n_launches && last->n_phases == s->n_phases, "%s\n%d launches, %d phases", s->text, k->n_launches, last->n_phases);
+    ck_assert_int_eq(last->is_cooperative, s->n_waits > 0);
+    for (int v = 0; v < last->n_variants; v++) ck_assert_int_eq(waits_of(p, last->variants[v].entry), s->n_waits);
+    fx_close(c);
+}
+END_TEST
+
+/* ---- what holds of every joined launch ---- */
+
+enum { SM_COUNT = 132 };
+
+static int64_t evaluated(const struct fx_expr *e, const struct fx_env *env) {
+    int64_t value = 0;
+    ck_assert(fx_expr_eval(e, env, &value));
+    return value;
+}
+
+static uint64_t next_random(uint64_t *s) {
+    *s ^= *s << 13, *s ^= *s >> 7, *s ^= *s << 17;
+    return *s >> 11;
+}
+
+/* Whether some output of k has elements. */
+static bool has_output(const struct fx_kernel *k, const int64_t *extents) {
+    for (int i = 0; i < k->n_params; i++) {
+        bool is_empty = !k->params[i].is_output;
+        for (int a = 0; a < k->params[i].rank; a++) is_empty |= extents[k->params[i].extents[a]] == 0;
+        if (!is_empty) return true;
+    }
+    return false;
+}
+
+/* Variant v of a joined launch: its blocks have flags, and room on the device at once. */
+static void check_variant(const struct fx_kernel *k, const struct fx_launch *l, const struct fx_variant *v, const struct fx_env *env) {
+    int64_t grid = evaluated(&v->grid, env), flags = 0;
+    for (int b = 0; b < k->n_buffers; b++)
+        if (k->buffers[b].kind == FX_BUFFER_FLAGS) flags = evaluated(&k->buffers[b].bytes, env);
+    ck_assert_msg(!l->is_cooperative || grid * 8 <= flags, "%s: %lld blocks, %lld bytes of flags", v->entry, (long long)grid, (long long)flags);
+    ck_assert_msg(grid <= 2048 / v->block * SM_COUNT, "%s: %lld blocks of %d threads are not resident at once", v->entry, (long long)grid, v->block);
+    ck_assert(grid == 0 || evaluated(&v->smem, env) * ((grid + SM_COUNT - 1) / SM_COUNT) <= 227 * 1024);
+    ck_assert_msg(grid > 0 || k->n_launches > 1 || !has_output(k, env->extents), "%s does not run, but something is to be written", v->entry);
+}
+
+static void check_env(const struct fx_kernel *k, const struct fx_env *env, int *n_joined) {
+    for (int i = 0; i < k->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        ck_assert_msg(fx_choose_variant(l, env) >= 0, "%s has no variant", l->name);
+        for (int v = 0; l->n_phases > 1 && v < l->n_variants; v++)
+            if (fx_expr_holds(&l->variants[v].needs, env)) check_variant(k, l, &l->variants[v], env), ++*n_joined;
+    }
+}
+
+START_TEST(test_any_extents) {
+    static const int64_t sizes[] = {0, 1, 2, 7, 16, 64, 129, 1000, 4096, 65536, 1 << 20};
+    const struct subject *s = &subjects[_i];
+    struct fx_options o = FX_OPTIONS;
+    fx_compilation *c;
+    uint64_t seed = 88172645463325252u + (uint64_t)_i;
+    int n_joined = 0;
+    if (s->code) return;
+    ck_assert_int_eq(fx_compile(s->text, strlen(s->text), "spec.fx", &o, &c), FX_OK);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    for (int n = 0; n < 300; n++) {
+        int64_t extents[16];
+        unsigned align[16];
+        ck_assert(k->n_extents <= 16 && k->n_params <= 16);
+        for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : sizes[next_random(&seed) % (sizeof sizes / sizeof *sizes)];
+        for (int i = 0; i < k->n_params; i++) align[i] = n % 3 ? 256 : 4u << next_random(&seed) % 7;
+        struct fx_env env = {.extents = extents, .align = align, .sm_count = SM_COUNT};
+        check_env(k, &env, &n_joined);
+    }
+    ck_assert(n_joined > 0 || s->n_phases == 1);
+    fx_close(c);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("phases");
+    TCase *t = tcase_create("phases");
+    tcase_add_loop_test(t, test_subject, 0, N_SUBJECTS);
+    tcase_add_loop_test(t, test_any_extents, 0, N_SUBJECTS);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
