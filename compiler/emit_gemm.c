@@ -12,6 +12,7 @@ enum leaf_kind {
     LEAF_ONE,   /* the same for a whole chunk */
     LEAF_HELD,  /* adjacent in memory: held as it lies there */
     LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
+    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants, element by element in the others */
     LEAF_WORD,  /* packed: one word has the chunk's fields */
     LEAF_MANY,  /* element by element */
 };
@@ -19,7 +20,7 @@ enum leaf_kind {
 struct leaf { /* what a made operand reads */
     struct node *node;
     enum leaf_kind kind;
-    struct tensor tensor; /* LEAF_HELD */
+    struct tensor tensor; /* LEAF_HELD, LEAF_SHARED, LEAF_PIECE */
     const char *name;     /* of the member of raw */
 };
 
@@ -191,8 +192,11 @@ static void find_leaves(struct maker *b) {
         f->node = nodes[i];
         f->name = arena_printf(arena(b), "t%d", f->node->id);
         if (b->is_uniform[f->node->id]) f->kind = LEAF_ONE;
-        else if (leaf_is_along(b->g, b->c->partition, r, f->node, along(b), &f->tensor)) f->kind = LEAF_HELD;
-        else f->kind = is_one_word(b, f->node) ? LEAF_WORD : LEAF_MANY;
+        else if (is_one_word(b, f->node)) f->kind = LEAF_WORD;
+        else {
+            enum leaf_shape shape = leaf_shape(b->g, b->c->partition, r, f->node, along(b), &f->tensor);
+            f->kind = shape == LEAF_ADJACENT ? LEAF_HELD : shape == LEAF_ROW ? LEAF_PIECE : LEAF_MANY;
+        }
         if (f->kind == LEAF_HELD && lacks(f->node, across(b)) && (b->operand->layout == LAYOUT_K_MAJOR || lacks(f->node, &b->segment->k_outer))) f->kind = LEAF_SHARED;
         if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = tensor_name(b, &f->tensor, false);
         else if (f->node->kind == N_INPUT) f->name = b->l->param_names[f->node->param];
@@ -213,6 +217,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
         if (f->node != n) continue;
         if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
         if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
+        if (f->kind == LEAF_PIECE) return arena_printf(arena(b), "%s[v]", f->name);
         if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
         const struct param *x = &b->g->kernel->params[n->param];
         return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
@@ -225,51 +230,60 @@ static const char *given(struct values *w, const struct point *p, const struct n
 #define MARK "\1" /* before a line that may turn out to be of no use */
 
 /* Gives every label of l its index, by name where it has to be computed. */
-static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var) {
+static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
     for (int i = 0; i < l->n; i++) {
         const char *index = emit_label_index(arena(b), b->axes, l, i, var, true);
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
-        const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
+        const char *name = arena_printf(arena(b), "%s_%s", prefix, b->l->axis_names[l->axes[i]]);
         value_line(&b->w, MARK "const int %s = %s;", name, index);
         p->at[l->axes[i]] = name;
     }
 }
 
-/* Copies the text of a function without those of its marked lines whose name is not read after them. */
+/* Whether `word` stands in one of the lines from `first` on that are kept. */
+static bool is_mentioned(const char *const *lines, const bool *is_kept, int first, int n, const char *word) {
+    for (int i = first; i < n; i++)
+        if (is_kept[i] && strstr(lines[i], word)) return true;
+    return false;
+}
+
+/* Copies the text of a function without those of its marked lines whose name no line after them mentions. */
 static void drop_unread(struct buf *out, const char *text) {
-    while (*text) {
-        const char *end = strchr(text, '\n'), *mark = strstr(text, MARK "const int ");
-        size_t len = end ? (size_t)(end - text) + 1 : strlen(text);
-        if (!mark || mark >= text + len) {
-            buf_put(out, text, len);
-        } else {
-            const char *name = mark + strlen(MARK "const int "), *name_end = strchr(name, ' ');
-            const char *word = arena_strndup(out->arena, name, (size_t)(name_end - name));
-            if (strstr(text + len, word)) {
-                buf_put(out, text, (size_t)(mark - text));
-                buf_put(out, mark + strlen(MARK), (size_t)(text + len - mark) - strlen(MARK));
-            }
-        }
-        text += len;
+    const char **lines = NULL;
+    int n = 0;
+    for (const char *end; *text; text = end) {
+        end = strchr(text, '\n') + 1;
+        PUSH(out->arena, lines, n) = arena_strndup(out->arena, text, (size_t)(end - text));
     }
+    bool *is_kept = NEW_ARRAY(out->arena, bool, n + 1);
+    for (int i = n - 1; i >= 0; i--) {
+        char *mark = strstr(lines[i], MARK "const int ");
+        is_kept[i] = true;
+        if (!mark) continue;
+        const char *name = mark + strlen(MARK "const int ");
+        is_kept[i] = is_mentioned(lines, is_kept, i + 1, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
+        memmove(mark, mark + strlen(MARK), strlen(mark));
+    }
+    for (int i = 0; i < n; i++)
+        if (is_kept[i]) buf_puts(out, lines[i]);
 }
 
 /* The point of a chunk: all labels, those along it at its first element. */
 static struct point *chunk_point(struct maker *b) {
     struct point *p = point_open(&b->w, NULL);
     b->w.indent = 3;
-    bind(b, p, &b->l->kernel->gemm.batch, "batch");
-    bind(b, p, &b->segment->k_outer, "ko");
-    bind(b, p, b->mn, "mn");
-    bind(b, p, &b->segment->k, "k");
+    bind(b, p, &b->l->kernel->gemm.batch, "batch", "at");
+    bind(b, p, &b->segment->k_outer, "ko", "at");
+    bind(b, p, b->mn, "mn", "at");
+    bind(b, p, &b->segment->k, "k", "at");
     return p;
 }
 
 /* The point of element v of a chunk, at which uniform values are those of the chunk. */
 static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
     struct point *p = point_open(&b->w, chunk);
-    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)));
+    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)), "this");
     for (int i = 0; i <= last->id; i++)
         if (b->is_uniform[i]) p->text[i] = chunk->text[i];
     return p;
@@ -284,6 +298,8 @@ static void emit_leaves(struct maker *b, const char *name, bool are_shared, cons
         const struct leaf *f = &b->leaves[i];
         if ((f->kind == LEAF_SHARED) != are_shared) continue;
         if (f->kind == LEAF_HELD || are_shared) line(b, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        else if (f->kind == LEAF_PIECE)
+            line(b, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
         else line(b, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
     if (n) line(b, "    };");
@@ -317,6 +333,29 @@ static void emit_fetch_context(struct maker *b) {
     }
 }
 
+static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
+    struct point *p = point_open(&b->w, chunk);
+    const char *inside = NULL;
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    b->w.indent++;
+    if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
+    value_line(&b->w, inside ? "r.%s.load(%s, %s ? n_valid : 0);" : "r.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    b->w.indent--;
+    value_line(&b->w, "} else {");
+    b->w.indent++;
+    line(b, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    value_line(&b->w, "r.%s.x[v] = 0;", f->name);
+    value_line(&b->w, "if (v >= n_valid) continue;");
+    p = element_point(b, chunk, b->operand->value);
+    value_line(&b->w, "r.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
+    for (int i = 0; i < 2; i++) {
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+}
+
 static void emit_fetch(struct maker *b) {
     bool has_ones = false, has_many = false;
     struct point *chunk = chunk_point(b);
@@ -324,6 +363,7 @@ static void emit_fetch(struct maker *b) {
         const struct leaf *f = &b->leaves[i];
         has_many |= f->kind == LEAF_MANY;
         if (f->kind == LEAF_HELD) value_line(&b->w, "r.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
         if (f->kind != LEAF_ONE && f->kind != LEAF_WORD) continue;
         has_ones = true;
         value_line(&b->w, "r.%s = 0;", f->name);
@@ -383,6 +423,19 @@ static void emit_chain(struct maker *b, struct point *p, struct node *value) {
         if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
 }
 
+/* The elements of a piece, however it was fetched. */
+static void emit_whole_piece(struct maker *b, const struct leaf *f) {
+    value_line(&b->w, "%s %s[V];", leaf_ctype(b, f), f->name);
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
+    value_line(&b->w, "  r.%s.get(e);", f->name);
+    line(b, "#pragma unroll");
+    value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
+    value_line(&b->w, "} else {");
+    value_line(&b->w, "  r.%s.get(%s);", f->name, f->name);
+    value_line(&b->w, "}");
+}
+
 static void emit_make(struct maker *b) {
     struct node *value = b->operand->value;
     enum fx_dtype dtype = b->l->kernel->gemm.dtype;
@@ -391,6 +444,7 @@ static void emit_make(struct maker *b) {
     b->is_making = true;
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_PIECE) emit_whole_piece(b, f);
         if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED) continue;
         value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
         value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "r", f->name, f->name);

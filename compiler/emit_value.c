@@ -348,11 +348,11 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     return t;
 }
 
-static const char *access_at(struct values *w, struct point *p, struct node *n) {
+struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside) {
     struct arena *a = value_arena(w);
     const char *t = name_of(w, n), *positions[MAX_AXES];
-    struct buf inside;
-    buf_init(&inside, a);
+    struct buf all;
+    buf_init(&all, a);
     for (int i = 0; i < n->n_at; i++) {
         /* Of a label fixed at 1 only one position lies inside, and no address has it. */
         const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : value_at(w, p, n->args[1 + i]);
@@ -360,16 +360,23 @@ static const char *access_at(struct values *w, struct point *p, struct node *n) 
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
         value_line(w, "const %s %s = %s;", is_u64 ? "unsigned long long" : "long long", positions[i], text);
-        if (i) buf_puts(&inside, " && ");
-        if (!is_u64) buf_printf(&inside, "%s >= 0 && ", positions[i]);
-        buf_printf(&inside, "%s < %s", positions[i], extent_name(w, n->at[i]));
+        if (i) buf_puts(&all, " && ");
+        if (!is_u64) buf_printf(&all, "%s >= 0 && ", positions[i]);
+        buf_printf(&all, "%s < %s", positions[i], extent_name(w, n->at[i]));
     }
-    const char *fill = n->has_fill ? value_at(w, p, n->args[1 + n->n_at]) : NULL;
     struct point *inner = point_open(w, p);
     for (int i = 0; i < n->n_at; i++) inner->at[n->at[i]] = positions[i];
-    if (!fill) return value_at(w, inner, n->args[0]);
+    *inside = n->has_fill ? all.s : NULL;
+    return inner;
+}
+
+static const char *access_at(struct values *w, struct point *p, struct node *n) {
+    const char *inside, *fill = n->has_fill ? value_at(w, p, n->args[1 + n->n_at]) : NULL;
+    struct point *inner = value_open_access(w, p, n, &inside);
+    if (!inside) return value_at(w, inner, n->args[0]);
+    const char *t = name_of(w, n);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, comment(w, n));
-    value_line(w, "if (%s) {", inside.s);
+    value_line(w, "if (%s) {", inside);
     w->indent++;
     value_line(w, "%s = %s;", t, value_at(w, inner, n->args[0]));
     w->indent--;

@@ -29,6 +29,8 @@ void value_line(struct values *w, const char *fmt, ...) __attribute__((format(pr
 struct point *point_open(struct values *w, const struct point *outer);
 /* Writes what computes n at p, unless that was done, and returns what names it. */
 const char *value_at(struct values *w, struct point *p, struct node *n);
+/* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */
+struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
 /* An element of a tensor of that C name, row-major over axes, at p. */
 const char *value_element(struct values *w, const struct point *p, const char *name, enum fx_dtype t, const int *axes, int n);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);

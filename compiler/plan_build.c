@@ -163,9 +163,10 @@ static void need_made(struct terms *x, int *n, const struct chosen *c, const str
     need_multiple(x, n, k, run->axes, run->n, CHUNK);
     for (int i = 0; i < n_leaves; i++) {
         struct tensor t;
-        if (!leaf_is_along(c->graph, c->partition, r, leaves[i], run, &t)) continue;
+        enum leaf_shape shape = leaf_shape(c->graph, c->partition, r, leaves[i], run, &t);
         int bytes = CHUNK * bytes_of(&t);
-        if (find_run(&t, run) < 0) need_multiple(x, n, k, &run->axes[run->n - 1], 1, CHUNK);
+        if (shape == LEAF_SCATTERED) continue;
+        if (shape == LEAF_ROW) need_multiple(x, n, k, &run->axes[run->n - 1], 1, CHUNK);
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
     }
 }

@@ -185,8 +185,13 @@ bool gemm_is_strided(const struct gemm_shape *shape);
 bool gemm_is_made(const struct gemm_shape *shape);
 /* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
-/* Whether leaf n is a tensor that lies along the chunks of a made operand: its last label is the last of `along`. */
-bool leaf_is_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t);
+enum leaf_shape {
+    LEAF_ADJACENT,  /* the run that chunks lie in is adjacent in memory: chunks are, wherever they begin */
+    LEAF_ROW,       /* only its last label is: a chunk is where it does not go past that; the rest are positions, zero where they are outside */
+    LEAF_SCATTERED, /* neither */
+};
+/* How leaf n lies along the chunks of a made operand, which run along `along`; of the first two, in which tensor. */
+enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t);
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

@@ -158,6 +158,17 @@ struct fx_chunk {
   }
 };
 
+// fx_elements: V values on their way, each by itself
+template <int V, class T>
+struct fx_elements {
+  T x[V];  // the values
+
+  FX_DEVICE void get(T (&to)[V]) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) to[v] = x[v];
+  }
+};
+
 // fx_choose: the first of two types, or the second
 template <bool FIRST, class A, class B> struct fx_choose { typedef A type; };
 template <class A, class B> struct fx_choose<false, A, B> { typedef B type; };

@@ -3,6 +3,7 @@
  * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
  * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that has them;
  * what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any order. */
+#include <math.h>
 #include <string.h>
 
 #include "../operand.h"
@@ -129,8 +130,23 @@ static enum layout made_layout(const struct graph *g, const struct partition *p,
     return layout;
 }
 
-bool leaf_is_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
-    return node_is_loaded(g, p, r, n, t) && t->n_axes && along->n && t->axes[t->n_axes - 1] == along->axes[along->n - 1];
+/* Whether every label of the run stands in t, adjacent and last. */
+static bool ends_with(const struct tensor *t, const struct axis_list *run) {
+    int at = find_run(t, run);
+    return at >= 0 && at + run->n == t->n_axes;
+}
+
+static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
+
+enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
+    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
+    int last = along->n ? along->axes[along->n - 1] : -1;
+    if (!node_is_loaded(g, p, r, source, t) || !t->n_axes || t->axes[t->n_axes - 1] != last) return LEAF_SCATTERED;
+    if (n->kind != N_ACCESS) return ends_with(t, along) ? LEAF_ADJACENT : LEAF_ROW;
+    if (n->has_fill && !is_zero(n->args[1 + n->n_at])) return LEAF_SCATTERED;
+    for (int i = 0; i < n->n_at; i++)
+        if (n->at[i] == last || node_has_axis(n->args[1 + i], last)) return LEAF_SCATTERED;
+    return LEAF_ROW;
 }
 
 static enum layout layout_of(const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
