@@ -1,0 +1,132 @@
+# Operands made as they are loaded, parts of contractions, several sums and segments: exact on integers, within the bound on random data; extents on and off tiles.
+kernel cast(x: f32[M,K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @ w }
+kernel scale(x: bf16[M,K], s: f32[K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = (x * s) @ w }
+kernel dequant(x: bf16[M,K], q: i8[K,N], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @ bf16(q * s) }
+kernel dequant_nk(x: bf16[M,K], q: i8[N,K], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @ bf16(q * s) }
+kernel w4(sc: f32[J, G=L/8], zp: u4[J, G=L/8] packed(i32, G, lsb), wq: u4[J, L] packed(i32, L, lsb), y: f32[L,C]) -> z: f32[J,C] with { fuse: require } {
+  z = (sc[G: L/8] * (wq - zp[G: L/8])) @[L] y
+}
+kernel w4b(sc: f32[J, G=L/128], zp: u4[J, G=L/128] packed(i32, G, lsb), wq: u4[J, L] packed(i32, L, lsb), y: bf16[C,L]) -> z: bf16[C,J] with { fuse: require } {
+  z = y @[L] (sc[G: L/128] * (wq - zp[G: L/128]))
+}
+kernel conv_relu(x: f16[B,C,H,W], k: f16[O,C,U=3,V=3], b: f16[O]) -> z: f16[B,O,H,W] with { fuse: require } {
+  z = relu(sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) + b)
+}
+kernel conv_nhwc(x: f16[B,H,W,C], k: f16[O,U=3,V=3,C], b: f16[O]) -> z: f16[B,H,W,O] with { fuse: require } {
+  z = relu(sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) + b)
+}
+kernel top1(d: f32[B,E], s: f32[B,S,E], W1: f32[H, P=(S+1)*E, Q=P], b1: f32[H]) -> h: f32[B,H] with { fuse: require } {
+  c = concat[P](d{E->P}, s{(S,E)->P})
+  h = relu((c * c{P->Q}) @[P,Q] W1 + b1)
+}
+kernel lora(x: f16[M,K], W: f16[K,N], b: f16[N], A: f16[K,R=16], B: f16[R,N], alpha: f32 = 0.5) -> y: f16[M,N] {
+  y = relu(x @ W + b + alpha * (x @ A @ B))
+}
+kernel rnn(x: f16[M,K], h: f16[M,L], W: f16[K,N], U: f16[L,N]) -> y: f16[M,N] with { fuse: require } { y = tanh(x @ W + h @ U) }
+kernel gates(x: bf16[M,K], w1: bf16[K,N], w2: bf16[N,K], w3: bf16[K,N], s: f32[K]) -> y: bf16[M,N] with { fuse: require } { y = (x @ w1) * sigmoid(x @ w2) + x @ (w3 * s) }
+
+kernel split(a: bf16[M,K], w: bf16[K, F=2*N], b: bf16[F]) -> d: f32[M,N] with { fuse: require } { l, r = halves[F->N](a @ w + b)
+  d = relu(l) * r + l }
+kernel splitt(a: f16[M,K], w: f16[F=2*N,K], b: f16[F]) -> d: f32[M,N] with { fuse: require } { l, r = evenodd[F->N](a @ w + b)
+  d = relu(l) * r + l }
+kernel evens(a: f16[M,K], w: f16[K,F=2*N]) -> d: f32[M,N] with { fuse: require } { l, r = evenodd[F->N](a @ w)
+  d = l * r }
+kernel four(x: f32[M,K], a: f32[K,N], b: f32[N,K], c: f32[K,N], d: f32[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x @ a) * (x @ b) - (x @ c) * (x @ d) }
+kernel convf(x: f32[B,C,H,W], k: f32[O,C,U=3,V=3]) -> z: f32[B,O,H,W] with { fuse: require } { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel gather(t: bf16[V,K], ids: i32[M], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = (t[V: ids] ?? 0) @ w }
+kernel cat(a: f16[M,P], b: f16[M,Q], w: f16[K=P+Q,N]) -> y: f32[M,N] with { fuse: require } { y = concat[K](a{P->K}, b{Q->K}) @ w }
+kernel mask(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] with { fuse: require } { y = where(idx(K) <= idx(M), x, 0) @ w }
+kernel batched(x: f16[B,M,K], s: f32[B,K], w: f16[B,K,N]) -> y: f32[B,M,N] with { fuse: require } { y = (x * s) @ w }
+test cast { M=129 N=136 K=72 init: integers(-2,2) seed: 0 tol: exact }
+test cast { M=65 N=63 K=67 init: integers(-2,2) seed: 1 tol: exact }
+test cast { M=256 N=256 K=192 init: integers(-2,2) seed: 2 tol: exact }
+test cast { M=1 N=1 K=1 init: integers(-2,2) seed: 3 tol: exact }
+test cast { M=7 N=130 K=129 init: integers(-2,2) seed: 4 tol: exact }
+test cast { M=128 N=128 K=0 init: integers(-2,2) seed: 5 tol: exact }
+test scale { M=129 N=136 K=72 init: integers(-2,2) seed: 6 tol: exact }
+test scale { M=65 N=63 K=67 init: integers(-2,2) seed: 7 tol: exact }
+test scale { M=256 N=256 K=192 init: integers(-2,2) seed: 8 tol: exact }
+test scale { M=1 N=1 K=1 init: integers(-2,2) seed: 9 tol: exact }
+test scale { M=7 N=130 K=129 init: integers(-2,2) seed: 10 tol: exact }
+test scale { M=128 N=128 K=0 init: integers(-2,2) seed: 11 tol: exact }
+test dequant { M=129 N=136 K=72 init: integers(-2,2) seed: 12 tol: exact }
+test dequant { M=65 N=63 K=67 init: integers(-2,2) seed: 13 tol: exact }
+test dequant { M=256 N=256 K=192 init: integers(-2,2) seed: 14 tol: exact }
+test dequant { M=1 N=1 K=1 init: integers(-2,2) seed: 15 tol: exact }
+test dequant { M=7 N=130 K=129 init: integers(-2,2) seed: 16 tol: exact }
+test dequant { M=128 N=128 K=0 init: integers(-2,2) seed: 17 tol: exact }
+test dequant_nk { M=129 N=136 K=72 init: integers(-2,2) seed: 18 tol: exact }
+test dequant_nk { M=65 N=63 K=67 init: integers(-2,2) seed: 19 tol: exact }
+test dequant_nk { M=256 N=256 K=192 init: integers(-2,2) seed: 20 tol: exact }
+test dequant_nk { M=1 N=1 K=1 init: integers(-2,2) seed: 21 tol: exact }
+test dequant_nk { M=7 N=130 K=129 init: integers(-2,2) seed: 22 tol: exact }
+test dequant_nk { M=128 N=128 K=0 init: integers(-2,2) seed: 23 tol: exact }
+test rnn { M=129 N=136 K=72 L=80 init: integers(-2,2) seed: 24 tol: exact }
+test rnn { M=65 N=63 K=67 L=5 init: integers(-2,2) seed: 25 tol: exact }
+test rnn { M=256 N=256 K=192 L=200 init: integers(-2,2) seed: 26 tol: exact }
+test rnn { M=1 N=1 K=1 L=5 init: integers(-2,2) seed: 27 tol: exact }
+test rnn { M=7 N=130 K=129 L=5 init: integers(-2,2) seed: 28 tol: exact }
+test rnn { M=128 N=128 K=0 L=8 init: integers(-2,2) seed: 29 tol: exact }
+test split { M=129 N=136 K=72 init: integers(-2,2) seed: 30 tol: exact }
+test split { M=65 N=63 K=67 init: integers(-2,2) seed: 31 tol: exact }
+test split { M=256 N=256 K=192 init: integers(-2,2) seed: 32 tol: exact }
+test split { M=1 N=1 K=1 init: integers(-2,2) seed: 33 tol: exact }
+test split { M=7 N=130 K=129 init: integers(-2,2) seed: 34 tol: exact }
+test split { M=128 N=128 K=0 init: integers(-2,2) seed: 35 tol: exact }
+test splitt { M=129 N=136 K=72 init: integers(-2,2) seed: 36 tol: exact }
+test splitt { M=65 N=63 K=67 init: integers(-2,2) seed: 37 tol: exact }
+test splitt { M=256 N=256 K=192 init: integers(-2,2) seed: 38 tol: exact }
+test splitt { M=1 N=1 K=1 init: integers(-2,2) seed: 39 tol: exact }
+test splitt { M=7 N=130 K=129 init: integers(-2,2) seed: 40 tol: exact }
+test splitt { M=128 N=128 K=0 init: integers(-2,2) seed: 41 tol: exact }
+test evens { M=129 N=136 K=72 init: integers(-2,2) seed: 42 tol: exact }
+test evens { M=65 N=63 K=67 init: integers(-2,2) seed: 43 tol: exact }
+test evens { M=256 N=256 K=192 init: integers(-2,2) seed: 44 tol: exact }
+test evens { M=1 N=1 K=1 init: integers(-2,2) seed: 45 tol: exact }
+test evens { M=7 N=130 K=129 init: integers(-2,2) seed: 46 tol: exact }
+test evens { M=128 N=128 K=0 init: integers(-2,2) seed: 47 tol: exact }
+test mask { M=129 N=136 K=72 init: integers(-2,2) seed: 66 tol: exact }
+test mask { M=65 N=63 K=67 init: integers(-2,2) seed: 67 tol: exact }
+test mask { M=256 N=256 K=192 init: integers(-2,2) seed: 68 tol: exact }
+test mask { M=1 N=1 K=1 init: integers(-2,2) seed: 69 tol: exact }
+test mask { M=7 N=130 K=129 init: integers(-2,2) seed: 70 tol: exact }
+test mask { M=128 N=128 K=0 init: integers(-2,2) seed: 71 tol: exact }
+test four { M=129 N=136 K=72 init: integers(-2,2) seed: 72 tol: exact }
+test four { M=65 N=63 K=67 init: integers(-2,2) seed: 73 tol: exact }
+test four { M=256 N=256 K=192 init: integers(-2,2) seed: 74 tol: exact }
+test four { M=1 N=1 K=1 init: integers(-2,2) seed: 75 tol: exact }
+test four { M=7 N=130 K=129 init: integers(-2,2) seed: 76 tol: exact }
+test four { M=128 N=128 K=0 init: integers(-2,2) seed: 77 tol: exact }
+test batched { B=3 M=129 N=136 K=72 init: integers(-2,2) seed: 81 tol: exact }
+test batched { B=2 M=65 N=63 K=67 init: integers(-2,2) seed: 82 tol: exact }
+test gather { V=40 M=129 N=136 K=72 ids.init: integers(-2,41) init: integers(-2,2) seed: 7 tol: exact }
+test gather { V=7 M=65 N=63 K=67 ids.init: integers(-2,8) init: integers(-2,2) seed: 7 tol: exact }
+test w4 { J=129 L=128 C=136 init: integers(-2,2) seed: 85 tol: exact }
+test w4 { J=65 L=64 C=63 init: integers(-2,2) seed: 86 tol: exact }
+test w4 { J=33 L=40 C=17 init: integers(-2,2) seed: 87 tol: exact }
+test w4b { J=129 L=256 C=136 init: integers(-2,2) seed: 88 tol: exact }
+test w4b { J=65 L=128 C=63 init: integers(-2,2) seed: 89 tol: exact }
+test w4b { J=33 L=384 C=17 init: integers(-2,2) seed: 90 tol: exact }
+test conv_relu { B=2 C=8 H=9 W=16 O=24 init: integers(-2,2) seed: 91 tol: exact }
+test conv_nhwc { B=2 C=8 H=9 W=16 O=24 init: integers(-2,2) seed: 92 tol: exact }
+test convf { B=2 C=8 H=9 W=16 O=24 init: integers(-2,2) seed: 93 tol: exact }
+test conv_relu { B=3 C=5 H=7 W=11 O=13 init: integers(-2,2) seed: 94 tol: exact }
+test conv_nhwc { B=3 C=5 H=7 W=11 O=13 init: integers(-2,2) seed: 95 tol: exact }
+test convf { B=3 C=5 H=7 W=11 O=13 init: integers(-2,2) seed: 96 tol: exact }
+test conv_relu { B=1 C=16 H=32 W=32 O=64 init: integers(-2,2) seed: 97 tol: exact }
+test conv_nhwc { B=1 C=16 H=32 W=32 O=64 init: integers(-2,2) seed: 98 tol: exact }
+test convf { B=1 C=16 H=32 W=32 O=64 init: integers(-2,2) seed: 99 tol: exact }
+test lora { M=129 N=136 K=72 init: integers(-2,2) seed: 102 tol: exact }
+test lora { M=65 N=63 K=67 init: integers(-2,2) seed: 103 tol: exact }
+test cast { M=129 N=136 K=72 init: normal seed: 3 }
+test scale { M=129 N=136 K=72 init: normal seed: 3 }
+test gates { M=129 N=136 K=72 init: normal seed: 3 }
+test split { M=129 N=136 K=72 init: normal seed: 3 }
+test cast { M=65 N=63 K=67 init: normal seed: 3 }
+test scale { M=65 N=63 K=67 init: normal seed: 3 }
+test gates { M=65 N=63 K=67 init: normal seed: 3 }
+test split { M=65 N=63 K=67 init: normal seed: 3 }
+test cast { M=512 N=512 K=1024 init: normal seed: 3 }
+test scale { M=512 N=512 K=1024 init: normal seed: 3 }
+test gates { M=512 N=512 K=1024 init: normal seed: 3 }
+test split { M=512 N=512 K=1024 init: normal seed: 3 }
