@@ -68,7 +68,7 @@ struct fx_gemm_block {
 // fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
-// run along m or n, else once a block.
+// run along m or n, else once a block; for every chunk where a thread's do not lie in line.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_made : ENGINE_OPERAND {
   typedef typename OPERAND::template raw<ENGINE_OPERAND::CHUNK, ALIGNED> raw;
@@ -93,15 +93,16 @@ struct fx_gemm_made : ENGINE_OPERAND {
     if (b.k >= k_end && b.ko + 1 < SEGMENT::k_outer(p)) b.k = 0, ++b.ko;
     return b;
   }
-  FX_DEVICE void read_context() {
-    const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(0), k = lands.k + ENGINE_OPERAND::chunk_k(0);
+  // For chunk c and all that lie like it.
+  FX_DEVICE void read_context(int c) {
+    const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
     OPERAND::template fetch_context<V, ALIGNED>(p, context, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
   }
 
   FX_DEVICE void advance() {
     lands = then;
     then = after(then);
-    if (!ENGINE_OPERAND::ALONG_MN) read_context();
+    if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
 
   // How many elements of a chunk exist.
@@ -116,7 +117,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
       OPERAND::template fetch<V, ALIGNED>(p, held[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
     }
   }
-  FX_DEVICE void land(int slice, unsigned stage) const {
+  FX_DEVICE void land(int slice, unsigned stage) {
 #pragma unroll
     for (int i = 0; i < SLICE; ++i) {
       const int c = slice * SLICE + i;
@@ -125,6 +126,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
       fx_hide(mn);
       const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
+      if (!ENGINE_OPERAND::IN_LINE) read_context(c);
       OPERAND::template make<V, ALIGNED>(p, x, held[slice % AHEAD * SLICE + i], context, batch, mn, lands.ko, k);
 #pragma unroll
       for (int v = 0; v < V && !ALIGNED; ++v)
@@ -139,7 +141,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
     k_end = SEGMENT::k(p);
     lands = fx_gemm_block{0, 0};
     then = after(lands);
-    read_context();
+    read_context(0);
   }
   FX_DEVICE void fill(unsigned stage) {
 #pragma unroll

@@ -67,6 +67,7 @@ struct fx_mma_operand {
   static constexpr bool IS_COPIED = ALIGNED && LAYOUT != FX_STRIDED;  // asynchronously
   static constexpr bool ALONG_MN = ROWS_ARE_K;                        // what the elements of a chunk run along
   static constexpr int CHUNK = 8;
+  static constexpr bool IN_LINE = true;                               // a thread's chunks begin at one k, or at one m or n
   static constexpr int SLICES = BK / 32;   // together, copies cost the tensor cores less than spread out
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");

@@ -23,6 +23,7 @@ struct fx_simt_operand {
   static constexpr bool IS_COPIED = true;         // asynchronously, as floats always can
   static constexpr bool ALONG_MN = !TRANSPOSED;   // what the elements of a chunk run along
   static constexpr int CHUNK = WIDTH;
+  static constexpr bool IN_LINE = AGAIN == 1;     // a thread's chunks begin at one k, or at one m or n
 
   typedef float fragment[SHARE];
 
