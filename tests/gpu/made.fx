@@ -37,6 +37,8 @@ kernel gather(t: bf16[V,K], ids: i32[M], w: bf16[K,N]) -> y: f32[M,N] with { fus
 kernel cat(a: f16[M,P], b: f16[M,Q], w: f16[K=P+Q,N]) -> y: f32[M,N] with { fuse: require } { y = concat[K](a{P->K}, b{Q->K}) @ w }
 kernel mask(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] with { fuse: require } { y = where(idx(K) <= idx(M), x, 0) @ w }
 kernel batched(x: f16[B,M,K], s: f32[B,K], w: f16[B,K,N]) -> y: f32[B,M,N] with { fuse: require } { y = (x * s) @ w }
+kernel sk(x: f32[M,K], s: f32[K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x * s) @ w }
+kernel two(x: bf16[M,K], w1: bf16[K,N], s: f32[N], w2: bf16[N,K], s2: f32[K]) -> y: f32[M,N] with { fuse: require } { y = (x @ (w1 * s)) * (x @ (w2 * s2)) }
 test cast { M=129 N=136 K=72 init: integers(-2,2) seed: 0 tol: exact }
 test cast { M=65 N=63 K=67 init: integers(-2,2) seed: 1 tol: exact }
 test cast { M=256 N=256 K=192 init: integers(-2,2) seed: 2 tol: exact }
@@ -130,3 +132,11 @@ test cast { M=512 N=512 K=1024 init: normal seed: 3 }
 test scale { M=512 N=512 K=1024 init: normal seed: 3 }
 test gates { M=512 N=512 K=1024 init: normal seed: 3 }
 test split { M=512 N=512 K=1024 init: normal seed: 3 }
+test sk { M=129 N=136 K=72 init: integers(-2,2) seed: 200 tol: exact }
+test two { M=129 N=136 K=72 init: integers(-2,2) seed: 200 tol: exact }
+test sk { M=65 N=63 K=67 init: integers(-2,2) seed: 201 tol: exact }
+test two { M=65 N=63 K=67 init: integers(-2,2) seed: 201 tol: exact }
+test sk { M=256 N=256 K=192 init: integers(-2,2) seed: 202 tol: exact }
+test two { M=256 N=256 K=192 init: integers(-2,2) seed: 202 tol: exact }
+test sk { M=7 N=130 K=129 init: integers(-2,2) seed: 203 tol: exact }
+test two { M=7 N=130 K=129 init: integers(-2,2) seed: 203 tol: exact }
