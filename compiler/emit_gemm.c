@@ -38,6 +38,7 @@ struct maker { /* an operand being written */
     int n_leaves;
     bool *is_uniform;               /* by node: the same for a whole chunk */
     bool is_making;                 /* in make, not in fetch */
+    int n_loops;                    /* over the elements of a chunk, in this function: their indices have names of their own */
     const char **params, **buffers, **axes; /* C names, members of p */
     struct values w;
 };
@@ -283,7 +284,7 @@ static struct point *chunk_point(struct maker *b) {
 /* The point of element v of a chunk, at which uniform values are those of the chunk. */
 static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
     struct point *p = point_open(&b->w, chunk);
-    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)), "this");
+    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
     for (int i = 0; i <= last->id; i++)
         if (b->is_uniform[i]) p->text[i] = chunk->text[i];
     return p;
@@ -475,6 +476,7 @@ static void emit_function(struct maker *b, const char *head, void (*body)(struct
     buf_init(&text, arena(b));
     line(b, "%s", head);
     begin_operand(b, b->operand);
+    b->n_loops = 0;
     b->out = b->w.out = &text;
     body(b);
     b->out = out;
