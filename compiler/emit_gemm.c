@@ -334,13 +334,36 @@ static void emit_fetch_context(struct maker *b) {
     }
 }
 
+static bool reads_memory(const struct node *n) {
+    bool reads = n->kind == N_INPUT || n->kind == N_REDUCE || n->kind == N_SCAN;
+    for (int i = 0; !reads && i < n->n_args; i++) reads = reads_memory(n->args[i]);
+    return reads;
+}
+
+/* Whether some position of access n is read from memory. */
+static bool reads_positions(const struct node *n) {
+    bool reads = false;
+    for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) reads |= reads_memory(n->args[i]);
+    return reads;
+}
+
 static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
     struct point *p = point_open(&b->w, chunk);
     const char *inside = NULL;
     value_line(&b->w, "if constexpr (ALIGNED) {");
     b->w.indent++;
+    bool is_guarded = reads_positions(f->node);
+    if (is_guarded) {
+        value_line(&b->w, "r.%s.load(%s, 0);", f->name, tensor_name(b, &f->tensor, true));
+        value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
+        b->w.indent++;
+    }
     if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
     value_line(&b->w, inside ? "r.%s.load(%s, %s ? n_valid : 0);" : "r.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    if (is_guarded) {
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
     b->w.indent--;
     value_line(&b->w, "} else {");
     b->w.indent++;
