@@ -334,17 +334,16 @@ static void emit_fetch_context(struct maker *b) {
     }
 }
 
-static bool reads_memory(const struct node *n) {
-    bool reads = n->kind == N_INPUT || n->kind == N_REDUCE || n->kind == N_SCAN;
-    for (int i = 0; !reads && i < n->n_args; i++) reads = reads_memory(n->args[i]);
-    return reads;
-}
-
-/* Whether some position of access n is read from memory. */
-static bool reads_positions(const struct node *n) {
-    bool reads = false;
-    for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) reads |= reads_memory(n->args[i]);
-    return reads;
+/* Whether some position of n is read from memory. */
+static bool reads_positions(const struct maker *b, const struct node *n) {
+    bool *is_needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) is_needed[n->args[i]->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = b->g->nodes[i];
+        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN)) return true;
+        for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
+    }
+    return false;
 }
 
 static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
@@ -352,7 +351,7 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     const char *inside = NULL;
     value_line(&b->w, "if constexpr (ALIGNED) {");
     b->w.indent++;
-    bool is_guarded = reads_positions(f->node);
+    bool is_guarded = reads_positions(b, f->node);
     if (is_guarded) {
         value_line(&b->w, "r.%s.load(%s, 0);", f->name, tensor_name(b, &f->tensor, true));
         value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
