@@ -155,6 +155,8 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
 struct fx_env job_env(const struct job *job);
 /* Floating-point operations and bytes of all launches; INT64_MAX for what overflows. */
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes);
+/* Whether an extent before it has the name: this one is of a part that concat joins, and follows from equations. */
+bool job_is_of_a_part(const struct fx_kernel *k, int extent);
 /* "f32[2,13]" */
 void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents);
 

@@ -140,3 +140,8 @@ test sk { M=256 N=256 K=192 init: integers(-2,2) seed: 202 tol: exact }
 test two { M=256 N=256 K=192 init: integers(-2,2) seed: 202 tol: exact }
 test sk { M=7 N=130 K=129 init: integers(-2,2) seed: 203 tol: exact }
 test two { M=7 N=130 K=129 init: integers(-2,2) seed: 203 tol: exact }
+test cat { M=129 N=136 P=40 Q=32 init: integers(-2,2) seed: 300 tol: exact }
+test cat { M=65 N=63 P=3 Q=64 init: integers(-2,2) seed: 301 tol: exact }
+test cat { M=128 N=128 P=0 Q=64 init: integers(-2,2) seed: 302 tol: exact }
+test top1 { B=5 E=4 S=3 H=16 init: integers(-2,2) seed: 303 tol: exact }
+test top1 { B=33 E=3 S=2 H=17 init: integers(-2,2) seed: 304 tol: exact }
