@@ -26,12 +26,14 @@ void arena_release(struct arena *a) {
 
 static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
     struct arena_chunk *c = calloc(1, sizeof *c + n_bytes);
+    a->refused = c ? 0 : n_bytes;
     if (!c) longjmp(*a->oom, 1);
+    a->held += n_bytes;
     return c;
 }
 
 void *arena_alloc(struct arena *a, size_t n_bytes) {
-    if (n_bytes > SIZE_MAX / 2) longjmp(*a->oom, 1);
+    if (n_bytes > SIZE_MAX / 2) a->refused = n_bytes, longjmp(*a->oom, 1);
     n_bytes = n_bytes ? (n_bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
     if (n_bytes > CHUNK_BYTES / 4) {
         /* A large piece gets a chunk of its own, behind the newest, whose free room stays in use. */

@@ -20,6 +20,7 @@ struct arena {
     struct arena_chunk *chunks; /* newest first */
     char *at, *end;             /* free room in the newest chunk */
     jmp_buf *oom;               /* where an allocation that fails goes */
+    size_t held, refused;       /* bytes of all chunks; what the allocation that failed asked for */
 };
 
 void arena_init(struct arena *a, jmp_buf *oom);

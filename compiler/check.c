@@ -385,6 +385,27 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     if (!has_output) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
 }
 
+static void refuse_twice(struct checker *c, const struct ast_item *f, const struct ast_ids *ids, enum diag_code code, const char *what) {
+    for (const struct ast_ids *a = ids; a; a = a->next)
+        for (const struct ast_ids *b = ids; b != a; b = b->next)
+            if (name_eq(a->name, b->name)) {
+                diag_error(c->cx, a->span, code, "fn " NAME_FMT " has the %s " NAME_FMT " twice", NAME_ARG(f->name), what, NAME_ARG(a->name));
+                break;
+            }
+}
+
+/* What a fn declares is told apart by its name. */
+static void refuse_doubles(struct checker *c, const struct ast_item *f) {
+    refuse_twice(c, f, f->axis_params, D_DUPLICATE_AXIS, "label");
+    if (f->body) refuse_twice(c, f, f->results, D_REDEFINED, "result");
+    for (const struct ast_param *a = f->params; a; a = a->next)
+        for (const struct ast_param *b = f->params; b != a; b = b->next)
+            if (name_eq(a->name, b->name)) {
+                diag_error(c->cx, a->span, D_REDEFINED, "fn " NAME_FMT " has the parameter " NAME_FMT " twice", NAME_ARG(f->name), NAME_ARG(a->name));
+                break;
+            }
+}
+
 static void collect_fns(struct checker *c, const struct ast_file *file, struct names *fns) {
     bool is_user = fns == &c->fns;
     for (struct ast_item *i = file->items; i; i = i->next) {
@@ -393,14 +414,17 @@ static void collect_fns(struct checker *c, const struct ast_file *file, struct n
             diag_error(c->cx, i->name_span, D_REDEFINED, NAME_FMT " is a function of the language", NAME_ARG(i->name));
         if (names_put(fns, &c->cx->arena, i->name, i))
             diag_error(c->cx, i->name_span, D_REDEFINED, "fn " NAME_FMT " is defined twice", NAME_ARG(i->name));
+        refuse_doubles(c, i);
     }
 }
 
 static bool is_kernel(const struct ast_item *i) { return i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD; }
 
 static void refuse_items(struct checker *c) {
-    struct names kernels = {0};
+    struct names kernels = {0}, consts = {0};
     for (struct ast_item *i = c->file->items; i; i = i->next) {
+        if (i->kind == ITEM_CONST && names_put(&consts, &c->cx->arena, i->name, i))
+            diag_error(c->cx, i->name_span, D_REDEFINED, "const " NAME_FMT " is defined twice", NAME_ARG(i->name));
         if (is_kernel(i) && names_put(&kernels, &c->cx->arena, i->name, i))
             diag_error(c->cx, i->name_span, D_REDEFINED, "kernel " NAME_FMT " is defined twice", NAME_ARG(i->name));
     }

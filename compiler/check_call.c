@@ -82,6 +82,19 @@ static int label_argument(struct checker *c, const struct ast_arg **label, bool 
     return -1;
 }
 
+/* Whether what b stands for was given to no parameter before it: a body takes its labels for different ones. */
+static bool are_apart(struct checker *c, const struct ast_item *f, const struct axis_binding *b, const struct axis_binding *before, struct span at) {
+    for (; before; before = before->next)
+        for (int i = 0; i < b->n; i++)
+            for (int j = 0; j < before->n; j++) {
+                if (b->axes[i] != before->axes[j]) continue;
+                diag_error(c->cx, check_user_span(c, at), D_DUPLICATE_AXIS, NAME_FMT " is given " NAME_FMT " twice, as " NAME_FMT " and as " NAME_FMT,
+                           NAME_ARG(f->name), NAME_ARG(c->k->axes[b->axes[i]].name), NAME_ARG(before->name), NAME_ARG(b->name));
+                return false;
+            }
+    return true;
+}
+
 /* Binds the labels of a call to the axis parameters of f; a sole parameter takes them all. False after an error. */
 static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct ast_item *f, struct axis_binding **scope) {
     int n_params = 0, n_labels = 0;
@@ -97,10 +110,11 @@ static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct 
     const struct ast_arg *label = e->labels;
     for (const struct ast_ids *p = f->axis_params; p; p = p->next) {
         struct axis_binding *b = NEW(&c->cx->arena, struct axis_binding);
+        struct span at = label ? label->span : e->span;
         b->name = p->name;
         if (n_params == 1) b->n = check_labels(c, e->labels, NULL, NULL, b->axes);
         else b->n = label_argument(c, &label, &into, b->axes);
-        if (b->n < 0) return false;
+        if (b->n < 0 || !are_apart(c, f, b, *scope, at)) return false;
         b->next = *scope;
         *scope = b;
     }

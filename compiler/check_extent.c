@@ -328,6 +328,28 @@ static void add_equation(struct checker *c, int axis, const struct extent_terms 
         (struct equation){.axis = axis, .value = {x->n, x->t}, .text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[axis].name), text), .span = check_user_span(c, at)};
 }
 
+/* What the user wrote for an operand of concat: `A` of x{A->P}, `S * E` of x{(S,E)->P}. NULL where it is P itself. */
+static const struct equation *part_equation(struct checker *c, int axis) {
+    for (int i = 0; c->k->axes[axis].part_of >= 0 && i < c->k->n_equations; i++) {
+        const struct equation *q = &c->k->equations[i];
+        if (q->axis == axis || (q->value.n == 1 && q->value.terms[0].op == FX_T_EXTENT && q->value.terms[0].v == axis)) return q;
+    }
+    return NULL;
+}
+
+/* Adds the extent of an axis to an expression and its text. */
+static void put_extent(struct checker *c, struct extent_terms *x, struct buf *text, int axis) {
+    int64_t extent = c->k->axes[axis].extent;
+    const struct equation *q = extent < 0 ? part_equation(c, axis) : NULL;
+    if (q && q->axis != axis) {
+        put_extent(c, x, text, q->axis);
+        return;
+    }
+    for (int i = 0; q && i < q->value.n; i++) extent_put_term(c, x, q->value.terms[i].op, q->value.terms[i].v);
+    if (!q) extent_put_term(c, x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : axis);
+    buf_puts(text, q ? strchr(q->text, '=') + 2 : extent_name(c, axis));
+}
+
 void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is_sum, struct span at) {
     struct extent_terms x = {0};
     struct buf text;
@@ -339,9 +361,10 @@ void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is
         int64_t extent = c->k->axes[parts[i]].extent;
         is_fixed = is_fixed && extent >= 0;
         if (is_fixed) overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed) : __builtin_mul_overflow(fixed, extent, &fixed);
-        extent_put_term(c, &x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : parts[i]);
+        if (i) buf_puts(&text, is_sum ? " + " : " * ");
+        if (is_sum) put_extent(c, &x, &text, parts[i]);
+        else extent_put_term(c, &x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : parts[i]), buf_puts(&text, extent_name(c, parts[i]));
         if (i) extent_put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
-        buf_printf(&text, "%s%s", i ? is_sum ? " + " : " * " : "", extent_name(c, parts[i]));
     }
     if (is_fixed) fix_extent(c, axis, overflows ? INT64_MAX : fixed, text.s, at);
     else add_equation(c, axis, &x, text.s, at);

@@ -34,15 +34,19 @@ static const char *encoded(struct arena *a, struct name n) { return arena_printf
 
 struct kernel_names {
     const char **params, **buffers, **axes;
+    const char **strides; /* by fx_stride_index: of strided parameters */
 };
 
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
 static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct names scope) {
     const struct kernel *k = c->graph->kernel;
     struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
-                             NEW_ARRAY(a, const char *, k->n_axes + 1)};
+                             NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
     for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
     for (int i = 0; i < k->n_axes; i++) n.axes[i] = take(&scope, encoded(a, k->axes[i].name));
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].n_axes; j++)
+            n.strides[fx_stride_index(i, j)] = take(&scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         bool is_input = b->value->kind == N_INPUT;
@@ -70,12 +74,13 @@ static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, in
     *arg = (struct fx_arg){kind, index};
 }
 
-/* What any phase takes, parameters first, then buffers, then extents, each in order of their numbers. */
+/* What any phase takes, parameters first, then buffers, extents and strides, each in order of their numbers. */
 static void join_args(struct arena *a, const struct chosen *c, const struct launch *phases, struct joined *d) {
-    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes};
+    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
+                        [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
     bool waits = false;
     for (int i = 0; i < d->n; i++) waits |= phases[i].kernel->waits;
-    for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_EXTENT; kind++)
+    for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_STRIDE; kind++)
         for (int index = 0; index < most[kind]; index++) {
             bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && waits;
             for (int i = 0; i < d->n; i++)
@@ -103,6 +108,12 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
     if (l->kernel->parts) add_arg(a, l, FX_ARG_BUFFER, c->partition->n_buffers + l->kernel->partial);
     for (int i = 0; i < k->n_axes; i++)
         if ((extent_used[i] |= touched.axes[i]) && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
+    for (int i = 0, n = l->n_args; i < n; i++) {
+        const struct fx_arg arg = l->args[i];
+        const struct param *p = arg.kind == FX_ARG_PARAM ? &k->params[arg.index] : NULL;
+        for (int j = 0; p && p->is_strided && j < p->n_axes; j++)
+            if (k->axes[p->axes[j]].extent != 1) add_arg(a, l, FX_ARG_STRIDE, fx_stride_index(arg.index, j)); /* of one element no address needs it */
+    }
 }
 
 /* What the plan or the runtime could not hold. */
@@ -158,7 +169,7 @@ struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels,
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
             l->kernel = &c->kernels[j];
-            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes;
+            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes, l->stride_names = names.strides;
             l->loads = NEW_ARRAY(a, struct tensor, c->graph->n_nodes + 1);
             l->n_loads = group_loads(c->graph, c->partition, l->kernel->group, l->loads, c->graph->n_nodes);
             choose_args(u, c, l);
@@ -273,7 +284,8 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 /* ---- entries ---- */
 
 static const char *arg_name(const struct launch *l, const struct fx_arg *arg) {
-    return arg->kind == FX_ARG_PARAM ? l->param_names[arg->index] : arg->kind == FX_ARG_BUFFER ? l->buffer_names[arg->index] : l->axis_names[arg->index];
+    const char *const *names[] = {[FX_ARG_PARAM] = l->param_names, [FX_ARG_BUFFER] = l->buffer_names, [FX_ARG_EXTENT] = l->axis_names, [FX_ARG_STRIDE] = l->stride_names};
+    return names[arg->kind][arg->index];
 }
 
 /* The extents of a super-axis multiplied: "B_ * 16". */
@@ -326,16 +338,18 @@ static void emit_wait(struct buf *out, const struct chosen *c, const struct laun
     buf_printf(out, "%s whole from here on\n", n > 1 ? " are" : n ? " is" : "what is written in place is");
 }
 
-/* Arguments of an entry: a buffer is const where no phase writes it. */
+/* Arguments of an entry: memory is const where no phase writes it. */
 static void emit_parameter(struct buf *out, const struct chosen *c, const struct launch *phases, int n, const struct fx_arg *a) {
     const struct launch *owner = phases;
     if (a->kind == FX_ARG_BUFFER && a->index == plan_flags_buffer(c)) {
         buf_printf(out, "unsigned long long *%s", phases->buffer_names[a->index]);
         return;
     }
-    for (int i = 0; a->kind == FX_ARG_BUFFER && i < n; i++)
-        for (int s = 0; s < phases[i].kernel->group->n_stores; s++)
-            if (phases[i].kernel->group->stores[s].buffer == a->index) owner = &phases[i];
+    for (int i = 0; i < n; i++)
+        for (int s = 0; s < phases[i].kernel->group->n_stores; s++) {
+            const struct store *to = &phases[i].kernel->group->stores[s];
+            if ((a->kind == FX_ARG_BUFFER && to->buffer == a->index) || (a->kind == FX_ARG_PARAM && to->param == a->index)) owner = &phases[i];
+        }
     emit_declaration(out, c, owner, a);
 }
 
@@ -367,6 +381,7 @@ static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct 
         if (e->value >= 0) buf_printf(out, "=%lld", (long long)e->value);
     }
     buf_putc(out, ']');
+    if (p->is_strided) buf_puts(out, " strided");
     if (p->align) buf_printf(out, " align %d", p->align);
 }
 
@@ -391,8 +406,10 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         else buf_puts(out, "//   launch");
         if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
         buf_puts(out, " one of these, with arguments (");
-        for (int a = 0; a < l->n_args; a++) buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(k, &l->args[a]));
-        buf_puts(out, "), tensors row-major, extents as long long\n");
+        for (int a = 0; a < l->n_args; a++) buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(out->arena, k, &l->args[a]));
+        buf_puts(out, "), tensors row-major, extents");
+        bool has_strides = l->n_args && l->args[l->n_args - 1].kind == FX_ARG_STRIDE; /* they stand last */
+        buf_puts(out, has_strides ? " and strides (of axes of one element 0) as long long\n" : " as long long\n");
         for (int v = 0; v < l->n_variants; v++) {
             const struct fx_variant *e = &l->variants[v];
             buf_printf(out, "//     %s: block %d, grid ", e->entry, e->block);

@@ -14,6 +14,7 @@ struct launch { /* one GPU kernel of the file, or a phase of one: what its struc
     const struct scheduled *kernel;
     const char *struct_name; /* "linear_gelu" */
     const char **param_names, **buffer_names, **axis_names; /* C names within its spec kernel, by index */
+    const char **stride_names; /* likewise of strided parameters, by fx_stride_index */
     int n_args;
     struct fx_arg *args;     /* what the struct is made of, in order */
     bool *axis_used;         /* by axis: some tensor it touches has it */
@@ -70,8 +71,8 @@ struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct pr
 void plan_print(struct buf *out, const struct fx_plan *p);
 /* "input", "output", "inout" or "scalar". */
 const char *plan_param_role(const struct fx_param *p);
-/* The spec's name of an argument of a launch. */
-const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a);
+/* The spec's name of an argument of a launch; `stride(x, M)`. */
+const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const struct fx_arg *a);
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
 /* host_c.c: a C launcher over the driver API for every kernel of the plan. */
 void emit_host_c(struct buf *out, const struct fx_plan *p);

@@ -56,7 +56,7 @@ const char *emit_product(struct arena *a, const char *const *names, const int *a
 static const char *product(struct body *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
 
 /* Elements between neighbours along position i of t. */
-static const char *stride(struct body *b, const struct tensor *t, int i) { return product(b, t->axes + i + 1, t->n_axes - i - 1); }
+static const char *stride(struct body *b, const struct tensor *t, int i) { return value_stride(&b->w, t, i); }
 
 static void add_term(struct buf *s, const char *index, const char *step) {
     if (s->len) buf_puts(s, " + ");
@@ -96,9 +96,16 @@ static const char *address(struct body *b, const struct tensor *t, const char *a
 }
 
 /* How t lies along the V adjacent elements. */
-enum along { ALONG_NONE, ALONG_CONTIGUOUS, ALONG_STRIDED, ALONG_SCATTERED };
+enum along {
+    ALONG_NONE,
+    ALONG_CONTIGUOUS,
+    ALONG_UNIT, /* adjacent in ALIGNED variants, which need it; else a stride apart */
+    ALONG_STRIDED,
+    ALONG_SCATTERED,
+};
 static enum along along_of(const struct body *b, const struct tensor *t) {
     int at = find_run(t, &b->along);
+    if (t->is_strided && at >= 0 && at + b->along.n == t->n_axes) return ALONG_UNIT;
     return at == -2 ? ALONG_NONE : at == -1 ? ALONG_SCATTERED : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS : ALONG_STRIDED;
 }
 
@@ -123,19 +130,38 @@ static void emit_frag(struct body *b) {
     line(b, "  };");
 }
 
+static const char *along_stride(struct body *b, const struct tensor *t) { return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])); }
+
+/* V elements of t one by one. */
+static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
+    bool converts = is_converted(t->dtype);
+    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
+    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
+    line(b, "#pragma unroll");
+    line(b, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
+         tensor_name(b, t), at, none);
+}
+
 static void emit_fetch_one(struct body *b, const struct tensor *t) {
     const char *name = tensor_name(b, t);
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
-    if (along == ALONG_NONE) line(b, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL));
-    else if (along == ALONG_CONTIGUOUS) line(b, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
-    else if (along == ALONG_STRIDED && converts)
-        line(b, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])));
-    else {
-        const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
-        line(b, "#pragma unroll");
-        line(b, converts ? "    for (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : 0.0f;" : "    for (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", name, at,
-             strncmp(emit_ctype(t->dtype), "fx_", 3) == 0 ? arena_printf(arena(b), "%s{}", emit_ctype(t->dtype)) : "0");
+    switch (along) {
+    case ALONG_NONE: line(b, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
+    case ALONG_CONTIGUOUS: line(b, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
+    case ALONG_UNIT:
+        line(b, "    if constexpr (ALIGNED) {");
+        line(b, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+        line(b, "    } else {");
+        if (converts) line(b, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        else emit_fetch_items(b, t, "      ");
+        line(b, "    }");
+        return;
+    case ALONG_STRIDED:
+        if (converts) line(b, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        else emit_fetch_items(b, t, "    ");
+        return;
+    case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
     }
 }
 
@@ -190,7 +216,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
         const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
         return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
-    return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), t.dtype, t.axes, t.n_axes);
+    return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
 }
 
 /* The values of all stores, operands first and each once, so that no chain of them is walked deep. */
@@ -209,17 +235,32 @@ static void emit_values(struct body *b, struct point *p) {
         if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
 }
 
+static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
+    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
+    line(b, "#pragma unroll");
+    line(b, "%sfor (int v = 0; v < V; ++v)", indent);
+    line(b, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
+}
+
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
-    if (along == ALONG_NONE) line(b, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value);
-    else if (along == ALONG_CONTIGUOUS) line(b, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
-    else if (along == ALONG_STRIDED && converts)
-        line(b, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])), value);
-    else {
-        line(b, "#pragma unroll");
-        line(b, "    for (int v = 0; v < V; ++v)");
-        line(b, converts ? "      if (v < n_valid) fx_store_one(%s, %s[v]);" : "      if (v < n_valid) *(%s) = %s[v];", address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), value);
+    switch (along) {
+    case ALONG_NONE: line(b, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
+    case ALONG_CONTIGUOUS: line(b, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
+    case ALONG_UNIT:
+        line(b, "    if constexpr (ALIGNED) {");
+        line(b, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+        line(b, "    } else {");
+        if (converts) line(b, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        else emit_store_items(b, t, value, "      ");
+        line(b, "    }");
+        return;
+    case ALONG_STRIDED:
+        if (converts) line(b, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        else emit_store_items(b, t, value, "    ");
+        return;
+    case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
     }
 }
 
@@ -271,24 +312,29 @@ static void emit_skew(struct body *b) {
 
 static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
 
+static bool stores_to(const struct launch *l, int param, int buffer) {
+    for (int s = 0; s < l->kernel->group->n_stores; s++)
+        if (l->kernel->group->stores[s].param == param && l->kernel->group->stores[s].buffer == buffer) return true;
+    return false;
+}
+
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
     const struct kernel *k = c->graph->kernel;
     switch (a->kind) {
     case FX_ARG_PARAM:
         if (k->params[a->index].is_scalar) buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
-        else buf_printf(out, "%s%s *%s", k->params[a->index].is_output ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
+        else buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
         return;
     case FX_ARG_BUFFER: {
         if (a->index >= c->partition->n_buffers) {
             buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
             return;
         }
-        bool is_written = false;
-        for (int s = 0; s < l->kernel->group->n_stores; s++) is_written |= l->kernel->group->stores[s].buffer == a->index;
-        buf_printf(out, "%s%s *%s", is_written ? "" : "const ", emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
+        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ", emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
         return;
     }
     case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
+    case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;
     }
 }
 
@@ -317,7 +363,7 @@ static void emit_fields(struct body *b) {
         if (axes) {
             buf_puts(b->out, "  // [");
             for (int j = 0; j < n_axes; j++) buf_printf(b->out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
-            buf_puts(b->out, "]");
+            buf_puts(b->out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
         }
         buf_putc(b->out, '\n');
     }
@@ -344,7 +390,7 @@ static void look_at_stores(struct body *b) {
 
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
     struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
-    b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given, .user = &b,
+    b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
                           .n_named = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     look_at_stores(&b);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;

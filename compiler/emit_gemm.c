@@ -7,6 +7,7 @@
 #include "emit.h"
 #include "emit_value.h"
 #include "operand.h"
+#include "plan.h"
 
 enum leaf_kind {
     LEAF_ONE,   /* the same for a whole chunk */
@@ -39,7 +40,7 @@ struct maker { /* an operand being written */
     bool *is_uniform;               /* by node: the same for a whole chunk */
     bool is_making;                 /* in make, not in fetch */
     int n_loops;                    /* over the elements of a chunk, in this function: their indices have names of their own */
-    const char **params, **buffers, **axes; /* C names, members of p */
+    const char **params, **buffers, **axes, **strides; /* C names, members of p */
     struct values w;
 };
 
@@ -60,8 +61,13 @@ static const char *tensor_name(const struct maker *b, const struct tensor *t, bo
 
 /* ---- operands in memory ---- */
 
-/* A polynomial over extents as C. */
-static const char *poly_text(const struct maker *b, const struct poly *p) {
+static const char *atom_name(const struct maker *b, const struct tensor *t, int atom) {
+    int position, axis = view_atom_axis(b->g, atom, &position);
+    return axis >= 0 ? b->axes[axis] : b->strides[fx_stride_index(t->param, position)];
+}
+
+/* A polynomial of the view of t as C. */
+static const char *poly_text(const struct maker *b, const struct tensor *t, const struct poly *p) {
     struct buf s;
     buf_init(&s, arena(b));
     if (!p->n) return "0";
@@ -71,7 +77,7 @@ static const char *poly_text(const struct maker *b, const struct poly *p) {
         else if (c < 0) buf_puts(&s, "-");
         if (!p->t[i].n) buf_printf(&s, size == 1 ? "1" : "%lldll", (long long)size);
         else if (size != 1) buf_printf(&s, "%lld * ", (long long)size);
-        for (int f = 0; f < p->t[i].n; f++) buf_printf(&s, "%s%s", f ? " * " : "", b->axes[p->t[i].atoms[f] - b->g->kernel->n_axes]);
+        for (int f = 0; f < p->t[i].n; f++) buf_printf(&s, "%s%s", f ? " * " : "", atom_name(b, t, p->t[i].atoms[f]));
     }
     return s.s;
 }
@@ -91,14 +97,14 @@ static void add_index(const struct maker *b, struct buf *s, const struct tensor 
         int at = tensor_axis(t, l->axes[i]);
         if (at < 0 || (is_run && i < l->n - 1)) continue;
         const char *index = is_run ? var : emit_label_index(arena(b), b->axes, l, i, var, true);
-        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index), poly_text(b, &t->view->stride[at]));
+        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index), poly_text(b, t, &t->view->stride[at]));
     }
 }
 
 static const char *element_address(const struct maker *b, const struct tensor *t) {
     struct buf s;
     buf_init(&s, arena(b));
-    const char *offset = poly_text(b, &t->view->offset);
+    const char *offset = poly_text(b, t, &t->view->offset);
     if (strcmp(offset, "0") != 0) buf_puts(&s, offset);
     add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
     add_index(b, &s, t, &b->segment->k_outer, "ko");
@@ -107,7 +113,7 @@ static const char *element_address(const struct maker *b, const struct tensor *t
 
 static const char *run_stride(const struct maker *b, const struct tensor *t, const struct axis_list *l) {
     int at = l->n ? tensor_axis(t, l->axes[l->n - 1]) : -1;
-    return at < 0 ? "0" : poly_text(b, &t->view->stride[at]);
+    return at < 0 ? "0" : poly_text(b, t, &t->view->stride[at]);
 }
 
 /* `return ..;` of the operands, by j where they differ. */
@@ -224,7 +230,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
         return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
                             x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
     }
-    if (n->kind != N_INPUT && node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return value_element(w, p, b->buffers[t.buffer], t.dtype, t.axes, t.n_axes);
+    if (n->kind != N_INPUT && node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return value_element(w, p, b->buffers[t.buffer], &t);
     return NULL;
 }
 
@@ -307,7 +313,9 @@ static void emit_leaves(struct maker *b, const char *name, bool are_shared, cons
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
-    const char *element = value_element(&b->w, p, tensor_name(b, t, true), FX_F32, t->axes, t->n_axes);
+    struct tensor as_it_lies = *t;
+    as_it_lies.dtype = FX_F32; /* the element itself, not its value */
+    const char *element = value_element(&b->w, p, tensor_name(b, t, true), &as_it_lies);
     return arena_printf(arena(b), "&%s", element);
 }
 
@@ -319,8 +327,8 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
     buf_printf(&s, "%s[", b->params[n->param]);
     for (int i = 0; i < t->n_axes; i++) {
         buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "", p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
-        for (int j = i + 1; j < t->n_axes; j++)
-            buf_printf(&s, j == t->packed.axis ? " * ((%s + %d) / %d)" : " * %s", b->axes[t->axes[j]], t->packed.factor - 1, t->packed.factor);
+        const char *step = value_word_stride(&b->w, n->param, i);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
     }
     buf_puts(&s, "]");
     return s.s;
@@ -487,7 +495,7 @@ static void emit_make(struct maker *b) {
 static void begin_operand(struct maker *b, const struct operand *o) {
     b->operand = o;
     b->is_uniform = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->params, .axis_names = b->axes, .storage_type = emit_ctype, .given = given, .user = b,
+    b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->params, .axis_names = b->axes, .stride_names = b->strides, .storage_type = emit_ctype, .given = given, .user = b,
                            .n_named = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
     find_uniform(b);
     find_leaves(b);
@@ -544,7 +552,10 @@ static void emit_operand(struct maker *b, char side, int segment, int j, const s
     if (operands->is_made) emit_made(b, operands);
     else emit_copied(b, operands, n);
     line(b, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
-    line(b, "    using moved = %s<ENGINE, BASE, %s, SEGMENT, %s, ALIGNED>;", operands->is_made ? "fx_gemm_made" : "fx_gemm_copied", b->l->struct_name, struct_name);
+    bool is_strided = false;
+    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_made && operands[i].tensor.is_strided;
+    const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
+    line(b, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;", operands->is_made ? "fx_gemm_made" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
     line(b, "  };");
 }
 
@@ -591,6 +602,7 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chose
     b.params = members(a, l->param_names, c->graph->kernel->n_params);
     b.buffers = members(a, l->buffer_names, c->partition->n_buffers);
     b.axes = members(a, l->axis_names, c->graph->kernel->n_axes);
+    b.strides = members(a, l->stride_names, fx_stride_index(c->graph->kernel->n_params, 0));
     line(&b, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
     line(&b, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
     line(&b, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));

@@ -2,6 +2,8 @@
  *
  * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each walk, running sums) and methods, each the values of some
  * nodes at one element, or at one row, written by emit_value.c. Offsets are 64-bit; row and column are the driver's flattened indices. */
+#include <string.h>
+
 #include "emit.h"
 #include "emit_value.h"
 #include "row.h"
@@ -68,9 +70,10 @@ static const char *element(struct rows *b, const struct tensor *t, const char *r
     for (int i = 0; i < t->n_axes;) {
         const struct axis_list *l = place_in(&b->x->rows, t->axes[i]) >= 0 ? &b->x->rows : &b->x->cols;
         int first = place_in(l, t->axes[i]), last = first, end = i + 1;
-        while (end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
+        while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
         buf_printf(&s, " + (long long)%s", part_of(b, l, first, last, l == &b->x->rows ? row : col));
-        for (int j = end; j < t->n_axes; j++) buf_printf(&s, " * %s", b->l->axis_names[t->axes[j]]);
+        const char *step = value_stride(&b->w, t, end - 1);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
         i = end;
     }
     return s.s;
@@ -90,7 +93,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
     struct tensor t;
     if (n->kind == N_SCALAR) return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
-    return value_element(w, p, name_of(b, &t), t.dtype, t.axes, t.n_axes);
+    return value_element(w, p, name_of(b, &t), &t);
 }
 
 static bool is_in_space(const struct rows *b, const struct node *n) {
@@ -364,7 +367,7 @@ static void emit_results(struct rows *b) {
 void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given,
+    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
                           .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
     for (int i = 0; i < b.r->n_steps; i++)
         if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];

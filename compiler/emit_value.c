@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit_value.h"
+#include "plan.h"
 
 struct arena *value_arena(const struct values *w) { return &w->g->cx->arena; }
 
@@ -101,44 +102,63 @@ const char *value_literal(struct values *w, const struct node *n) {
 
 static const char *extent_name(const struct values *w, int axis) { return w->axis_names[axis]; }
 
-/* `h * (w_ * c_) + w * c_ + c`: the element of a row-major tensor over axes at a point, `replaced[i]` in place of the index of axes[i] where set. */
-static const char *offset_of(struct values *w, const struct point *p, const int *axes, int n, const char *const *replaced) {
-    struct buf s;
-    buf_init(&s, value_arena(w));
-    for (int i = 0; i < n; i++) {
-        const char *index = replaced && replaced[i] ? replaced[i] : index_at(w, p, axes[i]);
-        if (w->g->kernel->axes[axes[i]].extent == 1 && !(replaced && replaced[i])) continue;
-        if (s.len) buf_puts(&s, " + ");
-        buf_printf(&s, strpbrk(index, " ") ? "(long long)(%s)" : i + 1 < n ? "(long long)%s" : "%s", index);
-        for (int j = i + 1; j < n; j++) buf_printf(&s, " * %s", extent_name(w, axes[j]));
-    }
-    return s.len ? s.s : "0";
+static int place_of(const struct param *p, int axis) {
+    int i = 0;
+    while (p->axes[i] != axis) i++;
+    return i;
 }
 
-const char *value_element(struct values *w, const struct point *p, const char *name, enum fx_dtype t, const int *axes, int n) {
-    return value_of_element(w, t, arena_printf(value_arena(w), "%s[%s]", name, offset_of(w, p, axes, n, NULL)));
+const char *value_stride(struct values *w, const struct tensor *t, int i) {
+    struct buf s;
+    if (t->is_strided) return w->stride_names[fx_stride_index(t->param, place_of(&w->g->kernel->params[t->param], t->axes[i]))];
+    buf_init(&s, value_arena(w));
+    for (int j = i + 1; j < t->n_axes; j++) buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
+    return s.len ? s.s : "1";
+}
+
+static void add_step(struct buf *s, const char *index, const char *step) {
+    if (s->len) buf_puts(s, " + ");
+    bool is_one = strcmp(step, "1") == 0;
+    buf_printf(s, strpbrk(index, " ") ? "(long long)(%s)" : is_one ? "%s" : "(long long)%s", index);
+    if (!is_one) buf_printf(s, " * %s", step);
+}
+
+const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t) {
+    struct buf s;
+    buf_init(&s, value_arena(w));
+    for (int i = 0; i < t->n_axes; i++) add_step(&s, index_at(w, p, t->axes[i]), value_stride(w, t, i));
+    return value_of_element(w, t->dtype, arena_printf(value_arena(w), "%s[%s]", name, s.len ? s.s : "0"));
+}
+
+const char *value_word_stride(struct values *w, int param, int i) {
+    const struct param *t = &w->g->kernel->params[param];
+    struct buf s;
+    if (t->is_strided) return w->stride_names[fx_stride_index(param, i)];
+    buf_init(&s, value_arena(w));
+    for (int j = i + 1; j < t->n_axes; j++)
+        if (j == t->packed.axis) buf_printf(&s, "%s((%s + %d) / %d)", s.len ? " * " : "", extent_name(w, t->axes[j]), t->packed.factor - 1, t->packed.factor);
+        else buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
+    return s.len ? s.s : "1";
+}
+
+/* The word that holds an element, and the field in it. */
+static const char *load_packed(struct values *w, const struct point *p, int param) {
+    const struct param *t = &w->g->kernel->params[param];
+    const char *index = index_at(w, p, t->axes[t->packed.axis]);
+    struct buf s;
+    buf_init(&s, value_arena(w));
+    for (int i = 0; i < t->n_axes; i++) {
+        const char *at = index_at(w, p, t->axes[i]), *step = value_word_stride(w, param, i);
+        buf_printf(&s, i == t->packed.axis ? "%s(long long)((%s) / %d)" : "%s(long long)(%s)", i ? " + " : "", at, t->packed.factor);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+    }
+    return arena_printf(value_arena(w), "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype), fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false",
+                        t->packed.is_msb ? "true" : "false", w->param_names[param], s.s, index, t->packed.factor);
 }
 
 static const char *load_param(struct values *w, const struct point *p, int param) {
-    const struct param *t = &w->g->kernel->params[param];
-    struct arena *a = value_arena(w);
-    const char *name = w->param_names[param];
-    if (!t->packed.factor) return value_element(w, p, name, t->dtype, t->axes, t->n_axes);
-    /* the word that holds the element, and the field in it */
-    const char *index = index_at(w, p, t->axes[t->packed.axis]);
-    struct buf s;
-    buf_init(&s, a);
-    for (int i = 0; i < t->n_axes; i++) {
-        const char *at = index_at(w, p, t->axes[i]);
-        if (i) buf_puts(&s, " + ");
-        if (i == t->packed.axis) buf_printf(&s, "(long long)((%s) / %d)", at, t->packed.factor);
-        else buf_printf(&s, "(long long)(%s)", at);
-        for (int j = i + 1; j < t->n_axes; j++)
-            if (j == t->packed.axis) buf_printf(&s, " * ((%s + %d) / %d)", extent_name(w, t->axes[j]), t->packed.factor - 1, t->packed.factor);
-            else buf_printf(&s, " * %s", extent_name(w, t->axes[j]));
-    }
-    return arena_printf(a, "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype), fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false",
-                        t->packed.is_msb ? "true" : "false", name, s.s, index, t->packed.factor);
+    struct tensor t = tensor_of_param(w->g, param);
+    return w->g->kernel->params[param].packed.factor ? load_packed(w, p, param) : value_element(w, p, w->param_names[param], &t);
 }
 
 /* ---- pointwise ---- */

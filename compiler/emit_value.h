@@ -2,7 +2,7 @@
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 
-#include "ir.h"
+#include "schedule.h"
 
 struct point { /* indices of labels, within those of the point around it */
     const struct point *outer;
@@ -15,6 +15,7 @@ struct values { /* statements being written */
     const struct graph *g;
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
+    const char **stride_names; /* of strided parameters, by fx_stride_index */
     const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
     /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is none of these. */
     const char *(*given)(struct values *w, const struct point *p, const struct node *n);
@@ -31,8 +32,12 @@ struct point *point_open(struct values *w, const struct point *outer);
 const char *value_at(struct values *w, struct point *p, struct node *n);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
-/* An element of a tensor of that C name, row-major over axes, at p. */
-const char *value_element(struct values *w, const struct point *p, const char *name, enum fx_dtype t, const int *axes, int n);
+/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made of it. */
+const char *value_stride(struct values *w, const struct tensor *t, int i);
+/* Likewise words along position i of a packed parameter. */
+const char *value_word_stride(struct values *w, int param, int i);
+/* The element of a tensor of that C name at p. */
+const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
 const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);

@@ -38,6 +38,8 @@
 #include "check.h"
 #include "plan.h"
 
+enum { ORACLE_MAX_SHARED = 1 << 26 }; /* values that the elements of one evaluation may share, in memory: a gigabyte */
+
 struct oracle_input {
     enum fx_dtype dtype; /* of the elements; of a packed parameter of the words */
     const void *data;    /* row-major, a scalar one element; may be NULL where there are no elements */
@@ -47,7 +49,7 @@ struct oracle_input {
  * extents[i] is that of k->axes[i], all bound; inputs[i] belongs to k->params[i], those of parameters that are not read are unused. Of an integer
  * dtype or a condition, `integer` receives the exact result (u64 by its bits) and `value` the double next to it. integer and bound may be NULL.
  * The arena holds small tables only. Returns FX_ERR_USAGE for an index outside the output or sizes beyond 64 bits,
- * FX_ERR_NOMEM when intermediate values that several elements share need more than a gigabyte, FX_ERR_INTERNAL for a tree that no checker makes:
+ * FX_ERR_NOMEM when intermediate values that several elements share are more than ORACLE_MAX_SHARED or than memory holds, FX_ERR_INTERNAL for a tree that no checker makes:
  * operands of the wrong kind, a position outside its axis without a value for that. Nothing is ever read outside an argument. */
 fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t *extents, const struct oracle_input *inputs, int output_param,
                       const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);

@@ -9,7 +9,7 @@ enum {
     DENSE_MAX = 1 << 24, /* cells of a stored value that has one for every element */
     COPY_MAX = 1 << 24,  /* elements of a tensor converted to double beforehand */
     SHARE_MAX = 1 << 22, /* elements of a pointwise value stored only because several read it */
-    CELLS_MAX = 1 << 26, /* cells of all stored values together: a gigabyte */
+    CELLS_MAX = ORACLE_MAX_SHARED, /* cells of all stored values together: a gigabyte */
     DEPTH_MAX = 16,      /* accesses evaluated inside each other */
 };
 

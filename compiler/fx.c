@@ -392,6 +392,9 @@ static fx_status evaluate(struct arena *a, const struct request *r) {
     if (status) return status;
     status = oracle_eval(a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->integer, r->bound);
     if (status == FX_ERR_USAGE) snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
+    if (status == FX_ERR_NOMEM)
+        snprintf(r->message, r->size, "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or more memory than there is: ask for fewer",
+                 r->plan->name, r->plan->params[r->param].name, ORACLE_MAX_SHARED);
     if (status == FX_ERR_INTERNAL) snprintf(r->message, r->size, "the checked tree of %s is malformed: a bug of fx", r->plan->name);
     return status;
 }
@@ -401,6 +404,8 @@ static __attribute__((noinline)) fx_status evaluate_guarded(const struct request
     struct arena a;
     jmp_buf oom;
     if (setjmp(oom)) {
+        snprintf(r->message, r->size, "%s: the oracle holds %zu bytes of tables for its output %s, and host memory has not %zu more", r->plan->name, a.held,
+                 r->plan->params[r->param].name, a.refused);
         arena_release(&a);
         return FX_ERR_NOMEM;
     }

@@ -66,6 +66,14 @@ static const struct param *output_of(const struct kernel *k, const struct value 
     return NULL;
 }
 
+/* Whether v is what an inout parameter held, and goes to another one: by then it may be gone. */
+static bool is_carried_over(const struct kernel *k, const struct value *v) {
+    if (v->kind != V_LOAD || !is_inout(&k->params[v->param])) return false;
+    for (int i = 0; i < k->n_params; i++)
+        if (i != v->param && is_inout(&k->params[i]) && k->params[i].result == v) return true;
+    return false;
+}
+
 static void count_readers(struct printer *p) {
     const struct kernel *k = p->k;
     for (int i = 0; i < k->n_params; i++)
@@ -82,7 +90,7 @@ static void choose_statements(struct printer *p) {
             int d = p->is_bound[v->args[a]->id] ? 0 : p->depth[v->args[a]->id];
             if (d + 1 > p->depth[i]) p->depth[i] = d + 1;
         }
-        p->is_bound[i] = p->n_readers[i] && !is_leaf(v) && (p->n_readers[i] > 1 || v->name.len || p->depth[i] > MAX_NESTED || output_of(k, v));
+        p->is_bound[i] = is_carried_over(k, v) || (p->n_readers[i] && !is_leaf(v) && (p->n_readers[i] > 1 || v->name.len || p->depth[i] > MAX_NESTED || output_of(k, v)));
     }
     for (int i = k->n_values - 1; i >= 0; i--) {
         const struct value *v = k->values[i];
@@ -348,10 +356,11 @@ static void print_body(struct printer *p, struct buf *out) {
         print_statement(out, name, p->expr[i]);
         p->expr[i] = print_id(p, name);
     }
-    for (int i = 0; i < k->n_params; i++) {
-        bool is_done = !is_written(&k->params[i]);
-        for (int d = 0; d < n_done; d++) is_done |= done[d] == &k->params[i];
-        if (!is_done) print_statement(out, print_text(k->params[i].name), p->expr[k->params[i].result->id]);
+    for (int i = 0; i < 2 * k->n_params; i++) { /* what is written in place last: others may be what it held */
+        const struct param *param = &k->params[i % k->n_params];
+        bool is_done = !is_written(param) || is_inout(param) != (i >= k->n_params);
+        for (int d = 0; d < n_done; d++) is_done |= done[d] == param;
+        if (!is_done) print_statement(out, print_text(param->name), p->expr[param->result->id]);
     }
 }
 

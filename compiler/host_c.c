@@ -19,6 +19,7 @@ struct writer {
     struct arena *arena;
     const struct fx_kernel *k;
     const char **params, **buffers, **extents; /* C names by index */
+    const char **strides;                      /* likewise, by fx_stride_index, of strided parameters */
     bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
 };
 
@@ -64,8 +65,12 @@ static void name_arguments(struct writer *w) {
     w->params = NEW_ARRAY(w->arena, const char *, k->n_params + 1);
     w->buffers = NEW_ARRAY(w->arena, const char *, k->n_buffers + 1);
     w->extents = NEW_ARRAY(w->arena, const char *, k->n_extents + 1);
+    w->strides = NEW_ARRAY(w->arena, const char *, fx_stride_index(k->n_params, 0) + 1);
     for (int i = 0; i < k->n_params; i++) w->params[i] = encode(&scope, k->params[i].name, "_");
     for (int i = 0; i < k->n_extents; i++) w->extents[i] = encode(&scope, k->extents[i].name, "_");
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
+            w->strides[fx_stride_index(i, j)] = encode(&scope, arena_printf(w->arena, "%s_stride_%s", k->params[i].name, k->extents[k->params[i].extents[j]].name), "_");
     for (int i = 0; i < k->n_buffers; i++) {
         size_t len = strlen(k->buffers[i].name);
         w->buffers[i] = encode(&scope, k->buffers[i].name, len && k->buffers[i].name[len - 1] == '_' ? "" : "_");
@@ -133,6 +138,7 @@ static struct text leaf(struct writer *w, const struct fx_term *t) {
     if (e && e->value >= 0) return literal(w->arena, e->value);
     if (e) return (struct text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
     if (t->op == FX_T_SM_COUNT) return (struct text){"m->sm_count", 5, C_INT64, true, INT_MAX};
+    if (t->op == FX_T_STRIDE) return (struct text){w->strides[t->v], 5, C_INT64, false, 0};
     if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
     return (struct text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
 }
@@ -366,11 +372,11 @@ static const struct helper {
                    "    if (y == 0 || x % y != 0) return *ok = false, 0;\n"
                    "    return (a < 0) != (b < 0) ? -(long double)(x / y) : (long double)(x / y);\n"
                    "}\n"},
-    {"fx_floored", "/* A quotient rounded down, or the remainder that goes with it; by zero both are 0. */\n"
+    {"fx_floored", "/* A quotient rounded down, or the remainder that goes with it; by zero both are 0. A zero keeps its sign. */\n"
                    "static long double fx_floored(long double a, long double b, bool is_rest) {\n"
                    "    long double q = b == 0 ? 0 : a / b;\n"
                    "    if (b == 0) return 0;\n"
-                   "    if (q > -0x1p63L && q < 0x1p63L) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);\n"
+                   "    if (q > -0x1p63L && q < 0x1p63L && q != 0) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);\n"
                    "    return is_rest ? a - b * q : q;\n"
                    "}\n"},
     {"fx_is_extent", "static bool fx_is_extent(long long n) { return n >= 0 && n <= FX_MAX_EXTENT; }\n"},
@@ -457,7 +463,7 @@ static void put_shape(struct writer *w, const struct fx_param *p) {
         put(w, "%s%s", i ? "," : "", w->extents[p->extents[i]]);
         if (e->value >= 0) put(w, "=%lld", (long long)e->value);
     }
-    put(w, "]");
+    put(w, p->is_strided ? "] strided" : "]");
 }
 
 static void put_title(struct writer *w, const char *name) {
@@ -486,13 +492,19 @@ static void put_module(struct writer *w, const char *name) {
     put(w, "};\n\n");
 }
 
+/* Whether e is the same at every launch. */
+static bool is_known(const struct fx_expr *e) {
+    for (int i = 0; i < e->n; i++)
+        if (e->terms[i].op > FX_T_CONST && e->terms[i].op <= FX_T_LAST_LEAF) return false;
+    return true;
+}
+
 static void put_load(struct writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     bool is_sized_at_launch = false;
     for (int i = 0; i < k->n_launches; i++)
         for (int v = 0; v < k->launches[i].n_variants; v++)
-            for (int op = FX_T_EXTENT; op <= FX_T_SM_COUNT; op++)
-                is_sized_at_launch |= has_term(&k->launches[i].variants[v].smem, (enum fx_term_op)op);
+            is_sized_at_launch |= !is_known(&k->launches[i].variants[v].smem);
     put(w, "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUdevice device;\n    int sm_count = 0;\n", name, name);
     if (is_sized_at_launch) put(w, "    int max_shared = 0;\n");
     put(w, "    CUresult r = cuModuleLoadData(&m->module, cubin);\n    if (r != CUDA_SUCCESS) return r;\n    r = cuCtxGetDevice(&device);\n");
@@ -502,11 +514,10 @@ static void put_load(struct writer *w, const char *name) {
     for (int i = 0; i < k->n_launches; i++)
         for (int v = 0; v < k->launches[i].n_variants; v++) {
             const struct fx_variant *f = &k->launches[i].variants[v];
-            bool is_known = !has_term(&f->smem, FX_T_EXTENT) && !has_term(&f->smem, FX_T_ALIGN) && !has_term(&f->smem, FX_T_SM_COUNT);
             int64_t shared = 0;
-            if (is_known && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
+            if (is_known(&f->smem) && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
             put(w, "    if (r == CUDA_SUCCESS) r = fx_entry(m->module, \"%s\", %s, &m->launch%d[%d]);\n", f->entry,
-                is_known ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
+                is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
         }
     put(w, "    if (r != CUDA_SUCCESS) cuModuleUnload(m->module);\n    return r;\n}\n\n");
     put(w, "CUresult %s_unload(struct %s_module *m) { return cuModuleUnload(m->module); }\n\n", name, name);
@@ -571,8 +582,8 @@ static void put_start(struct writer *w, int i) {
     put(w, "    if (r == CUDA_SUCCESS) {\n        void *args[] = {");
     for (int a = 0; a < l->n_args; a++) {
         const struct fx_arg *arg = &l->args[a];
-        const char **names = arg->kind == FX_ARG_PARAM ? w->params : arg->kind == FX_ARG_BUFFER ? w->buffers : w->extents;
-        put(w, "%s&%s", a ? ", " : "", names[arg->index]);
+        const char *const *names[] = {[FX_ARG_PARAM] = w->params, [FX_ARG_BUFFER] = w->buffers, [FX_ARG_EXTENT] = w->extents, [FX_ARG_STRIDE] = w->strides};
+        put(w, "%s&%s", a ? ", " : "", names[arg->kind][arg->index]);
     }
     put(w, "%s};\n        r = %s(&ready[%d], %sstream, args);\n    }\n", l->n_args ? "" : "NULL",
         l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start", i, l->is_cooperative ? "m->sm_count, " : "");
@@ -585,7 +596,29 @@ static void put_signature(struct writer *w, const char *name) {
         put(w, ",%s%s %s", i ? " " : "\n    ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr", w->params[i]);
     put(w, ",\n    CUdeviceptr workspace");
     put_extents(w, ", ");
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++) put(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
     put(w, ") {\n");
+}
+
+/* Elements, or words, along an axis of a parameter. */
+static const char *axis_length(struct writer *w, const struct fx_param *p, int axis) {
+    const struct fx_extent *e = &w->k->extents[p->extents[axis]];
+    const char *n = e->value >= 0 ? arena_printf(w->arena, "%lld", (long long)e->value) : w->extents[p->extents[axis]];
+    return p->packed.factor && p->packed.axis == axis ? arena_printf(w->arena, "(%s + %d) / %d", n, p->packed.factor - 1, p->packed.factor) : n;
+}
+
+/* Where an axis has one element, or the tensor none, any stride will do: it is 0. */
+static void put_strides(struct writer *w) {
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        for (int j = 0; p->is_strided && j < p->rank; j++) {
+            const char *stride = w->strides[fx_stride_index(i, j)];
+            put(w, "    if (%s == 1", axis_length(w, p, j));
+            for (int axis = 0; axis < p->rank; axis++) put(w, " || %s == 0", axis_length(w, p, axis));
+            put(w, ") %s = 0;\n    (void)%s;\n", stride, stride);
+        }
+    }
 }
 
 /* Whether every launch has a way to run. */
@@ -638,6 +671,7 @@ static void put_arguments(struct writer *w) {
     put_alignment_check(w);
     for (int i = 0; i < k->n_params; i++)
         if (!is_argument(k, FX_ARG_PARAM, i)) put(w, "    (void)%s;\n", w->params[i]);
+    put_strides(w);
     put_checks(w);
     for (int i = 0; i < k->n_extents; i++)
         if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
@@ -687,9 +721,10 @@ static void put_opening(struct buf *out, const struct fx_plan *p) {
                   " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
                   " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
                   " *   NAME_unload           when nothing of it runs any more\n"
-                  " * Tensors are row-major and contiguous, of the extents given; outputs share memory with nothing else. The workspace is\n"
-                  " * aligned to 256 bytes and belongs to one launch at a time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and\n"
-                  " * nothing was launched. A loaded module may be used from several threads. */\n"
+                  " * Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory\n"
+                  " * with nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a\n"
+                  " * time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched. A loaded module may be used from\n"
+                  " * several threads. */\n"
                   "#include <cuda.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n");
     buf_puts(out, "#define FX_MAX_EXTENT (INT64_C(1) << 40)\n"
                   "#define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */\n\n"

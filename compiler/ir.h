@@ -86,6 +86,8 @@ struct group {             /* one GPU kernel */
     int axes[MAX_AXES];    /* its iteration space, a set */
     int order;             /* groups run in ascending order */
     bool waits;            /* of a row program: it reads what another kernel writes */
+    bool is_copy;          /* it computes nothing: its one store puts what buffer `copied` holds into a parameter written in place */
+    int copied;
     bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
     int n_reduced;
     int reduced[MAX_AXES]; /* of a row program: a set, apart from axes */
@@ -151,6 +153,16 @@ int group_sum(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 /* The buffer of p holding value as dtype, or -1. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
+
+/* inplace.c: what a group reads of what a parameter held before the kernel. */
+enum old_reads {
+    READS_NOTHING,
+    READS_OWN,    /* each element only where it computes the value stored at the same element */
+    READS_OTHERS, /* other elements too, or one element by several threads: it must not be overwritten meanwhile */
+};
+enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param);
+/* Why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it may. */
+const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o);
 
 /* ir_print.c: text of the graph; with partitions, of each proposal. */
 void ir_print(struct buf *out, const struct graph *g);

@@ -111,6 +111,16 @@ static int group_of_buffer(const struct partition *p, int buffer) {
     return found;
 }
 
+static const char *verify_copies(const struct graph *g, const struct partition *p) {
+    for (int i = 0; i < p->n_groups; i++) {
+        const struct group *r = &p->groups[i];
+        if (!r->is_copy) continue;
+        bool is_whole = r->n_stores == 1 && !r->n_sums && r->stores[0].param >= 0 && r->copied >= 0 && r->copied < p->n_buffers;
+        if (!is_whole || p->buffers[r->copied].value != r->stores[0].value) return fail(g, r->n_stores ? r->stores[0].value : NULL, "is no copy of a buffer");
+    }
+    return NULL;
+}
+
 static const char *verify_partition(const struct graph *g, const struct partition *p) {
     for (int o = 0; o < g->n_outputs; o++) {
         int n = 0;
@@ -118,12 +128,14 @@ static const char *verify_partition(const struct graph *g, const struct partitio
             for (int s = 0; s < p->groups[i].n_stores; s++)
                 n += p->groups[i].stores[s].param == g->outputs[o].param && p->groups[i].stores[s].value == g->outputs[o].value;
         if (n != 1) return fail(g, g->outputs[o].value, "is an output not stored exactly once");
+        if (in_place_hazard(g, p, &g->outputs[o])) return fail(g, g->outputs[o].value, "is stored over what is still read of a parameter written in place");
     }
     for (int b = 0; b < p->n_buffers; b++) {
         int at = group_of_buffer(p, b);
         if (at < 0 || at >= p->n_groups) return fail(g, p->buffers[b].value, "is a buffer not written exactly once");
     }
-    return ir_verify_order(g, p);
+    const char *why = verify_copies(g, p);
+    return why ? why : ir_verify_order(g, p);
 }
 
 static bool writes_buffer(const struct group *r, int buffer) {
@@ -134,6 +146,10 @@ static bool writes_buffer(const struct group *r, int buffer) {
 
 bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, p->n_buffers + 1), *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    if (r->is_copy) {
+        is_read[r->copied] = true;
+        return is_read;
+    }
     for (int s = 0; s < r->n_stores; s++) is_needed[r->stores[s].value->id] = true;
     for (int i = 0; i < r->n_sums; i++)
         for (int s = 0; s < 2; s++) {

@@ -1,11 +1,17 @@
 /* Where the factors of a contraction lie: tensors, or parts of them, with a stride for every label.
  *
- * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents; nothing where a position is not linear in running indices, has a
+ * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a
  * value outside, or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
 #include "operand.h"
 
-/* Atoms of a position: labels for their running indices, then labels for their extents. */
+/* Atoms of a position: labels for their running indices, then labels for their extents, then the strides of the parameter by position. */
 static int size_atom(const struct graph *g, int axis) { return g->kernel->n_axes + axis; }
+static int stride_atom(const struct graph *g, int position) { return 2 * g->kernel->n_axes + position; }
+
+int view_atom_axis(const struct graph *g, int atom, int *position) {
+    *position = atom - stride_atom(g, 0);
+    return *position < 0 ? atom - size_atom(g, 0) : -1;
+}
 
 static void size_of(const struct graph *g, int axis, int atom, struct poly *p) {
     int64_t extent = g->kernel->axes[axis].extent;
@@ -46,6 +52,10 @@ static bool offset_of(const struct graph *g, const struct node *n, struct poly *
             if (n->at[j] == param->axes[i]) at = n->args[1 + j];
         if (!at) poly_atom(&position, param->axes[i]);
         else if (!parse(g, at, &position, 0)) return false;
+        if (param->is_strided) { /* of one element the position is 0, and the stride may be anything */
+            if (g->kernel->axes[param->axes[i]].extent == 1) continue;
+            poly_atom(&stride, stride_atom(g, i));
+        }
         poly_multiply(&next, &position, &stride);
         poly_add(offset, &next, 1);
         size_of(g, param->axes[i], size_atom(g, param->axes[i]), &position);
@@ -68,22 +78,34 @@ static bool split_offset(const struct graph *g, struct poly *offset, struct tens
     return !offset->is_lost;
 }
 
-static bool is_one(const struct poly *p) {
-    wide v;
-    return poly_is_number(p, &v) && v == 1;
+static bool is_unit(const struct view *v, const struct poly *p) {
+    struct poly atom;
+    wide number;
+    if (v->unit < 0) return poly_is_number(p, &number) && number == 1;
+    poly_atom(&atom, v->unit);
+    return poly_equal(p, &atom);
+}
+
+/* The stride of the last label of more than one element. */
+static int unit_atom(const struct graph *g, const struct param *p) {
+    for (int i = p->n_axes - 1; p->is_strided && i >= 0; i--)
+        if (g->kernel->axes[p->axes[i]].extent != 1) return stride_atom(g, i);
+    return -1;
 }
 
 /* The label with stride 1 stands last, as it does in a tensor. */
 static void put_unit_last(struct tensor *t, struct view *v) {
+    struct poly stride;
     for (int i = 0; i + 1 < t->n_axes; i++) {
-        if (!is_one(&v->stride[i])) continue;
+        if (!is_unit(v, &v->stride[i])) continue;
         int axis = t->axes[i];
+        poly_copy(&stride, &v->stride[i]);
         for (int j = i; j + 1 < t->n_axes; j++) {
             t->axes[j] = t->axes[j + 1];
             poly_copy(&v->stride[j], &v->stride[j + 1]);
         }
         t->axes[t->n_axes - 1] = axis;
-        poly_number(&v->stride[t->n_axes - 1], 1);
+        poly_copy(&v->stride[t->n_axes - 1], &stride);
         return;
     }
 }
@@ -99,7 +121,8 @@ bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor
     const struct param *p = &g->kernel->params[input->param];
     if (p->packed.factor || !offset_of(g, n, &offset)) return false;
     struct view *v = NEW(&g->cx->arena, struct view);
-    *t = (struct tensor){.param = input->param, .buffer = -1, .dtype = p->dtype, .view = v};
+    *t = (struct tensor){.param = input->param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype, .view = v};
+    v->unit = unit_atom(g, p);
     for (int i = 0; i < p->n_axes; i++) {
         const struct node *at = NULL;
         for (int j = 0; n->kind == N_ACCESS && j < n->n_at; j++)
@@ -123,6 +146,7 @@ void add_view(const struct graph *g, struct tensor *t) {
     struct view *v = NEW(&g->cx->arena, struct view);
     struct poly size, next;
     poly_number(&v->offset, 0);
+    v->unit = -1;
     for (int i = t->n_axes - 1; i >= 0; i--) {
         if (i + 1 == t->n_axes) poly_number(&v->stride[i], 1);
         else {
@@ -136,7 +160,7 @@ void add_view(const struct graph *g, struct tensor *t) {
 
 bool is_unit_stride(const struct tensor *t, int axis) {
     int at = tensor_axis(t, axis);
-    return at >= 0 && is_one(&t->view->stride[at]);
+    return at >= 0 && is_unit(t->view, &t->view->stride[at]);
 }
 
 bool are_adjacent(const struct graph *g, const struct tensor *t, int a, int b) {

@@ -100,7 +100,7 @@ static const struct config *pick(struct cx *cx, const struct chosen *c, const st
     for (int aligned = is_aligned; t && aligned >= 0 && !best; aligned--)
         for (int i = 0; i < t->n_configs; i++) {
             const struct config *f = &t->configs[i];
-            bool is_any = aligned || s->group->contraction || !f->is_small;
+            bool is_any = aligned || (s->group->contraction ? !f->needs_unit : !f->is_small);
             if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) || !plan_is_possible(cx, c, t, f)) continue;
             if (!best || phase_cost(g, t, f) < phase_cost(g, t, best)) best = f;
         }

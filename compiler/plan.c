@@ -288,6 +288,21 @@ fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *cons
 
 /* ---- launches ---- */
 
+void fx_row_major_strides(const struct fx_kernel *k, const int64_t *extents, int64_t *strides) {
+    for (int i = 0; i < k->n_params; i++) {
+        const struct fx_param *p = &k->params[i];
+        int64_t inner = 1;
+        bool is_empty = false;
+        if (!p->is_strided) continue;
+        for (int axis = 0; axis < p->rank; axis++) is_empty |= fx_argument_extent(p, axis, extents) == 0;
+        for (int axis = p->rank - 1; axis >= 0; axis--) {
+            int64_t n = fx_argument_extent(p, axis, extents);
+            strides[fx_stride_index(i, axis)] = is_empty || n == 1 ? 0 : inner;
+            if (!is_empty && __builtin_mul_overflow(inner, n, &inner)) inner = INT64_MAX;
+        }
+    }
+}
+
 bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled) {
     return l->variants[v].most_local >= 0 && compiled->local_bytes > l->variants[v].most_local;
 }

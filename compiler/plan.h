@@ -17,7 +17,8 @@ enum {
     FX_MAX_EXTENTS = 128,
     FX_MAX_BUFFERS = 128,
     FX_MAX_LAUNCHES = 128,
-    FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS,
+    FX_MAX_STRIDES = FX_MAX_PARAMS * FX_MAX_RANK,
+    FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS + FX_MAX_STRIDES,
 };
 
 /* Numbers are stable and are also the exit codes of the command. */
@@ -39,6 +40,7 @@ enum fx_term_op {
     FX_T_EXTENT,   /* extent v of the kernel */
     FX_T_ALIGN,    /* largest power of two <= 256 that divides the address bound to parameter v */
     FX_T_SM_COUNT, /* multiprocessors of the device */
+    FX_T_STRIDE,   /* elements between neighbours along an axis of a strided parameter, v = fx_stride_index; 0 where the axis has one element or the tensor none */
     FX_T_SCALAR,   /* value of scalar parameter v; it and REAL stand in checks alone, see fx_check_scalars */
     FX_T_REAL,     /* the double whose bits are v */
     FX_T_LAST_LEAF = FX_T_REAL, /* terms from here on take operands */
@@ -77,7 +79,7 @@ struct fx_param {
     bool is_input;             /* read */
     bool is_output;            /* written; an `inout` tensor is both, and stands among the inputs */
     bool is_const;             /* contents promised not to change between launches */
-    bool is_strided;           /* the launch gives its strides; otherwise row-major, contiguous */
+    bool is_strided;           /* the launch gives its strides, in elements, of packed tensors in words; otherwise row-major, contiguous */
     bool has_value;            /* a scalar with a default */
     double value;              /* the default */
     struct fx_packing packed;  /* how its elements share words */
@@ -97,11 +99,13 @@ struct fx_buffer { /* memory the plan needs between its kernels; offsets in the 
     struct fx_expr bytes; /* size */
 };
 
-enum fx_arg_kind { FX_ARG_PARAM, FX_ARG_BUFFER, FX_ARG_EXTENT };
+enum fx_arg_kind { FX_ARG_PARAM, FX_ARG_BUFFER, FX_ARG_EXTENT, FX_ARG_STRIDE };
 struct fx_arg { /* one argument of a GPU kernel, in its order */
-    enum fx_arg_kind kind; /* PARAM: pointer of a tensor or value of a scalar; BUFFER: pointer; EXTENT: long long */
-    int index;
+    enum fx_arg_kind kind; /* PARAM: pointer of a tensor or value of a scalar; BUFFER: pointer; EXTENT: long long; STRIDE: long long, in elements */
+    int index;             /* of what it is; of a stride fx_stride_index */
 };
+/* The strides of all parameters of a kernel are numbered by parameter and position in its storage order. */
+static inline int fx_stride_index(int param, int position) { return param * FX_MAX_RANK + position; }
 
 struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs` allows */
     const char *entry;     /* extern "C" name in the source */
@@ -191,6 +195,7 @@ struct fx_env {
     const int64_t *extents;    /* of the kernel */
     const unsigned *align;     /* of each parameter, or NULL: 256 */
     int sm_count;
+    const int64_t *strides;    /* by fx_stride_index, see FX_T_STRIDE; or NULL: 0, as those of tensors of one element */
 };
 
 /* False on overflow, an exact division that is none, a SCALAR or REAL, or a malformed expression. Pure; any thread. */
@@ -219,6 +224,9 @@ fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *cons
 fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size);
 /* Whether an equation of this value can be solved for the extent: it stands under + - * and exact / alone, and nothing is divided by it. */
 bool fx_is_linear(const struct fx_expr *value, int extent);
+/* The strides of strided parameters where each argument is row-major, as a launch takes them: strides[fx_stride_index(i, axis)] of parameter i; strides has room
+ * for all parameters. INT64_MAX where a number would be larger: no such tensor can be bound. */
+void fx_row_major_strides(const struct fx_kernel *k, const int64_t *extents, int64_t *strides);
 /* The plan's checks that mention scalars. scalars[i] points to the value of scalar parameter i in its dtype. Whole numbers are exact up to
  * 64 bits and fail beyond; where a floating-point one takes part, arithmetic is that of long double, `/` divides and `//` floors.
  * FX_ERR_USAGE with the condition and the values in message[size]. */

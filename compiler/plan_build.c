@@ -99,6 +99,27 @@ static void need_aligned(struct terms *x, int *n, const struct kernel *k, const 
     also(x, n, from);
 }
 
+/* The stride of position i of t, which is strided. */
+static void stride(struct terms *x, const struct kernel *k, const struct tensor *t, int i) {
+    const struct param *p = &k->params[t->param];
+    for (int j = 0; j < p->n_axes; j++)
+        if (p->axes[j] == t->axes[i]) push(x, FX_T_STRIDE, fx_stride_index(t->param, j));
+}
+
+/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there, multiples of V elsewhere. */
+static void need_strides(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int vector) {
+    if (!t->is_strided || vector <= 1) return;
+    for (int i = 0; i < t->n_axes; i++) {
+        bool is_last = i == t->n_axes - 1;
+        int from = x->n;
+        stride(x, k, t, i);
+        if (!is_last) constant(x, vector), op(x, FX_T_MOD);
+        constant(x, is_last);
+        op(x, FX_T_EQ);
+        also(x, n, from);
+    }
+}
+
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
 /* Whether a term is a multiple of `of` where the extents of `known` multiplied are. */
@@ -112,17 +133,24 @@ static bool is_multiple(const struct kernel *k, const struct poly_term *t, const
     return has_all || t->coefficient % of == 0;
 }
 
-/* Joins the condition that a polynomial over extents is a multiple of `of`. */
-static void need_poly_multiple(struct terms *x, int *n, const struct kernel *k, const struct poly *p, const struct axis_list *known, int of) {
+/* An atom of the view of t. */
+static void atom(struct terms *x, const struct graph *g, const struct tensor *t, int number) {
+    int position, axis = view_atom_axis(g, number, &position);
+    if (axis >= 0) extent(x, g->kernel, axis);
+    else push(x, FX_T_STRIDE, fx_stride_index(t->param, position));
+}
+
+/* Joins the condition that a polynomial of the view of t is a multiple of `of`. */
+static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, const struct tensor *tensor, const struct poly *p, const struct axis_list *known, int of) {
     int from = x->n, n_terms = 0;
     for (int i = 0; i < p->n; i++) {
         const struct poly_term *t = &p->t[i];
         int begin = x->n;
-        if (is_multiple(k, t, known, of)) continue;
+        if (is_multiple(g->kernel, t, known, of)) continue;
         if (t->coefficient != 1 || !t->n) constant(x, (int64_t)t->coefficient);
         for (int f = 0; f < t->n; f++) {
             int at = x->n;
-            extent(x, k, t->atoms[f] - k->n_axes);
+            atom(x, g, tensor, t->atoms[f]);
             if (at > begin) op(x, FX_T_MUL);
         }
         if (n_terms++) op(x, FX_T_ADD);
@@ -135,19 +163,30 @@ static void need_poly_multiple(struct terms *x, int *n, const struct kernel *k, 
     also(x, n, from);
 }
 
+/* Elements lie side by side along the run that the layout of an operand names: of a strided tensor its stride is 1. */
+static void need_unit(struct terms *x, int *n, const struct graph *g, const struct operand *o) {
+    int from = x->n;
+    if (o->is_made || o->layout == LAYOUT_STRIDED || !o->tensor.is_strided) return;
+    atom(x, g, &o->tensor, o->tensor.view->unit);
+    constant(x, 1);
+    op(x, FX_T_EQ);
+    also(x, n, from);
+}
+
 /* Copies of 16 bytes along the run that is contiguous: it, every other stride and where the operand begins are multiples of that. */
-static void need_copied(struct terms *x, int *n, const struct kernel *k, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+static void need_copied(struct terms *x, int *n, const struct graph *g, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
     if (o->layout == LAYOUT_STRIDED) return;
     const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
     const struct view *v = o->tensor.view;
     int of = 16 / bytes_of(&o->tensor);
-    need_multiple(x, n, k, run->axes, run->n, of);
-    need_aligned(x, n, k, &o->tensor, 16);
-    need_poly_multiple(x, n, k, &v->offset, run, of);
+    need_multiple(x, n, g->kernel, run->axes, run->n, of);
+    need_aligned(x, n, g->kernel, &o->tensor, 16);
+    need_unit(x, n, g, o);
+    need_poly_multiple(x, n, g, &o->tensor, &v->offset, run, of);
     for (int i = 0; i < o->tensor.n_axes; i++) {
         bool is_run = false;
         for (int j = 0; j < run->n; j++) is_run |= run->axes[j] == o->tensor.axes[i];
-        if (!is_run) need_poly_multiple(x, n, k, &v->stride[i], run, of);
+        if (!is_run) need_poly_multiple(x, n, g, &o->tensor, &v->stride[i], run, of);
     }
 }
 
@@ -168,12 +207,13 @@ static void need_made(struct terms *x, int *n, const struct chosen *c, const str
         if (shape == LEAF_SCATTERED) continue;
         if (shape == LEAF_ROW) need_multiple(x, n, k, &run->axes[run->n - 1], 1, CHUNK);
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &t, CHUNK);
     }
 }
 
 static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
     if (o->is_made) need_made(x, n, c, l, o, kk, mn);
-    else need_copied(x, n, c->graph->kernel, o, kk, mn);
+    else need_copied(x, n, c->graph, o, kk, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
@@ -184,7 +224,9 @@ static void need_vectors(struct terms *x, int *n, const struct chosen *c, const 
     for (int i = 0; i < l->n_loads + r->n_stores; i++) {
         struct tensor t = i < l->n_loads ? l->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - l->n_loads]);
         int at = find_run(&t, run), bytes = vector * bytes_of(&t);
-        if (at >= 0 && at + run->n == t.n_axes) need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        if (at < 0 || at + run->n < t.n_axes) continue;
+        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &t, vector);
     }
 }
 
@@ -198,7 +240,9 @@ static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, co
         int s = i - w->n_held - w->n_tail;
         struct tensor t = i < w->n_held ? w->held[i] : s < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[s]);
         int bytes = f->vector * bytes_of(&t);
-        if (s < 0 || (row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[s]))) need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        if (s >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[s]))) continue;
+        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &t, f->vector);
     }
 }
 
@@ -240,6 +284,8 @@ static struct terms needs(struct arena *a, const struct chosen *c, const struct 
             need_below(&x, &n, k, all_k, e->k_outer.n + e->k.n);
             if (f->is_aligned) need_operand(&x, &n, c, l, &e->a, &e->k, &s->m);
             for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(&x, &n, c, l, &e->b[j], &e->k, &s->n);
+            if (f->needs_unit) need_unit(&x, &n, c->graph, &e->a);
+            for (int j = 0; f->needs_unit && j < e->n_sums; j++) need_unit(&x, &n, c->graph, &e->b[j]);
         }
         if (f->is_aligned) need_vectors(&x, &n, c, l, &s->n, f->vector);
         return x;
@@ -340,7 +386,7 @@ static struct fx_expr prefers(struct arena *a, const struct chosen *c, const str
     }
     for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
-        if (other == f || other->is_aligned != f->is_aligned) continue;
+        if (other == f || kind_of(other) != kind_of(f)) continue;
         int from = x.n;
         cost(&x, c, l, f);
         cost(&x, c, l, other);
@@ -485,7 +531,7 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
         variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = joint_config(a, phases, d->n, i),
                                           .needs = done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = joint_grid(a, c, phases, d->n, i),
                                           .smem = done(&smem), .block = f->block, .cluster = 1,
-                                          .kind = leader->kernel->configs[i].is_aligned, .most_local = leader->kernel->group->contraction ? 0 : -1};
+                                          .kind = kind_of(&leader->kernel->configs[i]), .most_local = leader->kernel->group->contraction ? 0 : -1};
     }
 }
 

@@ -33,6 +33,7 @@ static enum expr_state push_leaf(const struct fx_term *t, const struct fx_env *e
     case FX_T_EXTENT: *out = env->extents[t->v]; return EXPR_OK;
     case FX_T_ALIGN: *out = env->align ? env->align[t->v] : 256; return EXPR_OK;
     case FX_T_SM_COUNT: *out = env->sm_count; return EXPR_OK;
+    case FX_T_STRIDE: *out = env->strides ? env->strides[t->v] : 0; return EXPR_OK;
     default: return EXPR_MALFORMED;
     }
 }

@@ -22,6 +22,11 @@ static const char *wrap(struct arena *a, struct shown x, int level) {
     return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s;
 }
 
+static const char *plan_stride_name(struct arena *a, const struct fx_kernel *k, int index) {
+    const struct fx_param *p = &k->params[index / FX_MAX_RANK];
+    return arena_printf(a, "stride(%s, %s)", p->name, k->extents[p->extents[index % FX_MAX_RANK]].name);
+}
+
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
     struct arena *a = out->arena;
     struct shown *stack = NEW_ARRAY(a, struct shown, e->n + 1);
@@ -33,6 +38,7 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
         case FX_T_CONST: stack[n++] = (struct shown){arena_printf(a, "%lld", (long long)t->v), 5}; continue;
         case FX_T_EXTENT: stack[n++] = (struct shown){k->extents[t->v].name, 5}; continue;
         case FX_T_ALIGN: stack[n++] = (struct shown){arena_printf(a, "align(%s)", k->params[t->v].name), 5}; continue;
+        case FX_T_STRIDE: stack[n++] = (struct shown){plan_stride_name(a, k, (int)t->v), 5}; continue;
         case FX_T_SM_COUNT: stack[n++] = (struct shown){"SMs", 5}; continue;
         case FX_T_SCALAR: stack[n++] = (struct shown){k->params[t->v].name, 5}; continue;
         case FX_T_REAL:
@@ -54,8 +60,13 @@ const char *plan_param_role(const struct fx_param *p) {
     return p->is_scalar ? "scalar" : p->is_input && p->is_output ? "inout" : p->is_output ? "output" : "input";
 }
 
-const char *plan_arg_name(const struct fx_kernel *k, const struct fx_arg *a) {
-    return a->kind == FX_ARG_PARAM ? k->params[a->index].name : a->kind == FX_ARG_BUFFER ? k->buffers[a->index].name : k->extents[a->index].name;
+const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const struct fx_arg *a) {
+    switch (a->kind) {
+    case FX_ARG_PARAM: return k->params[a->index].name;
+    case FX_ARG_BUFFER: return k->buffers[a->index].name;
+    case FX_ARG_EXTENT: return k->extents[a->index].name;
+    default: return plan_stride_name(arena, k, a->index);
+    }
 }
 
 static void print_labelled(struct buf *out, const struct fx_kernel *k, const char *label, const struct fx_expr *e) {
@@ -81,7 +92,7 @@ static void print_param(struct buf *out, const struct fx_kernel *k, const struct
 
 static void print_launch(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
     buf_printf(out, "  launch %s by %s(", l->name, l->driver);
-    for (int i = 0; i < l->n_args; i++) buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(k, &l->args[i]));
+    for (int i = 0; i < l->n_args; i++) buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(out->arena, k, &l->args[i]));
     buf_puts(out, ")\n");
     if (l->n_phases > 1) buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
     print_labelled(out, k, "    flops ", &l->flops);

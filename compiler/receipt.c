@@ -175,6 +175,10 @@ static struct receipt_launch launch_of(const struct facts *f, const struct launc
     out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
                 : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
                                                             : "instructions and latency";
+    for (int p = 0; p < d->n; p++) {
+        const struct group *r = phases[p].kernel->group;
+        if (r->is_copy) PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){f->r->kernel->buffers[r->copied].name, f->r->kernel->params[r->stores[0].param].name};
+    }
     for (int p = 0; p < d->n; p++)
         if (d->n == 1 || phases[p].kernel->walk == 0) add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
     add_entries(f, &out, s);
@@ -187,7 +191,9 @@ static void add_extents(struct facts *f) {
     int64_t *extents = NEW_ARRAY(f->a, int64_t, f->r->kernel->n_extents + 1);
     for (int i = 0; i < f->r->kernel->n_extents; i++) extents[i] = (int64_t)nominal_extent(f->chosen->graph, i);
     f->r->extents = extents;
-    f->env = (struct fx_env){.extents = extents, .sm_count = RECEIPT_SMS};
+    int64_t *strides = NEW_ARRAY(f->a, int64_t, fx_stride_index(f->r->kernel->n_params, 0) + 1);
+    fx_row_major_strides(f->r->kernel, extents, strides);
+    f->env = (struct fx_env){.extents = extents, .sm_count = RECEIPT_SMS, .strides = strides};
 }
 
 static void add_rules(struct facts *f) {
@@ -216,6 +222,13 @@ static void add_notes(struct facts *f) {
                                      : "round: eager: every operation's result is rounded to the dtype of its tensors");
 }
 
+/* Whether the buffer holds what goes to a parameter written in place, in whose dtype it is. */
+static bool is_copied(const struct partition *p, int buffer) {
+    for (int i = 0; i < p->n_groups; i++)
+        if (p->groups[i].is_copy && p->groups[i].copied == buffer) return true;
+    return false;
+}
+
 static void add_buffers(struct facts *f) {
     const struct chosen *c = f->chosen;
     for (int i = 0; i < f->r->kernel->n_buffers; i++) {
@@ -225,7 +238,7 @@ static void add_buffers(struct facts *f) {
             const struct buffer *from = &c->partition->buffers[i];
             out.dtype = fx_dtype_name(from->dtype);
             out.why = from->why;
-            out.is_rounded = from->dtype != FX_F32 && fx_is_float(from->dtype) && from->dtype != FX_F64 && from->value->kind != N_CAST;
+            out.is_rounded = from->dtype != FX_F32 && fx_is_float(from->dtype) && from->dtype != FX_F64 && from->value->kind != N_CAST && !is_copied(c->partition, i);
         } else if (b->kind == FX_BUFFER_FLAGS) {
             out.dtype = "u64";
             out.why = "flags by which all blocks of a launch wait for each other between its phases";

@@ -30,11 +30,16 @@ struct receipt_entry { /* a variant of a launch */
     int64_t waves;       /* rounds of resident blocks on all SMs */
 };
 
+struct receipt_copy { /* of a buffer, as it is, into a parameter that is written in place */
+    const char *from, *into;
+};
+
 struct receipt_launch {
     const struct fx_launch *launch;
     const char *schedule;
-    int n_rejected, n_lines, n_entries;
+    int n_rejected, n_copies, n_lines, n_entries;
     const struct rejected *rejected;
+    struct receipt_copy *copies;
     struct receipt_line *lines;
     struct receipt_size bytes, written, flops;
     double seconds;        /* predicted */
@@ -48,7 +53,7 @@ struct receipt_buffer {
     const char *dtype;
     struct receipt_size bytes;
     const char *why;
-    bool is_rounded; /* to its dtype, though computed in a wider one */
+    bool is_rounded; /* to its dtype on the way to a contraction, though computed in a wider one */
 };
 
 struct receipt_rule { /* of the algebra, applied */

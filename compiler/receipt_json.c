@@ -117,6 +117,17 @@ static void put_lines(struct json *j, const struct receipt_launch *l) {
     json_close(j, ']');
 }
 
+static void put_copies(struct json *j, const struct receipt_launch *l) {
+    open_list(j, "copies");
+    for (int i = 0; i < l->n_copies; i++) {
+        json_open(j, '{');
+        member_text(j, "from", l->copies[i].from);
+        member_text(j, "into", l->copies[i].into);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void put_rejected(struct json *j, const struct receipt_launch *l) {
     open_list(j, "schedules_not_taken");
     for (int i = 0; i < l->n_rejected; i++) {
@@ -166,6 +177,7 @@ static void put_launch(struct json *j, const struct receipt_launch *l) {
     member_text(j, "name", l->launch->name);
     member_text(j, "driver", l->launch->driver);
     member_text(j, "schedule", l->schedule);
+    put_copies(j, l);
     put_lines(j, l);
     member_size(j, "bytes", &l->bytes);
     member_size(j, "bytes_written", &l->written);

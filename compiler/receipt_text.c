@@ -85,6 +85,7 @@ static void put_launch(struct buf *out, const struct receipt *r, int i) {
     buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, r->n_launches, l->launch->name, l->launch->driver, l->schedule);
     if (l->launch->n_phases > 1)
         buf_printf(out, "    %d phases of one launch%s\n", l->launch->n_phases, l->launch->is_cooperative ? ", between which all blocks wait for each other" : "");
+    for (int j = 0; j < l->n_copies; j++) buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
     for (int j = 0; j < l->n_lines; j++) put_line(out, &l->lines[j]);
     buf_puts(out, "    bytes ");
     put_size(out, &l->bytes);

@@ -66,8 +66,8 @@ static void choose_labels(const struct graph *g, const struct partition *p, cons
     x->cols = flatten(g, r->reduced, r->n_reduced, &t);
     x->is_along_rows = t.n_axes && is_in(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
     const struct axis_list *l = x->is_along_rows ? &x->rows : &x->cols;
-    int first = t.n_axes;
-    while (first > 0 && is_in(l->axes, l->n, t.axes[first - 1])) first--;
+    int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
+    while (first > least && is_in(l->axes, l->n, t.axes[first - 1])) first--;
     for (int i = first; i < t.n_axes; i++) x->along.axes[x->along.n++] = t.axes[i];
 }
 

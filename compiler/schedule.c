@@ -33,7 +33,7 @@ static void set_axes(const struct graph *g, struct tensor *t, const int *axes, i
 
 struct tensor tensor_of_param(const struct graph *g, int param) {
     const struct param *p = &g->kernel->params[param];
-    struct tensor t = {.param = param, .buffer = -1, .dtype = p->dtype};
+    struct tensor t = {.param = param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype};
     set_axes(g, &t, p->axes, p->n_axes);
     return t;
 }
@@ -59,7 +59,7 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
     int n = 0, first = -1;
     for (int i = 0; i < l->n; i++) n += tensor_axis(t, l->axes[i]) >= 0;
     if (n == 0) return -2;
-    if (n < l->n) return -1;
+    if (n < l->n || (t->is_strided && n > 1)) return -1;
     first = tensor_axis(t, l->axes[0]);
     for (int i = 0; i < l->n; i++)
         if (tensor_axis(t, l->axes[i]) != first + i) return -1;
@@ -68,6 +68,10 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
 
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
     if (group_sum(r, n) >= 0) return false;
+    if (r->is_copy && n == r->stores[0].value) {
+        *t = tensor_of_buffer(g, p, r->copied);
+        return true;
+    }
     if (n->kind == N_INPUT) {
         *t = tensor_of_param(g, n->param);
         return !g->kernel->params[n->param].packed.factor;
@@ -114,9 +118,10 @@ static void add_footprint(const struct graph *g, const struct partition *p, cons
         if (times[i] == 0 || group_sum(r, n) >= 0) continue;
         bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
         f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
-        if (n->kind == N_INPUT || n->kind == N_SCALAR) f->params[n->param] = true;
+        bool is_input = n->kind == N_INPUT && t.buffer < 0;
+        if (is_input || n->kind == N_SCALAR) f->params[n->param] = true;
         if (t.buffer >= 0) f->buffers[t.buffer] = true;
-        if (n->kind == N_INPUT) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
+        if (is_input) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
         if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
         f->ops += times[i];
         if (is_loaded) continue;
@@ -170,29 +175,6 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
     return nominal_size(g, t->axes, t->n_axes) * fx_dtype_bits(t->dtype) / 8;
 }
 
-/* ---- choice ---- */
-
-/* What a parameter is that no schedule takes; NULL for one that some schedule may. */
-static const char *unscheduled_param(const struct param *p) {
-    if (p->is_input && p->is_output) return "writes a tensor in place";
-    if (p->is_strided) return "takes a strided tensor";
-    return NULL;
-}
-
-/* Every parameter must be one that the emitter has a form for. */
-static bool params_are_scheduled(struct cx *cx, const struct graph *g) {
-    bool ok = true;
-    for (int i = 0; i < g->kernel->n_params; i++) {
-        const struct param *p = &g->kernel->params[i];
-        const char *what = unscheduled_param(p);
-        if (!what) continue;
-        diag_error(cx, p->ast->span, D_NO_SCHEDULE, "no schedule of this version %s: %s", what, p->name);
-        diag_fix(cx, "the oracle evaluates the kernel: fxc run --device cpu");
-        ok = false;
-    }
-    return ok;
-}
-
 /* ---- pins ---- */
 
 static bool fits_pin(const struct config *f, const struct pin *p) {
@@ -211,18 +193,19 @@ static bool fits_pins(const struct kernel *k, const struct config *f) {
 /* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the others stay: a pin makes
  * no call fail. False, with what there is, where none fits at all. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
-    bool fits[2] = {false, false};
+    bool fits[N_CONFIG_KINDS] = {false}, any = false;
     struct buf have;
     int n = 0;
     if (!g->kernel->n_pins || !s->group->contraction) return true;
     buf_init(&have, &g->cx->arena);
     for (int i = 0; i < s->n_configs; i++) {
-        fits[s->configs[i].is_aligned] |= fits_pins(g->kernel, &s->configs[i]);
+        fits[kind_of(&s->configs[i])] |= fits_pins(g->kernel, &s->configs[i]);
+        any |= fits_pins(g->kernel, &s->configs[i]);
         buf_printf(&have, "%s%s with %d warps", i ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
     }
-    if (!fits[0] && !fits[1]) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
+    if (!any) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
     for (int i = 0; i < s->n_configs; i++)
-        if (!fits[s->configs[i].is_aligned] || fits_pins(g->kernel, &s->configs[i])) s->configs[n++] = s->configs[i];
+        if (!fits[kind_of(&s->configs[i])] || fits_pins(g->kernel, &s->configs[i])) s->configs[n++] = s->configs[i];
     s->n_configs = n;
     return true;
 }
@@ -243,6 +226,7 @@ static void note_rejected(struct cx *cx, struct scheduled *best, const struct sc
         if (tried[i].schedule != best->schedule)
             PUSH(&cx->arena, best->rejected, best->n_rejected) = (struct rejected){tried[i].schedule, why_not[i], tried[i].seconds};
 }
+/* ---- choice ---- */
 
 static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
@@ -344,8 +328,7 @@ static void note_others(struct cx *cx, struct chosen *best, struct chosen *const
 struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
     struct chosen *best = NULL, **all = NEW_ARRAY(&cx->arena, struct chosen *, g->n_partitions + 1);
     int n = 0;
-    bool takes_params = params_are_scheduled(cx, g);
-    if (!takes_params || !pins_are_met(cx, g)) return NULL;
+    if (!pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

@@ -11,8 +11,9 @@ struct axis_list { /* labels flattened into one index, outermost first */
     int axes[MAX_AXES];
 };
 
-struct tensor { /* a parameter or a buffer as memory: row-major over its axes */
+struct tensor { /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and plan_build.c each have one function that says its strides */
     int param, buffer; /* the other is -1 */
+    bool is_strided;   /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride 1 */
     enum fx_dtype dtype;
     int n_axes;
     int axes[MAX_AXES];
@@ -56,6 +57,7 @@ struct config { /* one entry point: a tile and what it assumes */
     const char *engine;  /* device type: "fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>", or driver arguments */
     const char *text;    /* for people: "mma 128x128x32, 4 stages" */
     bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
+    bool needs_unit;     /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last label */
     bool is_small;       /* indices fit 32 bits */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -67,6 +69,10 @@ struct config { /* one entry point: a tile and what it assumes */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
 };
+
+/* Configurations of a kind assume the same of memory, and stand in for each other. */
+enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_UNIT, N_CONFIG_KINDS };
+static inline enum config_kind kind_of(const struct config *f) { return f->is_aligned ? KIND_ALIGNED : f->needs_unit ? KIND_UNIT : KIND_ANY; }
 
 struct schedule;
 struct rejected { /* a schedule that did not take a group */
@@ -168,7 +174,7 @@ struct footprint {
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
 /* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
-/* Position of the run `l` within t: its labels stand there adjacent in order; -1 if not, -2 if t has none of them. */
+/* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not, -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
 /* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
@@ -183,11 +189,13 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
 bool gemm_is_made(const struct gemm_shape *shape);
+/* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
+bool gemm_has_strides(const struct gemm_shape *shape);
 /* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
 enum leaf_shape {
     LEAF_ADJACENT,  /* the run that chunks lie in is adjacent in memory: chunks are, wherever they begin */
-    LEAF_ROW,       /* only its last label is: a chunk is where it does not go past that; the rest are positions, zero where they are outside */
+    LEAF_ROW,       /* only its last label is, of a strided tensor where its stride is 1: a chunk is where it does not go past that; the rest are positions, zero where they are outside */
     LEAF_SCATTERED, /* neither */
 };
 /* How leaf n lies along the chunks of a made operand, which run along `along`; of the first two, in which tensor. */

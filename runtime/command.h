@@ -139,6 +139,7 @@ struct job {
     fx_compilation *compilation;
     const struct fx_kernel *kernel;
     int64_t *extents;            /* of the kernel, all bound */
+    int64_t *strides;            /* of its strided parameters, see fx_row_major_strides: arrays here are row-major */
     struct argument *arguments;  /* one a parameter */
     int n_outputs;
 };

@@ -11,12 +11,13 @@ static bool has_free_extent(const struct fx_kernel *k) {
     return false;
 }
 
-/* Marks the entry of each launch that is taken with tensors aligned, or all of them; false where none is new. */
+/* Marks the entry of each launch that is taken with tensors aligned and row-major, or all of them; false where none is new. */
 static bool want_entries(const struct fx_kernel *k, const struct fx_resources *compiled, bool *wanted) {
     bool is_new = false, is_free = has_free_extent(k);
-    int64_t extents[FX_MAX_EXTENTS];
-    struct fx_env env = {.extents = extents, .sm_count = 132};
+    int64_t extents[FX_MAX_EXTENTS], strides[FX_MAX_STRIDES];
+    struct fx_env env = {.extents = extents, .sm_count = 132, .strides = strides};
     for (int i = 0; i < k->n_extents && i < FX_MAX_EXTENTS; i++) extents[i] = k->extents[i].value;
+    if (!is_free) fx_row_major_strides(k, extents, strides);
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         const struct fx_resources *of[64];

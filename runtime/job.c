@@ -242,7 +242,8 @@ static fx_status bind(struct job *job) {
     fx_status status = FX_OK;
     job->arguments = calloc((size_t)k->n_params + 1, sizeof *job->arguments);
     job->extents = calloc((size_t)k->n_extents + 1, sizeof *job->extents);
-    if (!sources || !job->arguments || !job->extents) status = complain(FX_ERR_NOMEM, "out of memory");
+    job->strides = calloc((size_t)fx_stride_index(k->n_params, 0) + 1, sizeof *job->strides);
+    if (!sources || !job->arguments || !job->extents || !job->strides) status = complain(FX_ERR_NOMEM, "out of memory");
     if (status == FX_OK) status = check_names(job);
     for (int p = 0; status == FX_OK && p < k->n_params; p++) {
         job->arguments[p].param = &k->params[p];
@@ -251,6 +252,7 @@ static fx_status bind(struct job *job) {
     }
     if (status == FX_OK) status = find_extents(job, sources);
     if (status == FX_OK) status = bind_shapes(job, sources);
+    if (status == FX_OK) fx_row_major_strides(k, job->extents, job->strides);
     if (status == FX_OK) status = measure(job);
     if (status == FX_OK) status = fill(job, sources);
     if (status == FX_OK) status = check_scalars(job);
@@ -274,6 +276,7 @@ void job_close(struct job *job) {
     }
     free(job->arguments);
     free(job->extents);
+    free(job->strides);
     fx_close(job->compilation);
     *job = (struct job){0};
 }
@@ -309,7 +312,7 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
 
 struct fx_env job_env(const struct job *job) {
     /* 132 multiprocessors, an H200's, where there is no GPU to ask. */
-    return (struct fx_env){.extents = job->extents, .sm_count = job->context ? fx_context_sm_count(job->context) : 132};
+    return (struct fx_env){.extents = job->extents, .sm_count = job->context ? fx_context_sm_count(job->context) : 132, .strides = job->strides};
 }
 
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {

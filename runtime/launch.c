@@ -88,6 +88,7 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
             const struct fx_arg *arg = &k->launches[i].args[a];
             arguments[a] = arg->kind == FX_ARG_PARAM    ? (void *)&b->slots[arg->index]
                            : arg->kind == FX_ARG_BUFFER ? (void *)&buffers[arg->index]
+                           : arg->kind == FX_ARG_STRIDE ? (void *)&b->strides[arg->index]
                                                         : (void *)&b->extents[arg->index];
         }
         status = enqueue(p->ctx, &ready[i], arguments, stream);
@@ -112,6 +113,7 @@ fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_arg
     status = check_workspace(p, &b, &env, workspace, workspace_bytes, offsets);
     for (int i = 0; status == FX_OK && i < k->n_buffers; i++) buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
     env.align = b.align;
+    env.strides = b.strides;
     bool is_empty = true;
     for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
         status = make_ready(p, i, &env, &ready[i]);
@@ -136,7 +138,7 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args) {
     struct bound b;
     if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
-    struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count};
+    struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
     int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
     return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
 }

@@ -79,18 +79,20 @@ static int64_t constant_shared(const struct fx_variant *v) {
     struct fx_env none = {0};
     int64_t bytes;
     for (int i = 0; i < v->smem.n; i++)
-        if (v->smem.terms[i].op == FX_T_EXTENT || v->smem.terms[i].op == FX_T_ALIGN || v->smem.terms[i].op == FX_T_SM_COUNT) return -1;
+        if (v->smem.terms[i].op > FX_T_CONST && v->smem.terms[i].op <= FX_T_LAST_LEAF) return -1;
     return fx_expr_eval(&v->smem, &none, &bytes) && bytes >= 0 ? bytes : INT64_MAX;
 }
 
-/* What a launch with these extents can choose. Arguments aligned alike lead to one of the two ends; for those between, the
- * lower end stands in where theirs was not compiled. */
+/* What a launch with these extents can choose. Arguments aligned alike, strided ones row-major where they are and without a stride of 1 where not, lead to
+ * one of the two ends; for those between, the lower end stands in where theirs was not compiled. */
 static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, bool *wanted) {
     static const unsigned ends[] = {256, 1};
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
         unsigned align[FX_MAX_PARAMS];
+        int64_t strides[FX_MAX_STRIDES];
         for (int a = 0; a < p->kernel->n_params; a++) align[a] = ends[end];
-        struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count};
+        struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count, .strides = end ? NULL : strides};
+        fx_row_major_strides(p->kernel, extents, strides);
         int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
         if (v >= 0) wanted[v] = true;
     }

@@ -136,6 +136,7 @@ struct bound { /* the arguments of a call, checked */
     uint64_t starts[FX_MAX_PARAMS]; /* where a tensor's memory begins: its address, or below where strides are negative */
     size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor from its start; 0 of a scalar */
     unsigned align[FX_MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
+    int64_t strides[FX_MAX_STRIDES]; /* of strided tensors, see FX_T_STRIDE; those of the others are not set */
 };
 
 /* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as

@@ -117,6 +117,15 @@ static int element_bytes(const struct fx_param *p) {
     return bits < 8 ? 1 : bits / 8;
 }
 
+/* The strides a kernel is given: without any the tensor is row-major. Where an axis has one element, or the tensor none, no address needs them. */
+static void bind_strides(const struct fx_param *p, const DLTensor *t, int64_t n, int64_t *strides) {
+    int64_t row_major = 1;
+    for (int i = t->ndim - 1; p->is_strided && i >= 0; i--) {
+        strides[i] = n == 0 || t->shape[i] == 1 ? 0 : t->strides ? t->strides[i] : row_major;
+        if (n) row_major *= t->shape[i];
+    }
+}
+
 /* Where the tensor lies. */
 static fx_status bind_memory(const struct fx_param *p, const DLTensor *t, int64_t n, int i, struct bound *out) {
     int64_t bytes = element_bytes(p), low, high;
@@ -147,6 +156,7 @@ static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor 
     int64_t n = count_elements(t);
     fx_status status = p->is_strided ? FX_OK : check_strides(prepared->kernel, p, t, n);
     if (status == FX_OK) status = bind_memory(p, t, n, i, out);
+    bind_strides(p, t, n, out->strides + fx_stride_index(i, 0));
     if (status == FX_OK) status = check_self_overlap(prepared->kernel, p, t, n);
     if (status == FX_OK && for_launch) status = check_device(prepared->ctx, p, t);
     return status == FX_OK && for_launch ? check_address(p, t, n, out->slots[i]) : status;

@@ -163,6 +163,15 @@ struct fx_gemm_made : ENGINE_OPERAND {
   }
 };
 
+// fx_any_stride: an engine that takes operands whose strides only the launch knows, whatever they are
+template <class ENGINE> struct fx_any_stride : ENGINE {};
+
+// fx_strided_a, fx_strided_b: such an operand in an engine: BASE, by which its elements lie side by side where the layout says so, or in fx_any_stride any
+template <class ENGINE, class BASE> struct fx_strided_a { typedef BASE type; };
+template <class ENGINE, class BASE> struct fx_strided_a<fx_any_stride<ENGINE>, BASE> { typedef typename ENGINE::template operand_a<FX_STRIDED, false> type; };
+template <class ENGINE, class BASE> struct fx_strided_b { typedef BASE type; };
+template <class ENGINE, class BASE> struct fx_strided_b<fx_any_stride<ENGINE>, BASE> { typedef typename ENGINE::template operand_b<FX_STRIDED, false> type; };
+
 // fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
 template <class ENGINE, bool ALIGNED, class SEGMENT> struct fx_gemm_a {
   typedef typename SEGMENT::a a;

@@ -5,8 +5,11 @@
  * contraction's axes; the others below it are added up by the same mainloop where they run over the same labels, or written to buffers. What depends on
  * none is a pointwise kernel.
  *
+ * What is written in place is stored directly where nobody else can still need the old contents (inplace.c); else through a buffer, which a last kernel copies.
+ *
  * Half of the proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
  * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too. */
+#include <limits.h>
 #include <string.h>
 
 #include "operand.h"
@@ -25,6 +28,7 @@ struct fuser {
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch of place_store */
+    const char **through; /* by output: why it passes through a buffer on its way to a parameter written in place; NULL: it does not */
 };
 
 /* ---- buffers ---- */
@@ -471,6 +475,54 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     else add_pointwise(f, value, param, buffer, n > 0);
 }
 
+/* ---- in place ---- */
+
+/* The value of output o goes to a buffer, in the dtype and the order of the parameter. */
+static void store_through(struct fuser *f, int o) {
+    const struct output *out = &f->g->outputs[o];
+    const struct param *p = &f->g->kernel->params[out->param];
+    int n = f->p->n_buffers, b = need_buffer(f, out->value, p->dtype, NULL, f->through[o], out->value->span);
+    if (b == n && nodes_same_axes(out->value->axes, out->value->n_axes, p->axes, p->n_axes)) memcpy(f->p->buffers[b].axes, p->axes, sizeof p->axes);
+}
+
+static void add_copies(struct fuser *f) {
+    for (int o = 0; o < f->g->n_outputs; o++) {
+        const struct output *out = &f->g->outputs[o];
+        const struct param *p = &f->g->kernel->params[out->param];
+        if (!f->through[o]) continue;
+        struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = (struct group){.is_copy = true, .copied = find_buffer(f->p, out->value, p->dtype), .n_axes = p->n_axes};
+        memcpy(r->axes, p->axes, (size_t)p->n_axes * sizeof *p->axes);
+        add_store(f, r, out->value, out->param, -1);
+    }
+}
+
+/* Finds outputs that must not be stored directly; false where there is none that was not known. */
+static bool find_hazards(struct fuser *f) {
+    bool any = false;
+    for (int o = 0; o < f->g->n_outputs; o++) {
+        if (f->through[o]) continue;
+        f->through[o] = in_place_hazard(f->g, f->p, &f->g->outputs[o]);
+        any |= f->through[o] != NULL;
+    }
+    return any;
+}
+
+/* Whether r overwrites a parameter and nobody waits for it: it then runs after those that may read the old contents. */
+static bool is_last(const struct graph *g, const struct group *r) {
+    bool overwrites = false;
+    for (int s = 0; s < r->n_stores; s++) {
+        if (r->stores[s].buffer >= 0) return false;
+        overwrites |= g->kernel->params[r->stores[s].param].is_input;
+    }
+    return overwrites;
+}
+
+/* ---- order ---- */
+
+/* Of groups that may run, the lowest comes first. Copies come last. */
+static int rank(const struct graph *g, const struct group *r) { return r->is_copy ? INT_MAX : is_last(g, r) ? r->order + INT_MAX / 2 : r->order; }
+
 /* Whether every buffer that r reads has been written. */
 static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers) {
     for (int b = 0; b < n_buffers; b++)
@@ -478,7 +530,7 @@ static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers)
     return true;
 }
 
-/* Groups in order of execution: of those whose buffers are written, the one that stands first in the spec. A contraction that only some unscheduled
+/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which stands first in the spec. A contraction that only some unscheduled
  * reduction reads has no store and is dropped. Groups that wait for each other stay last. */
 static void sort_groups(struct fuser *f) {
     struct partition *p = f->p;
@@ -495,7 +547,7 @@ static void sort_groups(struct fuser *f) {
         for (int i = 0; i < n; i++) {
             if (is_placed[i]) continue;
             if (any < 0) any = i;
-            if (is_ready(is_read[i], is_written, p->n_buffers) && (best < 0 || p->groups[i].order < p->groups[best].order)) best = i;
+            if (is_ready(is_read[i], is_written, p->n_buffers) && (best < 0 || rank(f->g, &p->groups[i]) < rank(f->g, &p->groups[best]))) best = i;
         }
         if (best < 0) best = any;
         is_placed[best] = true;
@@ -524,13 +576,17 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
     *f->p = *like;
     begin_groups(f);
     int n_contractions = f->p->n_groups, n_buffers;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (f->through[i]) store_through(f, i);
     do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
         n_buffers = f->p->n_buffers;
         f->p->n_groups = n_contractions;
         for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
-        for (int i = 0; i < g->n_outputs; i++) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
+        for (int i = 0; i < g->n_outputs; i++)
+            if (!f->through[i]) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
         for (int b = 0; b < f->p->n_buffers; b++) place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
     } while (f->p->n_buffers != n_buffers);
+    add_copies(f);
     sort_groups(f);
     for (int i = 0; i < f->p->n_groups; i++)
         if (f->p->groups[i].is_row) collect_steps(f, &f->p->groups[i]);
@@ -550,13 +606,15 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
     const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues};
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    f.through = NEW_ARRAY(&g->cx->arena, const char *, g->n_outputs + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
-    fill_partition(&f, &like);
-    if (ir_verify_order(g, f.p)) { /* groups wait for each other in a circle: then each contraction has its own */
-        f.joins = false;
+    do {
+        fill_partition(&f, &like);
+        if (!ir_verify_order(g, f.p)) continue;
+        f.joins = false; /* groups wait for each other in a circle: then each contraction has its own */
         f.in_order = true;
         fill_partition(&f, &like);
-    }
+    } while (find_hazards(&f));
     if (loaders && !makes_factors(f.p, g) && epilogues) return;
     if (loaders && epilogues) propose(g, out, rows ? "rows stored" : "stored", true, rows, false);
 }

@@ -142,7 +142,7 @@ enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, con
     const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
     int last = along->n ? along->axes[along->n - 1] : -1;
     if (!node_is_loaded(g, p, r, source, t) || !t->n_axes || t->axes[t->n_axes - 1] != last) return LEAF_SCATTERED;
-    if (n->kind != N_ACCESS) return ends_with(t, along) ? LEAF_ADJACENT : LEAF_ROW;
+    if (n->kind != N_ACCESS) return !t->is_strided && ends_with(t, along) ? LEAF_ADJACENT : LEAF_ROW;
     if (n->has_fill && !is_zero(n->args[1 + n->n_at])) return LEAF_SCATTERED;
     for (int i = 0; i < n->n_at; i++)
         if (n->at[i] == last || node_has_axis(n->args[1 + i], last)) return LEAF_SCATTERED;
@@ -273,6 +273,18 @@ bool gemm_is_made(const struct gemm_shape *shape) {
 bool gemm_is_strided(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++)
         if (shape->segments[i].a.layout == LAYOUT_STRIDED || shape->segments[i].b[0].layout == LAYOUT_STRIDED) return true;
+    return false;
+}
+
+static bool is_unit_unknown(const struct operand *o) { return !o->is_made && o->layout != LAYOUT_STRIDED && o->tensor.is_strided; }
+
+bool gemm_has_strides(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        bool is_unknown = is_unit_unknown(&e->a);
+        for (int j = 0; j < e->n_sums; j++) is_unknown |= is_unit_unknown(&e->b[j]);
+        if (is_unknown) return true;
+    }
     return false;
 }
 

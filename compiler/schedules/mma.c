@@ -44,21 +44,25 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     if (t != FX_F16 && t != FX_BF16)
         return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16, the operands are %s", fx_dtype_name(t)), false;
     int vector = gemm_vector(g, p, s, 8), n_sums = s->group->n_sums;
-    bool strided = gemm_is_strided(&s->gemm), through_registers = strided || gemm_is_made(&s->gemm);
-    for (int aligned = 1; aligned >= 0; aligned--)
+    bool has_strides = gemm_has_strides(&s->gemm), is_made = gemm_is_made(&s->gemm);
+    static const enum config_kind kinds[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
+    for (int j = 0; j < N_CONFIG_KINDS; j++) {
+        bool aligned = kinds[j] == KIND_ALIGNED, any_stride = has_strides && kinds[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride, through_registers = strided || is_made;
+        if (kinds[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             int smem = smem_bytes(e, &s->gemm, n_sums);
             if (e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
             if ((strided && e->bm > 64) || (!aligned && e->bn > 128)) continue; /* element by element takes twice the registers */
             struct config *c = &s->configs[s->n_configs++];
-            *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
+            *c = (struct config){.is_aligned = aligned, .needs_unit = kinds[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
                                  .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector, .rate = aligned && !strided ? e->rate : e->rate * any_alignment};
-            c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
-            c->engine = arena_printf(&g->cx->arena, "fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>", fx_dtype_name(t), e->bm, e->bn, e->bk,
-                                     e->warps_m, e->warps_n, e->stages);
+            c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
+            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>", fx_dtype_name(t),
+                                     e->bm, e->bn, e->bk, e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "mma %dx%dx%d, %d stages, %s", e->bm, e->bn, e->bk, e->stages,
-                                   e->copies ? "16-byte copies" : !aligned ? "any alignment" : strided ? "aligned, strided operands" : "16-byte loads");
+                                   e->copies ? "16-byte copies" : any_stride ? "any strides" : !aligned ? "any alignment" : strided ? "aligned, strided operands" : "16-byte loads");
         }
+    }
     return true;
 }

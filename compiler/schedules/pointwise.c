@@ -52,9 +52,11 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
     struct footprint f = group_footprint(g, p, r);
     int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
-    while (vector > 1 && vector * n_along > 96) vector /= 2;
+    bool is_strided = false; /* addresses of single elements take registers too */
+    for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
+    while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;
     const int threads = s->block ? s->block : THREADS;
-    int held = vector * n_along, min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
+    int held = vector * n_along * (is_strided ? 4 : 1), min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
     for (int aligned = 1; aligned >= 0; aligned--)
         s->configs[s->n_configs++] = (struct config){
             .is_aligned = aligned, .is_small = aligned, .tile_m = 1, .tile_n = vector * threads, .block = threads, .min_blocks = min_blocks,

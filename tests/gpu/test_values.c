@@ -4,9 +4,9 @@
  * small integers, which most of them compute exactly, those around contractions at the second shape on fractions too. Out: a line a kernel of a file,
  * the first wrong element of what failed, a line a part with what was compared, what failed and what was not checked; a status that is not 0
  * where anything failed or nothing was compared. A generated spec that fails is written to FOUND/KIND-SEED.fx with a test block of the shape.
- * A kernel that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor holds a pattern before a launch
- * and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
- * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off.
+ * A kernel that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor, and between the elements of a strided one, holds a
+ * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
+ * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
  *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR]
  *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
@@ -85,7 +85,9 @@ struct argument {
     struct fx_host host;  /* dtype and shape as the launch takes them; an input's data */
     void *owned;          /* data drawn here */
     const struct array *want; /* what the file says of an output, or NULL */
-    size_t n, n_bytes, at; /* elements and bytes; where it lies in the block */
+    size_t n, n_bytes, at; /* elements and bytes; where its first element lies in the block */
+    int64_t strides[FX_MAX_RANK]; /* in elements */
+    size_t below, above;   /* bytes it reaches before its first element, and from there on */
     DLTensor tensor;
     double *value, *bound; /* of an output, by the oracle */
     int64_t *integer;      /* likewise, of integers and conditions */
@@ -101,7 +103,9 @@ struct trial {
     struct argument args[MAX_PARAMS];
     struct fx_value values[MAX_PARAMS];
     unsigned align[MAX_PARAMS];
+    int64_t strides[MAX_PARAMS * FX_MAX_RANK]; /* as expressions of the plan see them */
     int64_t extents[FX_MAX_EXTENTS];
+    int layout; /* of strided tensors */
     size_t block_bytes, workspace_bytes;
     unsigned char *block, *workspace; /* on the device: all tensors; the workspace, a guard behind it */
     unsigned char *image, *got;       /* the block before and after a launch */
@@ -174,8 +178,7 @@ static bool is_right(const struct argument *a, const unsigned char *data, size_t
     return fx_is_right_integer(t, got, a->integer[i], a->bound[i]) && (!a->want || fx_is_right_integer(t, got, a->want->integer[i], a->bound[i]));
 }
 
-static bool output_is_right(const struct trial *t, const struct argument *a, const char *entry, const char *sizes) {
-    const unsigned char *data = t->got + a->at;
+static bool output_is_right(const struct trial *t, const struct argument *a, const unsigned char *data, const char *entry, const char *sizes) {
     size_t n_wrong = 0, first = 0;
     char want[64] = "";
     for (size_t i = 0; i < a->n; i++)
@@ -190,16 +193,50 @@ static bool output_is_right(const struct trial *t, const struct argument *a, con
                  a->bound[first], want, n_wrong, a->n);
 }
 
+/* Where element i, in row-major order, lies in the block. */
+static size_t place_of(const struct argument *a, size_t i) {
+    int64_t at = 0;
+    for (int axis = a->host.rank - 1; axis >= 0; axis--) {
+        at += (int64_t)(i % (size_t)a->host.extents[axis]) * a->strides[axis];
+        i /= (size_t)a->host.extents[axis];
+    }
+    return (size_t)((int64_t)a->at + at * (int64_t)bytes_of(a->host.dtype));
+}
+
+/* Brings the elements of a between `dense`, where they are row-major, and a copy of the block. */
+static void put_elements(const struct argument *a, unsigned char *block, const unsigned char *dense) {
+    size_t size = bytes_of(a->host.dtype);
+    for (size_t i = 0; i < a->n; i++) memcpy(block + place_of(a, i), dense + i * size, size);
+}
+
+static void get_elements(const struct argument *a, const unsigned char *block, unsigned char *dense) {
+    size_t size = bytes_of(a->host.dtype);
+    for (size_t i = 0; i < a->n; i++) memcpy(dense + i * size, block + place_of(a, i), size);
+}
+
+/* Looks at every output and makes it in `got` what it was before the launch. */
+static bool outputs_are_right(struct trial *t, const char *entry, const char *sizes) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        const struct argument *a = &t->args[p];
+        if (!a->param->is_output) continue;
+        unsigned char *dense = need(malloc(a->n_bytes + 1));
+        get_elements(a, t->got, dense);
+        bool is_fine = output_is_right(t, a, dense, entry, sizes);
+        get_elements(a, t->image, dense);
+        put_elements(a, t->got, dense);
+        free(dense);
+        if (!is_fine) return false;
+    }
+    return true;
+}
+
 /* Whether every byte that belongs to no output is what it was. */
 static bool rest_holds(const struct trial *t, const char *entry, const char *sizes) {
     for (size_t i = 0; i < t->block_bytes; i++) {
-        bool is_inside = t->got[i] == t->image[i];
-        for (int p = 0; p < t->kernel->n_params && !is_inside; p++)
-            is_inside = t->args[p].param->is_output && i >= t->args[p].at && i < t->args[p].at + t->args[p].n_bytes;
-        if (is_inside) continue;
+        if (t->got[i] == t->image[i]) continue;
         for (int p = 0; p < t->kernel->n_params; p++) {
             const struct argument *a = &t->args[p];
-            if (!a->param->is_scalar && i + GUARD >= a->at && i < a->at + a->n_bytes + GUARD)
+            if (!a->param->is_scalar && i + GUARD >= a->at - a->below && i < a->at + a->above + GUARD)
                 return wrong(t->job, "%s, %s: byte %lld of %s, which has %zu, was written", entry, sizes, (long long)i - (long long)a->at, a->param->name, a->n_bytes);
         }
     }
@@ -208,20 +245,63 @@ static bool rest_holds(const struct trial *t, const char *entry, const char *siz
 
 /* ---- running ---- */
 
+enum layout { /* of strided tensors; others are row-major */
+    ROW_MAJOR,     /* no strides given */
+    PADDED,        /* rows of a multiple of 16 elements and 16 more: vectors where the last axis is contiguous */
+    TRANSPOSED,    /* the first axis is contiguous */
+    BACKWARDS,     /* every stride negative */
+    ROWS_BACKWARDS, /* all but the last axis, rows padded */
+    SPREAD,        /* every third element */
+    REPEATED,      /* stride 0 along axes of an input along which its data do not change; else padded by one */
+    N_LAYOUTS,
+};
+
+/* Whether the data of a are the same all along an axis. */
+static bool is_constant(const struct argument *a, int axis) {
+    size_t inner = 1, size = bytes_of(a->host.dtype);
+    for (int i = axis + 1; i < a->host.rank; i++) inner *= (size_t)a->host.extents[i];
+    for (size_t i = 0; i < a->n; i++) {
+        size_t at = i / inner % (size_t)a->host.extents[axis];
+        if (memcmp((const char *)a->host.data + i * size, (const char *)a->host.data + (i - at * inner) * size, size)) return false;
+    }
+    return true;
+}
+
+/* The strides of a, and how far it reaches. */
+static void lay_out(struct argument *a, enum layout layout) {
+    int64_t step = layout == SPREAD ? 3 : 1, below = 0, above = 0, size = (int64_t)bytes_of(a->host.dtype);
+    for (int i = 0; i < a->host.rank; i++) {
+        int axis = layout == TRANSPOSED ? i : a->host.rank - 1 - i;
+        int64_t n = a->host.extents[axis];
+        bool is_last = axis == a->host.rank - 1, is_backwards = layout == BACKWARDS || (layout == ROWS_BACKWARDS && !is_last);
+        bool is_repeated = layout == REPEATED && a->param->is_input && !a->param->is_output && n > 1 && is_constant(a, axis);
+        a->strides[axis] = is_repeated ? 0 : is_backwards ? -step : step;
+        if (n > 0) (is_backwards ? &below : &above)[0] += (is_repeated ? 0 : step) * (n - 1);
+        if (!is_repeated) step *= n > 0 ? n : 1;
+        if (is_last && (layout == PADDED || layout == ROWS_BACKWARDS)) step = (step + 15) / 16 * 16 + 16;
+        if (is_last && layout == REPEATED) step++;
+    }
+    a->below = a->n ? (size_t)(below * size) : 0;
+    a->above = a->n ? (size_t)((above + 1) * size) : 0;
+}
+
 /* Where the tensors lie: 256-byte boundaries, then `shift` elements on. */
-static void place_arguments(struct trial *t, unsigned shift) {
+static void place_arguments(struct trial *t, unsigned shift, enum layout layout) {
     size_t end = 0;
+    t->layout = layout;
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
         size_t promised = a->param->align ? (size_t)a->param->align : 1, off = shift * bytes_of(a->host.dtype);
         if (a->param->is_scalar) continue;
-        a->at = (end + GUARD + 255) / 256 * 256 + (off % promised ? 0 : off);
-        end = a->at + a->n_bytes + GUARD;
+        lay_out(a, a->param->is_strided ? layout : ROW_MAJOR);
+        a->at = (end + GUARD + a->below + 255) / 256 * 256 + (off % promised ? 0 : off);
+        end = a->at + a->above + GUARD;
+        for (int i = 0; i < a->host.rank; i++) t->strides[fx_stride_index(p, i)] = a->n == 0 || a->host.extents[i] == 1 ? 0 : a->strides[i];
     }
     t->block_bytes = end;
 }
 
-static void bind_values(struct trial *t) {
+static void bind_values(struct trial *t, enum layout layout) {
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
         t->align[p] = 256;
@@ -232,7 +312,7 @@ static void bind_values(struct trial *t) {
             continue;
         }
         a->tensor = (DLTensor){.data = t->block + a->at, .device = {.device_type = 2}, .ndim = a->host.rank, .dtype = tensor_dtype(a->host.dtype),
-                               .shape = a->host.extents};
+                               .shape = a->host.extents, .strides = a->param->is_strided && layout != ROW_MAJOR ? a->strides : NULL};
         t->values[p] = (struct fx_value){.tensor = &a->tensor};
         uintptr_t at = (uintptr_t)a->tensor.data, lowest = at & (~at + 1);
         if (lowest < 256) t->align[p] = (unsigned)lowest;
@@ -256,10 +336,10 @@ static void launch_dry(struct trial *t) {
         for (size_t i = 0; i < a->n; i++) {
             bool is_spoilt = dry == DRY_WRONG && i + 1 == a->n && a->bound[i] < INFINITY;
             double off = is_spoilt ? 1 + 3 * a->bound[i] + fabs(a->value[i]) : 0;
-            if (fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, t->got + a->at, i, a->value[i] + off);
-            else fx_store_integer(a->host.dtype, t->got + a->at, i, is_spoilt ? !a->integer[i] : a->integer[i]);
+            if (fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, t->got + place_of(a, i), 0, a->value[i] + off);
+            else fx_store_integer(a->host.dtype, t->got + place_of(a, i), 0, is_spoilt ? !a->integer[i] : a->integer[i]);
         }
-        if (dry == DRY_OUTSIDE) t->got[a->at + a->n_bytes] ^= 1;
+        if (dry == DRY_OUTSIDE) t->got[a->at + a->above] ^= 1;
     }
 }
 
@@ -272,20 +352,22 @@ static bool launch_for_real(struct trial *t, const char *entry, unsigned char pa
            must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read");
 }
 
+static const char *const layout_names[N_LAYOUTS] = {"", "padded, ", "transposed, ", "backwards, ", "rows backwards, ", "spread, ", "repeated, "};
+
 /* One launch from memory that holds `pattern` wherever no input lies. */
 static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     struct job *j = t->job;
     unsigned char guard[GUARD];
     char sizes[256];
-    sizes_text(t, sizes, sizeof sizes);
+    snprintf(sizes, sizeof sizes, "%s", layout_names[t->layout]);
+    sizes_text(t, sizes + strlen(sizes), sizeof sizes - strlen(sizes));
     memset(t->image, pattern, t->block_bytes);
     for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].param->is_input && !t->args[p].param->is_scalar) memcpy(t->image + t->args[p].at, t->args[p].host.data, t->args[p].n_bytes);
+        if (t->args[p].param->is_input && !t->args[p].param->is_scalar) put_elements(&t->args[p], t->image, t->args[p].host.data);
     if (dry) launch_dry(t), memset(guard, pattern, GUARD);
     else if (!launch_for_real(t, entry, pattern, guard)) return false;
     j->n_launches++;
-    for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].param->is_output && !output_is_right(t, &t->args[p], entry, sizes)) return false;
+    if (!outputs_are_right(t, entry, sizes)) return false;
     for (int i = 0; i < GUARD; i++)
         if (guard[i] != pattern) return wrong(j, "%s, %s: memory behind the workspace was written", entry, sizes);
     return rest_holds(t, entry, sizes);
@@ -293,7 +375,7 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
 
 /* As the plan chooses, then every variant that takes the arguments, one launch of the plan at a time. */
 static bool launch_variants(struct trial *t) {
-    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context)};
+    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context), .strides = t->strides};
     bool is_fine = launch(t, "as chosen", 0xFF);
     if (dry || t->is_hinted) return is_fine;
     for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
@@ -315,16 +397,19 @@ static void free_data(struct trial *t) {
     }
 }
 
-/* The kernel on arguments whose data stand: both alignments, all variants. */
+/* The kernel on arguments whose data stand: both alignments, all layouts, all variants. */
 static bool run_trial(struct trial *t) {
     struct job *j = t->job;
     void *block = NULL, *workspace = NULL;
-    bool is_fine = ask_oracle(t);
-    for (unsigned shift = 0; shift < 2 && is_fine; shift++) {
-        place_arguments(t, shift);
+    bool is_fine = ask_oracle(t), is_strided = false;
+    for (int p = 0; p < t->kernel->n_params; p++) is_strided |= t->args[p].param->is_strided;
+    for (unsigned way = 0; way < (is_strided ? 2 * N_LAYOUTS : 2) && is_fine; way++) {
+        unsigned shift = way % 2;
+        enum layout layout = (enum layout)(way / 2);
+        place_arguments(t, shift, layout);
         is_fine = dry || must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate");
         t->block = block;
-        bind_values(t);
+        bind_values(t, layout);
         if (!dry)
             is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
                       must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");

@@ -1073,12 +1073,133 @@ def rands():
     c.output("y", "f32", np.where(rand((4, 7), seed, off) < 0.5, x, 0).sum(axis=0))
 
 
+def drawn(c, name, dtype, *shape):
+    """Few elements of any value, many small integers: a file has them all."""
+    return c.normal(name, dtype, *shape) if np.prod(shape) < 24 else c.integers(name, dtype, *shape, low=-3, high=3)
+
+
+def in_place():
+    spec = "41_in_place"
+    for b, t in (5, 7), (2, 65):
+        c = Case(spec, "softmax")
+        c.output("x", "f32", softmax(drawn(c, "x", "f32", b, t), 1))
+        c = Case(spec, "columns")
+        x = drawn(c, "x", "f16", b, t)
+        c.output("x", "f16", x - x.mean(axis=0))
+    c = Case(spec, "few")
+    x = c.integers("x", "f32", 2, 70, low=-2, high=3)
+    s = x.sum(axis=1)
+    c.output("x", "f32", x / (1 + abs(s))[:, None]), c.output("s", "f32", s)
+    for m, n, k in (4, 5, 3), (65, 8, 8), (3, 72, 8), (4, 8, 72):  # past the edge of a tile in one direction each
+        c = Case(spec, "accumulate")
+        x = drawn(c, "c", "f32", m, n)
+        c.output("c", "f32", x + drawn(c, "a", "f16", m, k) @ drawn(c, "b", "f16", k, n)), c.output("y", "f32", x)
+        if m > 8 or n > 8:
+            continue
+        c = Case(spec, "operand")
+        c.output("x", "f32", relu(drawn(c, "x", "f32", m, n) @ drawn(c, "w", "f32", n, n)))
+        c = Case(spec, "late")
+        x = drawn(c, "x", "f16", m, k)
+        c.output("x", "f16", 0.5 * x), c.output("y", "f16", x @ drawn(c, "w", "f16", k, n))
+    c = Case(spec, "first")
+    x = drawn(c, "x", "f16", 6, 56)
+    c.output("x", "f16", 2 * x), c.output("y", "f16", x[0])
+    c = Case(spec, "reversed")
+    x = c.integers("x", "i32", 71, low=-2**31, high=2**31 - 10)
+    c.output("x", "i32", x[::-1] + c.given("n", "i32", 9))
+    c = Case(spec, "swapped")
+    a, b = drawn(c, "a", "f32", 4, 9), drawn(c, "b", "f32", 4, 9)
+    c.output("a", "f32", b), c.output("b", "f32", a)
+    c = Case(spec, "crossed")
+    a, b = drawn(c, "a", "f32", 5, 8), drawn(c, "b", "f32", 8, 5)
+    a = a + b.sum(axis=1)
+    c.output("a", "f32", a), c.output("b", "f32", b + a.sum(axis=1))
+    for r, k in (5, 9), (1, 70):
+        c = Case(spec, "scaled")
+        a, s = drawn(c, "a", "f32", r, k), drawn(c, "s", "f32", r)
+        c.output("s", "f32", s + a.sum(axis=1)), c.output("y", "f32", a * (s / abs(a).sum(axis=1))[:, None])
+    c = Case(spec, "counted")
+    n, a = c.integers("n", "i32", 20, low=-9, high=9), c.integers("a", "bool", 20, 33, low=0, high=1)
+    c.output("n", "i32", n + a.astype(np.int64).sum(axis=1))
+    for t in 6, 70:
+        c = Case(spec, "running")
+        x = c.integers("x", "f32", 3, t, low=-3, high=4)
+        c.output("x", "f32", np.cumsum(x, axis=1) + x.max(axis=1)[:, None])
+    c = Case(spec, "shifted")
+    x = c.integers("x", "f32", 3, 37, low=-3, high=4)
+    c.output("x", "f32", 0.5 * x + np.pad(x, ((0, 0), (1, 0)))[:, :-1])
+    c = Case(spec, "picked")
+    p, t = c.integers("p", "i64", 40, low=-3, high=12), c.integers("t", "i64", 10, low=0, high=99)
+    c.output("p", "i64", np.where((p >= 0) & (p < 10), t[np.clip(p.astype(int), 0, 9)], -1))
+    c = Case(spec, "filled")
+    x, b = drawn(c, "x", "bf16", 7, 24), c.given("b", "f32", np.arange(24) / 4)
+    c.output("x", "bf16", np.tile(b, (7, 1))), c.output("y", "f32", x.max(axis=1))
+
+
+def strided():
+    spec = "42_strided"
+    for m, n in (5, 7), (6, 32), (1, 8), (0, 4):
+        c = Case(spec, "scale")
+        c.output("y", "f32", drawn(c, "x", "f32", m, n) * 2 + drawn(c, "b", "f32", n))
+        c = Case(spec, "moved")
+        x = drawn(c, "x", "f32", m, n)
+        c.output("x", "f32", x + 0.5 * drawn(c, "t", "f32", m, n))
+    c = Case(spec, "scale") # what does not change along an axis may have stride 0 there
+    x, b = np.repeat(np.arange(6.0), 16).reshape(6, 16), np.full(16, 2.5)
+    c.output("y", "f32", c.given("x", "f32", x) * 2 + c.given("b", "f32", b))
+    for a, b, d in (3, 4, 16), (2, 5, 9):
+        c = Case(spec, "kinds")
+        x, k, w = drawn(c, "x", "f16", a, b, d), c.integers("k", "i8", a, d, low=-128, high=127), c.integers("c", "bool", b, d, low=0, high=1)
+        c.output("y", "bf16", np.where(w, x, 0).transpose(0, 2, 1)), c.output("z", "i32", np.where(w, k[:, None, :], 1))
+    for m, n, k in (4, 5, 3), (65, 8, 8), (3, 72, 8), (4, 8, 72):  # past the edge of a tile in one direction each
+        c = Case(spec, "product")
+        c.output("y", "f16", relu(drawn(c, "x", "f16", m, k) @ drawn(c, "w", "f16", k, n) + drawn(c, "r", "f32", m, n)))
+        if m > 8:
+            continue
+        c = Case(spec, "product_nk")
+        x = drawn(c, "x", "bf16", k, m)
+        c.output("y", "f32", drawn(c, "w", "bf16", n, k) @ x)
+    for m, n, k in (4, 5, 3), (65, 4, 4), (4, 68, 4), (4, 4, 20):
+        c = Case(spec, "product_f32")
+        c.output("y", "f32", drawn(c, "x", "f32", 2, m, k) @ drawn(c, "w", "f32", 2, k, n))
+    c = Case(spec, "product")
+    x = np.repeat(np.arange(16.0)[None, :] / 8, 8, axis=0)
+    c.output("y", "f16", relu(c.given("x", "f16", x) @ drawn(c, "w", "f16", 16, 8) + drawn(c, "r", "f32", 8, 8)))
+    c = Case(spec, "two_sums")
+    c.output("y", "f32", np.einsum("jml,nlj->mn", drawn(c, "x", "f32", 2, 20, 8), drawn(c, "w", "f32", 13, 8, 2)))
+    for b, t in (5, 7), (1, 70), (9, 8):
+        c = Case(spec, "softmax")
+        c.output("z", "bf16", softmax(drawn(c, "x", "bf16", b, t), 1))
+        c = Case(spec, "place")
+        c.output("a", "i64", drawn(c, "x", "f32", b, t).argmax(axis=1))
+        if t > 8:
+            continue
+        c = Case(spec, "columns")
+        x, s = drawn(c, "x", "f32", 3, b, t), drawn(c, "s", "f32", b, t)
+        m = x.max(axis=(0, 1))
+        c.output("m", "f32", m), c.output("y", "f32", x * s - m)
+    for t in 9, 140:
+        c = Case(spec, "running")
+        c.output("y", "f64", np.cumsum(c.integers("x", "f64", t, low=-9, high=9)))
+    c = Case(spec, "gathered")
+    t, i = c.integers("t", "f32", 9, 20, low=-9, high=9), c.integers("i", "i64", 13, low=-2, high=10)
+    c.output("y", "f32", np.where(((i >= 0) & (i < 9))[:, None], t[np.clip(i.astype(int), 0, 8)], 0))
+    for n in 16, 16 * 8:
+        c = Case(spec, "words")
+        w = fields(c.integers("w", "i32", 5, n // 8, low=-2**31, high=2**31 - 1), 4, n)
+        c.output("y", "f32", w @ drawn(c, "x", "f32", n))
+    c = Case(spec, "turned")
+    c.output("x", "f16", drawn(c, "x", "f16", 9, 24)[::-1])
+    c = Case(spec, "one")
+    c.output("y", "f32", -drawn(c, "x", "f32", 5, 1, 12).transpose(1, 0, 2))
+
+
 def main():
     check_rounding()
     check_philox()
     for make in (linear_gelu, split_act, geglu, ln_linear_gelu, lora, mlp2, res_drop, softmax_rows, flash, w4, bmm, conv_relu, mul_relu, row_sum, embed, add_mul_act,
                  dlinear, integers, casts, reductions, scans, parts, relabels, transposed, access, concat, index, norms, conditions, extents, fns, gradients,
-                 small_floats, f64, specials, empty, pointwise, orders, packed, rands):
+                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided):
         make()
     write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 

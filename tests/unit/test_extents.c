@@ -249,6 +249,118 @@ START_TEST(in_place) {
 }
 END_TEST
 
+/* The kernels of a spec by structure: how many there are, and how many of its buffers hold what goes to a parameter last. */
+static const struct {
+    const char *text;
+    int n_launches, n_buffers;
+} in_places[] = {
+    {"kernel f(x: inout f32[M,N], b: f32[N]) { x = relu(x + b) }", 1, 0},
+    {"kernel f(x: inout f32[M,N] strided, b: f32[N,M] strided) { x = relu(x + b) }", 1, 0},
+    {"kernel f(x: inout f32[B,T]) { x = softmax[T](x) }", 1, 0},
+    {"kernel f(x: inout f32[B,T]) { x = exp(x - max[T](x)) / sum[T](exp(x - max[T](x))) }", 1, 0},
+    {"kernel f(x: inout f32[T,B]) { x = x - mean[T](x) }", 1, 0},
+    {"kernel f(x: inout f32[B,T]) { x = cumsum[T](x) }", 1, 0},
+    {"kernel f(s: inout f32[R], a: f32[R,K]) { s = s + sum[K](a) }", 1, 0},
+    {"kernel f(s: inout f32[R], a: f32[R,K]) -> y: f32[R] { s = s + sum[K](a)\n y = s * 2 }", 1, 0},
+    /* every thread of a row reads what one of them writes */
+    {"kernel f(s: inout f32[R], a: inout f32[R,K]) { t = s + sum[K](a)\n a = a * s / t\n s = t }", 2, 1},
+    {"kernel f(c: inout f32[M,N], a: f16[M,K], b: f16[K,N]) with { fuse: require } { c = c + a @ b }", 1, 0},
+    {"kernel f(a: inout f32[M,N], b: inout f32[M,N]) { t = a\n a = b\n b = t }", 1, 0},
+    {"kernel f(x: inout f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w\n x = 0.5 * x }", 2, 0},
+    {"kernel f(x: inout f32[M]) { x = x[M: size(M) - 1 - idx(M)] }", 2, 1},
+    /* phases of one launch: all blocks wait, then the copy runs */
+    {"kernel f(x: inout f32[M]) with { fuse: require } { x = x[M: size(M) - 1 - idx(M)] }", 1, 2},
+    /* accumulators of several sums; a factor that is made as it is loaded */
+    {"kernel f(c: inout f32[M,N], a: f16[M,K], b: f16[K,F=2*N]) with { fuse: require } { l, r = halves[F->N](a @ b)\n c = c + l * r }", 1, 0},
+    {"kernel f(x: inout f16[M,K], s: f32[K], w: f16[K,N]) -> y: f16[M,N] { y = (x * s) @ w\n x = 0.5 * x }", 3, 1},
+    {"kernel f(x: inout f16[M,K], w: f16[L,N], i: i64[M]) -> y: f16[M,N] with { fuse: require } { y = (x[M: i] ?? 0){K->L} @ w\n x = 0.5 * x }", 1, 1},
+    {"kernel f(x: inout f32[M,N], i: i64[M]) { x = x[M: i] ?? 0 }", 2, 1},
+    {"kernel f(x: inout i64[N], t: i64[V]) { x = t[V: x] ?? 0 }", 1, 0},
+    {"kernel f(x: inout f32[M,K=8], w: f32[K,N=K]) { x = (x @ w)[N: idx(K)] }", 2, 1},
+    {"kernel f(x: inout f32[M,N], y: inout f32[N,M]) { s = x\n x = x + sum[N](y)\n y = y + sum[M](s) }", 3, 1},
+};
+
+START_TEST(in_place_kernels) {
+    fx_compilation *c = compile(in_places[_i].text, NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    ck_assert_msg(k->n_launches == in_places[_i].n_launches && k->n_buffers == in_places[_i].n_buffers, "%s: %d launches, %d buffers\n%s", in_places[_i].text,
+                  k->n_launches, k->n_buffers, k->receipt);
+    fx_close(c);
+}
+END_TEST
+
+/* What a variant that takes vectors needs of strides: 1 along the last axis, whole vectors elsewhere; the other variant needs nothing. */
+START_TEST(strides_are_conditions) {
+    fx_compilation *c = compile("kernel f(x: f32[M,N] strided, w: f32[N]) -> y: f32[M,N] strided { y = x * w }", NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    const struct fx_launch *l = &k->launches[0];
+    int64_t extents[] = {4, 8}, strides[3 * FX_MAX_RANK] = {[0] = -12, [1] = 1, [2 * FX_MAX_RANK] = 8, [2 * FX_MAX_RANK + 1] = 1};
+    struct fx_env env = {.extents = extents, .sm_count = 132, .strides = strides};
+    int n_strides = 0;
+    for (int i = 0; i < l->n_args; i++) n_strides += l->args[i].kind == FX_ARG_STRIDE;
+    ck_assert_int_eq(n_strides, 4);
+    ck_assert_int_eq(l->n_variants, 2);
+    ck_assert(fx_expr_holds(&l->variants[0].needs, &env));
+    for (int i = 0; i < 3 * FX_MAX_RANK; i++) {
+        int64_t was = strides[i];
+        if (was == 0) continue;
+        strides[i] = was == 1 ? 2 : was + 2;
+        ck_assert(!fx_expr_holds(&l->variants[0].needs, &env));
+        ck_assert(fx_expr_holds(&l->variants[1].needs, &env));
+        strides[i] = was;
+    }
+    fx_close(c);
+}
+END_TEST
+
+/* Operands of mma: 16-byte copies, words side by side, anything. */
+START_TEST(strides_choose_variants) {
+    static const struct {
+        int64_t x[2];       /* strides */
+        const char *suffix; /* of the entry that is chosen */
+    } views[] = {{{128, 1}, "64x64"}, {{-128, 1}, "64x64"}, {{0, 1}, "64x64"}, {{67, 1}, "64x64_unit"}, {{1, 64}, "64x64_any"}, {{192, 3}, "64x64_any"}, {{-64, -1}, "64x64_any"}};
+    fx_compilation *c = compile("kernel f(x: f16[M,K] strided, w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", NULL);
+    const struct fx_launch *l = &fx_get_plan(c)->kernels[0].launches[0];
+    int64_t extents[] = {64, 64, 64}, strides[3 * FX_MAX_RANK] = {0};
+    struct fx_env env = {.extents = extents, .sm_count = 132, .strides = strides};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        strides[0] = views[i].x[0], strides[1] = views[i].x[1];
+        int v = fx_choose_variant(l, &env);
+        ck_assert_int_ge(v, 0);
+        ck_assert_msg(strcmp(l->variants[v].entry + strlen("fx_f_"), views[i].suffix) == 0, "strides %lld, %lld choose %s", (long long)views[i].x[0], (long long)views[i].x[1],
+                      l->variants[v].entry);
+    }
+    fx_close(c);
+}
+END_TEST
+
+/* A running sum over 2^40 elements is more than the oracle keeps. */
+START_TEST(oracle_out_of_memory) {
+    fx_compilation *c = compile("kernel long_sum(x: f32[M]) -> (s: f32[M], y: f32[T=1099511627776]) { s = 2 * x\n y = cumsum[T](idx(T) * (x[M: 0] ?? 0)) }", NULL);
+    const float x = 1;
+    const struct fx_host input = {.dtype = FX_F32, .rank = 1, .extents = {1}, .data = &x};
+    const int64_t last = (INT64_C(1) << 40) - 1;
+    char message[256] = "";
+    double v;
+    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 0, NULL, 1, &v, NULL, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 1, &last, 1, &v, NULL, NULL, message, sizeof message), FX_ERR_NOMEM);
+    ck_assert_str_eq(message, "long_sum: the elements of y asked for need more intermediate values at a time than the oracle keeps, 67108864, or more memory than there is: ask for fewer");
+    fx_close(c);
+}
+END_TEST
+
+/* Operands of a concat have extents that the user wrote under other names. */
+START_TEST(concat_names_its_operands) {
+    fx_compilation *c = compile("kernel f(x: f32[A], z: f32[B], s: f32[D,E], w: f32[P]) -> y: f32[P] { y = concat[P](x{A->P}, z{B->P}, s{(D,E)->P}) * w }", NULL);
+    int64_t e[16];
+    char message[256];
+    ck_assert_int_eq(bind(c, "f", (int64_t[][2]){{2, -1}, {3, -1}, {2, 4}, {13, -1}}, 4, e, message), FX_OK);
+    ck_assert_int_eq(bind(c, "f", (int64_t[][2]){{2, -1}, {3, -1}, {2, 4}, {6, -1}}, 4, e, message), FX_ERR_USAGE);
+    ck_assert_str_eq(message, "P = A + B + D * E does not hold: A is 2, B is 3, D is 2, E is 4, P is 6");
+    fx_close(c);
+}
+END_TEST
+
 /* The promise takes the place of the test of the address in every variant. */
 START_TEST(align_is_a_promise) {
     fx_compilation *c = compile("kernel f(x: f32[M=64,N=64] align 64) -> y: f32[M,N] align 16 { y = x * 2 }", NULL);
@@ -309,6 +421,7 @@ END_TEST
 int main(void) {
     Suite *s = suite_create("extents");
     TCase *t = tcase_create("equations");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, solves_from_every_side);
     tcase_add_loop_test(t, refuses, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, solves_what_is_linear, 0, sizeof solved / sizeof *solved);
@@ -316,6 +429,11 @@ int main(void) {
     tcase_add_loop_test(t, requires_of_scalars, 0, sizeof conditions / sizeof *conditions);
     tcase_add_test(t, fns_require);
     tcase_add_test(t, in_place);
+    tcase_add_loop_test(t, in_place_kernels, 0, sizeof in_places / sizeof *in_places);
+    tcase_add_test(t, strides_are_conditions);
+    tcase_add_test(t, strides_choose_variants);
+    tcase_add_test(t, concat_names_its_operands);
+    tcase_add_test(t, oracle_out_of_memory);
     tcase_add_test(t, align_is_a_promise);
     tcase_add_test(t, fixed_extents_fix_others);
     tcase_add_loop_test(t, rejects_text, 0, sizeof rejects / sizeof *rejects);

@@ -139,7 +139,7 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         const char *name = names[i];
         buf_printf(out, "static struct %s_module module_%d;\n", name, i);
         buf_printf(out, "int load_%d(void) { return %s_load(&module_%d, \"cubin\"); }\nint unload_%d(void) { return %s_unload(&module_%d); }\n", i, name, i, i, name, i);
-        buf_printf(out, "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e) {\n    (void)p, (void)e;\n", i);
+        buf_printf(out, "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e, long long *s) {\n    (void)p, (void)e, (void)s;\n", i);
         for (int j = 0; j < k->n_params; j++)
             if (k->params[j].is_scalar) buf_printf(out, "    %s s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", scalar_types[k->params[j].dtype], j, j, j, j);
         buf_printf(out, "    return %s_launch(&module_%d, (CUstream)8", name, i);
@@ -147,6 +147,8 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         buf_puts(out, ", workspace");
         for (int j = 0; j < k->n_extents; j++)
             if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
+        for (int j = 0; j < k->n_params; j++)
+            for (int axis = 0; k->params[j].is_strided && axis < k->params[j].rank; axis++) buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
         buf_printf(out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
         const char *separator = "";
         for (int b = 0; b < k->n_buffers; b++)
@@ -190,7 +192,7 @@ static int shared_bytes(const char *entry, int bytes) {
     const struct fx_launch *l = launch_of(entry, &v);
     if (!l) return 0;
     for (int i = 0; i < l->variants[v].smem.n; i++)
-        if (l->variants[v].smem.terms[i].op >= FX_T_EXTENT && l->variants[v].smem.terms[i].op <= FX_T_SM_COUNT) return bytes == 100000;
+        if (l->variants[v].smem.terms[i].op >= FX_T_EXTENT && l->variants[v].smem.terms[i].op <= FX_T_STRIDE) return bytes == 100000;
     return fx_expr_eval(&l->variants[v].smem, &(struct fx_env){0}, &need) && bytes == (need < INT_MAX ? need : INT_MAX) && need > 48 * 1024;
 }
 
@@ -228,7 +230,7 @@ static struct library load_library(struct arena *a, const struct fx_plan *p, con
 
 struct call { /* arguments of a launch */
     unsigned long long params[32], workspace;
-    long long extents[32];
+    long long extents[32], strides[32 * FX_MAX_RANK];
     int sm_count;
 };
 
@@ -238,10 +240,20 @@ static unsigned align_of(unsigned long long p) {
     return a;
 }
 
+/* Strides as a launch takes them: 0 where an axis has one element or the tensor none. */
+static void take_strides(const struct fx_kernel *k, const struct call *c, const int64_t *extents, int64_t *strides) {
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++) {
+            bool is_free = fx_argument_extent(&k->params[i], j, extents) == 1;
+            for (int axis = 0; axis < k->params[i].rank; axis++) is_free |= fx_argument_extent(&k->params[i], axis, extents) == 0;
+            strides[fx_stride_index(i, j)] = is_free ? 0 : c->strides[fx_stride_index(i, j)];
+        }
+}
+
 /* What the launcher must record; -1 when it must refuse. */
 static int expect(const struct fx_kernel *k, const struct call *c, struct record *out) {
     unsigned align[32];
-    int64_t extents[32];
+    int64_t extents[32], strides[32 * FX_MAX_RANK];
     size_t offsets[32], total;
     const void *scalars[32];
     char message[256];
@@ -252,13 +264,15 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     }
     for (int i = 0; i < k->n_params; i++) {
         align[i] = k->params[i].is_scalar ? 256 : align_of(c->params[i]);
-        if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(k->params[i].dtype) / 8)) return -1;
+        if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(fx_argument_dtype(&k->params[i])) / 8)) return -1;
         if (k->params[i].align && c->params[i] % (unsigned)k->params[i].align) return -1;
         scalars[i] = k->params[i].is_scalar ? &c->params[i] : NULL;
     }
     struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
     if (!fx_workspace_layout(k, &env, offsets, &total) || (total && c->workspace % 256)) return -1;
+    take_strides(k, c, extents, strides);
     env.align = align;
+    env.strides = strides;
     for (int i = 0; i < k->n_checks; i++)
         if (!expr_is_on_scalars(&k->checks[i].holds) && !fx_expr_holds(&k->checks[i].holds, &env)) return -1;
     if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
@@ -274,7 +288,8 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared, l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
-            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at] : l->args[a].kind == FX_ARG_BUFFER ? c->workspace + offsets[at] : (unsigned long long)extents[at];
+            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at] : l->args[a].kind == FX_ARG_BUFFER ? c->workspace + offsets[at]
+                         : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? strides[at] : extents[at]);
         }
     }
     return n;
@@ -289,7 +304,7 @@ static void check_call(const struct library *l, const struct fx_kernel *k, int i
     snprintf(name, sizeof name, "load_%d", i);
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
     snprintf(name, sizeof name, "run_%d", i);
-    int got = ((int (*)(unsigned long long *, unsigned long long, long long *))symbol(l, name))(c->params, c->workspace, c->extents);
+    int got = ((int (*)(unsigned long long *, unsigned long long, long long *, long long *))symbol(l, name))(c->params, c->workspace, c->extents, c->strides);
     int n = expect(k, c, want);
     ck_assert_msg(got == (n < 0), "%s: launch gave %d, expected %s", k->name, got, n < 0 ? "a refusal" : "success");
     ck_assert_int_eq(*l->n_records, n < 0 ? 0 : n);
@@ -343,6 +358,7 @@ static uint64_t random_scalar(uint64_t *seed, enum fx_dtype t) {
 static void check_kernel(const struct library *l, const struct fx_kernel *k, int i, int n_calls) {
     static const long long extents[] = {0, 1, 2, 3, 7, 8, 16, 17, 64, 100, 128, 129, 512, 4096, 4097, 65536, 1 << 20, 2147418112,
                                         2147483648, 1099511627775, 1099511627776, 1099511627777, -1, LLONG_MIN};
+    static const long long strides[] = {1, 1, 1, 0, -1, 2, 8, 16, -16, 4096, 4100, -7, 1099511627776, 1152921504606846975, -1152921504606846975};
     static const int n_extents = sizeof extents / sizeof *extents, sms[] = {1, 20, 132};
     uint64_t seed = 0x9E3779B97F4A7C15u + (unsigned)i;
     for (int call = 0; call < n_calls; call++) {
@@ -350,6 +366,7 @@ static void check_kernel(const struct library *l, const struct fx_kernel *k, int
         int kinds = call % 8 == 0 ? n_extents : call % 8 < 3 ? n_extents - 6 : 16;
         if (call % 32 == 5) c.workspace += 128;
         for (int e = 0; e < k->n_extents; e++) c.extents[e] = extents[next_random(&seed) % (unsigned)kinds];
+        for (int s = 0; s < fx_stride_index(k->n_params, 0); s++) c.strides[s] = strides[next_random(&seed) % (call % 2 ? sizeof strides / sizeof *strides : 9)];
         for (int p = 0; p < k->n_params; p++) {
             unsigned shift = call % 4 ? 8 : (unsigned)(next_random(&seed) % 9);
             c.params[p] = 0x500000000000 + ((uint64_t)(p + 1) << 32) + (UINT64_C(1) << shift);
@@ -373,6 +390,9 @@ static const struct {
     {"kernel fixed(x: f32[M=64,K=32], w: f32[K,N=16]) -> y: f32[M,N] { y = x @ w }", {"fixed"}},
     {"kernel batched(x: f16[B,H,M,K], w: f16[B,H,K,N]) -> y: f16[B,M,H,N] { y = x @ w }", {"batched"}},
     {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }", {"add", "twice"}},
+    {"kernel move(x: f32[M,N] strided, i: i32[M,K=1] strided, y: inout f16[M,N] strided) -> z: bf16[N,M] strided { y = y + x\n z = x * i[K: 0] }\n"
+     "kernel product(x: f16[M,K] strided, w: f16[K,N] strided, q: u4[N,K] packed(i32, K, lsb) strided) -> y: f16[M,N] { y = x @ w + sum[K](q) }", {"move", "product"}},
+    {"kernel stride(x: f32[M,N] strided, x_stride: f32[M], x_stride_M: f32[N]) -> y: f32[M,N] { y = x * x_stride + x_stride_M }", {"stride"}},
     /* Names that are words of C, macros, or what the launcher calls its own things. */
     {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
      "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
@@ -406,6 +426,7 @@ struct random_plan {
     int n_extents, n_params;
     int n_scalars;      /* they come first among the parameters */
     bool is_on_scalars; /* the expression now written is a condition on scalars */
+    bool has_strides;   /* it may mention strides: the last parameter has them */
 };
 
 static int pick(struct random_plan *r, int n) { return (int)(next_random(&r->seed) % (unsigned)n); }
@@ -414,7 +435,7 @@ static void add_terms(struct random_plan *r, struct fx_expr *e, struct fx_term *
     static const enum fx_term_op scalar_leaves[] = {FX_T_CONST, FX_T_EXTENT, FX_T_SCALAR, FX_T_SCALAR, FX_T_SCALAR, FX_T_REAL};
     static const double reals[] = {0.5, -1.5, 3, 0.1, 1e300, INFINITY, NAN};
     static const int64_t constants[] = {0, 1, 2, 3, 128, 255, -1, -7, 1000000, INT_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX - 1, INT64_MIN + 1};
-    struct fx_term t = {.op = (enum fx_term_op)pick(r, 4)};
+    struct fx_term t = {.op = (enum fx_term_op)pick(r, r->has_strides ? 5 : 4)};
     if (r->is_on_scalars) t.op = scalar_leaves[pick(r, 6)];
     if (depth > 0 && pick(r, 5)) t.op = (enum fx_term_op)(FX_T_ADD + pick(r, FX_T_NOT - FX_T_ADD + 1));
     if (r->is_on_scalars && t.op >= FX_T_CDIV && t.op <= FX_T_MAX) t.op = FX_T_DIV; /* no condition has them */
@@ -423,6 +444,7 @@ static void add_terms(struct random_plan *r, struct fx_expr *e, struct fx_term *
     if (t.op == FX_T_CONST) t.v = constants[pick(r, pick(r, 3) ? 6 : sizeof constants / sizeof *constants)];
     if (t.op == FX_T_EXTENT) t.v = pick(r, r->n_extents);
     if (t.op == FX_T_ALIGN) t.v = pick(r, r->n_params);
+    if (t.op == FX_T_STRIDE) t.v = fx_stride_index(r->n_params - 1, pick(r, 2));
     if (t.op == FX_T_SCALAR) t.v = pick(r, r->n_scalars);
     if (t.op == FX_T_REAL) memcpy(&t.v, &reals[pick(r, sizeof reals / sizeof *reals)], sizeof t.v);
     PUSH(r->arena, *terms, e->n) = t;
@@ -463,6 +485,7 @@ static struct fx_expr random_condition(struct random_plan *r) {
 static struct fx_launch random_launch(struct random_plan *r, int number, int n_buffers) {
     int n = 1 + pick(r, 4), n_args = pick(r, 6);
     bool is_cooperative = pick(r, 4) == 0;
+    r->has_strides = true;
     struct fx_variant *variants = NEW_ARRAY(r->arena, struct fx_variant, n);
     struct fx_arg *args = NEW_ARRAY(r->arena, struct fx_arg, n_args + 1);
     for (int v = 0; v < n; v++)
@@ -470,9 +493,12 @@ static struct fx_launch random_launch(struct random_plan *r, int number, int n_b
                                           .prefers = random_expr(r, 4), .grid = random_size(r, 1 << 20), .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
                                           .block = 32 << v, .cluster = number == 1 && !is_cooperative ? v + 1 : 1};
     for (int i = 0; i < n_args; i++) {
-        args[i].kind = (enum fx_arg_kind)pick(r, n_buffers ? 3 : 1);
+        static const enum fx_arg_kind kinds[] = {FX_ARG_PARAM, FX_ARG_STRIDE, FX_ARG_BUFFER, FX_ARG_EXTENT};
+        args[i].kind = kinds[pick(r, n_buffers ? 4 : 2)];
         args[i].index = pick(r, args[i].kind == FX_ARG_PARAM ? r->n_params : args[i].kind == FX_ARG_BUFFER ? n_buffers : r->n_extents);
+        if (args[i].kind == FX_ARG_STRIDE) args[i].index = fx_stride_index(r->n_params - 1, pick(r, 2));
     }
+    r->has_strides = false;
     return (struct fx_launch){.name = "l", .driver = "pointwise", .is_cooperative = is_cooperative, .n_args = n_args, .n_variants = n, .args = args, .variants = variants};
 }
 
@@ -490,7 +516,8 @@ static struct fx_kernel random_kernel(struct random_plan *r) {
     for (int i = 0; i < k.n_params; i++) {
         bool is_scalar = i < r->n_scalars;
         params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/", .dtype = is_scalar ? scalars[pick(r, sizeof scalars / sizeof *scalars)] : dtypes[pick(r, 5)],
-                                      .is_scalar = is_scalar, .is_input = i != k.n_params - 1, .is_output = i >= k.n_params - 2, .rank = !is_scalar,
+                                      .is_scalar = is_scalar, .is_input = i != k.n_params - 1, .is_output = i >= k.n_params - 2, .is_strided = i == k.n_params - 1,
+                                      .rank = is_scalar ? 0 : i == k.n_params - 1 ? 2 : 1, .extents = {0, 1},
                                       .align = is_scalar || pick(r, 8) ? 0 : 1 << pick(r, 9)};
     }
     for (int i = 0; i < k.n_buffers; i++) buffers[i] = (struct fx_buffer){"", FX_BUFFER_WORKSPACE, pick(r, 8) ? random_size(r, 1 << 30) : random_expr(r, 3)};

@@ -60,8 +60,9 @@ START_TEST(leaves) {
     const int64_t extents[] = {5, 7};
     const unsigned align[] = {1, 16};
     const struct fx_expr extent = EXPR(X(1)), aligned = EXPR({FX_T_ALIGN, 1}), sms = EXPR({FX_T_SM_COUNT, 0}),
-                         not = EXPR(X(0), OP(NOT)), empty = {0, NULL};
-    struct fx_env env = {extents, align, 132};
+                         not = EXPR(X(0), OP(NOT)), empty = {0, NULL}, stride = EXPR({FX_T_STRIDE, 9}), rest = EXPR({FX_T_STRIDE, 9}, C(4), OP(MOD));
+    const int64_t strides[10] = {[9] = -6};
+    struct fx_env env = {extents, align, 132, strides};
     int64_t out;
     ck_assert(fx_expr_eval(&extent, &env, &out) && out == 7);
     ck_assert(fx_expr_eval(&aligned, &env, &out) && out == 16);
@@ -69,8 +70,38 @@ START_TEST(leaves) {
     ck_assert(fx_expr_eval(&not, &env, &out) && out == 0);
     ck_assert(fx_expr_eval(&empty, &env, &out) && out == 0);
     ck_assert(fx_expr_holds(&empty, &env) && fx_expr_holds(&extent, &env) && !fx_expr_holds(&not, &env));
+    ck_assert(fx_expr_eval(&stride, &env, &out) && out == -6);
+    ck_assert(fx_expr_eval(&rest, &env, &out) && out == 2);
     env.align = NULL;
+    env.strides = NULL;
+    ck_assert(fx_expr_eval(&stride, &env, &out) && out == 0);
     ck_assert(fx_expr_eval(&aligned, &env, &out) && out == 256);
+}
+END_TEST
+
+START_TEST(row_major_strides) {
+    const struct fx_param params[] = {{.name = "x", .rank = 3, .extents = {0, 1, 2}, .is_strided = true},
+                                      {.name = "y", .rank = 1, .extents = {0}},
+                                      {.name = "q", .rank = 2, .extents = {2, 0}, .is_strided = true, .packed = {.factor = 8, .storage = FX_I32, .axis = 1}}};
+    const struct fx_kernel k = {.n_params = 3, .params = params};
+    int64_t s[3 * FX_MAX_RANK], extents[] = {17, 1, 5};
+    memset(s, 0x55, sizeof s);
+    const int64_t untouched = s[FX_MAX_RANK];
+    fx_row_major_strides(&k, extents, s);
+    ck_assert_int_eq(s[0], 5);
+    ck_assert_int_eq(s[1], 0); /* one element: no stride */
+    ck_assert_int_eq(s[2], 1);
+    ck_assert_int_eq(s[FX_MAX_RANK], untouched);
+    ck_assert_int_eq(s[2 * FX_MAX_RANK], 3); /* 17 fields take three words */
+    ck_assert_int_eq(s[2 * FX_MAX_RANK + 1], 1);
+    extents[0] = 0;
+    fx_row_major_strides(&k, extents, s);
+    ck_assert_int_eq(s[0], 0);
+    ck_assert_int_eq(s[2], 0);
+    extents[0] = 3, extents[1] = extents[2] = INT64_C(1) << 40;
+    fx_row_major_strides(&k, extents, s);
+    ck_assert_int_eq(s[0], INT64_MAX);
+    ck_assert_int_eq(s[1], INT64_C(1) << 40);
 }
 END_TEST
 
@@ -267,7 +298,7 @@ START_TEST(variants) {
     const struct fx_launch l = {.n_variants = 3, .variants = rows}, strict = {.n_variants = 1, .variants = rows};
     int64_t extent = 200;
     unsigned align = 16;
-    struct fx_env env = {&extent, &align, 1};
+    struct fx_env env = {&extent, &align, 1, NULL};
     ck_assert_int_eq(fx_choose_variant(&l, &env), 0);
     extent = 50;
     ck_assert_int_eq(fx_choose_variant(&l, &env), 0);
@@ -311,6 +342,7 @@ int main(void) {
     tcase_add_test(tests, overflow);
     tcase_add_test(tests, exact_division);
     tcase_add_test(tests, leaves);
+    tcase_add_test(tests, row_major_strides);
     tcase_add_test(tests, malformed);
     tcase_add_test(tests, binds);
     tcase_add_test(tests, refusals);

@@ -696,6 +696,57 @@ START_TEST(takes_strides) {
 }
 END_TEST
 
+static const struct fx_arg strided_args[] = {{FX_ARG_PARAM, P_X}, {FX_ARG_STRIDE, P_X * FX_MAX_RANK}, {FX_ARG_STRIDE, P_X * FX_MAX_RANK + 1}};
+static const struct fx_variant strided_variants[] = {
+    {.entry = "s_unit", .number = 0, .needs = EXPR({FX_T_STRIDE, P_X * FX_MAX_RANK + 1}, C(1), OP(EQ), {FX_T_STRIDE, P_X * FX_MAX_RANK}, C(4), OP(MOD), C(0), OP(EQ), OP(AND)),
+     .grid = EXPR(C(1)), .block = 32, .cluster = 1},
+    {.entry = "s_any", .number = 1, .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
+static const struct fx_launch strided_launch = {.name = "s", .n_args = 3, .n_variants = 2, .args = strided_args, .variants = strided_variants};
+
+/* The kernel gets the strides of the tensor, and those of a row-major one where it has none; 0 where an axis has one element. */
+static void launch_strided(struct call *c, const char *entry, int64_t stride_m, int64_t stride_k) {
+    ck_assert_msg(launch(c, NULL) == FX_OK, "%s", fx_last_error());
+    ck_assert_int_eq((int64_t)cuda.argument(1), stride_m);
+    ck_assert_int_eq((int64_t)cuda.argument(2), stride_k);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 0, c->values, N_PARAMS), entry);
+}
+
+START_TEST(gives_strides) {
+    struct call c;
+    const struct fx_hint hints[] = {{"M", 8}, {"K", 4}}, odd[] = {{"M", 8}, {"K", 5}};
+    fx_prepared *hinted;
+    open_other(P_X, (struct fx_param){.dtype = FX_F32, .is_input = true, .is_strided = true}, NULL, 0);
+    fx_prepared_release(prepared);
+    other_kernel.n_launches = 1, other_kernel.launches = &strided_launch;
+    ck_assert_int_eq(fx_prepare(context, &other_plan, NULL, NULL, 0, &prepared), FX_OK);
+    cuda.take_arguments(3);
+    make_call(&c, 8, 4);
+    launch_strided(&c, "s_unit", 4, 1);
+    make_call(&c, 8, 5);
+    launch_strided(&c, "s_any", 5, 1);
+    c.x.strides = c.strides, c.strides[0] = -8, c.strides[1] = 1;
+    c.x.data = memory + 0x1000;
+    launch_strided(&c, "s_unit", -8, 1);
+    c.strides[0] = 1, c.strides[1] = 8;
+    launch_strided(&c, "s_any", 1, 8);
+    c.strides[0] = c.strides[1] = 0;
+    launch_strided(&c, "s_any", 0, 0);
+    make_call(&c, 1, 5), c.x.strides = c.strides, c.strides[0] = INT64_MIN, c.strides[1] = 1;
+    launch_strided(&c, "s_unit", 0, 1);
+    nvrtc.clear();
+    other_plan.source = "s";
+    ck_assert_int_eq(fx_prepare(context, &other_plan, NULL, hints, 2, &hinted), FX_OK); /* row-major or not: both may be reached */
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 2);
+    fx_prepared_release(hinted);
+    nvrtc.clear();
+    other_plan.source = "t";
+    ck_assert_int_eq(fx_prepare(context, &other_plan, NULL, odd, 2, &hinted), FX_OK); /* row-major rows of 5: not as vectors */
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 1);
+    fx_prepared_release(hinted);
+    close_all();
+}
+END_TEST
+
 START_TEST(takes_packed_words) {
     struct call c;
     int64_t shape[2] = {4, 2};
@@ -1059,6 +1110,7 @@ int main(void) {
     tcase_add_test(tests, holds_to_promised_alignment);
     tcase_add_test(tests, writes_in_place);
     tcase_add_test(tests, takes_strides);
+    tcase_add_test(tests, gives_strides);
     tcase_add_test(tests, takes_packed_words);
     tcase_add_test(tests, requires_of_scalars);
     tcase_add_test(tests, refuses_sizes);

@@ -1,3 +1,7 @@
+const c = 1
+const c = 2
+fn twice(v) -> a, a { a = v }
+fn same(v, v) = v
 fn f(v) = v
 fn f(v) = v + 1
 fn gelu(v) = v
