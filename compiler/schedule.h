@@ -42,7 +42,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int n_segments;
     struct segment segments[MAX_SUMS];
     int most_sums;       /* of a segment */
-    enum fx_dtype dtype; /* of all operands */
+    enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -53,7 +53,7 @@ enum { MAX_VARIANTS = 16 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
-    const char *engine;  /* device type: "fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>", or driver arguments */
+    const char *engine;  /* device type: "fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 2, 3>", or driver arguments */
     const char *text;    /* for people: "mma 128x128x32, 4 stages" */
     bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
     bool is_small;       /* indices fit 32 bits */
@@ -183,6 +183,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
 bool gemm_is_made(const struct gemm_shape *shape);
+bool gemm_has_mn_major(const struct gemm_shape *shape);
 /* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
 enum leaf_shape {
