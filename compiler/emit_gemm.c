@@ -467,9 +467,12 @@ static void emit_whole_piece(struct maker *b, const struct leaf *f) {
     value_line(&b->w, "}");
 }
 
+/* In which the operand is multiplied. */
+static enum fx_dtype side_dtype(const struct maker *b) { return b->side == 'a' ? b->l->kernel->gemm.a_dtype : b->l->kernel->gemm.b_dtype; }
+
 static void emit_make(struct maker *b) {
     struct node *value = b->operand->value;
-    enum fx_dtype dtype = b->l->kernel->gemm.dtype;
+    enum fx_dtype dtype = side_dtype(b);
     if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype)) value = value->args[0]; /* the store rounds alike */
     struct point *chunk = chunk_point(b);
     b->is_making = true;
@@ -519,7 +522,7 @@ static const char *made_ctype(enum fx_dtype dtype) { return value_ctype(fx_compu
 static void emit_made(struct maker *b, const struct operand *operands) {
     const char *name = b->l->struct_name;
     line(b, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
-    line(b, "    typedef %s value;", made_ctype(b->l->kernel->gemm.dtype));
+    line(b, "    typedef %s value;", made_ctype(side_dtype(b)));
     begin_operand(b, operands);
     emit_leaves(b, "raw", false, "what a chunk reads from memory");
     emit_leaves(b, "context", true, "what chunks share");

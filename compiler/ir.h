@@ -31,7 +31,8 @@ struct node {
     int axes[MAX_AXES];    /* a set: ascending */
     int n_reduced;
     int reduced[MAX_AXES]; /* a set: ascending */
-    bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored 16-bit tensor, so a computed one may be rounded to it */
+    bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a computed one may be rounded to it (f8: to bf16) */
+    bool may_tf32;         /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a product whose factors carry what is summed */
     int axis;              /* N_INDEX, N_SIZE, N_SCAN */
     int n_at;
     int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending */
@@ -73,7 +74,7 @@ struct product {           /* a contraction that a mainloop adds up */
     struct node *sum;
     struct node *factor[2]; /* as as_contraction gives them, the one with the labels m first */
     int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
-    enum fx_dtype dtype;    /* in which both are multiplied */
+    enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
 };
 
 struct group {             /* one GPU kernel */
@@ -141,7 +142,7 @@ struct contraction { /* the two factors, in the order written */
 };
 /* True if n is a sum over a product of two factors that both carry every summed axis. */
 bool as_contraction(const struct node *n, struct contraction *out);
-/* A contraction that the mainloop of an engine adds up: one of floats, in f32. */
+/* A contraction that the mainloop of an engine adds up: any but of conditions, in its own dtype. */
 bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);

@@ -80,6 +80,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
     if ((n->kind == N_REDUCE || n->kind == N_SCAN) && (int)n->reduction >= N_REDUCTIONS) return fail(g, n, "has no reduction that there is");
     if (n->may_round && n->kind != N_REDUCE) return fail(g, n, "may round, but is no reduction");
+    if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32)) return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
     for (int a = 0; a < n->n_args; a++)
         if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a]) return fail(g, n, "stands before an operand");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))

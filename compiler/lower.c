@@ -36,7 +36,7 @@ bool as_contraction(const struct node *n, struct contraction *out) {
     return true;
 }
 
-bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype == FX_F32 && as_contraction(n, out); }
+bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype != FX_BOOL && as_contraction(n, out); }
 
 /* Whether a has a label that neither b nor the sum has. */
 static bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
@@ -105,9 +105,26 @@ static bool may_round(const struct kernel *k, const struct value *v) {
     if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
     for (int i = 0; i < 2; i++) {
         const struct value *factor = v->args[0]->args[i];
-        if (factor->kind == V_LOAD && fx_dtype_bits(k->params[factor->param].dtype) == 16) return true;
+        enum fx_dtype t = factor->kind == V_LOAD ? k->params[factor->param].dtype : FX_F32;
+        if (fx_is_float(t) && fx_dtype_bits(t) <= 16) return true;
     }
     return false;
+}
+
+static bool carries_reduced(const struct value *factor, const struct value *sum) {
+    for (int i = 0; i < sum->n_reduced; i++) {
+        bool is_there = false;
+        for (int j = 0; j < factor->n_axes; j++) is_there |= factor->axes[j] == sum->reduced[i];
+        if (!is_there) return false;
+    }
+    return true;
+}
+
+/* Likewise whether both factors may be rounded to tf32. */
+static bool may_tf32(const struct kernel *k, const struct value *v) {
+    if (k->precision != PRECISION_TF32 || v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32) return false;
+    const struct value *product = v->args[0];
+    return product->kind == V_OP && product->op == O_MUL && carries_reduced(product->args[0], v) && carries_reduced(product->args[1], v);
 }
 
 /* The positions of an access in ascending order of the axes they stand for. */
@@ -123,7 +140,7 @@ static void sort_positions(struct node *n) {
 
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
     struct node n = {.kind = (enum node_kind)v->kind, .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .to = v->to, .n_axes = v->n_axes,
-                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .axis = v->axis, .n_at = v->n_at, .has_fill = v->has_fill,
+                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .may_tf32 = may_tf32(g->kernel, v), .axis = v->axis, .n_at = v->n_at, .has_fill = v->has_fill,
                      .n_args = v->n_args, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
     if (fx_is_integer(v->dtype)) n.integer = v->integer; /* one payload a constant, so that equal ones are equal */
     else n.num = v->num;

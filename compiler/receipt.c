@@ -215,7 +215,6 @@ static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f-
 /* What the kernel allows that no schedule makes use of. */
 static void add_notes(struct facts *f) {
     const struct kernel *k = f->chosen->graph->kernel;
-    if (k->precision == PRECISION_TF32) note(f, "precision: tf32 is allowed; no schedule of this version has tf32, f32 is multiplied as f32");
     if (k->fast_math) note(f, "fast_math is allowed; no schedule of this version makes use of it");
     if (k->round != ROUND_ONCE)
         note(f, k->round == ROUND_OP ? "round: op: every operation's result is rounded to the dtype of its tensors"
@@ -238,7 +237,7 @@ static void add_buffers(struct facts *f) {
             const struct buffer *from = &c->partition->buffers[i];
             out.dtype = fx_dtype_name(from->dtype);
             out.why = from->why;
-            out.is_rounded = from->dtype != FX_F32 && fx_is_float(from->dtype) && from->dtype != FX_F64 && from->value->kind != N_CAST && !is_copied(c->partition, i);
+            out.is_rounded = fx_is_float(from->dtype) && fx_dtype_bits(from->dtype) <= 16 && from->value->kind != N_CAST && from->value->kind != N_INPUT && !is_copied(c->partition, i);
         } else if (b->kind == FX_BUFFER_FLAGS) {
             out.dtype = "u64";
             out.why = "flags by which all blocks of a launch wait for each other between its phases";

@@ -43,7 +43,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int n_segments;
     struct segment segments[MAX_SUMS];
     int most_sums;       /* of a segment */
-    enum fx_dtype dtype; /* of all operands */
+    enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -54,7 +54,7 @@ enum { MAX_VARIANTS = 16 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
-    const char *engine;  /* device type: "fx_mma<fx_bf16, 128, 128, 32, 2, 2, 4>", or driver arguments */
+    const char *engine;  /* device type: "fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 2, 3>", or driver arguments */
     const char *text;    /* for people: "mma 128x128x32, 4 stages" */
     bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
     bool needs_unit;     /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last label */
@@ -191,6 +191,7 @@ bool gemm_is_strided(const struct gemm_shape *shape);
 bool gemm_is_made(const struct gemm_shape *shape);
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
+bool gemm_has_mn_major(const struct gemm_shape *shape);
 /* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
 enum leaf_shape {

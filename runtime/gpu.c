@@ -11,6 +11,8 @@ fx_status gpu_failed(fx_status status, const char *what) { return complain(statu
 static DLDataType tensor_dtype(enum fx_dtype t) {
     uint8_t code = 2;
     if (t == FX_BF16) code = 4;
+    else if (t == FX_F8E4M3) code = 10;
+    else if (t == FX_F8E5M2) code = 12;
     else if (fx_dtype_class_of(t) == FX_CLASS_S) code = 0;
     else if (fx_dtype_class_of(t) == FX_CLASS_U) code = 1;
     else if (fx_dtype_class_of(t) == FX_CLASS_B) code = 6;

@@ -200,6 +200,32 @@ FX_DEVICE unsigned short fx_load_u16_if(const void *p, bool valid) {
   return x;
 }
 
+// fx_load_u8_if: likewise of a byte
+FX_DEVICE unsigned fx_load_u8_if(const void *p, bool valid) {
+  unsigned x;
+  asm volatile("{ .reg .pred valid; setp.ne.u32 valid, %2, 0; mov.b32 %0, 0; @valid ld.global.u8 %0, [%1]; }"
+               : "=r"(x)
+               : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
+  return x;
+}
+
+// fx_load_u32_if: likewise of a word, aligned to 4 bytes
+FX_DEVICE unsigned fx_load_u32_if(const void *p, bool valid) {
+  unsigned x;
+  asm volatile("{ .reg .pred valid; setp.ne.u32 valid, %2, 0; mov.b32 %0, 0; @valid ld.global.b32 %0, [%1]; }"
+               : "=r"(x)
+               : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
+  return x;
+}
+
+// fx_permute: four of the eight bytes of hi:lo, each named by a nibble of the selector
+FX_DEVICE unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) { return __byte_perm(lo, hi, selector); }
+
+// fx_pack_bytes: the low bytes of four integers, x0 in the lowest of the word
+FX_DEVICE unsigned fx_pack_bytes(int x0, int x1, int x2, int x3) {
+  return fx_permute(fx_permute((unsigned)x0, (unsigned)x1, 0x0040), fx_permute((unsigned)x2, (unsigned)x3, 0x0040), 0x5410);
+}
+
 // fx_load_24_if: the 24 bytes from p, which is aligned to 8, where valid; zeros and no access where not; of memory that the kernel does not write
 FX_DEVICE void fx_load_24_if(unsigned (&w)[6], const void *p, bool valid) {
 #pragma unroll
@@ -210,14 +236,18 @@ FX_DEVICE void fx_load_24_if(unsigned (&w)[6], const void *p, bool valid) {
                : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
 }
 
-// fx_shared_put1: a float into shared memory
-FX_DEVICE void fx_shared_put1(unsigned to, float x) {
-  asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(x) : "memory");
-}
+// fx_shared_put_byte: a byte into shared memory
+FX_DEVICE void fx_shared_put_byte(unsigned to, int x) { asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(x) : "memory"); }
 
-// fx_shared_put2: two adjacent floats into shared memory
+// fx_shared_put1: a word into shared memory
+FX_DEVICE void fx_shared_put1(unsigned to, unsigned w) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(w) : "memory"); }
+
+// fx_shared_put2: two adjacent floats or integers into shared memory
 FX_DEVICE void fx_shared_put2(unsigned to, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory");
+}
+FX_DEVICE void fx_shared_put2(unsigned to, int x, int y) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to), "r"(x), "r"(y) : "memory");
 }
 
 // fx_shared_put4: four adjacent floats or words into shared memory
@@ -228,23 +258,45 @@ FX_DEVICE void fx_shared_put4(unsigned to, const unsigned (&w)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
 }
 
-// fx_shared_get: N adjacent floats from shared memory; 1, 2 or 4
-template <int N>
-FX_DEVICE void fx_shared_get(float *x, unsigned from) {
-  static_assert(N == 1 || N == 2 || N == 4, "no such vector");
-  if constexpr (N == 1) {
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0]) : "r"(from));
-  } else if constexpr (N == 2) {
-    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[0]), "=f"(x[1]) : "r"(from));
+// fx_shared_put: N adjacent elements of 4 or 8 bytes into shared memory: a word, two or four
+template <int N, class T>
+FX_DEVICE void fx_shared_put(unsigned to, const T *x) {
+  constexpr int WORDS = N * (int)sizeof(T) / 4;
+  static_assert(WORDS == 1 || WORDS == 2 || WORDS == 4, "no such vector");
+  unsigned w[WORDS];
+  memcpy(w, x, sizeof w);
+  if constexpr (WORDS == 1) fx_shared_put1(to, w[0]);
+  else if constexpr (WORDS == 2) fx_shared_put2(to, (int)w[0], (int)w[1]);
+  else fx_shared_put4(to, w);
+}
+
+// fx_shared_get: N adjacent elements of 4 or 8 bytes from shared memory: a word, two, or a multiple of four
+template <int N, class T>
+FX_DEVICE void fx_shared_get(T *x, unsigned from) {
+  constexpr int WORDS = N * (int)sizeof(T) / 4;
+  static_assert(WORDS == 1 || WORDS == 2 || WORDS % 4 == 0, "no such vector");
+  unsigned w[WORDS];
+  if constexpr (WORDS == 1) {
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w[0]) : "r"(from));
+  } else if constexpr (WORDS == 2) {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(from));
   } else {
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from));
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 4)
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[i]), "=r"(w[i + 1]), "=r"(w[i + 2]), "=r"(w[i + 3]) : "r"(from + i * 4));
   }
+  memcpy(x, w, sizeof w);
 }
 
 // fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid
 FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
                : "memory");
+}
+
+// fx_cp_async8: starts copying 8 bytes into shared memory; zeros, and nothing is read, where not valid
+FX_DEVICE void fx_cp_async8(unsigned to, const void *from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 8 : 0) : "memory");
 }
 
 // fx_cp_async4: starts copying 4 bytes into shared memory; zeros, and nothing is read, where not valid
@@ -285,5 +337,53 @@ FX_DEVICE void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsign
 FX_DEVICE void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_cvt_tf32: the float nearest to one given by its bits that tf32 holds, 10 bits of fraction; ties away from zero. Two instructions, through a predicate
+FX_DEVICE unsigned fx_cvt_tf32(unsigned bits) {
+  unsigned rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(fx_from_bits(bits)));
+  return rounded;
+}
+
+// fx_round_tf32: the same in three instructions without a predicate, so that neighbours need not wait for each other
+// Half a unit is added to the bits and what lies below cut off; the product, too small to change a number, makes a NaN of what was one.
+FX_DEVICE unsigned fx_round_tf32(unsigned bits) {
+  return fx_bits(fmaf(fx_from_bits(bits), 0x1p-126f, fx_from_bits((bits + 0x1000u) & 0xffffe000u)));
+}
+
+// fx_mma_tf32: d += a b over 16 x 8 x 8 tf32 elements, d in f32; the fragments as PTX lays them out for m16n8k8
+FX_DEVICE void fx_mma_tf32(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_mma_i8_i8: d += a b over 16 x 8 x 32 bytes, both signed, d in i32, wrapping; the fragments as PTX lays them out for m16n8k32
+FX_DEVICE void fx_mma_i8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_mma_i8_u8: the same, a signed, b unsigned
+FX_DEVICE void fx_mma_i8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_mma_u8_i8: the same, a unsigned, b signed
+FX_DEVICE void fx_mma_u8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// fx_mma_u8_u8: the same, a unsigned, b unsigned
+FX_DEVICE void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }

@@ -56,6 +56,7 @@ static bool is_stored_narrow(const struct graph *g, const struct node *n) {
 static struct node *sum_like(struct algebra *a, const struct node *n, struct node *term, bool may_round) {
     struct node *s = build_sum(a->g, term, n->reduced, n->n_reduced, n);
     s->may_round = may_round;
+    s->may_tf32 = n->may_tf32;
     return s;
 }
 

@@ -1,6 +1,6 @@
 /* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
  *
- * A contraction's factors lie in memory, in one dtype, or are computed as they are loaded; or, in proposals of their own, a computed factor is written
+ * A contraction's factors lie in memory, as its engine multiplies them, or are computed as they are loaded; or, in proposals of their own, a computed factor is written
  * to a buffer first. What is stored (an output, such a factor) belongs to the last contraction it depends on, as its epilogue, when it has that
  * contraction's axes; the others below it are added up by the same mainloop where they run over the same labels, or written to buffers. What depends on
  * none is a pointwise kernel.
@@ -73,21 +73,61 @@ static int need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype,
 
 /* ---- the dtype in which a contraction reads its factors (language.md, "Accumulation") ---- */
 
-static bool is_16_bit(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
+/* Bits of the integers that float dtype t holds without a gap. */
+static int whole_bits(enum fx_dtype t) { return t == FX_F64 ? 53 : t == FX_F32 ? 24 : t == FX_F16 ? 11 : t == FX_BF16 ? 8 : t == FX_F8E4M3 ? 4 : 3; }
 
-static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
-    return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : FX_F32;
+/* Whether every value of dtype t is one of dtype `in`. */
+static bool holds_all(enum fx_dtype in, enum fx_dtype t) {
+    if (in == t) return true;
+    bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
+    int bits = t == FX_BOOL ? 1 : fx_dtype_bits(t);
+    if (fx_is_float(t)) return fx_is_float(in) && fx_dtype_bits(in) > fx_dtype_bits(t);
+    if (fx_is_float(in)) return bits - is_signed <= whole_bits(in);
+    if (fx_dtype_class_of(in) == FX_CLASS_S) return bits - is_signed < fx_dtype_bits(in);
+    return fx_dtype_class_of(in) == FX_CLASS_U && !is_signed && bits <= fx_dtype_bits(in);
 }
 
-static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b, bool may_round) {
-    enum fx_dtype ta = stored_dtype(g, a), tb = stored_dtype(g, b);
-    if (ta == tb) return ta;
-    bool computed_a = a->kind != N_INPUT && ta == FX_F32, computed_b = b->kind != N_INPUT && tb == FX_F32;
-    if (!may_round) return FX_F32;
-    /* A computed factor may be rounded once to the dtype in which the other is stored. */
-    if (computed_a && is_16_bit(tb) && b->kind == N_INPUT) return tb;
-    if (computed_b && is_16_bit(ta) && a->kind == N_INPUT) return ta;
-    return FX_F32;
+/* Whether the value outside of an access, a number, is one of dtype t. */
+static bool holds_fill(enum fx_dtype t, const struct node *fill) {
+    if (fill->kind != N_CONST) return false;
+    if (fx_is_integer(fill->dtype)) return fx_is_integer(t) && fx_integer_fits(t, fill->dtype, fill->integer);
+    return fx_is_float(t) && fx_round_to(t, fill->num) == fill->num;
+}
+
+/* The narrowest dtype known to hold the values of n: what it is stored or was rounded as, whatever it was widened to since. */
+static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
+    if (n->kind == N_INPUT) return g->kernel->params[n->param].dtype;
+    if (n->kind != N_CAST && n->kind != N_ACCESS) return n->dtype;
+    enum fx_dtype from = stored_dtype(g, n->args[0]);
+    if (n->kind == N_ACCESS) return !n->has_fill || holds_fill(from, n->args[n->n_args - 1]) ? from : n->dtype;
+    return holds_all(n->to, from) ? from : n->to;
+}
+
+static bool is_small_float(enum fx_dtype t) { return fx_is_float(t) && fx_dtype_bits(t) <= 16; }
+
+/* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses it. */
+static bool may_be_read_as(const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
+    enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
+    if (holds_all(t, own)) return true;
+    return may_round && n->kind != N_INPUT && own == FX_F32 && other->kind == N_INPUT && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
+}
+
+/* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and neither loses what it may not;
+ * integers of at most 8 bits that are summed in 32 stand as such. */
+static void operand_dtypes(const struct graph *g, const struct node *contraction, struct node *const factor[2], enum fx_dtype out[2]) {
+    enum fx_dtype own[2] = {stored_dtype(g, factor[0]), stored_dtype(g, factor[1])}, sum = contraction->dtype;
+    bool is_f16 = true, is_bf16 = true, is_byte = sum == FX_I32;
+    for (int s = 0; s < 2; s++) {
+        is_f16 &= may_be_read_as(g, FX_F16, factor[s], factor[1 - s], contraction->may_round);
+        is_bf16 &= may_be_read_as(g, FX_BF16, factor[s], factor[1 - s], contraction->may_round);
+        is_byte &= holds_all(FX_I8, own[s]) || holds_all(FX_U8, own[s]);
+    }
+    out[0] = out[1] = sum;
+    if (sum == FX_F32 && (is_small_float(own[0]) || is_small_float(own[1]))) {
+        if (is_f16 && (!is_bf16 || own[0] == FX_F16 || own[1] == FX_F16)) out[0] = out[1] = FX_F16;
+        else if (is_bf16) out[0] = out[1] = FX_BF16;
+    }
+    for (int s = 0; s < 2 && is_byte; s++) out[s] = holds_all(FX_I8, own[s]) ? FX_I8 : FX_U8;
 }
 
 /* Whether what n is stands in memory as a mainloop copies it: an input, or a part of one, stored as dtype. */
@@ -147,10 +187,13 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
                     arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", node_name(f, found[i])), found[i]->span);
 }
 
-static const char *why_stored(struct fuser *f, const struct node *n) {
+static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype) {
     struct arena *a = &f->g->cx->arena;
-    if (n->kind == N_INPUT)
-        return arena_printf(a, "%s is stored as %s, the other factor of the contraction is not", node_name(f, n), fx_dtype_name(f->g->kernel->params[n->param].dtype));
+    const struct node *input = n;
+    while (input->kind == N_CAST) input = input->args[0];
+    const struct param *p = input->kind == N_INPUT ? &f->g->kernel->params[input->param] : NULL;
+    if (p && stored_dtype(f->g, n) == p->dtype) /* widened alone */
+        return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", node_name(f, input), fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
     if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", node_name(f, n));
     return arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
 }
@@ -158,15 +201,15 @@ static const char *why_stored(struct fuser *f, const struct node *n) {
 static void place_operands(struct fuser *f, struct product *x) {
     struct contraction c;
     as_contraction(x->sum, &c);
-    x->dtype = operand_dtype(f->g, c.a, c.b, x->sum->may_round);
     x->factor[0] = c.a;
     x->factor[1] = c.b;
+    operand_dtypes(f->g, x->sum, x->factor, x->dtype);
     for (int s = 0; s < 2; s++) {
         struct node *n = x->factor[s];
         x->buffer[s] = -1;
-        if (is_in_memory(f->g, n, x->dtype)) continue;
+        if (is_in_memory(f->g, n, x->dtype[s])) continue;
         if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
-        else x->buffer[s] = need_buffer(f, n, x->dtype, x->sum, why_stored(f, n), n->span);
+        else x->buffer[s] = need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s]), n->span);
     }
 }
 
@@ -403,7 +446,7 @@ static bool has_same_sides(const struct product *h, struct product *x) {
         int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm), n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
         if (nodes_same_axes(m, n_m, xm, n_xm) && nodes_same_axes(n, n_n, xn, n_xn)) return true;
         struct product y = *x;
-        for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s];
+        for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
     }
     return false;
 }
@@ -417,18 +460,26 @@ static bool is_above(struct fuser *f, const struct node *n, const struct node *m
     return f->mark[m->id] == reached;
 }
 
-/* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and one dtype, neither computed from the other. */
+/* Whether one engine multiplies both: of floats the sums are all licensed to round to tf32, or none is. */
+static bool has_same_engine(const struct product *h, const struct product *x) {
+    return h->sum->dtype == x->sum->dtype && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] && (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
+}
+
+/* How many sums the mainloop of h may have: bytes on their way through registers leave room for the accumulators of two. */
+static int most_sums(const struct product *h) { return fx_dtype_bits(h->dtype[0]) == 8 ? 2 : MAX_SUMS; }
+
+/* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes, neither computed from the other. */
 static bool join_sum(struct fuser *f, struct group *h, struct group *x) {
-    if (!f->joins || h == x || x->n_sums != 1 || h->n_sums == MAX_SUMS || x->sums[0].dtype != h->sums[0].dtype) return false;
+    if (!f->joins || h == x || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0])) return false;
     for (int i = 0; i < h->n_sums; i++) {
         struct node *first = h->sums[i].sum, *second = x->sums[0].sum;
         if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;
         if (first->id < second->id ? is_above(f, second, first) : is_above(f, first, second)) return false;
     }
-    if (!has_same_sides(&h->sums[0], &x->sums[0])) return false;
-    struct product last = h->sums[h->n_sums - 1];
-    h->sums[h->n_sums++] = x->sums[0];
-    if (last.sum->id > x->sums[0].sum->id) h->sums[h->n_sums - 1] = last, h->sums[h->n_sums - 2] = x->sums[0];
+    struct product joined = x->sums[0], last = h->sums[h->n_sums - 1];
+    if (!has_same_sides(&h->sums[0], &joined) || !has_same_engine(&h->sums[0], &joined)) return false;
+    h->sums[h->n_sums++] = joined;
+    if (last.sum->id > joined.sum->id) h->sums[h->n_sums - 1] = last, h->sums[h->n_sums - 2] = joined;
     h->contraction = h->sums[h->n_sums - 1].sum;
     h->order = h->contraction->id;
     for (int i = 0; i < x->n_stores; i++) PUSH(&f->g->cx->arena, h->stores, h->n_stores) = x->stores[i];
@@ -596,7 +647,7 @@ static bool makes_factors(const struct partition *p, const struct graph *g) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
-            if (x->buffer[s % 2] < 0 && !is_in_memory(g, x->factor[s % 2], x->dtype)) return true;
+            if (x->buffer[s % 2] < 0 && !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2])) return true;
         }
     return false;
 }

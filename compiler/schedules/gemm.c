@@ -55,7 +55,7 @@ static struct operand operand_of(const struct graph *g, const struct partition *
         o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
         add_view(g, &o.tensor);
     } else {
-        o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype;
+        o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype[s];
     }
     return o;
 }
@@ -246,7 +246,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     /* n is the factor that has the output's last axis alone. */
     int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
-    *shape = (struct gemm_shape){.dtype = x->dtype};
+    *shape = (struct gemm_shape){.a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side]};
     fill_segments(g, p, r, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
@@ -285,6 +285,12 @@ bool gemm_has_strides(const struct gemm_shape *shape) {
         for (int j = 0; j < e->n_sums; j++) is_unknown |= is_unit_unknown(&e->b[j]);
         if (is_unknown) return true;
     }
+    return false;
+}
+
+bool gemm_has_mn_major(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.layout == LAYOUT_MN_MAJOR || shape->segments[i].b[0].layout == LAYOUT_MN_MAJOR) return true;
     return false;
 }
 

@@ -1,33 +1,42 @@
-/* The gemm driver over the mma engine: mma.sync for f16 and bf16 operands, sums in f32. */
+/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and of 8-bit integers. */
 #include "../schedule.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-/* A tile: its place in the table is its rank where two would do. Shared memory by the formula of engine_mma.cuh. Operands
- * that are not copied 16 bytes at a time pass through registers, which leaves fewer for sums: they have tiles of their own. */
+enum { MOST_SHARED = 227 * 1024, REGISTERS = 65536, K_BYTES = 128 };
+enum kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
+
+/* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16 bytes at a time pass through
+ * registers, which leaves fewer for sums, or are copied word by word: they have tiles of their own. */
 static const struct tile {
-    int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
+    int bm, bn, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side */
     bool copies;               /* all operands 16 bytes at a time */
-    double rate;               /* flops a cycle and SM */
+    double rate[N_KINDS];      /* flops a cycle and SM; 0: not for that kind */
 } tiles[] = {
-    {128, 256, 64, 2, 4, 3, 1, 1, 1, true, 2450},
-    {128, 128, 64, 2, 2, 3, 2, 1, 1, true, 2150},
-    {128, 128, 64, 2, 4, 3, 1, 2, 2, true, 2300},
-    {128, 64, 64, 4, 2, 3, 1, 3, 4, true, 2000},
-    {64, 128, 64, 2, 2, 3, 3, 1, 1, true, 1700},
-    {64, 64, 64, 2, 2, 4, 3, 1, 4, true, 1430},
-    {128, 256, 64, 2, 4, 3, 1, 1, 1, false, 2100},
-    {128, 128, 64, 2, 4, 3, 1, 1, 1, false, 1700},
-    {128, 64, 64, 4, 2, 3, 1, 2, 2, false, 1500},
-    {64, 64, 64, 2, 2, 4, 2, 1, 4, false, 900},
+    {128, 256, 2, 4, 3, 1, 1, 1, true, {2450, 830, 3800}},
+    {128, 128, 2, 2, 3, 2, 1, 1, true, {2150, 765, 4200}},
+    {128, 128, 2, 4, 3, 1, 2, 2, true, {2300, 815, 4000}},
+    {128, 64, 4, 2, 3, 1, 3, 4, true, {2000, 700, 3600}},
+    {64, 128, 2, 2, 3, 3, 1, 1, true, {1700, 640, 3450}},
+    {64, 64, 2, 2, 4, 3, 1, 4, true, {1430, 540, 2850}},
+    {128, 256, 2, 4, 3, 1, 1, 1, false, {2100, 0, 0}},
+    {128, 128, 2, 4, 3, 1, 1, 1, false, {1700, 610, 0}},
+    {128, 64, 4, 2, 3, 1, 2, 2, false, {1500, 550, 1100}},
+    {64, 128, 2, 4, 3, 1, 1, 1, false, {0, 0, 1200}},
+    {64, 64, 2, 2, 4, 2, 1, 4, false, {900, 455, 1100}},
 };
-enum { MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
-/* Of the rate, where operands go through registers element by element. */
-static const double any_alignment = 0.45;
 
+/* What the engine multiplies. */
+static const struct {
+    int size;             /* bytes of an element */
+    const char *text;     /* for people, before the tile */
+    double any_alignment; /* of the rate, where operands go element by element */
+} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
+
+/* By the formula of engine_mma.cuh. */
 static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
-    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * t->bk * 2, staging = t->bm * (n_sums * t->bn + 8) * 4;
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES, staging = t->bm * (n_sums * t->bn + 8) * 4;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -38,30 +47,52 @@ static int blocks_of(const struct tile *t, int smem, int n_sums) {
     return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
 
+static const char *byte_ctype(enum fx_dtype t) { return t == FX_I8 ? "signed char" : "unsigned char"; }
+
+/* The engine's first template argument; NULL where it does not multiply the operands. */
+static const char *product_of(const struct graph *g, const struct scheduled *s, enum kind *kind) {
+    enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
+    *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
+    if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8) return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
+    if (a == b && (a == FX_F16 || a == FX_BF16)) return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
+    return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
+}
+
+static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes) {
+    if (e->copies) return "16-byte copies";
+    if (!aligned) return "any alignment";
+    return strided ? "aligned, strided operands" : transposes ? "aligned, transposed on the way" : "16-byte loads";
+}
+
 bool schedule_mma_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
-    enum fx_dtype t = s->gemm.dtype;
-    if (t != FX_F16 && t != FX_BF16)
-        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16, the operands are %s", fx_dtype_name(t)), false;
-    int vector = gemm_vector(g, p, s, 8), n_sums = s->group->n_sums;
-    bool has_strides = gemm_has_strides(&s->gemm), is_made = gemm_is_made(&s->gemm);
-    static const enum config_kind kinds[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
+    enum kind kind;
+    const char *multiplied = product_of(g, s, &kind);
+    if (!multiplied)
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
+                                       fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)), false;
+    int vector = gemm_vector(g, p, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
+    bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
+    static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (int j = 0; j < N_CONFIG_KINDS; j++) {
-        bool aligned = kinds[j] == KIND_ALIGNED, any_stride = has_strides && kinds[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride, through_registers = strided || is_made;
-        if (kinds[j] == KIND_UNIT && !has_strides) continue;
+        bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
+        bool through_registers = strided || transposes || gemm_is_made(&s->gemm);
+        if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, n_sums);
-            if (e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
-            if ((strided && e->bm > 64) || (!aligned && e->bn > 128)) continue; /* element by element takes twice the registers */
+            int smem = smem_bytes(e, &s->gemm, n_sums), bk = K_BYTES / size;
+            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
+            if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
+            if (!aligned && e->bn > 128) continue;
             struct config *c = &s->configs[s->n_configs++];
-            *c = (struct config){.is_aligned = aligned, .needs_unit = kinds[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = e->warps_m * e->warps_n * 32,
-                                 .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector, .rate = aligned && !strided ? e->rate : e->rate * any_alignment};
+            *c = (struct config){.is_aligned = aligned, .needs_unit = ways[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = bk, .stages = e->stages,
+                                 .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector,
+                                 .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
-            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<fx_%s, %d, %d, %d, %d, %d, %d>", fx_dtype_name(t),
-                                     e->bm, e->bn, e->bk, e->warps_m, e->warps_n, e->stages);
-            c->text = arena_printf(&g->cx->arena, "mma %dx%dx%d, %d stages, %s", e->bm, e->bn, e->bk, e->stages,
-                                   e->copies ? "16-byte copies" : any_stride ? "any strides" : !aligned ? "any alignment" : strided ? "aligned, strided operands" : "16-byte loads");
+            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
+                                     e->warps_m, e->warps_n, e->stages);
+            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk, e->stages,
+                                   any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes));
         }
     }
     return true;

@@ -244,7 +244,7 @@ static T *carve(size_t *used, long long count) {
 // Lays out x as [batch, ko, m, k] in the order the layout asks for, with padded rows and, unless aligned, odd bases and pitches.
 template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
 static void check_case(int m, int n, int k, int ko, int batches, int which) {
-  typedef typename ENGINE::element T;
+  typedef typename ENGINE::element_a T;
   const int pad = ALIGNED ? 8 : 3, shift = ALIGNED ? 8 : 1;
   matmul<T, A, B, false, true> p;
   p.M = m, p.N = n, p.K = k, p.KO = ko;
@@ -386,24 +386,24 @@ static void check_all() {
   CUDA(cudaMalloc(&pool, POOL_BYTES));
   CUDA(cudaMalloc(&error_count, 8));
   CUDA(cudaMemset(error_count, 0, 8));
-  check_engine<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, true, 1>("mma bf16 128x256x64");
-  check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 2, 3>, true, 2>("mma bf16 128x128x64");
-  check_engine<fx_mma<fx_bf16, 64, 128, 64, 2, 2, 3>, true, 3>("mma bf16 64x128x64");
-  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 3>("mma bf16 64x64x64");
-  check_engine<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
-  check_engine<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
-  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, true, 2>("mma bf16 64x64x64");
-  check_strided<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
-  check_engine<fx_mma<fx_f16, 128, 256, 64, 2, 4, 3>, true, 1>("mma f16 128x256x64");
-  check_engine<fx_mma<fx_f16, 64, 64, 64, 2, 2, 4>, false, 2>("mma f16 64x64x64");
-  check_engine<fx_simt<128, 256, 16, 2, 4, 3>, true, 1>("simt 128x256x16");
-  check_engine<fx_simt<128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
-  check_engine<fx_simt<64, 128, 16, 2, 2, 3>, true, 3>("simt 64x128x16");
-  check_engine<fx_simt<64, 128, 16, 2, 2, 3>, false, 3>("simt 64x128x16");
-  check_engine<fx_simt<64, 64, 16, 2, 2, 3>, true, 4>("simt 64x64x16");
-  check_engine<fx_simt<64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
-  check_strided<fx_simt<128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
-  check_strided<fx_simt<64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, true, 1>("mma bf16 128x256x64");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 2, 3>, true, 2>("mma bf16 128x128x64");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 64, 128, 64, 2, 2, 3>, true, 3>("mma bf16 64x128x64");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, true, 3>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, false, 1>("mma bf16 128x128x64");
+  check_engine<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
+  check_strided<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, true, 2>("mma bf16 64x64x64");
+  check_strided<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 2>("mma bf16 64x64x64");
+  check_engine<fx_mma<fx_mma_16<fx_f16>, 128, 256, 64, 2, 4, 3>, true, 1>("mma f16 128x256x64");
+  check_engine<fx_mma<fx_mma_16<fx_f16>, 64, 64, 64, 2, 2, 4>, false, 2>("mma f16 64x64x64");
+  check_engine<fx_simt<float, 128, 256, 16, 2, 4, 3>, true, 1>("simt 128x256x16");
+  check_engine<fx_simt<float, 128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
+  check_engine<fx_simt<float, 64, 128, 16, 2, 2, 3>, true, 3>("simt 64x128x16");
+  check_engine<fx_simt<float, 64, 128, 16, 2, 2, 3>, false, 3>("simt 64x128x16");
+  check_engine<fx_simt<float, 64, 64, 16, 2, 2, 3>, true, 4>("simt 64x64x16");
+  check_engine<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
+  check_strided<fx_simt<float, 128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
+  check_strided<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
   check_pointwise<float, int, 4, true>("pointwise f32 aligned");
   check_pointwise<float, long long, 4, false>("pointwise f32 any");
   check_pointwise<fx_bf16, int, 8, true>("pointwise bf16 aligned");
@@ -504,7 +504,7 @@ static void run_cublas(int m, int n, int k) {
 
 template <class ENGINE, int BLOCKS, int A, int B, bool GELU, bool ALIGNED = true>
 static contender ours(const char *name, int m, int n, int k) {
-  const auto p = timed_problem<typename ENGINE::element, A, B, GELU>(m, n, k);
+  const auto p = timed_problem<typename ENGINE::element_a, A, B, GELU>(m, n, k);
   return contender{name, [p] { launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, 1); }, {}};
 }
 
@@ -513,20 +513,20 @@ static void time_bf16(int m, int n, int k, bool wide, bool alone) {
   std::vector<contender> c;
   c.push_back({"cublas", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
   c.push_back({"cublas again", [=] { run_cublas<fx_bf16>(m, n, k); }, {}});
-#define OURS(name, blocks, ...) c.push_back(ours<fx_mma<fx_bf16, __VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
+#define OURS(name, blocks, ...) c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, __VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
   OURS("128x256x64 s3 gelu", 1, 128, 256, 64, 2, 4, 3);
   OURS("128x128x64 s3 gelu", 2, 128, 128, 64, 2, 2, 3);
   if (wide) {
     compete("bf16 4096 x 4096 x 4096, bias + gelu, the best two; cublas plain", c, 61, 2.0 * m * n * k, "TFLOP/s", alone);
     for (auto &x : c) x.times.clear();
-    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, false>("128x256x64 s3 bias only", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A k B k", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x64 s3 gelu A mn B mn", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A mn B k", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 64, 64, 64, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("64x64x64 s4 gelu any", m, n, k));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any, less 1", m - 1, n - 1, k - 1));
-    c.push_back(ours<fx_mma<fx_bf16, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true, false>("the same, A k B k", m - 1, n - 1, k - 1));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, false>("128x256x64 s3 bias only", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x64 s3 gelu A mn B mn", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, 1, FX_MN_MAJOR, FX_K_MAJOR, true>("128x256x64 s3 gelu A mn B k", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, 2, FX_K_MAJOR, FX_MN_MAJOR, true, false>("64x64x64 s4 gelu any", m, n, k));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x128x64 s3 gelu any, less 1", m - 1, n - 1, k - 1));
+    c.push_back(ours<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true, false>("the same, A k B k", m - 1, n - 1, k - 1));
   } else {
     OURS("64x128x64 s3 gelu", 3, 64, 128, 64, 2, 2, 3);
     OURS("64x64x64 s4 gelu", 3, 64, 64, 64, 2, 2, 4);
@@ -542,14 +542,14 @@ static void time_f32(int m, int n, int k, bool wide, bool alone) {
   std::vector<contender> c;
   c.push_back({"cublas f32", [=] { run_cublas<float>(m, n, k); }, {}});
   c.push_back({"cublas f32 again", [=] { run_cublas<float>(m, n, k); }, {}});
-#define OURS(name, blocks, ...) c.push_back(ours<fx_simt<__VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
+#define OURS(name, blocks, ...) c.push_back(ours<fx_simt<float, __VA_ARGS__>, blocks, FX_K_MAJOR, FX_MN_MAJOR, true>(name, m, n, k))
   OURS("128x256x16 s3 gelu", 1, 128, 256, 16, 2, 4, 3);
   OURS("64x128x16 s3 gelu", 3, 64, 128, 16, 2, 2, 3);
   OURS("64x64x16 s3 gelu", 4, 64, 64, 16, 2, 2, 3);
-  c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x256x16 s3 gelu any", m, n, k));
+  c.push_back(ours<fx_simt<float, 128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_MN_MAJOR, true, false>("128x256x16 s3 gelu any", m, n, k));
   if (wide) {
-    c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x16 s3 gelu A k B k", m, n, k));
-    c.push_back(ours<fx_simt<128, 256, 16, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x16 s3 gelu A mn B mn", m, n, k));
+    c.push_back(ours<fx_simt<float, 128, 256, 16, 2, 4, 3>, 1, FX_K_MAJOR, FX_K_MAJOR, true>("128x256x16 s3 gelu A k B k", m, n, k));
+    c.push_back(ours<fx_simt<float, 128, 256, 16, 2, 4, 3>, 1, FX_MN_MAJOR, FX_MN_MAJOR, true>("128x256x16 s3 gelu A mn B mn", m, n, k));
   }
 #undef OURS
   char title[96];

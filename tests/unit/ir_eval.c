@@ -228,7 +228,7 @@ static struct ir_value *made(struct evaluator *ev, const struct node *factor, en
     return out;
 }
 
-/* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed; both in one dtype. */
+/* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed; both in one dtype, or as 8-bit integers. */
 static struct ir_value *contraction(struct evaluator *ev, const struct product *x) {
     const struct node *n = x->sum;
     struct contraction c;
@@ -238,10 +238,12 @@ static struct ir_value *contraction(struct evaluator *ev, const struct product *
     if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0]))) return refuse(ev, n, "has other factors");
     for (int s = 0; s < 2; s++) {
         int b = x->buffer[s];
-        bool is_stored = factors[s]->kind == N_INPUT && ev->g->kernel->params[factors[s]->param].dtype == x->dtype;
-        if (b >= 0 && ev->p->buffers[b].dtype != x->dtype) return refuse(ev, n, "has factors of two dtypes");
-        if (!(elements[s] = b >= 0 ? from_buffer(ev, factors[s], b) : is_stored ? computed(ev, factors[s]) : made(ev, factors[s], x->dtype))) return NULL;
+        bool is_stored = factors[s]->kind == N_INPUT && ev->g->kernel->params[factors[s]->param].dtype == x->dtype[s];
+        if (b >= 0 && ev->p->buffers[b].dtype != x->dtype[s]) return refuse(ev, n, "has a factor in a buffer of another dtype");
+        if (!(elements[s] = b >= 0 ? from_buffer(ev, factors[s], b) : is_stored ? computed(ev, factors[s]) : made(ev, factors[s], x->dtype[s]))) return NULL;
     }
+    bool are_bytes = n->dtype == FX_I32 && fx_dtype_bits(x->dtype[0]) == 8 && fx_dtype_bits(x->dtype[1]) == 8;
+    if (x->dtype[0] != x->dtype[1] && !are_bytes) return refuse(ev, n, "has factors of two dtypes");
     int64_t size = size_of(ev->extents, n->axes, n->n_axes);
     struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {

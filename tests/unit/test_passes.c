@@ -259,16 +259,39 @@ struct tally { /* over many specs */
     int n_drawn;                          /* specs for which extents were found */
 };
 
-static enum fx_dtype dtype_in_memory(const struct graph *g, const struct node *n) {
-    return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : FX_F32;
+/* Whether dtype `in` has every value of dtype t, by trying each of them; t itself has. */
+static bool has_values(enum fx_dtype in, enum fx_dtype t) {
+    int bits = fx_dtype_bits(t);
+    if (in == t || bits > 16) return in == t;
+    for (int64_t pattern = 0; pattern < (t == FX_BOOL ? 2 : 1 << bits); pattern++) {
+        uint16_t memory = (uint16_t)pattern;
+        double v = fx_is_float(t) ? fx_load_double(t, &memory, 0) : fx_integer_to_double(FX_I64, fx_is_integer(t) ? fx_wrap(t, pattern) : pattern);
+        if (fx_is_integer(in) ? fx_is_float(t) || !fx_integer_fits(in, FX_I64, (int64_t)v) : fx_round_to(in, v) != v && v == v) return false;
+    }
+    return true;
 }
 
-/* Whether a factor may be loaded as dtype: it is that, or wider, or computed in f32 beside a stored tensor of 16 bits, which
- * is the licence to round it once that `precision: ieee` takes away. */
+/* What the values of a factor are known to be, whatever they were widened to or read through. */
+static enum fx_dtype dtype_in_memory(const struct graph *g, const struct node *n) {
+    if (n->kind == N_INPUT) return g->kernel->params[n->param].dtype;
+    if (n->kind == N_ACCESS) {
+        const struct node *fill = n->args[n->n_args - 1];
+        enum fx_dtype t = dtype_in_memory(g, n->args[0]);
+        bool has_it = !n->has_fill || (fill->kind == N_CONST && (fx_is_integer(fill->dtype) ? fx_is_integer(t) && fx_integer_fits(t, FX_I64, fill->integer) : fx_is_float(t) && fx_round_to(t, fill->num) == fill->num));
+        return has_it ? t : n->dtype;
+    }
+    if (n->kind != N_CAST) return n->dtype;
+    enum fx_dtype t = dtype_in_memory(g, n->args[0]);
+    return has_values(n->to, t) ? t : n->to;
+}
+
+/* Whether a factor may be loaded as dtype: it loses nothing there, or was computed in f32 beside a stored tensor of that dtype, or of 8-bit floats and
+ * dtype is bf16, which is the licence to round it once that `precision: ieee` takes away. */
 static bool may_load(const struct graph *g, const struct node *n, const struct node *other, enum fx_dtype dtype) {
-    enum fx_dtype own = dtype_in_memory(g, n);
+    enum fx_dtype own = dtype_in_memory(g, n), beside = dtype_in_memory(g, other);
     bool is_licensed = g->kernel->precision != PRECISION_IEEE && n->kind != N_INPUT && own == FX_F32 && other->kind == N_INPUT;
-    return dtype == FX_F32 || dtype == own || (is_licensed && dtype == dtype_in_memory(g, other));
+    bool is_f8 = fx_is_float(beside) && fx_dtype_bits(beside) == 8;
+    return dtype == n->dtype || has_values(dtype, own) || (is_licensed && (dtype == beside || (is_f8 && dtype == FX_BF16)));
 }
 
 static const char *check_factors(const struct graph *g, const struct partition *p) {
@@ -277,9 +300,9 @@ static const char *check_factors(const struct graph *g, const struct partition *
         for (int j = 0; j < 2 * r->n_sums; j++) {
             const struct product *x = &r->sums[j / 2];
             const struct node *factor = x->factor[j % 2];
-            if (!may_load(g, factor, x->factor[1 - j % 2], x->dtype))
+            if (!may_load(g, factor, x->factor[1 - j % 2], x->dtype[j % 2]))
                 return arena_printf(&g->cx->arena, "factor %%%d of %%%d is rounded without a licence", factor->id, x->sum->id);
-            if (x->buffer[j % 2] >= 0 && p->buffers[x->buffer[j % 2]].dtype != x->dtype)
+            if (x->buffer[j % 2] >= 0 && p->buffers[x->buffer[j % 2]].dtype != x->dtype[j % 2])
                 return arena_printf(&g->cx->arena, "factor %%%d of %%%d lies in a buffer of another dtype", factor->id, x->sum->id);
         }
     }

@@ -1,0 +1,339 @@
+# Contractions of every dtype an engine has, in every storage order, at extents beside those of tiles and vectors; integers over their whole range, so that sums wrap.
+# `fxc test tests/gpu/contractions.fx` compares each with the oracle: integers bit by bit.
+kernel tf32_kk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }
+test tf32_kk { M=129 N=65 K=127 }
+test tf32_kk { M=7 N=63 K=65 }
+test tf32_kk { M=128 N=192 K=256 }
+kernel tf32_kn(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }
+test tf32_kn { M=129 N=65 K=127 }
+test tf32_kn { M=7 N=63 K=65 }
+test tf32_kn { M=128 N=192 K=256 }
+kernel tf32_mk(x: f32[K,M], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = x @[K] w }
+test tf32_mk { M=129 N=65 K=127 }
+test tf32_mk { M=7 N=63 K=65 }
+test tf32_mk { M=128 N=192 K=256 }
+kernel tf32_mn(x: f32[K,M], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @[K] w }
+test tf32_mn { M=129 N=65 K=127 }
+test tf32_mn { M=7 N=63 K=65 }
+test tf32_mn { M=128 N=192 K=256 }
+kernel f32_kk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @ w }
+test f32_kk { M=129 N=65 K=127 }
+test f32_kk { M=7 N=63 K=65 }
+test f32_kk { M=128 N=192 K=256 }
+kernel f32_kn(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }
+test f32_kn { M=129 N=65 K=127 }
+test f32_kn { M=7 N=63 K=65 }
+test f32_kn { M=128 N=192 K=256 }
+kernel f32_mk(x: f32[K,M], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }
+test f32_mk { M=129 N=65 K=127 }
+test f32_mk { M=7 N=63 K=65 }
+test f32_mk { M=128 N=192 K=256 }
+kernel f32_mn(x: f32[K,M], w: f32[K,N]) -> y: f32[M,N] { y = x @[K] w }
+test f32_mn { M=129 N=65 K=127 }
+test f32_mn { M=7 N=63 K=65 }
+test f32_mn { M=128 N=192 K=256 }
+kernel f64_kk(x: f64[M,K], w: f64[N,K]) -> y: f64[M,N] { y = x @ w }
+test f64_kk { M=129 N=65 K=127 }
+test f64_kk { M=7 N=63 K=65 }
+test f64_kk { M=128 N=192 K=256 }
+kernel f64_kn(x: f64[M,K], w: f64[K,N]) -> y: f64[M,N] { y = x @ w }
+test f64_kn { M=129 N=65 K=127 }
+test f64_kn { M=7 N=63 K=65 }
+test f64_kn { M=128 N=192 K=256 }
+kernel f64_mk(x: f64[K,M], w: f64[N,K]) -> y: f64[M,N] { y = x @[K] w }
+test f64_mk { M=129 N=65 K=127 }
+test f64_mk { M=7 N=63 K=65 }
+test f64_mk { M=128 N=192 K=256 }
+kernel f64_mn(x: f64[K,M], w: f64[K,N]) -> y: f64[M,N] { y = x @[K] w }
+test f64_mn { M=129 N=65 K=127 }
+test f64_mn { M=7 N=63 K=65 }
+test f64_mn { M=128 N=192 K=256 }
+kernel i8_kk(x: i8[M,K], w: i8[N,K]) -> y: i32[M,N] { y = x @ w }
+test i8_kk { M=129 N=65 K=127 init: integers(-128,127) }
+test i8_kk { M=7 N=63 K=65 init: integers(-128,127) }
+test i8_kk { M=128 N=192 K=256 init: integers(-128,127) }
+kernel i8_kn(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }
+test i8_kn { M=129 N=65 K=127 init: integers(-128,127) }
+test i8_kn { M=7 N=63 K=65 init: integers(-128,127) }
+test i8_kn { M=128 N=192 K=256 init: integers(-128,127) }
+kernel i8_mk(x: i8[K,M], w: i8[N,K]) -> y: i32[M,N] { y = x @[K] w }
+test i8_mk { M=129 N=65 K=127 init: integers(-128,127) }
+test i8_mk { M=7 N=63 K=65 init: integers(-128,127) }
+test i8_mk { M=128 N=192 K=256 init: integers(-128,127) }
+kernel i8_mn(x: i8[K,M], w: i8[K,N]) -> y: i32[M,N] { y = x @[K] w }
+test i8_mn { M=129 N=65 K=127 init: integers(-128,127) }
+test i8_mn { M=7 N=63 K=65 init: integers(-128,127) }
+test i8_mn { M=128 N=192 K=256 init: integers(-128,127) }
+kernel i8u8_kk(x: i8[M,K], w: u8[N,K]) -> y: i32[M,N] { y = x @ w }
+test i8u8_kk { M=129 N=65 K=127 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_kk { M=7 N=63 K=65 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_kk { M=128 N=192 K=256 x.init: integers(-128,127) w.init: integers(0,255) }
+kernel i8u8_kn(x: i8[M,K], w: u8[K,N]) -> y: i32[M,N] { y = x @ w }
+test i8u8_kn { M=129 N=65 K=127 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_kn { M=7 N=63 K=65 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_kn { M=128 N=192 K=256 x.init: integers(-128,127) w.init: integers(0,255) }
+kernel i8u8_mk(x: i8[K,M], w: u8[N,K]) -> y: i32[M,N] { y = x @[K] w }
+test i8u8_mk { M=129 N=65 K=127 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_mk { M=7 N=63 K=65 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_mk { M=128 N=192 K=256 x.init: integers(-128,127) w.init: integers(0,255) }
+kernel i8u8_mn(x: i8[K,M], w: u8[K,N]) -> y: i32[M,N] { y = x @[K] w }
+test i8u8_mn { M=129 N=65 K=127 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_mn { M=7 N=63 K=65 x.init: integers(-128,127) w.init: integers(0,255) }
+test i8u8_mn { M=128 N=192 K=256 x.init: integers(-128,127) w.init: integers(0,255) }
+kernel u8i8_kk(x: u8[M,K], w: i8[N,K]) -> y: i32[M,N] { y = x @ w }
+test u8i8_kk { M=129 N=65 K=127 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_kk { M=7 N=63 K=65 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_kk { M=128 N=192 K=256 x.init: integers(0,255) w.init: integers(-128,127) }
+kernel u8i8_kn(x: u8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }
+test u8i8_kn { M=129 N=65 K=127 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_kn { M=7 N=63 K=65 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_kn { M=128 N=192 K=256 x.init: integers(0,255) w.init: integers(-128,127) }
+kernel u8i8_mk(x: u8[K,M], w: i8[N,K]) -> y: i32[M,N] { y = x @[K] w }
+test u8i8_mk { M=129 N=65 K=127 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_mk { M=7 N=63 K=65 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_mk { M=128 N=192 K=256 x.init: integers(0,255) w.init: integers(-128,127) }
+kernel u8i8_mn(x: u8[K,M], w: i8[K,N]) -> y: i32[M,N] { y = x @[K] w }
+test u8i8_mn { M=129 N=65 K=127 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_mn { M=7 N=63 K=65 x.init: integers(0,255) w.init: integers(-128,127) }
+test u8i8_mn { M=128 N=192 K=256 x.init: integers(0,255) w.init: integers(-128,127) }
+kernel u8_kk(x: u8[M,K], w: u8[N,K]) -> y: i32[M,N] { y = x @ w }
+test u8_kk { M=129 N=65 K=127 init: integers(0,255) }
+test u8_kk { M=7 N=63 K=65 init: integers(0,255) }
+test u8_kk { M=128 N=192 K=256 init: integers(0,255) }
+kernel u8_kn(x: u8[M,K], w: u8[K,N]) -> y: i32[M,N] { y = x @ w }
+test u8_kn { M=129 N=65 K=127 init: integers(0,255) }
+test u8_kn { M=7 N=63 K=65 init: integers(0,255) }
+test u8_kn { M=128 N=192 K=256 init: integers(0,255) }
+kernel u8_mk(x: u8[K,M], w: u8[N,K]) -> y: i32[M,N] { y = x @[K] w }
+test u8_mk { M=129 N=65 K=127 init: integers(0,255) }
+test u8_mk { M=7 N=63 K=65 init: integers(0,255) }
+test u8_mk { M=128 N=192 K=256 init: integers(0,255) }
+kernel u8_mn(x: u8[K,M], w: u8[K,N]) -> y: i32[M,N] { y = x @[K] w }
+test u8_mn { M=129 N=65 K=127 init: integers(0,255) }
+test u8_mn { M=7 N=63 K=65 init: integers(0,255) }
+test u8_mn { M=128 N=192 K=256 init: integers(0,255) }
+kernel i32_kk(x: i32[M,K], w: i32[N,K]) -> y: i32[M,N] { y = x @ w }
+test i32_kk { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i32_kk { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i32_kk { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i32_kn(x: i32[M,K], w: i32[K,N]) -> y: i32[M,N] { y = x @ w }
+test i32_kn { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i32_kn { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i32_kn { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i32_mk(x: i32[K,M], w: i32[N,K]) -> y: i32[M,N] { y = x @[K] w }
+test i32_mk { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i32_mk { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i32_mk { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i32_mn(x: i32[K,M], w: i32[K,N]) -> y: i32[M,N] { y = x @[K] w }
+test i32_mn { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i32_mn { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i32_mn { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel u32_kk(x: u32[M,K], w: u32[N,K]) -> y: u32[M,N] { y = x @ w }
+test u32_kk { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u32_kk { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u32_kk { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u32_kn(x: u32[M,K], w: u32[K,N]) -> y: u32[M,N] { y = x @ w }
+test u32_kn { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u32_kn { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u32_kn { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u32_mk(x: u32[K,M], w: u32[N,K]) -> y: u32[M,N] { y = x @[K] w }
+test u32_mk { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u32_mk { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u32_mk { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u32_mn(x: u32[K,M], w: u32[K,N]) -> y: u32[M,N] { y = x @[K] w }
+test u32_mn { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u32_mn { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u32_mn { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel i64_kk(x: i64[M,K], w: i64[N,K]) -> y: i64[M,N] { y = x @ w }
+test i64_kk { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i64_kk { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i64_kk { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i64_kn(x: i64[M,K], w: i64[K,N]) -> y: i64[M,N] { y = x @ w }
+test i64_kn { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i64_kn { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i64_kn { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i64_mk(x: i64[K,M], w: i64[N,K]) -> y: i64[M,N] { y = x @[K] w }
+test i64_mk { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i64_mk { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i64_mk { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel i64_mn(x: i64[K,M], w: i64[K,N]) -> y: i64[M,N] { y = x @[K] w }
+test i64_mn { M=129 N=65 K=127 init: integers(-2147483648,2147483647) }
+test i64_mn { M=7 N=63 K=65 init: integers(-2147483648,2147483647) }
+test i64_mn { M=128 N=192 K=256 init: integers(-2147483648,2147483647) }
+kernel u64_kk(x: u64[M,K], w: u64[N,K]) -> y: u64[M,N] { y = x @ w }
+test u64_kk { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u64_kk { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u64_kk { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u64_kn(x: u64[M,K], w: u64[K,N]) -> y: u64[M,N] { y = x @ w }
+test u64_kn { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u64_kn { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u64_kn { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u64_mk(x: u64[K,M], w: u64[N,K]) -> y: u64[M,N] { y = x @[K] w }
+test u64_mk { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u64_mk { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u64_mk { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel u64_mn(x: u64[K,M], w: u64[K,N]) -> y: u64[M,N] { y = x @[K] w }
+test u64_mn { M=129 N=65 K=127 init: integers(0,2147483647) }
+test u64_mn { M=7 N=63 K=65 init: integers(0,2147483647) }
+test u64_mn { M=128 N=192 K=256 init: integers(0,2147483647) }
+kernel f16_kk(x: f16[M,K], w: f16[N,K]) -> y: f32[M,N] { y = x @ w }
+test f16_kk { M=129 N=65 K=127 }
+test f16_kk { M=7 N=63 K=65 }
+test f16_kk { M=128 N=192 K=256 }
+kernel f16_kn(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] { y = x @ w }
+test f16_kn { M=129 N=65 K=127 }
+test f16_kn { M=7 N=63 K=65 }
+test f16_kn { M=128 N=192 K=256 }
+kernel f16_mk(x: f16[K,M], w: f16[N,K]) -> y: f32[M,N] { y = x @[K] w }
+test f16_mk { M=129 N=65 K=127 }
+test f16_mk { M=7 N=63 K=65 }
+test f16_mk { M=128 N=192 K=256 }
+kernel f16_mn(x: f16[K,M], w: f16[K,N]) -> y: f32[M,N] { y = x @[K] w }
+test f16_mn { M=129 N=65 K=127 }
+test f16_mn { M=7 N=63 K=65 }
+test f16_mn { M=128 N=192 K=256 }
+kernel bf16_kk(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M,N] { y = x @ w }
+test bf16_kk { M=129 N=65 K=127 }
+test bf16_kk { M=7 N=63 K=65 }
+test bf16_kk { M=128 N=192 K=256 }
+kernel bf16_kn(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = x @ w }
+test bf16_kn { M=129 N=65 K=127 }
+test bf16_kn { M=7 N=63 K=65 }
+test bf16_kn { M=128 N=192 K=256 }
+kernel bf16_mk(x: bf16[K,M], w: bf16[N,K]) -> y: f32[M,N] { y = x @[K] w }
+test bf16_mk { M=129 N=65 K=127 }
+test bf16_mk { M=7 N=63 K=65 }
+test bf16_mk { M=128 N=192 K=256 }
+kernel bf16_mn(x: bf16[K,M], w: bf16[K,N]) -> y: f32[M,N] { y = x @[K] w }
+test bf16_mn { M=129 N=65 K=127 }
+test bf16_mn { M=7 N=63 K=65 }
+test bf16_mn { M=128 N=192 K=256 }
+
+# batch axes, labels that do not merge, none at all
+kernel batched(x: i8[B,M,K], w: u8[B,N,K]) -> y: i32[B,M,N] { y = x @ w }
+test batched { B=3 M=65 N=33 K=130 }
+test batched { B=1 M=1 N=1 K=1 }
+test batched { B=2 M=5 N=7 K=0 }
+kernel apart(x: f32[K,M,P], w: f32[K,N,P]) -> y: f32[P,M,N] with { precision: tf32 } { y = x @[K] w }
+test apart { P=3 M=65 N=66 K=67 }
+kernel bytes_apart(x: u8[K,M,P], w: i8[K,N,P]) -> y: i32[P,M,N] { y = x @[K] w }
+test bytes_apart { P=3 M=65 N=66 K=67 }
+kernel two_sums(x: f64[M,J,K], w: f64[K,N,J]) -> y: f64[M,N] { y = sum[J,K](x * w) }
+test two_sums { M=33 N=65 J=5 K=17 }
+
+# factors that an engine reads in another dtype than they are stored in
+kernel eights(x: f8e4m3[M,K], w: f8e5m2[N,K]) -> y: f32[M,N] { y = x @ w }
+test eights { M=65 N=64 K=96 }
+kernel eights_beside(x: f8e4m3[M,K], w: bf16[K,N]) -> y: bf16[M,N] with { precision: ieee } { y = x @ w }
+test eights_beside { M=65 N=64 K=96 }
+kernel bytes_beside(x: bf16[M,K], w: u8[K,N]) -> y: f32[M,N] with { precision: ieee } { y = x @ w }
+test bytes_beside { M=65 N=64 K=96 w.init: integers(0,255) }
+kernel nibbles(x: u8[M,K], w: i4[N,K] packed(i32, K, msb)) -> y: i32[M,N] { y = x @ w }
+test nibbles { M=65 N=64 K=97 x.init: integers(0,255) }
+kernel masked(x: bool[M,K], w: u8[K,N]) -> y: i32[M,N] { y = x @ w }
+test masked { M=65 N=64 K=96 w.init: integers(0,255) }
+kernel shorts(x: i16[M,K], w: i16[K,N]) -> y: i32[M,N] { y = x @ w }
+test shorts { M=65 N=64 K=96 init: integers(-32768,32767) }
+kernel wide(x: u32[M,K], w: i32[K,N]) -> y: i64[M,N] { y = x @ w }
+test wide { M=65 N=64 K=96 x.init: integers(0,2147483647) w.init: integers(-2147483648,2147483647) }
+kernel scaled(x: i8[M,K], w: i8[N,K], s: f32[N]) -> y: f16[M,N] { y = (x @ w) * s * 0.001 }
+test scaled { M=65 N=64 K=96 init: integers(-100,100) }
+kernel windowed(x: i8[B,C,H], k: i8[O,C,U=3]) -> y: i32[B,H,O] { y = sum[C,U]((x[H: H+U-1] ?? 0) * k) }
+test windowed { B=3 C=17 H=40 O=33 init: integers(-128,127) }
+
+# the same as they are loaded, and other operands that are computed, in every engine
+kernel made_f8_kk(x: f8e4m3[M,K], w: f8e5m2[N,K]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
+test made_f8_kk { M=65 N=63 K=129 }
+test made_f8_kk { M=72 N=80 K=144 }
+kernel made_f8_kn(x: f8e4m3[M,K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
+test made_f8_kn { M=65 N=63 K=129 }
+test made_f8_kn { M=72 N=80 K=144 }
+kernel made_f8_mn(x: bf16[K,M], w: f8e4m3[K,N]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }
+test made_f8_mn { M=65 N=63 K=129 }
+test made_f8_mn { M=72 N=80 K=144 }
+kernel made_f8_f16(x: f8e4m3[M,K], w: f16[K,N]) -> y: f16[M,N] with { fuse: require } { y = x @ w }
+test made_f8_f16 { M=65 N=63 K=129 }
+test made_f8_f16 { M=72 N=80 K=144 }
+kernel made_i8_scaled(x: bf16[M,K], w: i8[N,K], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @ (w * s) }
+test made_i8_scaled { M=65 N=63 K=129 w.init: integers(-128,127) }
+test made_i8_scaled { M=72 N=80 K=144 w.init: integers(-128,127) }
+kernel made_u8(x: bf16[M,K], w: u8[K,N]) -> y: bf16[M,N] with { fuse: require, precision: ieee } { y = x @ w }
+test made_u8 { M=65 N=63 K=129 w.init: integers(0,255) }
+test made_u8 { M=72 N=80 K=144 w.init: integers(0,255) }
+kernel made_nibbles_kk(x: u8[M,K], w: i4[N,K] packed(i32, K, msb)) -> y: i32[M,N] with { fuse: require } { y = x @ w }
+test made_nibbles_kk { M=65 N=63 K=129 x.init: integers(0,255) }
+test made_nibbles_kk { M=72 N=80 K=144 x.init: integers(0,255) }
+kernel made_nibbles_kn(x: u8[M,K], w: i4[K,N] packed(i32, N, lsb), z: i32[N]) -> y: i32[M,N] with { fuse: require } { y = x @ w + z }
+test made_nibbles_kn { M=65 N=63 K=129 x.init: integers(0,255) }
+test made_nibbles_kn { M=72 N=80 K=144 x.init: integers(0,255) }
+kernel made_nibbles_mk(x: u4[K,M] packed(i32, M, lsb), w: i8[N,K], z: i32[M]) -> y: i32[M,N] with { fuse: require } { y = x @[K] w + z }
+test made_nibbles_mk { M=65 N=63 K=129 w.init: integers(-128,127) }
+test made_nibbles_mk { M=72 N=80 K=144 w.init: integers(-128,127) }
+kernel made_mask_kn(x: bool[M,K], w: u8[K,N]) -> y: i32[M,N] with { fuse: require } { y = x @ w }
+test made_mask_kn { M=65 N=63 K=129 w.init: integers(0,255) }
+test made_mask_kn { M=72 N=80 K=144 w.init: integers(0,255) }
+kernel made_mask_b(x: i8[M,K], w: bool[K,N]) -> y: i32[M,N] with { fuse: require } { y = x @ w }
+test made_mask_b { M=65 N=63 K=129 x.init: integers(-128,127) }
+test made_mask_b { M=72 N=80 K=144 x.init: integers(-128,127) }
+kernel made_masks(x: bool[K,M], w: bool[K,N]) -> y: i32[M,N] with { fuse: require } { y = x @[K] w }
+test made_masks { M=65 N=63 K=129 }
+test made_masks { M=72 N=80 K=144 }
+kernel made_shorts(x: i16[M,K], w: i16[K,N]) -> y: i32[M,N] with { fuse: require } { y = x @ w }
+test made_shorts { M=65 N=63 K=129 init: integers(-32768,32767) }
+test made_shorts { M=72 N=80 K=144 init: integers(-32768,32767) }
+kernel made_shorts_kk(x: i16[M,K], w: i32[N,K]) -> y: i32[M,N] with { fuse: require } { y = x @ w }
+test made_shorts_kk { M=65 N=63 K=129 init: integers(-32768,32767) }
+test made_shorts_kk { M=72 N=80 K=144 init: integers(-32768,32767) }
+kernel made_longs(x: u32[M,K], w: i32[K,N]) -> y: i64[M,N] with { fuse: require } { y = x @ w }
+test made_longs { M=65 N=63 K=129 x.init: integers(0,2147483647) w.init: integers(-2147483648,2147483647) }
+test made_longs { M=72 N=80 K=144 x.init: integers(0,2147483647) w.init: integers(-2147483648,2147483647) }
+kernel made_doubles(x: f32[M,K], w: f64[K,N], s: f64[K]) -> y: f64[M,N] with { fuse: require } { y = (x * s) @ w }
+test made_doubles { M=65 N=63 K=129 }
+test made_doubles { M=72 N=80 K=144 }
+kernel made_tf32_kk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { fuse: require, precision: tf32 } { y = relu(x) @ w }
+test made_tf32_kk { M=65 N=63 K=129 }
+test made_tf32_kk { M=72 N=80 K=144 }
+kernel made_tf32_kn(x: f32[M,K], w: f16[K,N], s: f32[N]) -> y: f32[M,N] with { fuse: require, precision: tf32 } { y = x @ exp(w * s) }
+test made_tf32_kn { M=65 N=63 K=129 }
+test made_tf32_kn { M=72 N=80 K=144 }
+kernel made_tf32_mn(x: f32[K,M], w: f32[K,N]) -> y: f32[M,N] with { fuse: require, precision: tf32 } { y = relu(x) @[K] exp(w) }
+test made_tf32_mn { M=65 N=63 K=129 }
+test made_tf32_mn { M=72 N=80 K=144 }
+
+# several sums in one mainloop
+kernel sums_tf32(x: f32[M,K], w: f32[K,N], v: f32[K,N]) -> y: f32[M,N] with { precision: tf32, fuse: require } { y = (x @ w) * sigmoid(x @ v) }
+test sums_tf32 { M=65 N=63 K=129 }
+test sums_tf32 { M=72 N=80 K=144 }
+kernel sums_tf32_three(x: f32[M,K], w: f32[K,N], v: f32[K,N], u: f32[K,N]) -> y: f32[M,N] with { precision: tf32, fuse: require } { y = (x @ w) * sigmoid(x @ v) + (x @ u) }
+test sums_tf32_three { M=65 N=63 K=129 }
+test sums_tf32_three { M=72 N=80 K=144 }
+kernel sums_tf32_made(x: f32[M,K], w: f32[K,N], v: f32[K,N]) -> y: f32[M,N] with { precision: tf32, fuse: require } { y = (relu(x) @ w) * sigmoid(relu(x) @ v) }
+test sums_tf32_made { M=65 N=63 K=129 }
+test sums_tf32_made { M=72 N=80 K=144 }
+kernel sums_i8_kk(x: i8[M,K], w: i8[N,K], v: i8[N,K]) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_i8_kk { M=65 N=63 K=129 init: integers(-128,127) }
+test sums_i8_kk { M=72 N=80 K=144 init: integers(-128,127) }
+kernel sums_i8_kn(x: i8[M,K], w: i8[K,N], v: i8[K,N]) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_i8_kn { M=65 N=63 K=129 init: integers(-128,127) }
+test sums_i8_kn { M=72 N=80 K=144 init: integers(-128,127) }
+kernel sums_nibbles(x: i8[M,K], w: i4[N,K] packed(i32, K, lsb), v: i4[N,K] packed(i32, K, lsb)) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_nibbles { M=65 N=63 K=129 x.init: integers(-128,127) }
+test sums_nibbles { M=72 N=80 K=144 x.init: integers(-128,127) }
+kernel sums_f64(x: f64[M,K], w: f64[K,N], v: f64[K,N]) -> y: f64[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_f64 { M=65 N=63 K=129 }
+test sums_f64 { M=72 N=80 K=144 }
+kernel sums_f64_four(x: f64[M,K], w: f64[N,K], v: f64[N,K], a: f64[N,K], b: f64[N,K]) -> y: f64[M,N] with { fuse: require } { y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }
+test sums_f64_four { M=65 N=63 K=129 }
+test sums_f64_four { M=72 N=80 K=144 }
+kernel sums_i64_four(x: i64[M,K], w: i64[K,N], v: i64[K,N], a: i64[K,N], b: i64[K,N]) -> y: i64[M,N] with { fuse: require } { y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }
+test sums_i64_four { M=65 N=63 K=129 init: integers(-2147483648,2147483647) }
+test sums_i64_four { M=72 N=80 K=144 init: integers(-2147483648,2147483647) }
+kernel sums_i32(x: i32[M,K], w: i32[K,N], v: i32[K,N]) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_i32 { M=65 N=63 K=129 init: integers(-2147483648,2147483647) }
+test sums_i32 { M=72 N=80 K=144 init: integers(-2147483648,2147483647) }
+kernel sums_shorts(x: i16[M,K], w: i16[K,N], v: i16[K,N]) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }
+test sums_shorts { M=65 N=63 K=129 init: integers(-32768,32767) }
+test sums_shorts { M=72 N=80 K=144 init: integers(-32768,32767) }
+kernel sums_f64_made(x: f32[M,K], w: f64[K,N], v: f64[K,N], a: f64[K,N], b: f64[K,N]) -> y: f64[M,N] with { fuse: require } { y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }
+test sums_f64_made { M=65 N=63 K=129 }
+test sums_f64_made { M=72 N=80 K=144 }
