@@ -37,11 +37,12 @@ compile = $(CC) $(LANGUAGE) $(CFLAGS) -MMD -MP -MF $@.d -MT $@
 
 PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def runtime/fx_runtime.h
 TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
+TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
 # The command is not part of the library: it prints.
 COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain annotate)
-RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c)))
+RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c runtime/emu/*.c))) $(B)/obj/runtime/emu/switch.o $(B)/obj/runtime/emu/embed.o
 MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
 
@@ -83,10 +84,16 @@ $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_FRONT) -c -o $@ $<
 
 # What the disk cache knows this fx by: the version, and the texts that device code is put together from.
-$(B)/gen/fx_build.h: compiler/fx.h $(TEXTS) | $(ready) $$(@D)/
-	@printf '#define FX_BUILD "%s %s"\n' '$(version)' "$$(cat $(sort $(TEXTS)) | sha256sum | cut -c 1-64)" >$@
+$(B)/gen/fx_build.h: compiler/fx.h $(TEXTS) $(TWIN) | $(ready) $$(@D)/
+	@printf '#define FX_BUILD "%s %s"\n' '$(version)' "$$(cat $(sort $(TEXTS) $(TWIN)) | sha256sum | cut -c 1-64)" >$@
 
-$(B)/obj/runtime/nvrtc.o: $(B)/gen/fx_build.h
+$(B)/obj/runtime/nvrtc.o $(B)/obj/runtime/emu/compile.o: $(B)/gen/fx_build.h
+
+$(B)/obj/runtime/emu/embed.o: runtime/emu/embed.S $(TWIN) | $(ready) $$(@D)/
+	$(call say,as   )$(CC) -c -o $@ $<
+
+$(B)/obj/runtime/emu/switch.o: runtime/emu/switch.S | $(ready) $$(@D)/
+	$(call say,as   )$(CC) -c -o $@ $<
 
 $(B)/obj/runtime/%.o: runtime/%.c | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_RUNTIME) -c -o $@ $<

@@ -208,7 +208,7 @@ fx_status command_bench(const struct command *cmd) {
     struct machine machine = {0};
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK) status = spec_read(path, &spec);
-    if (status == FX_OK) machine_open(&machine);
+    if (status == FX_OK) machine_open(cmd, &machine);
     if (status == FX_OK) status = bench_spec(cmd, &spec, &machine);
     machine_close(&machine);
     spec_release(&spec);

@@ -103,9 +103,9 @@ struct machine { /* the GPU, if there is one */
     fx_status status;    /* why not: what fx_context_open returned */
     char no_gpu[512];    /* and its words, one line */
 };
-/* --device: auto, gpu or cpu. */
+/* --device: auto, gpu, emu or cpu. */
 fx_status read_device(const struct command *cmd, const char **device);
-void machine_open(struct machine *m);
+void machine_open(const struct command *cmd, struct machine *m);
 void machine_close(struct machine *m);
 /* Reads the only operand, opens a request of the command line and, where wanted, the GPU, and acts. */
 fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*act)(const struct request *, const struct machine *));

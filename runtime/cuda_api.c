@@ -264,6 +264,7 @@ static fx_status opened(const struct search *s) {
 }
 
 fx_status driver_open(void) {
+    if (emu_is_on()) return FX_OK;
     pthread_once(&driver_once, search_driver);
     return opened(&driver_search);
 }

@@ -54,6 +54,17 @@ fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kerne
 /* One line about the disk cache of what fx_prepare compiles: its folder, entries and bytes, or why there is none (docs/runtime.md). */
 void fx_cache_describe(char *text, size_t size);
 
+/* ---- the emulator ---- */
+struct fx_emulation { /* a device without a GPU; zeros are defaults */
+    int sm_count;    /* multiprocessors it claims to have; 0: 132 */
+    int n_schedules; /* orders of threads under which a launch runs, all of which must leave the same bytes; 0: as many as there are */
+    uint64_t seed;   /* of the random one */
+};
+/* From now on this process has the emulator in the place of a GPU: contexts are opened on it, what is prepared is compiled by the host's C++ compiler (g++,
+ * or FX_CXX), and launches run on the CPU before fx_launch returns, which says what was wrong: memory touched outside of a tensor, threads that wait for each
+ * other for ever, results that depend on the order of threads. Before the first context. A process cannot go back. */
+fx_status fx_emulate(const struct fx_emulation *e);
+
 /* ---- context ---- */
 /* Uses the CUDA context current on the calling thread, which must outlive the result, else the primary context of device `ordinal`. No
  * call changes what is current. After an error that ends a CUDA context (an illegal address, ...) every call says it is lost. */

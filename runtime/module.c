@@ -239,7 +239,7 @@ fx_status entries_load(fx_context *ctx, const struct program *p, const struct wa
     while (status == FX_OK && (b.n = claim(ctx, wants, n, b.tasks)) > 0) {
         for (int i = 0; i < b.n; i++)
             b.tasks[i].compile = (struct compile){
-                .source = p->source, .file = file, .arch = p->arch, .only = b.tasks[i].want->entry->number};
+                .source = p->source, .file = file, .arch = p->arch, .only = b.tasks[i].want->entry->number, .entry = b.tasks[i].want->entry->name};
         tasks_compile(b.tasks, b.n, true);
         load_tasks(ctx, &b);
         status = publish(ctx, &b);

@@ -130,6 +130,7 @@ static void keep(const struct compile *c, const struct options *o) {
 /* Which library would be opened is a guess; where the one that was is another, it has a say of its own. */
 fx_status nvrtc_compile(struct compile *c) {
     struct options o;
+    if (emu_is_on() && c->entry) return emu_compile(c);
     const char *foreseen = c->cache ? c->cache->library : "";
     c->image = c->log = NULL;
     c->n_bytes = 0;

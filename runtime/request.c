@@ -90,13 +90,15 @@ void request_close(struct request *r) {
 fx_status read_device(const struct command *cmd, const char **device) {
     *device = option_value(cmd, OPT_DEVICE);
     if (!*device) *device = "auto";
-    if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "cpu")) return FX_OK;
-    return usage_error(cmd, "unknown device '%s': expected auto, gpu or cpu", *device);
+    if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "emu") || !strcmp(*device, "cpu")) return FX_OK;
+    return usage_error(cmd, "unknown device '%s': expected auto, gpu, emu or cpu", *device);
 }
 
-void machine_open(struct machine *m) {
+void machine_open(const struct command *cmd, struct machine *m) {
+    const char *device = option_value(cmd, OPT_DEVICE);
     *m = (struct machine){0};
-    m->status = fx_context_open(0, &m->context);
+    if (device && !strcmp(device, "emu")) m->status = fx_emulate(&(struct fx_emulation){0});
+    if (m->status == FX_OK) m->status = fx_context_open(0, &m->context);
     if (m->status == FX_OK) return;
     m->context = NULL;
     snprintf(m->no_gpu, sizeof m->no_gpu, "%s", fx_last_error());
@@ -116,7 +118,7 @@ fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
-    if (status == FX_OK && wants_gpu) machine_open(&machine);
+    if (status == FX_OK && wants_gpu) machine_open(cmd, &machine);
     if (status == FX_OK) status = act(&request, &machine);
     machine_close(&machine);
     request_close(&request);

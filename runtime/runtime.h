@@ -54,6 +54,7 @@ struct compile {
     const char *file; /* names the source in NVRTC's messages */
     const char *arch; /* "sm_90a" */
     int only;         /* number of the one entry wanted, or NO_ENTRY: all */
+    const char *entry; /* its name, where there is one */
     bool ptx;         /* rather than a cubin */
     struct cache *cache; /* looked into before NVRTC is opened, and added to; NULL: none */
     void *image;      /* out: malloc'ed */
@@ -63,6 +64,11 @@ struct compile {
 };
 
 fx_status nvrtc_compile(struct compile *c);
+
+/* ---- emu/: the emulator in the place of driver and NVRTC ---- */
+bool emu_is_on(void);
+/* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
+fx_status emu_compile(struct compile *c);
 
 /* ---- module.c: what is loaded, by source, arch and entry ---- */
 enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };

@@ -161,7 +161,7 @@ fx_status command_test(const struct command *cmd) {
     if (status == FX_OK && cmd->n_operands == 0) status = usage_error(cmd, "no spec given");
     if (status != FX_OK) return status;
     if (strcmp(device, "cpu") != 0) {
-        machine_open(&machine);
+        machine_open(cmd, &machine);
         tally.why_unchecked = "no GPU";
         if (!machine.context) complain(machine.status, "no GPU: %s", machine.no_gpu);
     }

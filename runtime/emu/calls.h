@@ -1,0 +1,52 @@
+/* What code made of an emitted file and the machine that runs it share: the thread that runs, and what a thread may ask of the machine. Read as C by the
+ * machine and, ahead of ptx_emu.h, as C++ by the host's compiler; so it includes nothing. Invariant: a change here changes the text, by which compiled
+ * code is found again in the cache. */
+#ifndef EMU_CALLS_H
+#define EMU_CALLS_H
+
+struct emu_index {
+    unsigned x, y, z;
+};
+
+enum emu_limits {
+    EMU_ADDRESS_0 = 4096,  /* shared-memory address of the first byte: no address is 0 */
+    EMU_WORDS = 12         /* most words that a lane brings to an operation of its warp */
+};
+
+enum emu_operation { /* what all lanes of a warp do together */
+    EMU_SHUFFLE_XOR = 1, EMU_SHUFFLE_UP, EMU_LDMATRIX, EMU_LDMATRIX_TRANS, EMU_MMA_F16, EMU_MMA_BF16, EMU_MMA_TF32, EMU_MMA_I8_I8, EMU_MMA_I8_U8,
+    EMU_MMA_U8_I8, EMU_MMA_U8_U8, EMU_WARP_BARRIER
+};
+
+enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
+
+struct emu_thread { /* the thread that runs */
+    struct emu_index thread, block, block_dim, grid_dim;
+    char *shared;              /* the block's shared memory */
+    unsigned shared_bytes;
+    unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */
+    const struct emu_calls *calls;
+};
+
+struct emu_calls { /* `self` is the thread that calls */
+    void (*barrier)(struct emu_thread *self, int id, int n_threads); /* n_threads 0: the whole block */
+    void (*grid_barrier)(struct emu_thread *self, void *flags);
+    void (*give_way)(struct emu_thread *self); /* to other threads, while it waits for what one of them writes */
+    void (*together)(struct emu_thread *self, enum emu_operation operation, unsigned operand); /* on self->words */
+    void (*copy)(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid); /* asynchronous */
+    void (*commit)(struct emu_thread *self);
+    void (*wait)(struct emu_thread *self, int n_groups);
+    void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
+    void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
+    void (*touched)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access, void *pc); /* where every access is seen */
+};
+
+struct emu_entry { /* what compiled code says of itself, under the name emu_entry */
+    void (*call)(void **arguments);
+    const char *parameters;    /* "float *y_, long long M_" */
+    const unsigned char *n_bytes; /* of each parameter */
+    int n_parameters;
+    struct emu_thread **self;  /* where it looks for the thread that runs */
+};
+
+#endif

@@ -1,0 +1,182 @@
+/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entry wanted. Out: the shared object's bytes, or the compiler's
+ * messages within the error. The text is compiled as it stands, behind the C++ twin of its hardware section. */
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu.h"
+#include "fx_build.h"
+
+extern char **environ;
+extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
+
+enum { LOG_BYTES = 16384 };
+
+static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-DFX_PTX"};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+/* ---- files ---- */
+
+static void name_file(char path[PATH_MAX], const char *folder, const char *name) { snprintf(path, PATH_MAX, "%.4000s/%.32s", folder, name); }
+
+static bool write_text(const char *folder, const char *name, const char *const *texts, int n) {
+    char path[PATH_MAX];
+    name_file(path, folder, name);
+    FILE *f = fopen(path, "w");
+    for (int i = 0; f && i < n; i++) fputs(texts[i], f);
+    bool is_whole = f && !ferror(f);
+    return (!f || fclose(f) == 0) && is_whole;
+}
+
+/* The file's bytes, malloc'ed, with a NUL behind them; NULL where it cannot be read. */
+static char *read_bytes(const char *folder, const char *name, size_t *n) {
+    char path[PATH_MAX];
+    struct stat s;
+    name_file(path, folder, name);
+    FILE *f = fopen(path, "r");
+    char *bytes = f && fstat(fileno(f), &s) == 0 ? calloc((size_t)s.st_size + 1, 1) : NULL;
+    *n = bytes ? fread(bytes, 1, (size_t)s.st_size, f) : 0;
+    if (f) fclose(f);
+    return bytes;
+}
+
+static void remove_folder(const char *folder) {
+    static const char *const names[] = {"kernel.cu", "entry.cc", "kernel.so", "log"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        name_file(path, folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* ---- the entry ---- */
+
+/* The parameters of the entry as the text declares them; false where it declares none of the name. */
+static bool find_parameters(const char *source, const char *entry, char *text, size_t size) {
+    size_t n = strlen(entry);
+    for (const char *at = source; (at = strstr(at, "__global__")); at++) {
+        const char *name = strchr(at, '\n'), *end;
+        if (!name || strncmp(++name, entry, n) != 0 || name[n] != '(' || !(end = strchr(name, ')'))) continue;
+        snprintf(text, size, "%.*s", (int)(end - (name + n + 1)), name + n + 1);
+        return true;
+    }
+    return false;
+}
+
+static fx_status write_sources(const struct compile *c, const char *folder) {
+    char parameters[4096];
+    if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
+        return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
+    const char *const entry[] = {fx_text_emu_calls, "#line 1 \"ptx_emu.h\"\n", fx_text_ptx_emu, "#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
+    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
+    return error_set(FX_ERR_TOOLCHAIN, "cannot write to %s", folder);
+}
+
+/* ---- the compiler ---- */
+
+static const char *compiler(void) {
+    const char *given = secure_getenv("FX_CXX");
+    return given && *given ? given : "g++";
+}
+
+/* Where the compiler lies, or "". */
+static void find_compiler(char path[PATH_MAX]) {
+    char place[PATH_MAX];
+    const char *name = compiler(), *folders = getenv("PATH");
+    path[0] = 0;
+    if (strchr(name, '/')) {
+        if (!realpath(name, path)) path[0] = 0;
+        return;
+    }
+    for (const char *at = folders ? folders : ""; *at && !*path;) {
+        size_t n = strcspn(at, ":");
+        snprintf(place, sizeof place, "%.*s/%.100s", n < 3900 ? (int)n : 3900, at, name);
+        if (access(place, X_OK) != 0 || !realpath(place, path)) path[0] = 0;
+        at += n + (at[n] == ':');
+    }
+}
+
+static void make_argv(const struct compile *c, const char *path, char *only, size_t only_size, char **argv) {
+    int n = 0;
+    argv[n++] = (char *)path;
+    for (int i = 0; i < N_OPTIONS; i++) argv[n++] = (char *)options[i];
+    snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
+    if (c->only != NO_ENTRY) argv[n++] = only;
+    argv[n++] = "-o", argv[n++] = "kernel.so", argv[n++] = "entry.cc", argv[n++] = "-lm", argv[n] = NULL;
+}
+
+/* Its exit status, or -1 where it could not be started. */
+static int run_compiler(const char *folder, char **argv) {
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    char log[PATH_MAX];
+    name_file(log, folder, "log");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, folder);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child) status = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static fx_status compile_in(struct compile *c, const char *path, const char *folder) {
+    char only[32], *argv[N_OPTIONS + 8];
+    size_t n;
+    fx_status status = write_sources(c, folder);
+    if (status != FX_OK) return status;
+    make_argv(c, path, only, sizeof only, argv);
+    int code = run_compiler(folder, argv);
+    c->log = read_bytes(folder, "log", &n);
+    if (code != 0) return error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, c->file, code, c->log ? c->log : "");
+    c->image = read_bytes(folder, "kernel.so", &c->n_bytes);
+    return c->image && c->log ? FX_OK : error_nomem();
+}
+
+static fx_status compile(struct compile *c, const char *path) {
+    char folder[PATH_MAX];
+    const char *temporary = secure_getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/fx_emu_XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(folder)) return error_set(FX_ERR_TOOLCHAIN, "the emulator cannot make a folder in %s", temporary && *temporary ? temporary : "/tmp");
+    fx_status status = compile_in(c, path, folder);
+    remove_folder(folder);
+    if (status == FX_OK) return FX_OK;
+    free(c->image);
+    free(c->log);
+    c->image = c->log = NULL;
+    return status;
+}
+
+fx_status emu_compile(struct compile *c) {
+    char path[PATH_MAX], library[LIBRARY_TEXT], only[32];
+    const char *list[N_OPTIONS + 1];
+    struct cache_entry e;
+    struct stat s;
+    c->image = c->log = NULL;
+    c->n_bytes = 0;
+    find_compiler(path);
+    if (!*path || stat(path, &s) != 0)
+        return error_set(FX_ERR_TOOLCHAIN, "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
+    snprintf(library, sizeof library, "%.500s %lld %lld", path, (long long)s.st_size, (long long)s.st_mtime);
+    memcpy(list, options, sizeof options);
+    snprintf(only, sizeof only, "%.20s%d", "-DFX_ONLY=", c->only);
+    list[N_OPTIONS] = only;
+    struct cache_key key = {.source = c->source, .file = c->file, .arch = "emulator", .options = list, .n_options = N_OPTIONS + 1, .library = library, .build = FX_BUILD};
+    if (c->cache && cache_get(c->cache, &key, &e)) {
+        c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log;
+        return FX_OK;
+    }
+    fx_status status = compile(c, path);
+    if (status == FX_OK && c->cache) cache_put(c->cache, &key, &(struct cache_entry){0, 0, c->image, c->n_bytes, c->log});
+    return status;
+}

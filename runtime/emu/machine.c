@@ -1,0 +1,361 @@
+/* A launch on the CPU. In: compiled code, grid, block, arguments, and how threads take turns. Out: memory as the kernel leaves it, or what went wrong.
+ *
+ * Every CUDA thread is a fiber; blocks run one after another, those of a cooperative launch together. A fiber runs until it waits for others: at a barrier,
+ * or for the lanes of its warp. Invariant: one fiber runs at a time, and which one is next follows from the schedule alone. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "emu.h"
+
+_Thread_local struct machine *machine_now;
+
+static const uint64_t STACK_END = 0x5afe57ac5afe57acu; /* at the far end of a stack: overwritten, it was too small */
+
+/* ---- ending ---- */
+
+_Noreturn void machine_fail(struct machine *m, const void *pc, const char *format, ...) {
+    void *scrap;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(m->error, sizeof m->error, format, ap);
+    va_end(ap);
+    m->has_failed = true;
+    m->error_pc = pc;
+    m->culprit = m->now;
+    emu_switch(&scrap, m->outside);
+    __builtin_unreachable();
+}
+
+/* ---- taking turns ---- */
+
+static unsigned draw(struct machine *m, unsigned below) {
+    m->random = m->random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((m->random >> 33) % below);
+}
+
+/* A ready lane of the warp, beginning behind (in its order) lane `after`; there is one. */
+static struct fiber *lane_of(struct machine *m, struct warp *w, int after) {
+    unsigned ready = w->ready;
+    if (m->schedule.order == ORDER_RANDOM) {
+        for (unsigned skip = draw(m, (unsigned)__builtin_popcount(ready)); skip > 0; skip--) ready &= ready - 1;
+        return &w->fibers[__builtin_ctz(ready)];
+    }
+    if (m->schedule.order == ORDER_DOWN) {
+        unsigned below = after >= WARP ? ready : ready & ((1u << after) - 1);
+        return &w->fibers[31 - __builtin_clz(below ? below : ready)];
+    }
+    unsigned above = after < 0 ? ready : ready & ~(((1u << after) - 1) | 1u << after);
+    return &w->fibers[__builtin_ctz(above ? above : ready)];
+}
+
+/* A warp with a ready lane, other than `now` unless there is no other; NULL where nobody can run. */
+static struct warp *warp_of(struct machine *m, struct warp *now) {
+    int n_warps = m->blocks[0].n_warps, n = n_warps * m->n_blocks;
+    int at = (int)(now->block - m->blocks) * n_warps + now->number;
+    int first = m->schedule.order == ORDER_RANDOM && n > 1 ? (int)draw(m, (unsigned)(n - 1)) : 0;
+    for (int i = 0; i < n; i++) {
+        int step = i + 1 == n ? n : 1 + (first + i) % (n - 1);
+        int number = (m->schedule.order == ORDER_DOWN ? at + n - step : at + step) % n;
+        struct warp *w = &m->blocks[number / n_warps].warps[number % n_warps];
+        if (w->ready) return w;
+    }
+    return NULL;
+}
+
+static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16", "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8",
+                                         "mma_u8_i8", "mma_u8_u8", "warp barrier"};
+
+/* Nobody can go on: says who waits for whom. */
+static void describe_deadlock(const struct machine *m, char *text, size_t size) {
+    size_t n = (size_t)snprintf(text, size, "deadlock:");
+    for (int b = 0, n_said = 0; b < m->n_blocks && n_said < 4; b++) {
+        const struct block *block = &m->blocks[b];
+        int n_returned = block->n_threads - block->n_live, n_barrier = 0, n_grid = 0, barrier = 0;
+        for (int i = 0; i < block->n_threads; i++) {
+            const struct fiber *f = &block->warps[0].fibers[i];
+            if (f->state == AT_BARRIER) n_barrier++, barrier = f->barrier;
+            n_grid += f->state == AT_GRID_BARRIER;
+        }
+        if (n_returned == block->n_threads) continue;
+        if (n < size) n += (size_t)snprintf(text + n, size - n, " in block %u %d threads wait at barrier %d, %d at the grid's, %d have returned;", block->number, n_barrier, barrier, n_grid, n_returned);
+        for (int i = 0; i < block->n_warps && n < size; i++) {
+            const struct warp *w = &block->warps[i];
+            if (w->arrived) n += (size_t)snprintf(text + n, size - n, " of warp %d lanes %#x wait at %s;", i, w->arrived, operations[w->operation]);
+        }
+        n_said++;
+    }
+    if (n < size && n) text[n - 1] = 0;
+}
+
+static void run_next(struct machine *m, bool leaves_warp) {
+    struct fiber *from = m->now;
+    struct warp *w = from->warp;
+    if (leaves_warp || !w->ready) w = warp_of(m, w);
+    if (!w) {
+        char text[MACHINE_TEXT];
+        describe_deadlock(m, text, sizeof text);
+        machine_fail(m, NULL, "%s", text);
+    }
+    struct fiber *to = lane_of(m, w, w == from->warp ? from->lane : m->schedule.order == ORDER_DOWN ? WARP : -1);
+    if (*(const uint64_t *)from->stack != STACK_END) machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
+    if (to == from) return;
+    m->now = to;
+    *m->launch->module->entry->self = &to->view;
+    emu_switch(&from->stack_pointer, to->stack_pointer);
+}
+
+static void make_ready(struct fiber *f) {
+    f->state = READY;
+    f->warp->ready |= 1u << f->lane;
+}
+
+static void stop(struct fiber *f, enum state state) {
+    f->state = state;
+    f->warp->ready &= ~(1u << f->lane);
+}
+
+/* ---- what a thread asks for ---- */
+
+static struct fiber *fiber_of(struct emu_thread *self) { return (struct fiber *)self; }
+
+static void call_barrier(struct emu_thread *self, int id, int n_threads) {
+    struct machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    struct block *b = f->warp->block;
+    int expected = n_threads ? n_threads : b->n_threads;
+    if (id < 0 || id >= N_BARRIERS) machine_fail(m, __builtin_return_address(0), "there is no barrier %d", id);
+    if (b->n_arrived[id] && b->n_expected[id] != expected)
+        machine_fail(m, __builtin_return_address(0), "barrier %d is for %d threads by one, for %d by another", id, b->n_expected[id], expected);
+    b->n_expected[id] = expected;
+    f->barrier = id;
+    stop(f, AT_BARRIER);
+    if (++b->n_arrived[id] < expected) {
+        run_next(m, false);
+        return;
+    }
+    b->n_arrived[id] = 0;
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *other = &b->warps[0].fibers[i];
+        if (other->state == AT_BARRIER && other->barrier == id) make_ready(other);
+    }
+    /* The last to come is no more likely to go first than any other. */
+    if (m->schedule.order != ORDER_UP || f->lane != 0) run_next(m, true);
+}
+
+static void call_grid_barrier(struct emu_thread *self, void *flags) {
+    struct machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    volatile unsigned long long *flag = (volatile unsigned long long *)flags + self->block.x;
+    if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, __builtin_return_address(0), "a barrier of the grid in a launch that is not cooperative");
+    *flag = *flag; /* where there is no flag this is where it shows */
+    stop(f, AT_GRID_BARRIER);
+    if (++m->n_at_grid_barrier < (long)m->launch->grid * m->launch->n_threads) {
+        run_next(m, false);
+        return;
+    }
+    m->n_at_grid_barrier = 0;
+    for (int b = 0; b < m->n_blocks; b++)
+        for (int i = 0; i < m->blocks[b].n_threads; i++) make_ready(&m->blocks[b].warps[0].fibers[i]);
+    run_next(m, true);
+}
+
+static void call_give_way(struct emu_thread *self) {
+    (void)self;
+    run_next(machine_now, true);
+}
+
+static void call_together(struct emu_thread *self, enum emu_operation operation, unsigned operand) {
+    struct machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    struct warp *w = f->warp;
+    unsigned all = w->n == WARP ? ~0u : (1u << w->n) - 1;
+    if (w->arrived && (w->operation != operation || w->operand != operand))
+        machine_fail(m, __builtin_return_address(0), "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane, operations[operation],
+                     operand, w->arrived, operations[w->operation], w->operand);
+    w->operation = operation;
+    w->operand = operand;
+    w->arrived |= 1u << f->lane;
+    stop(f, AT_OPERATION);
+    if (w->arrived == all) {
+        do_together(w);
+        w->arrived = 0;
+        for (int i = 0; i < w->n; i++) make_ready(&w->fibers[i]);
+        return;
+    }
+    run_next(m, false);
+}
+
+/* ---- copies ---- */
+
+static void land(const struct copy *c) {
+    if (c->is_valid) memcpy(c->to, c->from, (size_t)c->n_bytes);
+    else memset(c->to, 0, (size_t)c->n_bytes);
+}
+
+static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
+    struct machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, f->n_groups};
+    if (!m->schedule.is_late) {
+        land(&c);
+        return;
+    }
+    if (f->n_copies == f->copies_room) {
+        int room = f->copies_room ? 2 * f->copies_room : 64;
+        struct copy *more = realloc(f->copies, (size_t)room * sizeof *more);
+        if (!more) machine_fail(m, NULL, "out of memory");
+        f->copies = more, f->copies_room = room;
+    }
+    memset(c.to, 0xFF, (size_t)n_bytes); /* whoever reads it before it has landed gets NaNs */
+    f->copies[f->n_copies++] = c;
+}
+
+static void call_commit(struct emu_thread *self) { fiber_of(self)->n_groups++; }
+
+static void call_wait(struct emu_thread *self, int n_groups) {
+    struct fiber *f = fiber_of(self);
+    int kept = 0;
+    for (int i = 0; i < f->n_copies; i++) {
+        if (f->copies[i].group < f->n_groups - n_groups) land(&f->copies[i]);
+        else f->copies[kept++] = f->copies[i];
+    }
+    f->n_copies = kept;
+}
+
+/* ---- what no thread may ask for ---- */
+
+static const char *const accesses[] = {"reads", "writes", "copies"};
+
+static void call_bad_shared(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access) {
+    machine_fail(machine_now, __builtin_return_address(0), "%s %d bytes at %lld of the block's %u bytes of shared memory", accesses[access], n_bytes,
+                 (long long)address - EMU_ADDRESS_0, self->shared_bytes);
+}
+
+static void call_bad_alignment(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access) {
+    (void)self;
+    char text[256];
+    fault_describe(machine_now->launch, address, text, sizeof text);
+    machine_fail(machine_now, __builtin_return_address(0), "%s %d bytes at an address that is not aligned to them: %s", accesses[access], n_bytes, text);
+}
+
+static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = call_grid_barrier, .give_way = call_give_way, .together = call_together, .copy = call_copy,
+                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment};
+
+/* ---- running ---- */
+
+/* A fiber, from its first instruction to its last. The last of all leaves the machine. */
+static void start(void) {
+    struct machine *m = machine_now;
+    m->launch->module->entry->call(m->launch->arguments);
+    struct fiber *f = m->now;
+    stop(f, RETURNED);
+    f->warp->block->n_live--;
+    if (--m->n_live == 0) emu_switch(&f->stack_pointer, m->outside);
+    run_next(m, false);
+    __builtin_unreachable();
+}
+
+static void begin_block(struct machine *m, struct block *b, unsigned number) {
+    b->number = number;
+    b->n_live = b->n_threads;
+    memset(b->n_arrived, 0, sizeof b->n_arrived);
+    memset(b->shared.at, 0xFF, m->launch->shared_bytes);
+    for (int i = 0; i < b->n_warps; i++) b->warps[i].arrived = 0;
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *f = &b->warps[0].fibers[i];
+        *(uint64_t *)f->stack = STACK_END;
+        f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);
+        f->view.block.x = number;
+        f->n_copies = f->n_groups = 0;
+        make_ready(f);
+    }
+}
+
+static void run_blocks(struct machine *m) {
+    struct warp *first = m->schedule.order == ORDER_DOWN ? &m->blocks[m->n_blocks - 1].warps[m->blocks[0].n_warps - 1] : &m->blocks[0].warps[0];
+    m->n_live = (long)m->n_blocks * m->blocks[0].n_threads;
+    m->n_at_grid_barrier = 0;
+    m->now = lane_of(m, first, m->schedule.order == ORDER_DOWN ? WARP : -1);
+    *m->launch->module->entry->self = &m->now->view;
+    emu_switch(&m->outside, m->now->stack_pointer);
+}
+
+static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_warps) {
+    const struct launch *l = m->launch;
+    struct block *b = &m->blocks[i];
+    b->warps = warps;
+    b->n_warps = n_warps;
+    b->n_threads = (int)l->n_threads;
+    for (int t = 0; t < b->n_threads; t++) {
+        struct fiber *f = &m->fibers[(size_t)i * l->n_threads + (size_t)t];
+        struct warp *w = &warps[t / WARP];
+        if (t % WARP == 0) *w = (struct warp){.block = b, .fibers = f, .number = t / WARP};
+        f->warp = w;
+        f->lane = w->n++;
+        f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_BYTES;
+        f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0}, .block_dim = {l->n_threads, 1, 1}, .grid_dim = {l->grid, 1, 1},
+                                      .shared = b->shared.at, .shared_bytes = l->shared_bytes, .calls = &calls};
+    }
+}
+
+static bool open_blocks(struct machine *m, struct warp **warps) {
+    const struct launch *l = m->launch;
+    int n_warps = ((int)l->n_threads + WARP - 1) / WARP;
+    size_t n_fibers = (size_t)m->n_blocks * l->n_threads;
+    m->stacks_bytes = n_fibers * STACK_BYTES;
+    m->blocks = calloc((size_t)m->n_blocks, sizeof *m->blocks);
+    m->fibers = calloc(n_fibers, sizeof *m->fibers);
+    *warps = calloc((size_t)m->n_blocks * (size_t)n_warps, sizeof **warps);
+    m->stacks = mmap(NULL, m->stacks_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!m->blocks || !m->fibers || !*warps || m->stacks == MAP_FAILED) return false;
+    for (int i = 0; i < m->n_blocks; i++) {
+        if (!shared_open(&m->blocks[i].shared, l->shared_bytes)) return false;
+        lay_out_block(m, i, *warps + (size_t)i * (size_t)n_warps, n_warps);
+    }
+    return true;
+}
+
+static void close_blocks(struct machine *m, struct warp *warps) {
+    for (size_t i = 0; m->fibers && i < (size_t)m->n_blocks * m->launch->n_threads; i++) free(m->fibers[i].copies);
+    for (int i = 0; m->blocks && i < m->n_blocks; i++) shared_close(&m->blocks[i].shared);
+    if (m->stacks != MAP_FAILED) munmap(m->stacks, m->stacks_bytes);
+    free(m->fibers);
+    free(m->blocks);
+    free(warps);
+}
+
+static void run_grid(struct machine *m) {
+    unsigned grid = m->launch->grid, step = (unsigned)m->n_blocks;
+    for (unsigned i = 0; i < grid && !m->has_failed; i += step) {
+        unsigned at = m->schedule.order == ORDER_UP || m->launch->is_cooperative ? i : grid - 1 - i;
+        for (unsigned b = 0; b < step; b++) begin_block(m, &m->blocks[b], at + b);
+        run_blocks(m);
+    }
+}
+
+static void describe_error(const struct machine *m, char *error, size_t size) {
+    char line[256] = "", who[128] = "";
+    if (m->error_pc) module_line(m->launch->module, m->error_pc, line, sizeof line);
+    if (m->culprit && strncmp(m->error, "deadlock", 8) != 0)
+        snprintf(who, sizeof who, "block %u, thread %u%s%s ", m->culprit->view.block.x, m->culprit->view.thread.x, *line ? ", " : "", line);
+    snprintf(error, size, "%s: %s%s", m->launch->module->name, who, m->error);
+}
+
+bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size) {
+    struct machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1, .stacks = MAP_FAILED,
+                        .n_blocks = launch->is_cooperative ? (int)launch->grid : 1};
+    struct warp *warps = NULL;
+    bool is_open = fault_enter() && open_blocks(&m, &warps);
+    if (is_open) {
+        machine_now = &m;
+        run_grid(&m);
+        machine_now = NULL;
+    }
+    if (!is_open) snprintf(error, size, "out of memory");
+    else if (m.has_failed) describe_error(&m, error, size);
+    close_blocks(&m, warps);
+    return is_open && !m.has_failed;
+}

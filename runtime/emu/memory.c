@@ -1,0 +1,80 @@
+/* Memory that kernels are given. In: sizes. Out: allocations that end where an unreadable page begins, and have a pattern and then such a page before them.
+ * Invariant: of every address that a kernel touches outside its tensors there is a fault, or a broken pattern within a page before one. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "emu.h"
+
+enum { PAGE = 4096, APART = 1 << 20, PATTERN = 0xA5 };
+
+static struct region *regions;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t whole_pages(size_t n) { return (n + PAGE - 1) / PAGE * PAGE; }
+
+/* What lies around the pages that may be touched stays unreadable. */
+static char *map(size_t n_bytes, size_t apart, size_t *n_mapped) {
+    *n_mapped = n_bytes + 2 * apart;
+    char *p = n_bytes > SIZE_MAX / 2 ? MAP_FAILED : mmap(NULL, *n_mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (mprotect(p + apart, n_bytes, PROT_READ | PROT_WRITE) == 0) return p;
+    munmap(p, *n_mapped);
+    return NULL;
+}
+
+char *memory_take(size_t n_bytes) {
+    struct region *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->n_bytes = n_bytes;
+    r->n_pages_bytes = n_bytes > SIZE_MAX / 4 ? n_bytes : whole_pages(n_bytes);
+    if (!(r->mapped = map(r->n_pages_bytes, APART, &r->n_mapped))) return free(r), NULL;
+    r->pages = r->mapped + APART;
+    r->at = r->pages + (r->n_pages_bytes - n_bytes);
+    memset(r->pages, PATTERN, (size_t)(r->at - r->pages));
+    memset(r->at, 0xFF, n_bytes); /* nobody may count on zeros */
+    pthread_mutex_lock(&lock);
+    r->next = regions;
+    regions = r;
+    pthread_mutex_unlock(&lock);
+    return r->at;
+}
+
+bool memory_give(char *at) {
+    struct region *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct region **r = &regions; *r && !found; r = *r ? &(*r)->next : r)
+        if ((*r)->at == at) found = *r, *r = found->next;
+    pthread_mutex_unlock(&lock);
+    if (!found) return false;
+    munmap(found->mapped, found->n_mapped);
+    free(found);
+    return true;
+}
+
+const struct region *memory_find(const void *address) {
+    uintptr_t a = (uintptr_t)address;
+    pthread_mutex_lock(&lock);
+    struct region *r = regions;
+    while (r && !(a >= (uintptr_t)r->mapped && a < (uintptr_t)r->mapped + r->n_mapped)) r = r->next;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+bool memory_is_broken(const struct region *r, long *offset) {
+    for (char *p = r->pages; p < r->at; p++)
+        if (*(unsigned char *)p != PATTERN) return *(unsigned char *)p = PATTERN, *offset = p - r->at, true;
+    return false;
+}
+
+bool shared_open(struct shared *s, size_t n_bytes) {
+    size_t n_pages_bytes = whole_pages(n_bytes + 1), rounded = (n_bytes + 1023) / 1024 * 1024;
+    if (!(s->mapped = map(n_pages_bytes, PAGE, &s->n_mapped))) return false;
+    s->at = s->mapped + PAGE + n_pages_bytes - rounded;
+    return true;
+}
+
+void shared_close(struct shared *s) {
+    if (s->mapped) munmap(s->mapped, s->n_mapped);
+    s->mapped = NULL;
+}

@@ -1,0 +1,368 @@
+/* The hardware once more, in C++ for the host: every function of kernels/ptx.cuh, and what the other kernel files use of CUDA. It stands ahead of an emitted
+ * file whose own hardware section FX_PTX leaves out, behind calls.h. Invariant: whatever a GPU would refuse or leave undefined (an address beyond shared
+ * memory, a wide access that is not aligned, a lane that stays away) ends the run with an error. */
+extern "C" {
+typedef decltype(sizeof 0) size_t;
+void *memcpy(void *, const void *, size_t) noexcept;
+void *memset(void *, int, size_t) noexcept;
+#define FX_EMU_MATH1(name) float name##f(float) noexcept; double name(double) noexcept;
+#define FX_EMU_MATH2(name) float name##f(float, float) noexcept; double name(double, double) noexcept;
+FX_EMU_MATH1(exp) FX_EMU_MATH1(exp2) FX_EMU_MATH1(log) FX_EMU_MATH1(log2) FX_EMU_MATH1(sqrt) FX_EMU_MATH1(erf) FX_EMU_MATH1(erfc) FX_EMU_MATH1(sin)
+FX_EMU_MATH1(cos) FX_EMU_MATH1(tanh) FX_EMU_MATH1(fabs) FX_EMU_MATH1(floor) FX_EMU_MATH1(ceil) FX_EMU_MATH1(rint) FX_EMU_MATH1(expm1) FX_EMU_MATH1(log1p)
+FX_EMU_MATH1(trunc) FX_EMU_MATH2(pow) FX_EMU_MATH2(fmin) FX_EMU_MATH2(fmax) FX_EMU_MATH2(copysign) FX_EMU_MATH2(fmod)
+float fmaf(float, float, float) noexcept;
+double fma(double, double, double) noexcept;
+float ldexpf(float, int) noexcept;
+double ldexp(double, int) noexcept;
+}
+
+// ---- CUDA's words ----
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __global__
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
+#define FX_DEVICE inline
+
+#ifdef FX_EMU_SEES_ALL
+#define FX_EMU_TOUCH(p, n, access) emu_self->calls->touched(emu_self, p, n, access, __builtin_return_address(0))
+#else
+#define FX_EMU_TOUCH(p, n, access)
+#endif
+
+// The thread that runs: the machine sets it whenever another one does.
+static emu_thread *emu_self;
+#define threadIdx (emu_self->thread)
+#define blockIdx (emu_self->block)
+#define blockDim (emu_self->block_dim)
+#define gridDim (emu_self->grid_dim)
+
+struct __align__(8) uint2 { unsigned x, y; };
+struct __align__(16) uint4 { unsigned x, y, z, w; };
+struct __align__(8) int2 { int x, y; };
+struct __align__(16) int4 { int x, y, z, w; };
+struct __align__(8) float2 { float x, y; };
+struct __align__(16) float4 { float x, y, z, w; };
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a > b ? a : b; }
+inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
+inline long long min(long long a, long long b) { return a < b ? a : b; }
+inline long long max(long long a, long long b) { return a > b ? a : b; }
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+
+// emu_same: the bits of one type as another
+template <class TO, class FROM>
+inline TO emu_same(FROM x) {
+  static_assert(sizeof(TO) == sizeof(FROM), "no such bits");
+  TO to;
+  __builtin_memcpy(&to, &x, sizeof to);
+  return to;
+}
+
+// ---- memory ----
+
+inline char *fx_smem() { return emu_self->shared; }
+inline unsigned fx_shared(const void *p) { return (unsigned)((const char *)p - emu_self->shared) + EMU_ADDRESS_0; }
+
+// emu_check: an access of N bytes is aligned to N, at most 16
+template <int N>
+inline void emu_check(const void *p, emu_access access) {
+  constexpr size_t ALIGN = N < 16 ? N : 16;
+  if ((size_t)p % ALIGN) emu_self->calls->bad_alignment(emu_self, p, N, access);
+}
+
+// emu_at: the bytes of shared memory at an address
+template <int N>
+inline char *emu_at(unsigned address, emu_access access) {
+  if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + N > emu_self->shared_bytes) emu_self->calls->bad_shared(emu_self, address, N, access);
+  char *p = emu_self->shared + (address - EMU_ADDRESS_0);
+  emu_check<N>(p, access);
+  FX_EMU_TOUCH(p, N, access);
+  return p;
+}
+
+// emu_get, emu_put: N bytes of any memory that generic addresses reach, N at most 16
+template <int N>
+inline void emu_get(void *to, const void *from) {
+  emu_check<N>(from, EMU_READ);
+  FX_EMU_TOUCH(from, N, EMU_READ);
+  __builtin_memcpy(to, from, N);
+}
+template <int N>
+inline void emu_put(void *to, const void *from) {
+  emu_check<N>(to, EMU_WRITE);
+  FX_EMU_TOUCH(to, N, EMU_WRITE);
+  __builtin_memcpy(to, from, N);
+}
+
+template <int N>
+inline void fx_load_words(unsigned (&w)[N], const void *p) {
+  static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
+  constexpr int EACH = N < 4 ? N : 4;
+  for (int i = 0; i < N; i += EACH) emu_get<4 * EACH>(w + i, (const unsigned *)p + i);
+}
+template <int N>
+inline void fx_store_words(void *p, const unsigned (&w)[N]) {
+  static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
+  constexpr int EACH = N < 4 ? N : 4;
+  for (int i = 0; i < N; i += EACH) emu_put<4 * EACH>((unsigned *)p + i, w + i);
+}
+
+inline unsigned fx_load_u8_if(const void *p, bool valid) {
+  unsigned char x = 0;
+  if (valid) emu_get<1>(&x, p);
+  return x;
+}
+inline unsigned short fx_load_u16_if(const void *p, bool valid) {
+  unsigned short x = 0;
+  if (valid) emu_get<2>(&x, p);
+  return x;
+}
+inline unsigned fx_load_u32_if(const void *p, bool valid) {
+  unsigned x = 0;
+  if (valid) emu_get<4>(&x, p);
+  return x;
+}
+inline void fx_load_24_if(unsigned (&w)[6], const void *p, bool valid) {
+  for (int i = 0; i < 6; i += 2) {
+    w[i] = w[i + 1] = 0;
+    if (valid) emu_get<8>(w + i, (const unsigned *)p + i);
+  }
+}
+
+inline void fx_shared_put_byte(unsigned to, int x) {
+  const signed char byte = (signed char)x;
+  __builtin_memcpy(emu_at<1>(to, EMU_WRITE), &byte, 1);
+}
+template <class... T>
+inline void emu_shared_put(unsigned to, T... x) {
+  const unsigned w[] = {emu_same<unsigned>(x)...};
+  __builtin_memcpy(emu_at<sizeof w>(to, EMU_WRITE), w, sizeof w);
+}
+inline void fx_shared_put1(unsigned to, float x) { emu_shared_put(to, x); }
+inline void fx_shared_put1(unsigned to, unsigned x) { emu_shared_put(to, x); }
+inline void fx_shared_put2(unsigned to, float x, float y) { emu_shared_put(to, x, y); }
+inline void fx_shared_put2(unsigned to, int x, int y) { emu_shared_put(to, x, y); }
+inline void fx_shared_put4(unsigned to, float x, float y, float z, float w) { emu_shared_put(to, x, y, z, w); }
+inline void fx_shared_put4(unsigned to, const unsigned (&w)[4]) { emu_shared_put(to, w[0], w[1], w[2], w[3]); }
+template <int N, class T>
+inline void fx_shared_put(unsigned to, const T *x) {
+  constexpr int WORDS = N * (int)sizeof(T) / 4;
+  static_assert(WORDS == 1 || WORDS == 2 || WORDS == 4, "no such vector");
+  __builtin_memcpy(emu_at<4 * WORDS>(to, EMU_WRITE), x, 4 * WORDS);
+}
+template <int N, class T>
+inline void fx_shared_get(T *x, unsigned from) {
+  constexpr int WORDS = N * (int)sizeof(T) / 4, EACH = WORDS < 4 ? WORDS : 4;
+  static_assert(WORDS == 1 || WORDS == 2 || WORDS % 4 == 0, "no such vector");
+  for (int i = 0; i < WORDS; i += EACH) __builtin_memcpy((unsigned *)x + i, emu_at<4 * EACH>(from + i * 4, EMU_READ), 4 * EACH);
+}
+
+// ---- copies ----
+
+template <int N>
+inline void emu_copy(unsigned to, const void *from, bool valid) {
+  emu_at<N>(to, EMU_COPY);
+  if (valid) {
+    emu_check<N>(from, EMU_COPY);
+    FX_EMU_TOUCH(from, N, EMU_READ);
+    char bytes[N];
+    for (int i = 0; i < N; ++i) bytes[i] = ((const volatile char *)from)[i];  // outside a tensor this is where it shows
+  }
+  emu_self->calls->copy(emu_self, to, from, N, valid);
+}
+inline void fx_cp_async16(unsigned to, const void *from, bool valid) { emu_copy<16>(to, from, valid); }
+inline void fx_cp_async8(unsigned to, const void *from, bool valid) { emu_copy<8>(to, from, valid); }
+inline void fx_cp_async4(unsigned to, const void *from, bool valid) { emu_copy<4>(to, from, valid); }
+inline void fx_cp_async_commit() { emu_self->calls->commit(emu_self); }
+template <int N>
+inline void fx_cp_async_wait() {
+  emu_self->calls->wait(emu_self, N);
+}
+
+// ---- threads ----
+
+inline void fx_barrier() { emu_self->calls->barrier(emu_self, 0, 0); }
+inline void fx_warp_barrier() { emu_self->calls->together(emu_self, EMU_WARP_BARRIER, 0); }
+inline void fx_store_release(unsigned long long *p, unsigned long long x) {
+  emu_check<8>(p, EMU_WRITE);
+  *(volatile unsigned long long *)p = x;
+}
+inline unsigned long long fx_load_acquire(const unsigned long long *p) {
+  emu_check<8>(p, EMU_READ);
+  const unsigned long long x = *(const volatile unsigned long long *)p;
+  emu_self->calls->give_way(emu_self);
+  return x;
+}
+inline void fx_grid_barrier(unsigned long long *flags) { emu_self->calls->grid_barrier(emu_self, flags); }
+
+inline unsigned emu_shuffle(emu_operation operation, unsigned w, int operand) {
+  emu_thread *self = emu_self;
+  self->words[0] = w;
+  self->calls->together(self, operation, (unsigned)operand);
+  return self->words[0];
+}
+inline unsigned fx_shuffle_xor(unsigned w, int mask) { return emu_shuffle(EMU_SHUFFLE_XOR, w, mask); }
+inline unsigned fx_shuffle_up(unsigned w, int delta) { return emu_shuffle(EMU_SHUFFLE_UP, w, delta); }
+
+// ---- matrices ----
+
+inline void emu_ldmatrix(emu_operation operation, unsigned (&r)[4], unsigned from) {
+  emu_thread *self = emu_self;
+  emu_at<16>(from, EMU_READ);
+  self->words[0] = from;
+  self->calls->together(self, operation, 0);
+  for (int i = 0; i < 4; ++i) r[i] = self->words[i];
+}
+inline void fx_ldmatrix(unsigned (&r)[4], unsigned from) { emu_ldmatrix(EMU_LDMATRIX, r, from); }
+inline void fx_ldmatrix_trans(unsigned (&r)[4], unsigned from) { emu_ldmatrix(EMU_LDMATRIX_TRANS, r, from); }
+
+template <class T>
+inline void emu_mma(emu_operation operation, T *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emu_thread *self = emu_self;
+  for (int i = 0; i < 4; ++i) self->words[i] = emu_same<unsigned>(d[i]), self->words[4 + i] = a[i];
+  self->words[8] = b0, self->words[9] = b1;
+  self->calls->together(self, operation, 0);
+  for (int i = 0; i < 4; ++i) d[i] = emu_same<T>(self->words[i]);
+}
+inline void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_BF16, d, a, b0, b1); }
+inline void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_F16, d, a, b0, b1); }
+inline void fx_mma_tf32(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_TF32, d, a, b0, b1); }
+inline void fx_mma_i8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_I8_I8, d, a, b0, b1); }
+inline void fx_mma_i8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_I8_U8, d, a, b0, b1); }
+inline void fx_mma_u8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_U8_I8, d, a, b0, b1); }
+inline void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_U8_U8, d, a, b0, b1); }
+
+// ---- numbers ----
+
+inline unsigned fx_bits(float x) { return emu_same<unsigned>(x); }
+inline float fx_from_bits(unsigned bits) { return emu_same<float>(bits); }
+inline double fx_f64_from_bits(unsigned long long bits) { return emu_same<double>(bits); }
+
+// emu_odd: what lies between 0 and x of what rounding x to nearest gave, the last bit set where that is not x
+template <class T, class BITS>
+inline T emu_odd(T nearest, bool is_beyond, bool is_exact) {
+  BITS bits = emu_same<BITS>(nearest);
+  if (is_beyond) --bits;  // one step nearer to 0, whatever the sign
+  return is_exact ? nearest : emu_same<T>((BITS)(bits | 1));
+}
+inline float fx_f64_to_f32_odd(double x) {
+  const float f = (float)x;
+  if (x != x) return f;
+  return emu_odd<float, unsigned>(f, fabs((double)f) > fabs(x), (double)f == x);
+}
+inline double fx_i64_to_f64_odd(long long x) {
+  const double d = (double)x;
+  const __int128 back = (__int128)d, exact = x;
+  return emu_odd<double, unsigned long long>(d, exact < 0 ? back < exact : back > exact, back == exact);
+}
+inline double fx_u64_to_f64_odd(unsigned long long x) {
+  const double d = (double)x;
+  const __int128 back = (__int128)d, exact = x;
+  return emu_odd<double, unsigned long long>(d, back > exact, back == exact);
+}
+
+inline unsigned fx_funnel(unsigned lo, unsigned hi, int bits) { return (unsigned)(((unsigned long long)hi << 32 | lo) >> (bits & 31)); }
+inline unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) {
+  const unsigned long long bytes = (unsigned long long)hi << 32 | lo;
+  unsigned r = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned nibble = selector >> 4 * i & 15, byte = (unsigned)(bytes >> 8 * (nibble & 7)) & 255;
+    r |= (nibble & 8 ? (byte & 128 ? 255u : 0u) : byte) << 8 * i;
+  }
+  return r;
+}
+inline unsigned fx_pack_bytes(int x0, int x1, int x2, int x3) { return (x0 & 255u) | (x1 & 255u) << 8 | (x2 & 255u) << 16 | (x3 & 255u) << 24; }
+
+template <class T> inline void fx_hide(const T *&) {}
+inline void fx_hide(int &) {}
+
+inline float fx_max(float x, float y) { return x != x || y != y ? fx_from_bits(0x7fffffffu) : x > y || (x == y && !(fx_bits(x) >> 31)) ? x : y; }
+inline float fx_min(float x, float y) { return x != x || y != y ? fx_from_bits(0x7fffffffu) : x < y || (x == y && fx_bits(x) >> 31) ? x : y; }
+
+// emu_flush: 0 of its sign for what is below the normal range
+inline float emu_flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
+inline float fx_exp2_approx(float x) { return emu_flush(exp2f(emu_flush(x))); }
+inline float fx_rcp_approx(float x) { return emu_flush(1.0f / emu_flush(x)); }
+
+// emu_to_small: x rounded to a float of FRACTION bits and an exponent of BIAS, ties to even; its bits, without the sign
+template <int FRACTION, int BIAS>
+inline unsigned emu_to_small(unsigned magnitude) {
+  constexpr unsigned LEAST = (unsigned)(127 - BIAS + 1) << 23, INFINITE = (unsigned)(2 * BIAS + 1) << FRACTION;
+  if (magnitude > 0x7f800000u) return INFINITE | ((1u << FRACTION) - 1);
+  if (magnitude < LEAST) {  // what is added leaves the fraction where it belongs, rounded
+    const float unit = fx_from_bits((unsigned)(127 - BIAS + 1 + 23 - FRACTION) << 23);
+    return fx_bits(fx_from_bits(magnitude) + unit) - fx_bits(unit);
+  }
+  const unsigned from_bias = magnitude - ((unsigned)(127 - BIAS) << 23);
+  const unsigned rounded = (from_bias + (1u << (22 - FRACTION)) - 1 + (from_bias >> (23 - FRACTION) & 1)) >> (23 - FRACTION);
+  return rounded > INFINITE ? INFINITE : rounded;
+}
+inline float fx_f16_to_f32(unsigned short bits) {
+  const unsigned magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
+  if (magnitude >= 0x7c00u) return fx_from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  return fx_from_bits(sign | fx_bits(fx_from_bits(magnitude << 13) * 0x1p112f));
+}
+inline unsigned short fx_f32_to_f16(float x) {
+  const unsigned bits = fx_bits(x), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return 0x7fff;
+  return (unsigned short)((bits >> 16 & 0x8000u) | emu_to_small<10, 15>(magnitude));
+}
+inline unsigned short fx_f32_to_bf16(float x) {
+  const unsigned bits = fx_bits(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
+  return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+inline unsigned fx_pack_f16(float lo, float hi) { return fx_f32_to_f16(lo) | (unsigned)fx_f32_to_f16(hi) << 16; }
+inline unsigned fx_pack_bf16(float lo, float hi) { return fx_f32_to_bf16(lo) | (unsigned)fx_f32_to_bf16(hi) << 16; }
+
+inline unsigned fx_cvt_tf32(unsigned bits) {
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
+  return (bits & 0x7fffffffu) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+}
+inline unsigned fx_round_tf32(unsigned bits) { return fx_bits(fmaf(fx_from_bits(bits), 0x1p-126f, fx_from_bits((bits + 0x1000u) & 0xffffe000u))); }
+
+// ---- the entry ----
+
+template <class T>
+inline T &emu_argument(void *at) {
+  return *(T *)at;
+}
+template <int... I> struct emu_numbers {};
+template <int N, int... I> struct emu_count : emu_count<N - 1, N - 1, I...> {};
+template <int... I> struct emu_count<0, I...> { typedef emu_numbers<I...> type; };
+
+template <class... A, int... I>
+inline void emu_apply(void (*f)(A...), void **arguments, emu_numbers<I...>) {
+  f(emu_argument<A>(arguments[I])...);
+}
+template <class... A>
+inline void emu_call(void (*f)(A...), void **arguments) {
+  emu_apply(f, arguments, typename emu_count<sizeof...(A)>::type());
+}
+template <class... A>
+inline const unsigned char *emu_sizes(void (*)(A...)) {
+  static const unsigned char sizes[] = {(unsigned char)sizeof(A)..., 0};
+  return sizes;
+}
+template <class... A>
+constexpr int emu_arity(void (*)(A...)) {
+  return sizeof...(A);
+}
+
+#define FX_EMU_ENTRY(name, parameters)                                                                            \
+  extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of;                                       \
+  static void emu_call_it(void **arguments) { emu_call(name, arguments); }                                        \
+  emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_self};

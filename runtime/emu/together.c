@@ -1,0 +1,105 @@
+/* What the lanes of a warp do together. In: the words each lane brought. Out: the words each lane gets, as PTX states for shfl, ldmatrix and mma.sync.
+ * Invariant: all lanes have brought theirs, so nothing here waits. Products of floats are exact in double, their sum is rounded once. */
+#include <string.h>
+
+#include "emu.h"
+
+static void shuffle(struct warp *w, bool is_up) {
+    unsigned word[WARP];
+    for (int i = 0; i < w->n; i++) word[i] = w->fibers[i].view.words[0];
+    for (int i = 0; i < w->n; i++) {
+        int from = is_up ? i - (int)w->operand : i ^ (int)w->operand;
+        w->fibers[i].view.words[0] = word[from < 0 || from >= w->n ? i : from];
+    }
+}
+
+/* ---- matrices ---- */
+
+/* Lane 8i + r brought the address of row r of matrix i: eight elements of 16 bits. */
+static void load_matrices(struct warp *w, bool is_transposed) {
+    unsigned short element[4][8][8];
+    for (int i = 0; i < WARP; i++) {
+        const struct emu_thread *t = &w->fibers[i].view;
+        memcpy(element[i / 8][i % 8], t->shared + (t->words[0] - EMU_ADDRESS_0), 16);
+    }
+    for (int lane = 0; lane < WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            int row = lane / 4, col = lane % 4 * 2;
+            unsigned lo = is_transposed ? element[i][col][row] : element[i][row][col];
+            unsigned hi = is_transposed ? element[i][col + 1][row] : element[i][row][col + 1];
+            w->fibers[lane].view.words[i] = lo | hi << 16;
+        }
+}
+
+static float float_of(unsigned bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static unsigned bits_of(float f) {
+    unsigned bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static float half_of(unsigned bits) {
+    unsigned magnitude = bits & 0x7fff, sign = (bits & 0x8000) << 16;
+    if (magnitude >= 0x7c00) return float_of(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+    return float_of(sign | bits_of(float_of(magnitude << 13) * 0x1p112f));
+}
+
+/* Element e of a fragment's word. Of tf32 the bits below the fraction do not count. */
+static double element_of(enum emu_operation op, unsigned word, int e, bool is_b) {
+    unsigned byte = word >> 8 * e & 255;
+    bool is_signed = is_b ? op == EMU_MMA_I8_I8 || op == EMU_MMA_U8_I8 : op == EMU_MMA_I8_I8 || op == EMU_MMA_I8_U8;
+    switch (op) {
+    case EMU_MMA_F16: return half_of(word >> 16 * e & 0xffff);
+    case EMU_MMA_BF16: return float_of(word >> 16 * e << 16);
+    case EMU_MMA_TF32: return float_of(word & 0xffffe000);
+    default: return is_signed ? (signed char)byte : (int)byte;
+    }
+}
+
+/* A 16 x K, B K x 8, a word of a fragment holding EACH elements: word i of A is row g + 8 (i % 2), elements from EACH (t + 4 (i / 2)) on, word i of B column
+ * g, elements from EACH (t + 4 i) on, where lane = 4 g + t; D element i is row g + 8 (i / 2), column 2 t + i % 2. */
+static void multiply(struct warp *w, int each) {
+    double a[16][32], b[8][32];
+    int k = 8 * each;
+    enum emu_operation op = w->operation;
+    for (int lane = 0; lane < WARP; lane++) {
+        const unsigned *words = w->fibers[lane].view.words;
+        int g = lane / 4, t = lane % 4;
+        for (int e = 0; e < each; e++) {
+            for (int i = 0; i < 4; i++) a[g + 8 * (i % 2)][each * (t + 4 * (i / 2)) + e] = element_of(op, words[4 + i], e, false);
+            for (int i = 0; i < 2; i++) b[g][each * (t + 4 * i) + e] = element_of(op, words[8 + i], e, true);
+        }
+    }
+    bool is_float = op == EMU_MMA_F16 || op == EMU_MMA_BF16 || op == EMU_MMA_TF32;
+    for (int lane = 0; lane < WARP; lane++) {
+        unsigned *d = w->fibers[lane].view.words;
+        for (int i = 0; i < 4; i++) {
+            const double *row = a[lane / 4 + 8 * (i / 2)], *col = b[lane % 4 * 2 + i % 2];
+            double sum = 0;
+            for (int j = 0; j < k; j++) sum += row[j] * col[j];
+            d[i] = is_float ? bits_of((float)(sum + float_of(d[i]))) : d[i] + (unsigned)(int)sum;
+        }
+    }
+}
+
+void do_together(struct warp *w) {
+    switch (w->operation) {
+    case EMU_SHUFFLE_XOR: shuffle(w, false); break;
+    case EMU_SHUFFLE_UP: shuffle(w, true); break;
+    case EMU_LDMATRIX: load_matrices(w, false); break;
+    case EMU_LDMATRIX_TRANS: load_matrices(w, true); break;
+    case EMU_MMA_TF32: multiply(w, 1); break;
+    case EMU_MMA_F16:
+    case EMU_MMA_BF16: multiply(w, 2); break;
+    case EMU_MMA_I8_I8:
+    case EMU_MMA_I8_U8:
+    case EMU_MMA_U8_I8:
+    case EMU_MMA_U8_U8: multiply(w, 4); break;
+    case EMU_WARP_BARRIER: break;
+    }
+}
