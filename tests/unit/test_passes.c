@@ -253,6 +253,7 @@ static const char *differ_from_oracle(struct subject *s, const struct arguments 
 struct tally { /* over many specs */
     int n_partitions, n_rounded, n_exact; /* proposals; those with 16-bit buffers; of them those that lost nothing */
     int n_fired[16];                      /* by rule of the algebra: rewrites that were compared */
+    int n_changed[16];                    /* by pass: graphs that it changed, of those compared */
     int n_accesses, n_folded;             /* accesses as lowered; fewer, or other ones, after access */
     int n_drawn;                          /* specs for which extents were found */
 };
@@ -344,6 +345,7 @@ static const char *check_sequence(struct subject *s, const char *sequence, const
         const char *difference = differ(next, &x->data, want, got, where, &t);
         if (!difference && !t.is_numeric) difference = check_partitions(next, &x->data, want, is_exact, tally);
         if (difference) return arena_printf(a, "%s: %s\n%s", where, difference, text_of(next));
+        if (!*sequence) tally->n_changed[i] += strcmp(before, text_of(next)) != 0;
         g = next;
     }
     return NULL;
@@ -528,6 +530,7 @@ END_TEST
 START_TEST(test_tally) {
     if (all->n_drawn == 0) return; /* test_generated was left out */
     for (int r = 0; algebra_rule(r); r++) ck_assert_msg(all->n_fired[r] >= 5, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
+    for (int i = 0; pipeline_pass(i); i++) ck_assert_msg(all->n_changed[i] > 0, "%s changed no graph: tests/golden/fuse has none for it", pipeline_pass(i)->name);
     ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
     ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
     ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);
@@ -671,10 +674,10 @@ static void check_file(const char *path, struct tally *tally, int *n_kernels) {
 }
 
 START_TEST(test_language) {
-    static const char *const folders[] = {"tests/language", "examples"};
+    static const char *const folders[] = {"tests/language", "examples", "tests/golden/fuse"};
     struct tally tally = {0};
     int n_kernels = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         DIR *d = opendir(folders[i]);
         ck_assert(d != NULL);
         for (struct dirent *e; (e = readdir(d));) {
@@ -686,6 +689,7 @@ START_TEST(test_language) {
         }
         closedir(d);
     }
+    for (int i = 0; pipeline_pass(i); i++) all->n_changed[i] += tally.n_changed[i];
     ck_assert_int_ge(n_kernels, 60);
     ck_assert_int_ge(tally.n_drawn, n_kernels); /* of two flavours: extents are found for most */
 }
