@@ -6,21 +6,17 @@
 #include "fx.h"
 #include "passes/passes.h"
 
-static const struct pass {
-    const char *name;
-    struct graph *(*run)(const struct graph *);
-    bool is_required; /* cannot be skipped or stopped before */
-    const char *why;
-} passes[] = {
-    {"canonicalise", pass_canonicalise, false, "first: later passes then meet one form of everything"},
-    {"cse", pass_cse, false, "after canonicalise, which makes equal things look equal"},
-    {"access", pass_access, false, "before algebra, which looks through no access"},
-    {"algebra", pass_algebra, false, "after access, and before fuse, which decides on what is left to compute"},
-    {"dce", pass_dce, false, "after the passes that leave nodes behind, before fuse counts what is there"},
-    {"fuse", pass_fuse, true, "last: it decides on the graph that will be emitted"},
+static const struct pass passes[] = {
+    {"canonicalise", pass_canonicalise, false, true, "first: later passes then meet one form of everything"},
+    {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal"},
+    {"access", pass_access, false, true, "before algebra, which looks through no access"},
+    {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute"},
+    {"dce", pass_dce, false, true, "after the passes that leave nodes behind, before fuse counts what is there"},
+    {"fuse", pass_fuse, true, true, "last: it decides on the graph that will be emitted"},
 };
 enum { N_PASSES = sizeof passes / sizeof *passes };
 
+const struct pass *pipeline_pass(int i) { return i >= 0 && i < N_PASSES ? &passes[i] : NULL; }
 const char *fx_pass_name(int i) { return i >= 0 && i < N_PASSES ? passes[i].name : NULL; }
 const char *fx_pass_why(int i) { return i >= 0 && i < N_PASSES ? passes[i].why : NULL; }
 

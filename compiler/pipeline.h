@@ -4,6 +4,16 @@
 
 #include "ir.h"
 
+struct pass { /* a row of the table */
+    const char *name;
+    struct graph *(*run)(const struct graph *);
+    bool is_required; /* cannot be skipped or stopped before */
+    bool is_exact;    /* keeps every value to the bit, in double; else within what it states */
+    const char *why;  /* it stands there */
+};
+/* The passes in order; NULL past the end. */
+const struct pass *pipeline_pass(int i);
+
 struct pipeline_options {
     const char *dump_after; /* a pass or "all", or NULL */
     const char *stop_after; /* or NULL */

@@ -11,6 +11,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <cublas_v2.h>
@@ -44,26 +45,137 @@
 
 // ---- problems
 
-// y[batch, m, n] = act(sum over ko, k of x[batch, m, ko, k] w[batch, ko, k, n] + bias[n]); OUTER: k_outer may exceed 1.
-template <class T, int A, int B, bool GELU, bool OUTER>
+FX_DEVICE float lab_to_float(float x) { return x; }
+FX_DEVICE float lab_to_float(fx_bf16 x) { return fx_to_float(x); }
+FX_DEVICE float lab_to_float(fx_f16 x) { return fx_to_float(x); }
+FX_DEVICE float lab_to_float(signed char x) { return fx_small_to_float(x); }
+
+// How an operand comes: as it lies, or made as it is loaded: converted to the engine's type, or times a vector as well (A's along k, B's along n).
+enum coming { COPIED, CONVERTED, SCALED };
+
+// y[batch, m, n] = act(sum over j of (1 + 2 j) acc[j][batch, m, n] + bias[n]), where acc[j] adds up over ko, k and the segments x[batch, m, ko, k] w[j, batch, ko, k, n].
+// T: the engine's type; TA, TB: those stored; OUTER: k_outer may exceed 1; SUMS share x; the operands of a second segment lie behind those of the first, its k is K1.
+template <class T_, class TA, coming A_COMES, int A, class TB, coming B_COMES, int B, int SUMS_, int SEGMENTS, bool GELU, bool OUTER>
 struct matmul {
-  typedef T element;
-  const T *x, *w, *bias;
-  T *y;
-  int M, N, K, KO;
-  long long x_m, x_k, x_ko, x_batch, w_n, w_k, w_ko, w_batch, y_m, y_batch;
-  static constexpr int A_LAYOUT = A, B_LAYOUT = B;
-  static constexpr int V = sizeof(T) == 2 ? 8 : 4;
+  typedef T_ element;
+  typedef TA stored_a;
+  typedef TB stored_b;
+  static constexpr int SUMS = SUMS_, N_SEGMENTS = SEGMENTS, A_LAYOUT = A, B_LAYOUT = B;
+  static constexpr bool HAS_SCALE_K = A_COMES == SCALED, HAS_SCALE_N = B_COMES == SCALED;
+  static constexpr int V = sizeof(element) == 2 ? 8 : 4;
+  const TA *x;
+  const TB *w;
+  const float *scale_k, *scale_n;  // for SCALED
+  const element *bias;
+  element *y;
+  int M, N, K, K1, KO;
+  long long x_m, x_k, x_ko, x_batch, x_segment, w_n, w_k, w_ko, w_batch, w_sum, w_segment, y_m, y_batch;
   FX_DEVICE int m() const { return M; }
   FX_DEVICE int n() const { return N; }
-  FX_DEVICE int k() const { return K; }
-  FX_DEVICE int k_outer() const { return OUTER ? KO : 1; }
-  FX_DEVICE const T *a(int batch, int ko) const { return OUTER ? x + batch * x_batch + ko * x_ko : x; }
-  FX_DEVICE const T *b(int batch, int ko) const { return OUTER ? w + batch * w_batch + ko * w_ko : w; }
-  FX_DEVICE long long a_stride_m() const { return A == FX_MN_MAJOR ? 1 : x_m; }
-  FX_DEVICE long long a_stride_k() const { return A == FX_K_MAJOR ? 1 : x_k; }
-  FX_DEVICE long long b_stride_n() const { return B == FX_MN_MAJOR ? 1 : w_n; }
-  FX_DEVICE long long b_stride_k() const { return B == FX_K_MAJOR ? 1 : w_k; }
+
+  // The tensors: where the element at m or n = 0, k = 0 is, the steps from there, what it is multiplied by and whether that runs along k.
+  struct side_a {
+    typedef TA stored;
+    static constexpr int LAYOUT = A;
+    static constexpr bool IS_SCALED = HAS_SCALE_K, SCALE_IS_ALONG_K = true;
+    static FX_DEVICE const TA *at(const matmul &p, int segment, int, int batch, int ko) { return p.x + (OUTER ? batch * p.x_batch + ko * p.x_ko : 0) + segment * p.x_segment; }
+    static FX_DEVICE long long stride_mn(const matmul &p) { return A == FX_MN_MAJOR ? 1 : p.x_m; }
+    static FX_DEVICE long long stride_k(const matmul &p) { return A == FX_K_MAJOR ? 1 : p.x_k; }
+    static FX_DEVICE const float *scale(const matmul &p, int, int k) { return p.scale_k + k; }
+  };
+  struct side_b {
+    typedef TB stored;
+    static constexpr int LAYOUT = B;
+    static constexpr bool IS_SCALED = HAS_SCALE_N, SCALE_IS_ALONG_K = false;
+    static FX_DEVICE const TB *at(const matmul &p, int segment, int j, int batch, int ko) {
+      return p.w + (OUTER ? batch * p.w_batch + ko * p.w_ko : 0) + segment * p.w_segment + j * p.w_sum;
+    }
+    static FX_DEVICE long long stride_mn(const matmul &p) { return B == FX_MN_MAJOR ? 1 : p.w_n; }
+    static FX_DEVICE long long stride_k(const matmul &p) { return B == FX_K_MAJOR ? 1 : p.w_k; }
+    static FX_DEVICE const float *scale(const matmul &p, int mn, int) { return p.scale_n + mn; }
+  };
+
+  template <class SIDE, int SEGMENT_NUMBER>
+  struct in_memory {
+    static constexpr int LAYOUT = SIDE::LAYOUT;
+    static FX_DEVICE const element *at(const matmul &p, int j, int batch, int ko) { return SIDE::at(p, SEGMENT_NUMBER, j, batch, ko); }
+    static FX_DEVICE long long stride_mn(const matmul &p, int) { return SIDE::stride_mn(p); }
+    static FX_DEVICE long long stride_k(const matmul &p, int) { return SIDE::stride_k(p); }
+    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
+    using moved = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, in_memory, ALIGNED>;
+  };
+
+  // What a chunk reads besides the context: its elements, and a scale where one serves all of them.
+  template <int V, bool ALIGNED, class STORED, bool HAS_ONE>
+  struct raw_of {
+    fx_chunk<V, ALIGNED, STORED> x;
+  };
+  template <int V, bool ALIGNED, class STORED>
+  struct raw_of<V, ALIGNED, STORED, true> {
+    fx_chunk<V, ALIGNED, STORED> x;
+    float s;
+  };
+  template <int V, bool ALIGNED, bool HAS_MANY>
+  struct context_of {};
+  template <int V, bool ALIGNED>
+  struct context_of<V, ALIGNED, true> {
+    fx_chunk<V, ALIGNED, float> s;
+  };
+
+  template <class SIDE, int SEGMENT_NUMBER, int J>
+  struct made {
+    static constexpr int LAYOUT = SIDE::LAYOUT;
+    static constexpr bool IS_SHARED = SIDE::IS_SCALED && SIDE::SCALE_IS_ALONG_K == (LAYOUT == FX_K_MAJOR);  // the scale runs along the chunk
+    static constexpr bool HAS_ONE = SIDE::IS_SCALED && !IS_SHARED;
+    typedef float value;
+    template <int V, bool ALIGNED> struct raw : raw_of<V, ALIGNED, typename SIDE::stored, HAS_ONE> {};
+    template <int V, bool ALIGNED> struct context : context_of<V, ALIGNED, IS_SHARED> {};
+    template <int V, bool ALIGNED>
+    static FX_DEVICE void fetch(const matmul &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {
+      r.x.load(SIDE::at(p, SEGMENT_NUMBER, J, batch, ko) + mn * SIDE::stride_mn(p) + k * SIDE::stride_k(p), n_valid);
+      if constexpr (HAS_ONE) r.s = n_valid > 0 ? *SIDE::scale(p, mn, k) : 0.0f;
+    }
+    template <int V, bool ALIGNED>
+    static FX_DEVICE void fetch_context(const matmul &p, context<V, ALIGNED> &c, int, int mn, int, int k, int n_valid) {
+      if constexpr (IS_SHARED) c.s.load(SIDE::scale(p, mn, k), n_valid);
+    }
+    template <int V, bool ALIGNED>
+    static FX_DEVICE void make(const matmul &, value (&out)[V], const raw<V, ALIGNED> &r, const context<V, ALIGNED> &c, int, int, int, int) {
+      typename SIDE::stored stored[V];
+      float s[V];
+      r.x.get(stored);
+      if constexpr (IS_SHARED) c.s.get(s);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        out[v] = lab_to_float(stored[v]);
+        if constexpr (IS_SHARED) out[v] *= s[v];
+        if constexpr (HAS_ONE) out[v] *= r.s;
+      }
+    }
+    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
+    using moved = fx_gemm_made<ENGINE, BASE, matmul, SEGMENT, made, ALIGNED>;
+  };
+  template <coming COMES, class SIDE, int SEGMENT_NUMBER, int J>
+  using operand = typename fx_choose<COMES == COPIED, in_memory<SIDE, SEGMENT_NUMBER>, made<SIDE, SEGMENT_NUMBER, J>>::type;
+
+  template <int NUMBER>
+  struct segment {
+    static constexpr int SUMS = SUMS_;
+    typedef operand<A_COMES, side_a, NUMBER, 0> a;
+    template <int J> using b = operand<B_COMES, side_b, NUMBER, J>;
+    static FX_DEVICE constexpr int sum(int j) { return j; }
+    static FX_DEVICE int k(const matmul &p) { return NUMBER ? p.K1 : p.K; }
+    static FX_DEVICE int k_outer(const matmul &p) { return OUTER ? p.KO : 1; }
+  };
+  template <class ENGINE, bool ALIGNED>
+  FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {
+    fx_gemm_accumulate<ENGINE, ALIGNED, segment<0>>(acc, *this, at);
+    if constexpr (SEGMENTS == 2) {
+      fx_gemm_next_segment();
+      fx_gemm_accumulate<ENGINE, ALIGNED, segment<1>>(acc, *this, at);
+    }
+  }
+
   template <int V>
   struct frag {
     float bias[V];
@@ -73,16 +185,21 @@ struct matmul {
     fx_load<V, ALIGNED>(f.bias, bias + n, n_valid);
   }
   template <int V, bool ALIGNED>
-  FX_DEVICE void store(const float (&acc)[V], const frag<V> &f, int batch, int m, int n, int n_valid) const {
+  FX_DEVICE void store(const float (&acc)[SUMS][V], const frag<V> &f, int batch, int m, int n, int n_valid) const {
     float out[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const float t = acc[v] + f.bias[v];
+      float t = acc[0][v] + f.bias[v];
+#pragma unroll
+      for (int j = 1; j < SUMS; ++j) t += (float)(1 + 2 * j) * acc[j][v];
       out[v] = GELU ? fx_gelu(t) : t;
     }
     fx_store<V, ALIGNED>(y + batch * y_batch + m * y_m + n, out, n_valid);
   }
 };
+// Both operands as they lie.
+template <class T, int A, int B, bool GELU, bool OUTER>
+using plain = matmul<T, T, COPIED, A, T, COPIED, B, 1, 1, GELU, OUTER>;
 
 template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
 __global__ void __launch_bounds__(ENGINE::THREADS, BLOCKS) gemm_kernel(PROBLEM p) {
@@ -92,11 +209,13 @@ __global__ void __launch_bounds__(ENGINE::THREADS, BLOCKS) gemm_kernel(PROBLEM p
 template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
 static void launch_gemm(const PROBLEM &p, int batches) {
   auto kernel = gemm_kernel<ENGINE, ALIGNED, BLOCKS, PROBLEM>;
+  const int stages = ENGINE::STAGES * (ENGINE::A_BYTES + PROBLEM::SUMS * ENGINE::B_BYTES), staged = ENGINE::BM * ENGINE::staging_pitch(PROBLEM::SUMS);
+  const int smem = std::max(stages, staged);
   static bool prepared = false;
-  if (!prepared) CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ENGINE::SMEM_BYTES));
+  if (!prepared) CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem));
   prepared = true;
   const int grid = (p.M + ENGINE::BM - 1) / ENGINE::BM * ((p.N + ENGINE::BN - 1) / ENGINE::BN) * batches;
-  kernel<<<grid, ENGINE::THREADS, ENGINE::SMEM_BYTES>>>(p);
+  kernel<<<grid, ENGINE::THREADS, smem>>>(p);
   CUDA(cudaGetLastError());
 }
 
@@ -156,7 +275,9 @@ __device__ static float integer_at(unsigned seed, long long i) { return (float)(
 __device__ static void round_to(float x, float &out) { out = x; }
 __device__ static void round_to(float x, fx_bf16 &out) { out.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x)); }
 __device__ static void round_to(float x, fx_f16 &out) { out.bits = __half_as_ushort(__float2half_rn(x)); }
+__device__ static void round_to(float x, signed char &out) { out = (signed char)(x < -127 ? -127 : x > 127 ? 127 : x); }
 __device__ static float widen(float x) { return x; }
+__device__ static float widen(signed char x) { return x; }
 __device__ static float widen(fx_bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
 __device__ static float widen(fx_f16 x) { return __half2float(__ushort_as_half(x.bits)); }
 
@@ -190,7 +311,20 @@ __global__ void fill_normal(T *p, unsigned seed, long long count) {
   }
 }
 
-// Compares the whole output buffer: elements of the result with the sum over k, everything else with the poison.
+// Compares the whole output buffer: elements of the result with the sums over k, everything else with the poison.
+template <class PROBLEM>
+__device__ static float sum_at(const PROBLEM &p, int j, int segment, long long batch, long long m, long long n) {
+  float sum = 0;
+  for (int ko = 0; ko < p.KO; ++ko)
+    for (int k = 0; k < (segment ? p.K1 : p.K); ++k) {
+      float a = widen(p.x[batch * p.x_batch + ko * p.x_ko + segment * p.x_segment + m * p.x_m + k * p.x_k]);
+      float b = widen(p.w[j * p.w_sum + batch * p.w_batch + ko * p.w_ko + segment * p.w_segment + k * p.w_k + n * p.w_n]);
+      if (PROBLEM::HAS_SCALE_K) a *= p.scale_k[k];
+      if (PROBLEM::HAS_SCALE_N) b *= p.scale_n[n];
+      sum += a * b;
+    }
+  return sum;
+}
 template <class PROBLEM, class T>
 __global__ void compare_matmul(PROBLEM p, int batches, const T *buffer, long long count, int which, unsigned long long *errors) {
   for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
@@ -198,11 +332,10 @@ __global__ void compare_matmul(PROBLEM p, int batches, const T *buffer, long lon
     T expected;
     memset(&expected, 0xff, sizeof(T));
     if (at >= 0 && batch < batches && m < p.M && n < p.N) {
-      float sum = 0;
-      for (int ko = 0; ko < p.KO; ++ko)
-        for (int k = 0; k < p.K; ++k)
-          sum += widen(p.x[batch * p.x_batch + ko * p.x_ko + m * p.x_m + k * p.x_k]) * widen(p.w[batch * p.w_batch + ko * p.w_ko + k * p.w_k + n * p.w_n]);
-      round_to(sum + widen(p.bias[n]), expected);
+      float total = widen(p.bias[n]);
+      for (int j = 0; j < PROBLEM::SUMS; ++j)
+        for (int segment = 0; segment < PROBLEM::N_SEGMENTS; ++segment) total += (1 + 2 * j) * sum_at(p, j, segment, batch, m, n);
+      round_to(total, expected);
     }
     if (!same_bits(expected, buffer[i])) {
       if (!atomicAdd(errors, 1ull))
@@ -241,51 +374,68 @@ static T *carve(size_t *used, long long count) {
   return p;
 }
 
-// Lays out x as [batch, ko, m, k] in the order the layout asks for, with padded rows and, unless aligned, odd bases and pitches.
-template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
+// Lays out x as [segment, batch, ko, m, k] in the order the layout asks for, with padded rows and, unless aligned, odd bases and pitches; w likewise by sums.
+template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
 static void check_case(int m, int n, int k, int ko, int batches, int which) {
-  typedef typename ENGINE::element_a T;
-  const int pad = ALIGNED ? 8 : 3, shift = ALIGNED ? 8 : 1;
-  matmul<T, A, B, false, true> p;
-  p.M = m, p.N = n, p.K = k, p.KO = ko;
-  const int step_a = A == FX_STRIDED ? 2 : 1, step_b = B == FX_STRIDED ? 3 : 1;
-  const long long pitch_a = (long long)step_a * ((A == FX_MN_MAJOR ? m : k) + pad), pitch_b = (long long)step_b * ((B == FX_MN_MAJOR ? n : k) + pad);
+  typedef typename PROBLEM::element T;
+  typedef typename PROBLEM::stored_a TA;
+  typedef typename PROBLEM::stored_b TB;
+  constexpr int A = PROBLEM::A_LAYOUT, B = PROBLEM::B_LAYOUT;
+  const int pad = ALIGNED ? 16 : 3, shift = ALIGNED ? 16 : 1, segments = PROBLEM::N_SEGMENTS, sums = PROBLEM::SUMS;
+  PROBLEM p;
+  p.M = m, p.N = n, p.K = k, p.KO = ko, p.K1 = k / 16 * 8;
+  const int step_a = A == FX_STRIDED ? 2 : 1, step_b = B == FX_STRIDED ? 3 : 1, unit = ALIGNED ? 16 : 1;  // 16 signed chars are 16 bytes
+  const long long pitch_a = (long long)step_a * ((A == FX_MN_MAJOR ? m : k) + unit - 1) / unit * unit + pad;
+  const long long pitch_b = (long long)step_b * ((B == FX_MN_MAJOR ? n : k) + unit - 1) / unit * unit + pad;
   p.x_m = A == FX_MN_MAJOR ? 1 : pitch_a, p.x_k = A == FX_MN_MAJOR ? pitch_a : step_a;
   p.w_n = B == FX_MN_MAJOR ? 1 : pitch_b, p.w_k = B == FX_MN_MAJOR ? pitch_b : step_b;
   p.x_ko = pitch_a * (A == FX_MN_MAJOR ? k : m), p.w_ko = pitch_b * (B == FX_MN_MAJOR ? k : n);
   p.x_batch = p.x_ko * ko, p.w_batch = p.w_ko * ko;
+  p.x_segment = p.x_batch * batches, p.w_segment = p.w_batch * batches, p.w_sum = p.w_segment * segments;
   p.y_m = n + pad, p.y_batch = p.y_m * (m + 1);
-  const long long x_count = p.x_batch * batches + 64, w_count = p.w_batch * batches + 64, y_count = p.y_batch * batches + 64;
+  const long long x_count = p.x_segment * segments + 64, w_count = p.w_sum * sums + 64, y_count = p.y_batch * batches + 64;
   size_t used = 0;
-  T *x = carve<T>(&used, x_count), *w = carve<T>(&used, w_count), *bias = carve<T>(&used, n + 64), *y = carve<T>(&used, y_count);
-  fill_bytes<<<256, 256>>>(pool, (long long)used, 0xff);  // NaN in every type
-  p.x = x + shift, p.w = w + shift, p.bias = bias + shift, p.y = y + shift;
-  fill_integers<<<64, 256>>>(x + shift, 1, batches, ko, m, k, p.x_batch, p.x_ko, p.x_m, p.x_k);
-  fill_integers<<<64, 256>>>(w + shift, 2, batches, ko, k, n, p.w_batch, p.w_ko, p.w_k, p.w_n);
+  TA *x = carve<TA>(&used, x_count);
+  TB *w = carve<TB>(&used, w_count);
+  T *bias = carve<T>(&used, n + 64), *y = carve<T>(&used, y_count);
+  float *scale_k = carve<float>(&used, k + 64), *scale_n = carve<float>(&used, n + 64);
+  fill_bytes<<<256, 256>>>(pool, (long long)used, 0xff);  // NaN in every type that has one
+  p.x = x + shift, p.w = w + shift, p.bias = bias + shift, p.y = y + shift, p.scale_k = scale_k + shift, p.scale_n = scale_n + shift;
+  for (int s = 0; s < segments; ++s) {
+    fill_integers<<<64, 256>>>(x + shift + s * p.x_segment, 1 + s, batches, ko, m, s ? p.K1 : k, p.x_batch, p.x_ko, p.x_m, p.x_k);
+    for (int j = 0; j < sums; ++j)
+      fill_integers<<<64, 256>>>(w + shift + s * p.w_segment + j * p.w_sum, 11 + s + 2 * j, batches, ko, s ? p.K1 : k, n, p.w_batch, p.w_ko, p.w_k, p.w_n);
+  }
   fill_integers<<<4, 256>>>(bias + shift, 3, 1, 1, 1, n, 0, 0, 0, 1);
+  fill_integers<<<4, 256>>>(scale_k + shift, 5, 1, 1, 1, k, 0, 0, 0, 1);
+  fill_integers<<<4, 256>>>(scale_n + shift, 7, 1, 1, 1, n, 0, 0, 0, 1);
   launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, batches);
   compare_matmul<<<256, 256>>>(p, batches, (const T *)y, y_count, which, error_count);
   CUDA(cudaGetLastError());
 }
 
-template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
-static void check_pair(const char *name) {
+template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
+static void check_problem(const char *name, const char *what) {
   static const int ODD[] = {1, 7, 8, 17, 64, 65, 129, 200}, EVEN[] = {8, 16, 64, 72, 136, 264};
   const int *list = ALIGNED ? EVEN : ODD, count = ALIGNED ? 6 : 8;
   int cases = 0;
   for (int i = 0; i < count; ++i)
     for (int j = 0; j < count; ++j) {
-      check_case<ENGINE, ALIGNED, BLOCKS, A, B>(list[i], list[j], list[(i * 3 + j) % count], 1, 1, cases), ++cases;
-      check_case<ENGINE, ALIGNED, BLOCKS, A, B>(list[i], list[j], list[(i + j * 3 + 1) % count], 1, 1, cases), ++cases;
+      check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(list[i], list[j], list[(i * 3 + j) % count], 1, 1, cases), ++cases;
+      check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(list[i], list[j], list[(i + j * 3 + 1) % count], 1, 1, cases), ++cases;
     }
-  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(72, 136, 0, 1, 1, cases), ++cases;
-  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(136, 72, 40, 3, 2, cases), ++cases;
-  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(264, 520, 1000, 1, 1, cases), ++cases;
-  check_case<ENGINE, ALIGNED, BLOCKS, A, B>(1096, 264, 72, 2, 3, cases), ++cases;
-  if (!ALIGNED) check_case<ENGINE, ALIGNED, BLOCKS, A, B>(131, 259, 77, 3, 2, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(72, 136, 0, 1, 1, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(136, 72, 40, 3, 2, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(264, 520, 1000, 1, 1, cases), ++cases;
+  check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(1096, 264, 72, 2, 3, cases), ++cases;
+  if (!ALIGNED) check_case<ENGINE, ALIGNED, BLOCKS, PROBLEM>(131, 259, 77, 3, 2, cases), ++cases;
   char text[128];
-  snprintf(text, sizeof text, "%s A %s B %s %s", name, layout_name(A), layout_name(B), ALIGNED ? "aligned" : "any");
+  snprintf(text, sizeof text, "%s A %s B %s %s%s", name, layout_name(PROBLEM::A_LAYOUT), layout_name(PROBLEM::B_LAYOUT), what, ALIGNED ? "aligned" : "any");
   report(text, cases);
+}
+template <class ENGINE, bool ALIGNED, int BLOCKS, int A, int B>
+static void check_pair(const char *name) {
+  check_problem<ENGINE, ALIGNED, BLOCKS, plain<typename ENGINE::element_a, A, B, false, true>>(name, "");
 }
 
 template <class ENGINE, bool ALIGNED, int BLOCKS>
@@ -300,6 +450,27 @@ static void check_strided(const char *name) {
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_STRIDED, FX_STRIDED>(name);
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_STRIDED, FX_MN_MAJOR>(name);
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_STRIDED>(name);
+}
+// Operands made as they are loaded, one at a time and both; OTHER: what A is stored as.
+template <class ENGINE, bool ALIGNED, int BLOCKS, class OTHER>
+static void check_made(const char *name) {
+  typedef typename ENGINE::element_a T;
+  typedef signed char int8;
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, OTHER, CONVERTED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, true>>(name, "A converted ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, SCALED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, true>>(name, "A scaled ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, SCALED, FX_MN_MAJOR, T, COPIED, FX_K_MAJOR, 1, 1, false, true>>(name, "A scaled ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_K_MAJOR, 1, 1, false, true>>(name, "B int8 scaled ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, true>>(name, "B int8 scaled ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, OTHER, CONVERTED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, true>>(name, "both made ");
+}
+// Two sums over one A, two segments, both; B copied and made.
+template <class ENGINE, bool ALIGNED, int BLOCKS>
+static void check_sums(const char *name) {
+  typedef typename ENGINE::element_a T;
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 1, false, true>>(name, "two sums ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_K_MAJOR, 1, 2, false, true>>(name, "two segments ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 2, false, true>>(name, "two of both ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, signed char, SCALED, FX_MN_MAJOR, 2, 1, false, true>>(name, "two sums, B int8 scaled ");
 }
 
 template <class T, class INDEX, int V, bool ALIGNED>
@@ -404,6 +575,14 @@ static void check_all() {
   check_engine<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
   check_strided<fx_simt<float, 128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
   check_strided<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
+  check_made<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, true, 1, float>("mma bf16 128x256x64");
+  check_made<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 2, float>("mma bf16 64x64x64");
+  check_made<fx_simt<float, 64, 64, 16, 2, 2, 3>, true, 4, fx_bf16>("simt 64x64x16");
+  check_made<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4, fx_bf16>("simt 64x64x16");
+  check_sums<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, true, 1>("mma bf16 128x128x64");
+  check_sums<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 1>("mma bf16 64x64x64");
+  check_sums<fx_simt<float, 128, 64, 16, 4, 2, 3>, true, 1>("simt 128x64x16");
+  check_sums<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 1>("simt 64x64x16");
   check_pointwise<float, int, 4, true>("pointwise f32 aligned");
   check_pointwise<float, long long, 4, false>("pointwise f32 any");
   check_pointwise<fx_bf16, int, 8, true>("pointwise bf16 aligned");
@@ -480,14 +659,22 @@ static void compete(const char *title, std::vector<contender> &c, int rounds, do
 
 static cublasHandle_t blas;
 static char *arena;  // x, w, bias, y of the timed problems, in that order
+static char *other_a, *other_b;  // x and w of those that store them as another type, within the same memory
+static float *scales;  // vectors of factors, all 1
 
-template <class T, int A, int B, bool GELU>
-static matmul<T, A, B, GELU, false> timed_problem(int m, int n, int k) {
-  T *x = (T *)arena, *w = x + (long long)m * k, *bias = w + (long long)k * n, *y = bias + n;
-  matmul<T, A, B, GELU, false> p{};
-  p.x = x, p.w = w, p.bias = bias, p.y = y, p.M = m, p.N = n, p.K = k, p.KO = 1;
+template <class PROBLEM>
+static PROBLEM timed_problem(int m, int n, int k) {
+  constexpr int A = PROBLEM::A_LAYOUT, B = PROBLEM::B_LAYOUT;
+  typedef typename PROBLEM::element T;
+  PROBLEM p{};
+  T *x = (T *)arena, *w = x + (long long)m * k, *bias = w + (long long)k * n * PROBLEM::SUMS;
+  p.x = (const typename PROBLEM::stored_a *)(std::is_same<T, typename PROBLEM::stored_a>::value ? arena : other_a);
+  p.w = (const typename PROBLEM::stored_b *)(std::is_same<T, typename PROBLEM::stored_b>::value ? (char *)w : other_b);
+  p.scale_k = scales, p.scale_n = scales;
+  p.bias = bias, p.y = bias + n, p.M = m, p.N = n, p.K = p.K1 = k / PROBLEM::N_SEGMENTS, p.KO = 1;
   p.x_m = A == FX_MN_MAJOR ? 1 : k, p.x_k = A == FX_MN_MAJOR ? m : 1;
   p.w_n = B == FX_MN_MAJOR ? 1 : k, p.w_k = B == FX_MN_MAJOR ? n : 1;
+  p.x_segment = p.K * p.x_k, p.w_segment = p.K * p.w_k, p.w_sum = (long long)k * n;
   p.y_m = n;
   return p;
 }
@@ -504,7 +691,7 @@ static void run_cublas(int m, int n, int k) {
 
 template <class ENGINE, int BLOCKS, int A, int B, bool GELU, bool ALIGNED = true>
 static contender ours(const char *name, int m, int n, int k) {
-  const auto p = timed_problem<typename ENGINE::element_a, A, B, GELU>(m, n, k);
+  const auto p = timed_problem<plain<typename ENGINE::element_a, A, B, GELU, false>>(m, n, k);
   return contender{name, [p] { launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, 1); }, {}};
 }
 
@@ -557,6 +744,41 @@ static void time_f32(int m, int n, int k, bool wide, bool alone) {
   compete(title, c, wide ? 15 : 41, 2.0 * m * n * k, "TFLOP/s", alone);
 }
 
+// Made operands beside copied ones on one tile; two sums and two segments beside one product of as many operations.
+template <class PROBLEM, class ENGINE>
+static contender product(const char *name, int m, int n, int k) {
+  const auto p = timed_problem<PROBLEM>(m, n, k);
+  return contender{name, [p] { launch_gemm<ENGINE, true, 1>(p, 1); }, {}};
+}
+static void time_made(int m, int n, int k, bool alone) {
+  typedef fx_bf16 T;
+  typedef signed char int8;
+  typedef fx_mma<fx_mma_16<T>, 128, 256, 64, 2, 4, 3> wide;
+  typedef fx_mma<fx_mma_16<T>, 128, 128, 64, 2, 4, 3> narrow;
+  other_a = arena + (512 << 20), other_b = arena + (640 << 20);
+  fill_normal<<<1024, 256>>>((T *)arena, 7, (long long)m * k + (long long)k * n + n);
+  fill_normal<<<1024, 256>>>((float *)other_a, 8, (long long)m * k);
+  fill_normal<<<1024, 256>>>((int8 *)other_b, 9, (long long)k * n);
+  std::vector<contender> c;
+  char title[96];
+  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("copied", m, n, k));
+  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("copied again", m, n, k));
+  c.push_back(product<plain<T, FX_K_MAJOR, FX_K_MAJOR, false, false>, wide>("copied, B k", m, n, k));
+  c.push_back(product<matmul<T, float, CONVERTED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, false>, wide>("A bf16(f32)", m, n, k));
+  c.push_back(product<matmul<T, T, SCALED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, false>, wide>("A bf16 * scale[k]", m, n, k));
+  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, false>, wide>("B int8 * scale[n]", m, n, k));
+  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_K_MAJOR, 1, 1, false, false>, wide>("B int8 * scale[n], k", m, n, k));
+  snprintf(title, sizeof title, "bf16 %d x %d x %d, 128x256x64 s3, made operands beside copied ones", m, n, k);
+  compete(title, c, 41, 2.0 * m * n * k, "TFLOP/s", alone);
+  c.clear();
+  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("one product", m, n, k));
+  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("one product again", m, n, k));
+  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 1, false, false>, narrow>("two sums of half the columns", m, n / 2, k));
+  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 2, false, false>, wide>("two segments of half the k", m, n, k));
+  snprintf(title, sizeof title, "bf16 %d x %d x %d, sums and segments", m, n, k);
+  compete(title, c, 41, 2.0 * m * n * k, "TFLOP/s", alone);
+}
+
 template <class T, int V>
 static void time_pointwise(const char *title) {
   const long long rows = 8192, cols = 4096, odd_cols = 4095, bytes = rows * cols * sizeof(T);
@@ -587,7 +809,11 @@ int main(int argc, char **argv) {
     const bool alone = wanted("alone");
     CUBLAS(cublasCreate(&blas));
     CUDA(cudaMalloc(&arena, 1ull << 30));
+    const std::vector<float> ones(1 << 16, 1.0f);
+    CUDA(cudaMalloc(&scales, ones.size() * sizeof(float)));
+    CUDA(cudaMemcpy(scales, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
     time_bf16(4096, 4096, 4096, true, alone);
+    time_made(4096, 4096, 4096, alone);
     time_f32(4096, 4096, 4096, true, alone);
     time_bf16(2048, 2048, 2048, false, false);
     time_bf16(1024, 1024, 1024, false, false);
@@ -596,6 +822,7 @@ int main(int argc, char **argv) {
     time_pointwise<fx_bf16, 8>("pointwise bf16 8192 x 4096, max(x * y + z, 0)");
     time_pointwise<float, 4>("pointwise f32 8192 x 4096, max(x * y + z, 0)");
     CUDA(cudaFree(arena));
+    CUDA(cudaFree(scales));
     CUBLAS(cublasDestroy(blas));
   }
   return failures != 0;

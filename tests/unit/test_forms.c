@@ -1,0 +1,191 @@
+/* The emitted form of every op, run on the host: what stands in the cuda columns of ops.def and in kernels/math.cuh and integer.cuh, over a sweep of operands
+ * in f32, f64 and the integer types, against the op's value in the table and within the error that the table states.
+ *
+ * The forms are written by the emitter's own value_operation and compiled as C++ by $CLANG behind host twins of the few items of ptx.cuh they name. A GPU's own
+ * exp, reciprocal and so on are swept by test_gpu; here an op's form is held to its row wherever tests run. */
+#include <dlfcn.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit_value.h"
+#include "spec_gen.h"
+#include "suite.h"
+
+enum { N_TYPES = 7, N_RANDOM = 1 << 16, N_RANDOM_MORE = 1 << 14 };
+static const enum fx_dtype types[N_TYPES] = {FX_F32, FX_F64, FX_I32, FX_U32, FX_I64, FX_U64, FX_BOOL};
+
+static const char prelude[] =
+    "#include <math.h>\n#include <string.h>\n#define FX_DEVICE static inline\n"
+    "FX_DEVICE float fx_from_bits(unsigned b) { float x; memcpy(&x, &b, 4); return x; }\n"
+    "FX_DEVICE float fx_max(float x, float y) { return x != x || y != y ? x + y : x > y ? x : y; }\n"
+    "FX_DEVICE float fx_min(float x, float y) { return x != x || y != y ? x + y : x < y ? x : y; }\n"
+    "FX_DEVICE float fx_exp2_approx(float x) { float y = exp2f(x); return y < 1.17549435e-38f ? 0 : y; }\n"
+    "FX_DEVICE float fx_rcp_approx(float x) { return fabsf(x) > 0x1p126f ? copysignf(0, x) : 1 / x; }\n"
+    "FX_DEVICE float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }\n"
+    "FX_DEVICE double rsqrt(double x) { return 1 / sqrt(x); }\n"
+    "#include \"compiler/kernels/math.cuh\"\n#include \"compiler/kernels/integer.cuh\"\n";
+
+struct word { /* an operand, or a value, of any type */
+    double f;
+    int64_t i;
+};
+
+static void *library;
+
+/* ---- the forms, compiled ---- */
+
+static bool is_integer(enum fx_dtype t) { return t != FX_BOOL && fx_is_integer(t); }
+
+/* Whether the op takes operands of type t (of SELECT: behind the condition), and runs on a GPU then. */
+static bool takes(enum op op, enum fx_dtype t) {
+    const struct op_info *info = &op_info[op];
+    if (info->rule == RULE_LOGIC) return t == FX_BOOL;
+    if (info->rule == RULE_BITS) return t == FX_U64;
+    if (t == FX_BOOL || (info->rule == RULE_INTEGER && !is_integer(t)) || (info->rule == RULE_FLOAT && is_integer(t))) return false;
+    return *(is_integer(t) ? info->cuda_integer : info->cuda) != 0;
+}
+
+static enum fx_dtype result_type(enum op op, enum fx_dtype t) {
+    enum op_rule rule = op_info[op].rule;
+    return rule == RULE_COMPARE || rule == RULE_LOGIC ? FX_BOOL : rule == RULE_BITS ? FX_U32 : t;
+}
+
+static void print_form(FILE *out, struct values *w, enum op op, enum fx_dtype t) {
+    static const char *const names[] = {"a", "b", "c"};
+    struct node operands[MAX_ARGS] = {0}, n = {.kind = N_OP, .op = op, .dtype = result_type(op, t), .n_args = op_info[op].arity};
+    fprintf(out, "extern \"C\" void form_%s_%s(const struct word *x, struct word *y) {\n", op_info[op].id, fx_dtype_name(t));
+    for (int i = 0; i < n.n_args; i++) {
+        bool is_condition = op_info[op].rule == RULE_SELECT && i == 0;
+        operands[i] = (struct node){.kind = N_INPUT, .dtype = is_condition ? FX_BOOL : t};
+        n.args[i] = &operands[i];
+        fprintf(out, "  const %s %s = x[%d].%s;\n", value_ctype(operands[i].dtype), names[i], i, is_condition || !fx_is_float(t) ? "i" : "f");
+    }
+    fprintf(out, "  y->%s = (%s)(%s);\n}\n", fx_is_float(n.dtype) ? "f" : "i", value_ctype(n.dtype), value_operation(w, &n, names));
+}
+
+static void build_forms(void) {
+    static struct cx cx;
+    struct graph g = {.cx = &cx};
+    struct values w = {.g = &g};
+    const char *clang = getenv("CLANG"), *source = FX_TEST_DIR "/forms.cpp", *object = FX_TEST_DIR "/forms.so";
+    char command[1000];
+    arena_init(&cx.arena, &cx.oom);
+    if (setjmp(cx.oom)) abort();
+    FILE *out = fopen(source, "w");
+    if (!out) return;
+    fprintf(out, "%sstruct word { double f; long long i; };\n", prelude);
+    for (int op = 0; op < N_OPS; op++)
+        for (int t = 0; t < N_TYPES; t++)
+            if (takes((enum op)op, types[t])) print_form(out, &w, (enum op)op, types[t]);
+    fclose(out);
+    arena_release(&cx.arena);
+    snprintf(command, sizeof command, "%s -x c++ -std=c++17 -O1 -w -ffp-contract=off -fno-exceptions -fPIC -shared -iquote . -o %s %s", clang && *clang ? clang : "clang", object, source);
+    if (system(command) == 0) library = dlopen(FX_TEST_DIR "/forms.so", RTLD_NOW);
+}
+
+typedef void form(const struct word *, struct word *);
+
+static form *find_form(enum op op, enum fx_dtype t) {
+    char name[80];
+    ck_assert_msg(library != NULL, "the forms do not compile");
+    snprintf(name, sizeof name, "form_%s_%s", op_info[op].id, fx_dtype_name(t));
+    form *f = NULL;
+    *(void **)&f = dlsym(library, name);
+    ck_assert_msg(f != NULL, "%s is missing", name);
+    return f;
+}
+
+/* ---- operands ---- */
+
+static const double landmarks[] = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 0.59999, 0.6, -0.7, 9.5, -9.6, -13, 30, -30.5, 89, -104, -110, 127, -1e-30, 1e30, 1e-38, 3e38, -3e38, INFINITY, -INFINITY, NAN};
+static const int64_t integer_landmarks[] = {0, 1, -1, 2, -2, 3, -3, 7, -8, 10, 65536, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN};
+enum { N_LANDMARKS = sizeof landmarks / sizeof *landmarks, N_INTEGERS = sizeof integer_landmarks / sizeof *integer_landmarks };
+
+/* Operand number i of its type: landmarks, then half of any bits, half of a middling size. */
+static struct word operand(enum fx_dtype t, int i, uint64_t *random) {
+    struct word x = {0};
+    uint64_t bits = random_next(random);
+    if (t == FX_BOOL) x.i = i >= 0 ? i & 1 : (int64_t)(bits & 1);
+    else if (is_integer(t)) x.i = fx_wrap(t, i >= 0 ? integer_landmarks[i % N_INTEGERS] : bits & 1 ? (int64_t)bits : (int64_t)(bits >> 8 & 255) - 128);
+    else if (i >= 0) x.f = landmarks[i % N_LANDMARKS];
+    else if (bits & 1) x.f = ((double)(bits >> 11) * 0x1p-53 - 0.5) * 40;
+    else memcpy(&x.f, &bits, 8);
+    if (t == FX_F32 && i < 0 && !(bits & 1)) {
+        float f;
+        uint32_t low = (uint32_t)(bits >> 16);
+        memcpy(&f, &low, 4);
+        x.f = f;
+    }
+    if (t == FX_F32) x.f = (float)x.f;
+    return x;
+}
+
+/* ---- comparing ---- */
+
+/* How far a form may be from the value f over operands x: what the table states, and the errors of op_eval itself. */
+static double allowed(enum op op, enum fx_dtype t, const struct word *x, double f) {
+    bool is_f64 = t == FX_F64;
+    double ulps = op_ulps(op, x->f), unit = is_f64 ? 0x1p-52 : 0x1p-24, normal = is_f64 ? DBL_MIN : FLT_MIN;
+    if (is_f64 && ulps > 1 && ulps < 4) ulps = 4;
+    double own = op == O_FMA ? fabs(x[0].f * x[1].f) * 0x1p-52 : fabs(f) * 0x1p-52;
+    return ulps * unit * fmax(fabs(f), normal) + (ulps > 1 && fabs(f) < 2 * normal ? normal : 0) + (ulps > 0 ? own : 0);
+}
+
+static bool is_right(enum op op, enum fx_dtype t, const struct word *x, double want, double got) {
+    if (isnan(want)) return isnan(got);
+    if (t == FX_F32 && fabs(want) > FLT_MAX * (1 - 0x1p-22)) return got == (want > 0 ? INFINITY : -INFINITY) || fabs(got) > FLT_MAX * (1 - 0x1p-20);
+    if (isinf(want) || isinf(got)) return want == got || fabs(want) > DBL_MAX / 2;
+    return fabs(got - want) <= allowed(op, t, x, want);
+}
+
+static void check_at(enum op op, enum fx_dtype t, form *f, const struct word *x) {
+    enum fx_dtype r = result_type(op, t);
+    bool has_floats = fx_is_float(t) || t == FX_BOOL;
+    struct word got = {0};
+    f(x, &got);
+    if (fx_is_float(r)) {
+        double want = op_info[op].rule == RULE_SELECT ? op_eval(op, (double)x[0].i, x[1].f, x[2].f) : op_eval(op, x[0].f, x[1].f, x[2].f);
+        ck_assert_msg(is_right(op, t, x, want, got.f), "%s of %s: %.17g, %.17g, %.17g give %.17g, not %.17g", op_info[op].id, fx_dtype_name(t), x[0].f, x[1].f, x[2].f, got.f, want);
+        return;
+    }
+    int64_t want = !has_floats ? op_eval_integer(op, t, x[0].i, x[1].i, x[2].i)
+                   : t == FX_BOOL ? (int64_t)op_eval(op, (double)x[0].i, (double)x[1].i, 0) : (int64_t)op_eval(op, x[0].f, x[1].f, x[2].f);
+    ck_assert_msg(got.i == want, "%s of %s: %.17g, %.17g or %lld, %lld, %lld give %lld, not %lld", op_info[op].id, fx_dtype_name(t), x[0].f, x[1].f, (long long)x[0].i,
+                  (long long)x[1].i, (long long)x[2].i, (long long)got.i, (long long)want);
+}
+
+static void check_form(enum op op, enum fx_dtype t) {
+    int arity = op_info[op].arity, n_landmarks = is_integer(t) ? N_INTEGERS : t == FX_BOOL ? 2 : N_LANDMARKS, n = 1;
+    uint64_t random = (uint64_t)op * N_TYPES + t + 1;
+    form *f = find_form(op, t);
+    for (int i = 0; i < arity; i++) n *= n_landmarks;
+    int n_random = arity == 1 ? N_RANDOM : N_RANDOM_MORE;
+    for (int i = 0; i < n + n_random; i++) {
+        struct word x[3] = {{0}};
+        for (int j = 0, at = i; j < arity; j++, at /= n_landmarks)
+            x[j] = operand(op_info[op].rule == RULE_SELECT && j == 0 ? FX_BOOL : t, i < n ? at % n_landmarks : -1, &random);
+        check_at(op, t, f, x);
+    }
+}
+
+/* f64 is held to its own digits, so a form that passes through f32 is found. */
+START_TEST(form_of) {
+    int n = 0;
+    for (int t = 0; t < N_TYPES; t++)
+        if (takes((enum op)_i, types[t])) check_form((enum op)_i, types[t]), n++;
+    ck_assert_msg(n > 0, "%s has no form", op_info[_i].id);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("forms");
+    TCase *tests = tcase_create("forms");
+    tcase_add_unchecked_fixture(tests, build_forms, NULL);
+    tcase_add_loop_test(tests, form_of, 0, N_OPS);
+    tcase_set_timeout(tests, 60);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
