@@ -16,6 +16,7 @@ static const struct pass {
     {"cse", pass_cse, false, "after canonicalise, which makes equal things look equal"},
     {"access", pass_access, false, "before algebra, which looks through no access"},
     {"algebra", pass_algebra, false, "after access, and before fuse, which decides on what is left to compute"},
+    {"partial", pass_partial, false, "after algebra, whose rules see whole reductions, and before dce, which drops those it replaces"},
     {"dce", pass_dce, false, "after the passes that leave nodes behind, before fuse counts what is there"},
     {"fuse", pass_fuse, true, "last: it decides on the graph that will be emitted"},
 };

@@ -26,8 +26,8 @@ enum { MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
 /* Of the rate, where operands go through registers element by element. */
 static const double any_alignment = 0.45;
 
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
-    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * t->bk * 2, staging = t->bm * (n_sums * t->bn + 8) * 4;
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * t->bk * 2, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -48,7 +48,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, n_sums);
+            int smem = smem_bytes(e, &s->gemm, n_sums, gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32));
             if (e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
             if ((strided && e->bm > 64) || (!aligned && e->bn > 128)) continue; /* element by element takes twice the registers */
             struct config *c = &s->configs[s->n_configs++];

@@ -18,8 +18,8 @@ static const struct tile {
 
 enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
 
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
-    int pipeline = t->stages * (t->bm + 4 + shape->most_sums * (t->bn + 4)) * t->bk * 4, staging = t->bm * t->bn * n_sums * 4;
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
+    int pipeline = t->stages * (t->bm + 4 + shape->most_sums * (t->bn + 4)) * t->bk * 4, staging = t->bm * t->bn * n_sums * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -31,7 +31,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, s->group->n_sums), threads = e->warps_m * e->warps_n * 32, accumulators = e->bm * e->bn / threads * s->group->n_sums;
+            int smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32)), threads = e->warps_m * e->warps_n * 32, accumulators = e->bm * e->bn / threads * s->group->n_sums;
             bool is_last = i + 1 == sizeof tiles / sizeof *tiles; /* what is made on the way takes registers too */
             if (s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS || (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last)) continue;
             int blocks = REGISTERS / threads / (accumulators + 96);
