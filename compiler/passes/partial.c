@@ -118,22 +118,27 @@ static int add_label(struct splitter *s, struct axis label) {
     return k->n_axes++;
 }
 
+static struct name with_suffix(struct arena *a, struct name n, const char *suffix) {
+    const char *s = arena_printf(a, NAME_FMT "%s", NAME_ARG(n), suffix);
+    return (struct name){s, (uint32_t)strlen(s)};
+}
+
 /* The runs of a label, and the places in one. */
 static void split_label(struct splitter *s, int axis) {
     struct arena *a = &s->g->cx->arena;
     struct kernel *k = s->kernel;
     if (s->run[axis] >= 0) return;
     const struct axis whole = k->axes[axis];
-    struct axis run = {.name = whole.name, .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0), .span = whole.span, .part_of = -1, .is_inner = true};
+    struct axis run = {.name = with_suffix(a, whole.name, "_runs"), .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0), .span = whole.span, .part_of = -1, .is_inner = true};
     run.nominal = run.extent >= 0 ? (double)run.extent : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
     s->run[axis] = add_label(s, run);
-    s->inner[axis] = add_label(s, (struct axis){.name = whole.name, .extent = PARTIAL_RUN, .nominal = PARTIAL_RUN, .span = whole.span, .part_of = -1, .is_inner = true});
+    s->inner[axis] = add_label(s, (struct axis){.name = with_suffix(a, whole.name, "_run"), .extent = PARTIAL_RUN, .nominal = PARTIAL_RUN, .span = whole.span, .part_of = -1, .is_inner = true});
     struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
     terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, PARTIAL_RUN}, terms[2] = (struct fx_term){FX_T_CDIV, 0};
     equations[k->n_equations++] = (struct equation){.axis = s->run[axis], .value = {3, terms}, .span = whole.span,
-                                                    .text = arena_printf(a, "runs of " NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(whole.name), NAME_ARG(whole.name), PARTIAL_RUN)};
+                                                    .text = arena_printf(a, NAME_FMT "_runs = ceil(" NAME_FMT " / %d)", NAME_ARG(whole.name), NAME_ARG(whole.name), PARTIAL_RUN)};
     k->equations = equations;
 }
 
