@@ -2,13 +2,14 @@
  *
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new labels of the kernel, for each reduction of an f that
  * is pointwise over the result of a product, along all labels of one factor alone or of both. Along each side there must be one label of more than one element, so that a run
- * is a part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; and for reductions to a single row, column and all,
- * which no row program could hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every contraction by itself. */
+ * is a part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else where a row program would read it once more than
+ * without this reduction: of both sides at once, and of more elements than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every contraction by itself. */
 #include <string.h>
 
 #include "build.h"
 #include "passes.h"
 
+enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
 enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers of an epilogue */
 
 struct splitter {
@@ -168,11 +169,21 @@ static struct node *in_runs(struct splitter *s, struct graph *out, const struct 
     return build_node(out, rest);
 }
 
+/* Whether a row program that reduces that label of product c reads it anew in every walk. */
+static bool is_long(const struct splitter *s, const struct node *c, int label) {
+    const struct kernel *k = s->g->kernel;
+    int last = c->axes[c->n_axes - 1];
+    for (int i = k->n_params - 1; i >= 0; i--) /* a buffer lies as the first output with its labels does */
+        if (k->params[i].is_output && nodes_same_axes(k->params[i].axes, k->params[i].n_axes, c->axes, c->n_axes)) last = k->params[i].axes[c->n_axes - 1];
+    double extent = k->axes[label].extent >= 0 ? (double)k->axes[label].extent : k->axes[label].nominal;
+    return extent > (label == last ? HELD_ALONG : HELD_ACROSS);
+}
+
 /* Whether reduction n is taken apart, and along which labels. */
 static bool is_split(struct splitter *s, const struct node *n, int *labels, int *n_labels) {
     if (n->kind != N_REDUCE || !s->readers[n->id]) return false;
     const struct node *c = host_of(s, n->args[0]);
-    return c && is_candidate(s, c, n, labels, n_labels) && (*n_labels == 2 || !is_needed_whole(s, c));
+    return c && is_candidate(s, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !is_needed_whole(s, c));
 }
 
 struct graph *pass_partial(const struct graph *g) {

@@ -59,6 +59,10 @@ kernel scaled(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
   h = x @ w
   y = h / (1 + max[M,N](abs(h)))
 }
+kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] {
+  h = x @ w
+  y = h - sum[M](h)
+}
 kernel required(x: f16[M,K], w: f16[K,N], b: f16[N]) -> y: f32[M] with { fuse: require } { y = sum[N](relu(x @ w + b)) }
 test rows { M=1 N=7 K=5 init: integers(-2,2) seed: 1 tol: exact }
 test rows_nk { M=1 N=7 K=5 init: integers(-2,2) seed: 2 tol: exact }
@@ -180,3 +184,5 @@ test gated { M=256 N=136 K=64 init: normal seed: 256 }
 test required { M=256 N=136 K=64 init: normal seed: 256 }
 test rows { M=5 N=0 K=8 tol: exact }
 test cols { M=5 N=9 K=0 init: integers(-2,2) tol: exact }
+test centred { M=257 N=136 K=64 init: integers(-2,2) seed: 9 tol: exact }
+test centred { M=65 N=63 K=33 init: integers(-2,2) seed: 9 tol: exact }

@@ -9,6 +9,10 @@ kernel scaled(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
   h = x @ w
   y = h / max[M,N](abs(h))
 }
+kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
+  h = x @ w
+  y = h - mean[M](h)
+}
 kernel softmax_needs_it_whole(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
 kernel a_part_of_n(x: f16[M,K], w: f16[K,G,L]) -> y: f32[M,G] { y = sum[L](x @ w) }
 kernel apart(x: f16[M,K], w: f16[K,N]) -> y: f32[M] with { fuse: never } { y = sum[N](x @ w) }
