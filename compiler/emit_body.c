@@ -224,7 +224,7 @@ static void emit_values(struct body *b, struct point *p) {
     const struct group *r = b->l->kernel->group;
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     struct tensor t;
-    for (int s = 0; s < r->n_stores; s++) needed[r->stores[s].value->id] = true;
+    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] = true;
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
         bool is_leaf = group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t);
@@ -264,12 +264,81 @@ static void emit_store_one(struct body *b, const struct tensor *t, const char *v
     }
 }
 
+/* ---- elements that are reduced as they are computed ---- */
+
+/* Whether some store before store s reduces the same elements. */
+static bool has_element(const struct body *b, int s) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x, y;
+    if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
+    for (int i = 0; i < s; i++)
+        if (is_partial_store(b->g, r, &r->stores[i], &y) && x.of == y.of) return true;
+    return false;
+}
+
+static void emit_partial_elements(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    line(b, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
+    for (int s = 0; s < r->n_stores; s++)
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) line(b, "    %s t%d[V];", value_ctype(x.of->dtype), x.of->id);
+    line(b, "  };");
+}
+
+/* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
+static const char *partial_address(struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i < x->n; i++) {
+        int at = tensor_axis(t, x->run[i]);
+        if (at >= 0) add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), stride(b, t, at));
+    }
+    add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+    if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    if (d->run_n < 0) add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
+    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
+}
+
+/* The reductions of the elements: what joins two of them, and where a result goes. */
+static void emit_partials(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    struct buf names;
+    int n = 0;
+    buf_init(&names, arena(b));
+    emit_partial_elements(b);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (!is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        const struct node *v = r->stores[s].value;
+        struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        const char *type = value_ctype(v->dtype);
+        buf_printf(b->out, "  struct partial%d {", n);
+        if (v->source) {
+            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, v->span));
+            ast_print_expr_short(b->out, v->source, 60);
+        }
+        line(b, "\n    typedef %s value;", type);
+        line(b, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
+        line(b, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
+        line(b, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        line(b, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.t%d[v]; }", type, x.of->id);
+        line(b, "  };");
+        line(b, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
+        buf_printf(&names, ", partial%d", n++);
+    }
+    line(b, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
+}
+
 static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
-    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s, int n_valid) const {",
-         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", place_args(b));
+    struct partial_of x;
+    bool has_partials = b->is_gemm && gemm_has_reduced(b->g, r);
+    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s, int n_valid) const {",
+         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
+        if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         line(b, "    %s %s[V];", held_ctype(t.dtype), results[s]);
@@ -290,11 +359,16 @@ static void emit_store(struct body *b) {
     emit_values(b, p);
     for (int s = 0; s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        struct node *n = r->stores[s].value;
+        struct node *n = store_element(b->g, r, &r->stores[s]);
+        if (n != r->stores[s].value) {
+            if (!has_element(b, s)) line(b, "      x.t%d[v] = %s;", n->id, value_at(&b->w, p, n));
+            continue;
+        }
         line(b, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
     }
     line(b, "    }");
     for (int s = 0; s < r->n_stores; s++) {
+        if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         emit_store_one(b, &t, results[s]);
     }
@@ -378,7 +452,7 @@ static void look_at_stores(struct body *b) {
     const struct group *r = b->l->kernel->group;
     bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     struct tensor t;
-    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] = true;
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
         if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t)) continue;
@@ -413,6 +487,7 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     }
     emit_frag(&b);
     emit_fetch(&b);
+    if (b.is_gemm && gemm_has_reduced(b.g, l->kernel->group)) emit_partials(&b);
     emit_store(&b);
     line(&b, "};");
 }

@@ -620,4 +620,6 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chose
         line(&b, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
     }
     line(&b, "  }");
+    line(&b, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",
+         gemm_has_reduced(c->graph, l->kernel->group) ? "fx_gemm_reduce" : "fx_gemm_epilogue");
 }

@@ -295,12 +295,7 @@ static void begin_hoist(struct values *w, struct point *p, struct node *n, const
 }
 
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t) {
-    struct node n = {.dtype = t};
-    bool is_max = r == RED_MAX;
-    if (t == FX_BOOL) return is_max ? "false" : "true";
-    if (r == RED_SUM || r == RED_PROD) n.num = n.integer = r == RED_PROD;
-    else n.num = is_max ? -INFINITY : INFINITY;
-    if (fx_is_integer(t) && r != RED_SUM && r != RED_PROD) n.integer = fx_saturate(t, n.num);
+    const struct node n = reduction_start(r, t);
     return value_literal(w, &n);
 }
 

@@ -147,6 +147,21 @@ bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
 bool node_has_axis(const struct node *n, int axis);
+/* What a reduction begins with, as a constant of dtype t. */
+struct node reduction_start(enum reduction r, enum fx_dtype t);
+
+enum { PARTIAL_RUN = 64 }; /* all tiles are multiples of it */
+
+struct partial_of { /* a reduction of runs of PARTIAL_RUN elements along one label or two */
+    struct node *of;         /* what is reduced */
+    int n;
+    int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
+};
+/* True if n reduces another value run by run: red[I] of[L: PARTIAL_RUN * P + I] ?? what the reduction begins with. The pass `partial` makes them. */
+bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
+/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile (then true, with how). */
+bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
+struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
 /* Whether n is computed by row program r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);
 /* Which of r's sums n is, or -1. */

@@ -1,5 +1,6 @@
 /* The checked tree as a graph: one node a value, axes as sets, outputs as a list. Storage order, which matters only to
  * parameters, stays with them. */
+#include <math.h>
 #include <string.h>
 
 #include "ir.h"
@@ -48,6 +49,55 @@ static bool has_own_axis(const struct graph *g, const struct node *n, const stru
 bool is_matrix_product(const struct graph *g, const struct node *n) {
     struct contraction c;
     return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);
+}
+
+struct node reduction_start(enum reduction r, enum fx_dtype t) {
+    struct node n = {.kind = N_CONST, .dtype = t, .axis = -1};
+    bool is_max = r == RED_MAX, is_product = r == RED_PROD;
+    if (t == FX_BOOL) n.num = !is_max;
+    else if (r != RED_SUM && !is_product) n.num = is_max ? -INFINITY : INFINITY;
+    else n.num = is_product;
+    if (!fx_is_integer(t)) return n;
+    n.integer = r == RED_SUM || is_product ? is_product : fx_saturate(t, n.num);
+    n.num = 0;
+    return n;
+}
+
+/* Whether n is PARTIAL_RUN * P + I, with I among the labels that `reduced` reduces. */
+static bool as_run_position(const struct graph *g, const struct node *n, const struct node *reduced, int *run) {
+    if (n->kind != N_OP || n->op != O_ADD || n->args[0]->kind != N_OP || n->args[0]->op != O_MUL || n->args[1]->kind != N_INDEX) return false;
+    const struct node *p = n->args[0]->args[0], *size = n->args[0]->args[1];
+    int inner = n->args[1]->axis;
+    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer != PARTIAL_RUN || g->kernel->axes[inner].extent != PARTIAL_RUN) return false;
+    *run = p->axis;
+    for (int i = 0; i < reduced->n_reduced; i++)
+        if (reduced->reduced[i] == inner) return p->axis != inner;
+    return false;
+}
+
+bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out) {
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced > 2) return false;
+    const struct node *at = n->args[0];
+    if (at->kind != N_ACCESS || !at->has_fill || at->n_at != n->n_reduced) return false;
+    const struct node *fill = at->args[1 + at->n_at], start = reduction_start(n->reduction, n->dtype);
+    if (fill->kind != N_CONST || memcmp(&fill->num, &start.num, sizeof start.num) != 0 || fill->integer != start.integer) return false;
+    *out = (struct partial_of){.of = at->args[0], .n = at->n_at};
+    for (int i = 0; i < at->n_at; i++) {
+        out->label[i] = at->at[i];
+        if (!as_run_position(g, at->args[1 + i], n, &out->run[i]) || node_has_axis(at->args[0], out->run[i])) return false;
+        for (int k = 0; k < n->n_reduced; k++)
+            if (node_has_axis(at->args[0], n->reduced[k])) return false;
+    }
+    return out->n == 1 || (out->run[0] != out->run[1] && at->args[1]->args[1] != at->args[2]->args[1]);
+}
+
+bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out) {
+    return r->n_sums && s->buffer >= 0 && as_partial(g, s->value, out);
+}
+
+struct node *store_element(const struct graph *g, const struct group *r, const struct store *s) {
+    struct partial_of x;
+    return is_partial_store(g, r, s, &x) ? x.of : s->value;
 }
 
 bool is_row_step(const struct group *r, const struct node *n) {

@@ -100,7 +100,11 @@ static void add_lines(const struct facts *f, struct receipt_launch *l, const str
         m.is_data[i] = g->nodes[i]->kind == N_INPUT;
         for (int j = 0; j < g->nodes[i]->n_args; j++) m.is_data[i] |= m.is_data[g->nodes[i]->args[j]->id];
     }
-    for (int i = 0; i < group->n_stores; i++) mark(&m, group->stores[i].value, group->is_row ? IN_A_ROW : group->contraction ? EPILOGUE : POINTWISE);
+    for (int i = 0; i < group->n_stores; i++) {
+        struct partial_of x;
+        if (is_partial_store(g, group, &group->stores[i], &x)) m.place[group->stores[i].value->id] = EPILOGUE;
+        mark(&m, store_element(g, group, &group->stores[i]), group->is_row ? IN_A_ROW : group->contraction ? EPILOGUE : POINTWISE);
+    }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_CAST || n->kind == N_ACCESS;

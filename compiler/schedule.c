@@ -102,7 +102,7 @@ static int add_loads(const struct graph *g, const struct partition *p, const str
 int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     int n = 0;
-    for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, r->stores[s].value, seen, loads, n, max);
+    for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, store_element(g, r, &r->stores[s]), seen, loads, n, max);
     return n < max ? n : max;
 }
 
@@ -154,7 +154,7 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
     struct arena *a = &g->cx->arena;
     struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
-    for (int s = 0; s < r->n_stores; s++) times[r->stores[s].value->id] = 1;
+    for (int s = 0; s < r->n_stores; s++) times[store_element(g, r, &r->stores[s])->id] = 1;
     add_footprint(g, p, r, times, &f);
     add_factors(g, p, r, &f);
     return f;

@@ -201,6 +201,13 @@ enum leaf_shape {
 };
 /* How leaf n lies along the chunks of a made operand, which run along `along`; of the first two, in which tensor. */
 enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t);
+struct gemm_reduced { /* how a store reduces runs of elements */
+    int run_m, run_n; /* the labels of runs along m and n; -1: none */
+};
+struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
+bool gemm_has_reduced(const struct graph *g, const struct group *r);
+/* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
+int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

@@ -154,7 +154,7 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     struct reads r = {.graph = g, .partition = p, .group = s->group, .needed = needed_by(g, p, s), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     struct bytes b = {.arena = a, .kernel = g->kernel};
     if (s->group->contraction) visit(&r, s->group->contraction);
-    for (int i = 0; i < s->group->n_stores; i++) visit(&r, s->group->stores[i].value);
+    for (int i = 0; i < s->group->n_stores; i++) visit(&r, store_element(g, s->group, &s->group->stores[i]));
     for (int i = 0; i < r.n; i++) put_read(&b, &r.reads[i]);
     /* Of rows in parts, the sums of the walks before. */
     if (s->parts && s->walk) bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->walk * s->parts * s->row->sum_words * 32);

@@ -2,7 +2,7 @@
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
    every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory. It says which (moved).
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any number for fx_gemm_tiles. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
-   the segment with most sums, and BM * ENGINE::staging_pitch(all sums). ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
+   the segment with most sums, and BM * ENGINE::staging_pitch(all sums), behind which a reduction of rows has THREADS / 32 * BN values, BN / 64 where it is of columns too. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
 
 // fx_tile: which output tile a block computes
@@ -374,6 +374,149 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
+// fx_gemm_partial: elements of a tile reduced in runs of RUN columns, of RUN rows, or of both, as PARTIAL says; every run has one order, given by the shape alone
+// The V columns of a row first and, in a thread, the rows of a run; then lanes, and then warps by way of shared memory.
+template <class ENGINE, class PROBLEM, class PARTIAL>
+struct fx_gemm_partial {
+  typedef typename PARTIAL::value value;
+  static constexpr bool OVER_M = PARTIAL::OVER_M, OVER_N = PARTIAL::OVER_N;
+  static constexpr int RUN = 64, V = PROBLEM::V, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
+  static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are joined
+  static constexpr int SLOTS = OVER_N ? ENGINE::BN / RUN : ENGINE::BN;    // results of a run of rows
+  static constexpr int WORDS = OVER_M ? TEAMS * SLOTS * fx_words<value>::N : 0;
+  static_assert(ENGINE::BM % RUN == 0 && ENGINE::BN % RUN == 0 && RUN / V <= 32, "a tile is whole runs, and the columns of one lie in a warp");
+  value so_far[OVER_M && !OVER_N ? V : 1];  // of the run of rows at hand
+
+  template <int FROM, int TO>
+  static FX_DEVICE void join_lanes(value &x) {
+#pragma unroll
+    for (int mask = FROM; mask < TO; mask *= 2) x = PARTIAL::join(x, fx_from_lane_xor(x, mask));
+  }
+  FX_DEVICE void begin() {
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof so_far / sizeof *so_far); ++i) so_far[i] = PARTIAL::none();
+  }
+
+  // Takes V columns of row m from n on; all threads are here, those without any with n_valid <= 0.
+  template <class ELEMENTS>
+  FX_DEVICE void add(const PROBLEM &p, const ELEMENTS &x, int batch, int m, int n, int n_valid) {
+    if constexpr (OVER_M && !OVER_N) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (v < n_valid) so_far[v] = PARTIAL::join(so_far[v], PARTIAL::get(x, v));
+    } else {
+      if (!OVER_M) begin();
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (v < n_valid) so_far[0] = PARTIAL::join(so_far[0], PARTIAL::get(x, v));
+      if constexpr (!OVER_M) {
+        join_lanes<1, RUN / V>(so_far[0]);
+        if (n % RUN == 0 && n_valid > 0) p.put(PARTIAL(), so_far[0], batch, m, n);
+      }
+    }
+  }
+
+  // Ends a run of rows: what each warp has into shared memory; then, behind a barrier, what they have together to the problem.
+  FX_DEVICE void leave(unsigned *slots) {
+    if constexpr (OVER_M) {
+      const int col = (int)threadIdx.x % ACROSS * V, team = threadIdx.x / TEAM;
+#pragma unroll
+      for (int i = 0; i < (OVER_N ? 1 : V); ++i) {
+        if (OVER_N) join_lanes<1, RUN / V>(so_far[i]);
+        join_lanes<ACROSS, 32>(so_far[i]);
+        const bool speaks = threadIdx.x % TEAM < ACROSS && (!OVER_N || col % RUN == 0);
+        if (speaks) fx_words<value>::of(so_far[i]).put(slots, TEAMS * SLOTS, team * SLOTS + (OVER_N ? col / RUN : col + i));
+      }
+      begin();
+    }
+  }
+  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+    if constexpr (OVER_M) {
+      for (int i = threadIdx.x; i < SLOTS; i += ENGINE::THREADS) {
+        const int at = n + i * (OVER_N ? RUN : 1);
+        value x = PARTIAL::none();
+#pragma unroll
+        for (int team = 0; team < TEAMS; ++team) x = PARTIAL::join(x, fx_words<value>::from(slots, TEAMS * SLOTS, team * SLOTS + i));
+        if (at < p.n()) p.put(PARTIAL(), x, batch, m, at);
+      }
+    }
+  }
+};
+
+// fx_gemm_partials: all that a problem reduces of its tiles; their slots lie one after the other
+template <class ENGINE, class PROBLEM, class... PARTIALS>
+struct fx_gemm_partials {
+  static constexpr bool OVER_M = false;  // whether any of them is over rows
+  FX_DEVICE void begin() {}
+  template <class ELEMENTS>
+  FX_DEVICE void add(const PROBLEM &, const ELEMENTS &, int, int, int, int) {}
+  FX_DEVICE void leave(unsigned *) {}
+  FX_DEVICE void join(const PROBLEM &, const unsigned *, int, int, int) const {}
+};
+template <class ENGINE, class PROBLEM, class FIRST, class... REST>
+struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
+  typedef fx_gemm_partial<ENGINE, PROBLEM, FIRST> first_type;
+  typedef fx_gemm_partials<ENGINE, PROBLEM, REST...> rest_type;
+  static constexpr bool OVER_M = first_type::OVER_M || rest_type::OVER_M;
+  first_type first;
+  rest_type rest;
+  FX_DEVICE void begin() { first.begin(), rest.begin(); }
+  template <class ELEMENTS>
+  FX_DEVICE void add(const PROBLEM &p, const ELEMENTS &x, int batch, int m, int n, int n_valid) {
+    first.add(p, x, batch, m, n, n_valid), rest.add(p, x, batch, m, n, n_valid);
+  }
+  FX_DEVICE void leave(unsigned *slots) { first.leave(slots), rest.leave(slots + first_type::WORDS); }
+  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+    first.join(p, slots, batch, m, n), rest.join(p, slots + first_type::WORDS, batch, m, n);
+  }
+};
+
+// fx_gemm_reduce: fx_gemm_epilogue where elements are also reduced (PROBLEM::partials): every thread stays to the end, whatever it has of the tile. The slots of
+// partials over rows lie behind the staged tile.
+template <class ENGINE, bool ALIGNED, int SUMS, class PROBLEM>
+FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
+  constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V, STEP = ENGINE::THREADS / ACROSS, RUN = 64;
+  typedef typename PROBLEM::template frag<V> frag;
+  typedef typename PROBLEM::template partials<ENGINE> partials;
+  constexpr int AHEAD = sizeof(frag) <= 64 ? 2 : sizeof(frag) <= 96 ? 1 : 0;
+  static_assert(V <= ENGINE::MAX_V && ENGINE::THREADS % ACROSS == 0 && RUN % STEP == 0, "the threads do not cover a row, or a run of rows, evenly");
+  const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM;
+  const int col = (int)threadIdx.x % ACROSS * V;
+  const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
+  const int last = n_valid > 0 ? rows : 0;  // rows of which this thread has columns
+  unsigned *const slots = (unsigned *)(fx_smem() + ENGINE::BM * ENGINE::staging_pitch(SUMS));
+  frag ahead[AHEAD + 1];
+  partials reduced;
+  reduced.begin();
+  int row = threadIdx.x / ACROSS;
+#pragma unroll
+  for (int i = 0; i < AHEAD; ++i)
+    if (row + i * STEP < last) p.template fetch<V, ALIGNED>(ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
+#pragma unroll 1
+  for (int run = 0; run < rows; run += RUN) {
+#pragma unroll 1
+    for (int end = row + RUN; row < end; row += STEP) {
+      typename PROBLEM::template elements<V> x;
+      if (row + AHEAD * STEP < last) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+      if (row < last) {
+        typename ENGINE::sum acc[SUMS][V];
+#pragma unroll
+        for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
+        p.template store<V, ALIGNED>(acc, ahead[0], x, at.batch, at.m + row, at.n + col, n_valid);
+      }
+      reduced.add(p, x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
+#pragma unroll
+      for (int i = 0; i < AHEAD; ++i) ahead[i] = ahead[i + 1];
+    }
+    if constexpr (partials::OVER_M) {
+      reduced.leave(slots);
+      fx_barrier();  // what every warp has of this run of rows is there
+      reduced.join(p, slots, at.batch, at.m + run, at.n);
+      if (run + RUN < rows) fx_barrier();  // everyone has read it: the next run's takes its place
+    }
+  }
+}
+
 // fx_gemm_tile: computes a tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
@@ -387,7 +530,7 @@ FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
 #pragma unroll
   for (int j = 0; j < SUMS; ++j) ENGINE::template put<SUMS>(acc[j], j * ENGINE::BN);
   fx_barrier();  // the whole tile is staged
-  fx_gemm_epilogue<ENGINE, ALIGNED, SUMS>(p, at);
+  p.template finish<ENGINE, ALIGNED>(at);
 }
 
 // fx_gemm_next_segment: before the ring is filled anew

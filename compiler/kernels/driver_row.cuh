@@ -59,43 +59,6 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
   return (MAX ? y > x : y < x) || (y == x && j < i);
 }
 
-// fx_words: a value as words, to be passed between threads
-template <class T>
-struct fx_words {
-  static constexpr int N = ((int)sizeof(T) + 3) / 4;
-  unsigned w[N];
-  FX_DEVICE static fx_words of(const T &x) {
-    fx_words r;
-    r.w[N - 1] = 0;
-    memcpy(r.w, &x, sizeof x);
-    return r;
-  }
-  FX_DEVICE T get() const {
-    T x;
-    memcpy(&x, w, sizeof x);
-    return x;
-  }
-  FX_DEVICE void put(unsigned *slots, int n, int i) const {  // as set i of n
-#pragma unroll
-    for (int k = 0; k < N; ++k) slots[k * n + i] = w[k];
-  }
-  FX_DEVICE static T from(const unsigned *slots, int n, int i) {
-    fx_words r;
-#pragma unroll
-    for (int k = 0; k < N; ++k) r.w[k] = slots[k * n + i];
-    return r.get();
-  }
-};
-
-// fx_from_lane_xor: what the lane whose number differs by the bits of mask holds
-template <class T>
-FX_DEVICE T fx_from_lane_xor(const T &x, int mask) {
-  fx_words<T> r = fx_words<T>::of(x);
-#pragma unroll
-  for (int k = 0; k < fx_words<T>::N; ++k) r.w[k] = fx_shuffle_xor(r.w[k], mask);
-  return r.get();
-}
-
 // fx_from_lane_below: what the lane `delta` below holds; a lane with none below gets its own
 template <class T>
 FX_DEVICE T fx_from_lane_below(const T &x, int delta) {

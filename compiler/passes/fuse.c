@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "build.h"
 #include "operand.h"
 #include "passes.h"
 
@@ -52,6 +53,14 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
             for (int r = 0; reader && r < reader->n_reduced; r++) is_late |= reader->reduced[r] == v->axes[i];
             if (is_late == (late == 1)) b->axes[b->n_axes++] = v->axes[i];
         }
+    struct partial_of x;
+    if (as_partial(f->g, v, &x)) { /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
+        int n = 0, axes[MAX_AXES];
+        memcpy(axes, b->axes, sizeof axes);
+        for (int rest = 0; rest < 2; rest++)
+            for (int i = 0; i < b->n_axes; i++)
+                if (rest != set_has(x.run, x.n, axes[i])) b->axes[n++] = axes[i];
+    }
     if (reader) return;
     for (int i = 0; i < f->g->kernel->n_params; i++) {
         const struct param *p = &f->g->kernel->params[i];
@@ -488,27 +497,28 @@ static bool join_sum(struct fuser *f, struct group *h, struct group *x) {
     return true;
 }
 
-/* Puts a stored value into the kernel that computes it; asks for buffers of the contractions it reads besides. */
-static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+/* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks for buffers of the contractions it reads besides.
+ * False where the element is not the value itself and no contraction's kernel may compute it. */
+static bool place_element(struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
     const struct graph *g = f->g;
     struct node **below = f->below;
-    const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
-    int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
+    bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
     f->n_walks++;
-    f->row.is_row = f->rows && find_row(f, value, axes, n_axes, buffer >= 0, &f->row);
+    f->row.is_row = f->rows && !is_partial && find_row(f, value, axes, n_axes, is_stored, &f->row);
     f->n_walks++;
     int both[2 * MAX_AXES];
     memcpy(both, f->row.axes, sizeof f->row.axes);
     memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
     const struct space space = {NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
     f->shares_row = true;
-    int n = reductions_below(f, value, &space, buffer >= 0, 0);
+    int n = reductions_below(f, element, &space, is_stored, 0);
     if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
         f->shares_row = false;
         f->n_walks++;
-        n = reductions_below(f, value, &space, buffer >= 0, 0);
+        n = reductions_below(f, element, &space, is_stored, 0);
     }
-    struct node *host = f->row.is_row ? NULL : find_host(f, value, axes, n_axes, below, n);
+    struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
+    if (is_partial && !host) return false;
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
     for (int i = 0; i < n; i++) {
@@ -524,6 +534,27 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     if (f->row.is_row) add_row(f, value, param, buffer, n > 0);
     else if (host) add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
+    return true;
+}
+
+/* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that contraction's, where there is an epilogue. */
+static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+    const struct param *p = param >= 0 ? &f->g->kernel->params[param] : NULL;
+    struct partial_of x;
+    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x) && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
+    place_element(f, value, value, p ? p->axes : value->axes, p ? p->n_axes : value->n_axes, param, buffer);
+}
+
+/* What reduces runs of elements is in memory, so that the epilogue of a contraction can compute it. */
+static void place_partials(struct fuser *f) {
+    struct partial_of x;
+    const int *readers = count_readers(f->g);
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        struct node *n = f->g->nodes[i];
+        if (!readers[i] || !as_partial(f->g, n, &x)) continue;
+        int b = find_buffer(f->p, n, n->dtype);
+        if (b < 0) need_buffer(f, n, n->dtype, NULL, arena_printf(&f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", node_name(f, x.of)), n->span);
+    }
 }
 
 /* ---- in place ---- */
@@ -626,6 +657,7 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
     const struct graph *g = f->g;
     *f->p = *like;
     begin_groups(f);
+    place_partials(f);
     int n_contractions = f->p->n_groups, n_buffers;
     for (int i = 0; i < g->n_outputs; i++)
         if (f->through[i]) store_through(f, i);

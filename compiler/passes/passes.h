@@ -32,6 +32,10 @@ struct algebra_rule {
 /* The rules of algebra in the order they are tried; NULL past the end. */
 const struct algebra_rule *algebra_rule(int i);
 
+/* Reductions of a matrix product's result in two steps, the first in its epilogue: runs of PARTIAL_RUN elements, then those.
+ * %5 = sum[N] %4   ->   %5 = sum[I] %4[N: 64 * P + I] ?? 0; %6 = sum[P] %5 */
+struct graph *pass_partial(const struct graph *g);
+
 /* Proposes partitions into GPU kernels: with everything pointwise in the epilogue of the contraction it follows, and
  * with every contraction by itself.   %4 = sum[K] %3; %5 = gelu %4; output y = %5   ->   one kernel, or two */
 struct graph *pass_fuse(const struct graph *g);

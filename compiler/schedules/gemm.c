@@ -236,13 +236,25 @@ static void choose_layouts(const struct graph *g, const struct partition *p, con
     split_segments(shape);
 }
 
+/* What decides which labels are n: the first store of elements; where there is none, what is read besides over most labels. */
+static struct tensor main_store(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    struct partial_of x;
+    for (int i = 0; i < r->n_stores; i++)
+        if (!is_partial_store(g, r, &r->stores[i], &x)) return tensor_of_store(g, p, &r->stores[i]);
+    int n = group_loads(g, p, r, loads, g->n_nodes);
+    for (int i = 0; i < n; i++)
+        if (loads[i].n_axes > best.n_axes) best = loads[i];
+    return best;
+}
+
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
     struct gemm_shape *shape = &s->gemm;
     if (r->is_row) return *why_not = "it is a row program", false;
     if (!r->n_sums) return *why_not = "it has no contraction", false;
     const struct product *x = &r->sums[0];
-    struct tensor out = tensor_of_store(g, p, &r->stores[0]);
+    struct tensor out = main_store(g, p, r);
     /* n is the factor that has the output's last axis alone. */
     int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
@@ -294,13 +306,39 @@ bool gemm_has_mn_major(const struct gemm_shape *shape) {
     return false;
 }
 
+struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store) {
+    struct gemm_reduced d = {-1, -1};
+    struct partial_of x;
+    if (!is_partial_store(g, s->group, store, &x)) return d;
+    for (int i = 0; i < x.n; i++) *(has(&s->gemm.n, x.label[i]) ? &d.run_n : &d.run_m) = x.run[i];
+    return d;
+}
+
+bool gemm_has_reduced(const struct graph *g, const struct group *r) {
+    struct partial_of x;
+    for (int i = 0; i < r->n_stores; i++)
+        if (is_partial_store(g, r, &r->stores[i], &x)) return true;
+    return false;
+}
+
+int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads) {
+    int bytes = 0;
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct gemm_reduced d = gemm_reduced(g, s, &s->group->stores[i]);
+        int words = fx_dtype_bits(s->group->stores[i].value->dtype) > 32 ? 2 : 1;
+        if (d.run_m >= 0) bytes += threads / 32 * (d.run_n >= 0 ? bn / PARTIAL_RUN : bn) * words * 4;
+    }
+    return bytes;
+}
+
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
     enum { HELD = 32 };
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
     int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->n_sums - 1;
     for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
-    while (most > 1 && most * n_along > HELD) most /= 2;
+    int least = gemm_has_reduced(g, s->group) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
+    while (most > least && most * n_along > HELD) most /= 2;
     return most;
 }
 

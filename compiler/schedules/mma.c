@@ -35,8 +35,8 @@ static const struct {
 } kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
 
 /* By the formula of engine_mma.cuh. */
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
-    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES, staging = t->bm * (n_sums * t->bn + 8) * 4;
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -80,7 +80,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, n_sums), bk = K_BYTES / size;
+            int smem = smem_bytes(e, &s->gemm, n_sums, gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32)), bk = K_BYTES / size;
             if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;

@@ -30,8 +30,8 @@ static const struct kind {
 
 enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 }; /* accumulators: registers of a thread for them */
 
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums) {
-    int pipeline = t->stages * (t->bm * t->size + 16 + shape->most_sums * (t->bn * t->size + 16)) * t->bk, staging = t->bm * t->bn * n_sums * t->size;
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
+    int pipeline = t->stages * (t->bm * t->size + 16 + shape->most_sums * (t->bn * t->size + 16)) * t->bk, staging = t->bm * t->bn * n_sums * t->size + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -52,7 +52,8 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
     for (int aligned = 1; aligned >= 0; aligned--)
         for (int i = 0; i < N_TILES; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, s->group->n_sums), threads = e->warps_m * e->warps_n * 32, accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
+            int threads = e->warps_m * e->warps_n * 32, smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, threads));
+            int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
             bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size; /* what is made on the way takes registers too */
             if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS) continue;
             if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;

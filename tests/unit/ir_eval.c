@@ -313,6 +313,7 @@ static struct evaluator evaluator(struct arena *a, const struct graph *g, const 
                            .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1), .extents = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
     const struct fx_env env = {.extents = ev.extents};
     memcpy(ev.extents, d->extents, (size_t)d->n_extents * sizeof *ev.extents);
+    for (int i = d->n_extents; i < g->kernel->n_axes; i++) ev.extents[i] = g->kernel->axes[i].extent; /* of passes; those that are open follow */
     for (int i = 0; i < g->kernel->n_equations; i++) {
         const struct equation *q = &g->kernel->equations[i];
         if (q->axis >= d->n_extents) fx_expr_eval(&q->value, &env, &ev.extents[q->axis]);
@@ -365,6 +366,8 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
         memcpy(both, r->axes, sizeof r->axes);
         memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
         bool is_of_elements = r->is_row && is_same_space(axes, n_axes, both, r->n_axes + r->n_reduced);
+        struct partial_of x; /* of runs of tiles: what is reduced has the group's axes */
+        is_of_elements |= is_partial_store(g, r, t, &x) && is_same_space(x.of->axes, x.of->n_axes, r->axes, r->n_axes);
         if (!is_of_elements && !is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
         else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value) refuse(ev, t->value, "is stored to the buffer of another value");
         else if (t->buffer >= 0) write_buffer(ev, t->buffer);

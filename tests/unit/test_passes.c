@@ -254,6 +254,7 @@ struct tally { /* over many specs */
     int n_partitions, n_rounded, n_exact; /* proposals; those with 16-bit buffers; of them those that lost nothing */
     int n_fired[16];                      /* by rule of the algebra: rewrites that were compared */
     int n_changed[16];                    /* by pass: graphs that it changed, of those compared */
+    int n_partials, n_both, n_epilogues;  /* reductions in runs that were compared; over two labels; stores of them by a contraction's kernel */
     int n_accesses, n_folded;             /* accesses as lowered; fewer, or other ones, after access */
     int n_drawn;                          /* specs for which extents were found */
 };
@@ -308,7 +309,23 @@ static const char *check_factors(const struct graph *g, const struct partition *
     return NULL;
 }
 
-static const char *check_partitions(const struct graph *g, const struct ir_data *d, struct ir_value *const *want, bool is_exact, struct tally *tally) {
+/* Reductions in runs, and how many of them the epilogues of contractions begin. */
+static void count_partials(const struct graph *g, struct tally *tally) {
+    struct partial_of x;
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!as_partial(g, g->nodes[i], &x)) continue;
+        tally->n_partials++;
+        tally->n_both += x.n == 2;
+    }
+}
+
+static void count_epilogues(const struct graph *g, const struct partition *p, struct tally *tally) {
+    struct partial_of x;
+    for (int i = 0; i < p->n_groups; i++)
+        for (int s = 0; s < p->groups[i].n_stores; s++) tally->n_epilogues += is_partial_store(g, &p->groups[i], &p->groups[i].stores[s], &x);
+}
+
+static const char *check_partitions(const struct graph *g, const struct ir_data *d, struct ir_value *const *want, bool is_exact, const struct tolerance *t, struct tally *tally) {
     struct arena *a = &g->cx->arena;
     for (int i = 0; i < g->n_partitions; i++) {
         const struct partition *p = &g->partitions[i];
@@ -319,15 +336,16 @@ static const char *check_partitions(const struct graph *g, const struct ir_data 
         for (int b = 0; b < p->n_buffers; b++) has_narrow |= p->buffers[b].dtype != FX_F32;
         struct ir_value **got = ir_eval_partition(a, g, p, d, false, &n_lost, &wrong);
         if (!got) return arena_printf(a, "partition %s: %s", p->name, wrong);
-        const char *difference = differ(g, d, want, got, p->name, &to_the_bit);
+        const char *difference = differ(g, d, want, got, p->name, t);
         if (difference) return difference;
+        count_epilogues(g, p, tally);
         tally->n_partitions++;
         if (!has_narrow || !is_exact) continue;
         got = ir_eval_partition(a, g, p, d, true, &n_lost, &wrong);
         tally->n_rounded++;
         if (n_lost) continue; /* the data does not fit the buffers: the licence to round applies */
         tally->n_exact++;
-        if ((difference = differ(g, d, want, got, p->name, &to_the_bit))) return difference;
+        if ((difference = differ(g, d, want, got, p->name, t))) return difference;
     }
     return NULL;
 }
@@ -362,11 +380,12 @@ static const char *check_sequence(struct subject *s, const char *sequence, const
         const char *where = arena_printf(a, "after %s, pass %d of %s", pass->name, i + 1, *sequence ? sequence : "all"), *wrong = ir_verify(next);
         if (wrong) return arena_printf(a, "%s: %s", where, wrong);
         if (strcmp(before, text_of(g)) != 0) return arena_printf(a, "%s: the graph before was changed", where);
+        if (strcmp(pass->name, "partial") == 0) count_partials(next, tally);
         if (!pass->is_exact) t.is_numeric = true, t.relative = is_exact ? 0 : 1e-9;
         struct ir_value **got = ir_eval(a, next, &x->data, &wrong);
         if (!got) return arena_printf(a, "%s: %s\n%s", where, wrong, text_of(next));
         const char *difference = differ(next, &x->data, want, got, where, &t);
-        if (!difference && !t.is_numeric) difference = check_partitions(next, &x->data, want, is_exact, tally);
+        if (!difference) difference = check_partitions(next, &x->data, want, is_exact, &t, tally);
         if (difference) return arena_printf(a, "%s: %s\n%s", where, difference, text_of(next));
         if (!*sequence) tally->n_changed[i] += strcmp(before, text_of(next)) != 0;
         g = next;
@@ -440,7 +459,7 @@ static const char *check_result(struct subject *s) {
 }
 
 /* The table as it stands, so that every pass of it is tried, and others in which passes meet what the ones before them usually take away. */
-static const char *const sequences[] = {"", "canonicalise cse dce fuse", "cse", "dce", "fuse", "cse canonicalise", "dce cse canonicalise", "canonicalise canonicalise cse dce fuse",
+static const char *const sequences[] = {"", "partial dce fuse", "canonicalise cse dce fuse", "cse", "dce", "fuse", "cse canonicalise", "dce cse canonicalise", "canonicalise canonicalise cse dce fuse",
                                         "cse dce fuse", "access", "canonicalise cse access dce fuse", "cse access dce access fuse", "algebra"};
 enum { N_SEQUENCES = sizeof sequences / sizeof *sequences };
 
@@ -554,6 +573,8 @@ START_TEST(test_tally) {
     if (all->n_drawn == 0) return; /* test_generated was left out */
     for (int r = 0; algebra_rule(r); r++) ck_assert_msg(all->n_fired[r] >= 5, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
     for (int i = 0; pipeline_pass(i); i++) ck_assert_msg(all->n_changed[i] > 0, "%s changed no graph: tests/golden/fuse has none for it", pipeline_pass(i)->name);
+    ck_assert_msg(all->n_partials >= 100 && all->n_both >= 30 && all->n_epilogues >= 400, "%d reductions in runs, %d of them over two labels, %d in epilogues", all->n_partials,
+                  all->n_both, all->n_epilogues);
     ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
     ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
     ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);

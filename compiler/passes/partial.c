@@ -1,0 +1,211 @@
+/* Takes reductions of a matrix product's result apart: runs of PARTIAL_RUN elements, which the product's epilogue reduces tile by tile, then what the runs gave.
+ *
+ * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new labels of the kernel, for each reduction of an f that
+ * is pointwise over the result of a product, along all labels of one factor alone or of both. Along each side there must be one label of more than one element, so that a run
+ * is a part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else where a row program would read it once more than
+ * without this reduction: of both sides at once, and of more elements than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every contraction by itself. */
+#include <string.h>
+
+#include "build.h"
+#include "passes.h"
+
+enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
+enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers of an epilogue */
+
+struct splitter {
+    const struct graph *g;
+    const int *readers;
+    bool *depends;    /* by node: on the product at hand */
+    bool *is_element; /* by node: the product, or pointwise of it, over the product's labels */
+    bool *is_late;    /* by node: of those, such as also read it through something else */
+    struct kernel *kernel; /* of the new graph */
+    int *run, *inner; /* by label of the old kernel: the two that it became, or -1 */
+};
+
+static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST; }
+
+/* What depends on product c, and how. */
+static void look_from(struct splitter *s, const struct node *c) {
+    for (int i = 0; i < s->g->n_nodes; i++) {
+        const struct node *n = s->g->nodes[i];
+        bool reads_element = n == c;
+        s->depends[i] = n == c;
+        s->is_late[i] = false;
+        for (int a = 0; a < n->n_args; a++) {
+            int from = n->args[a]->id;
+            s->depends[i] |= s->depends[from];
+            s->is_late[i] |= s->is_element[from] ? s->is_late[from] : s->depends[from];
+            reads_element |= is_pointwise(n) && s->is_element[from];
+        }
+        s->is_element[i] = reads_element && nodes_same_axes(n->axes, n->n_axes, c->axes, c->n_axes);
+    }
+}
+
+/* Adds the labels of a that b lacks, more than one element long, to `axes`; true if they are one, which n reduces, or any number of which it reduces none. */
+static bool split_side(const struct graph *g, const struct node *c, const struct node *a, const struct node *b, const struct node *n, int *labels, int *n_labels) {
+    int n_own = 0, n_reduced = 0, last = -1;
+    for (int i = 0; i < a->n_axes; i++) {
+        int axis = a->axes[i];
+        if (!node_has_axis(c, axis) || node_has_axis(b, axis) || g->kernel->axes[axis].extent == 1) continue;
+        n_own++;
+        last = axis;
+        n_reduced += set_has(n->reduced, n->n_reduced, axis);
+    }
+    if (n_reduced) labels[(*n_labels)++] = last;
+    return n_reduced == 0 || (n_own == 1 && n_reduced == 1);
+}
+
+/* Whether n reduces elements of product c, after look_from(c), in a way that its epilogue can begin: along which labels, ascending. */
+static bool is_candidate(const struct splitter *s, const struct node *c, const struct node *n, int *labels, int *n_labels) {
+    struct contraction x;
+    *n_labels = 0;
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || is_matrix_product(s->g, n)) return false;
+    const struct node *f = n->args[0];
+    if (!s->is_element[f->id] || s->is_late[f->id] || c->n_axes + 2 > MAX_AXES || !as_contraction(c, &x)) return false;
+    if (!split_side(s->g, c, x.a, x.b, n, labels, n_labels) || !split_side(s->g, c, x.b, x.a, n, labels, n_labels)) return false;
+    if (*n_labels == 2 && labels[0] > labels[1]) {
+        int first = labels[0];
+        labels[0] = labels[1], labels[1] = first;
+    }
+    return *n_labels > 0;
+}
+
+/* Whether n is one factor times another on the way into a mainloop, and nothing else. */
+static bool is_product_of_factors(const struct splitter *s, const struct node *n) {
+    int n_mainloops = 0;
+    for (int i = n->id + 1; i < s->g->n_nodes; i++)
+        if (s->readers[i] && s->g->nodes[i]->n_args == 1 && s->g->nodes[i]->args[0] == n) n_mainloops += is_matrix_product(s->g, s->g->nodes[i]);
+    return n_mainloops > 0 && n_mainloops == s->readers[n->id];
+}
+
+/* Whether product c, after look_from(c), is needed whole by what neither is an element of its epilogue nor reduces such. */
+static bool is_needed_whole(const struct splitter *s, const struct node *c) {
+    int labels[MAX_AXES], n_labels;
+    for (int i = c->id + 1; i < s->g->n_nodes; i++) {
+        const struct node *n = s->g->nodes[i];
+        bool reads = false;
+        for (int a = 0; a < n->n_args; a++) reads |= s->is_element[n->args[a]->id];
+        if (!s->readers[i] || !reads) continue;
+        if (s->is_element[i] ? s->is_late[i] : !is_candidate(s, c, n, labels, &n_labels) && !is_product_of_factors(s, n)) return true;
+    }
+    for (int i = 0; i < s->g->n_outputs; i++) {
+        const struct output *o = &s->g->outputs[i];
+        if (s->is_element[o->value->id] && s->g->kernel->params[o->param].n_axes != c->n_axes) return true;
+    }
+    return false;
+}
+
+/* The last product that f is an element of, seen from which nothing else that it reads comes later. */
+static struct node *host_of(struct splitter *s, const struct node *f) {
+    for (int i = f->id; i >= 0; i--) {
+        struct node *c = s->g->nodes[i];
+        if (!is_matrix_product(s->g, c) || !nodes_same_axes(c->axes, c->n_axes, f->axes, f->n_axes)) continue;
+        look_from(s, c);
+        if (s->is_element[f->id]) return c;
+    }
+    return NULL;
+}
+
+/* ---- labels ---- */
+
+static int add_label(struct splitter *s, struct axis label) {
+    struct arena *a = &s->g->cx->arena;
+    struct kernel *k = s->kernel;
+    struct axis *axes = NEW_ARRAY(a, struct axis, k->n_axes + 1);
+    memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
+    for (int i = 0; i < k->n_axes; i++) label.copy += name_eq(axes[i].name, label.name);
+    axes[k->n_axes] = label;
+    k->axes = axes;
+    return k->n_axes++;
+}
+
+static struct name with_suffix(struct arena *a, struct name n, const char *suffix) {
+    const char *s = arena_printf(a, NAME_FMT "%s", NAME_ARG(n), suffix);
+    return (struct name){s, (uint32_t)strlen(s)};
+}
+
+/* The runs of a label, and the places in one. */
+static void split_label(struct splitter *s, int axis) {
+    struct arena *a = &s->g->cx->arena;
+    struct kernel *k = s->kernel;
+    if (s->run[axis] >= 0) return;
+    const struct axis whole = k->axes[axis];
+    struct axis run = {.name = with_suffix(a, whole.name, "_runs"), .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0), .span = whole.span, .part_of = -1, .is_inner = true};
+    run.nominal = run.extent >= 0 ? (double)run.extent : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
+    s->run[axis] = add_label(s, run);
+    s->inner[axis] = add_label(s, (struct axis){.name = with_suffix(a, whole.name, "_run"), .extent = PARTIAL_RUN, .nominal = PARTIAL_RUN, .span = whole.span, .part_of = -1, .is_inner = true});
+    struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
+    struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
+    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
+    terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, PARTIAL_RUN}, terms[2] = (struct fx_term){FX_T_CDIV, 0};
+    equations[k->n_equations++] = (struct equation){.axis = s->run[axis], .value = {3, terms}, .span = whole.span,
+                                                    .text = arena_printf(a, NAME_FMT "_runs = ceil(" NAME_FMT " / %d)", NAME_ARG(whole.name), NAME_ARG(whole.name), PARTIAL_RUN)};
+    k->equations = equations;
+}
+
+/* ---- rewriting ---- */
+
+/* What stands for reduction n of f, both already in out. */
+static struct node *in_runs(struct splitter *s, struct graph *out, const struct node *n, struct node *f, const int *labels, int n_labels) {
+    struct node at = {.kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = n->span, .source = n->source};
+    struct node runs = {.kind = N_REDUCE, .reduction = n->reduction, .dtype = n->dtype, .axis = -1, .span = n->span, .source = n->source}, rest = runs;
+    struct node start = reduction_start(n->reduction, f->dtype);
+    at.args[at.n_args++] = f;
+    for (int i = 0; i < n_labels; i++) {
+        int run = s->run[labels[i]], inner = s->inner[labels[i]];
+        struct node *first = build_op(out, O_MUL, build_index(out, run, n), build_integer(out, FX_I64, PARTIAL_RUN, n), NULL, n);
+        at.at[at.n_at++] = labels[i];
+        at.args[at.n_args++] = build_op(out, O_ADD, first, build_index(out, inner, n), NULL, n);
+        runs.n_reduced = set_add(runs.reduced, runs.n_reduced, inner);
+        rest.n_reduced = set_add(rest.reduced, rest.n_reduced, run);
+    }
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!set_has(labels, n_labels, n->reduced[i])) rest.n_reduced = set_add(rest.reduced, rest.n_reduced, n->reduced[i]);
+    start.span = n->span;
+    at.args[at.n_args] = build_node(out, start);
+    runs.args[0] = build_node(out, at);
+    rest.args[0] = build_node(out, runs);
+    rest.name = n->name;
+    return build_node(out, rest);
+}
+
+/* Whether a row program that reduces that label of product c reads it anew in every walk. */
+static bool is_long(const struct splitter *s, const struct node *c, int label) {
+    const struct kernel *k = s->g->kernel;
+    int last = c->axes[c->n_axes - 1];
+    for (int i = k->n_params - 1; i >= 0; i--) /* a buffer lies as the first output with its labels does */
+        if (k->params[i].is_output && nodes_same_axes(k->params[i].axes, k->params[i].n_axes, c->axes, c->n_axes)) last = k->params[i].axes[c->n_axes - 1];
+    double extent = k->axes[label].extent >= 0 ? (double)k->axes[label].extent : k->axes[label].nominal;
+    return extent > (label == last ? HELD_ALONG : HELD_ACROSS);
+}
+
+/* Whether reduction n is taken apart, and along which labels. */
+static bool is_split(struct splitter *s, const struct node *n, int *labels, int *n_labels) {
+    if (n->kind != N_REDUCE || !s->readers[n->id]) return false;
+    const struct node *c = host_of(s, n->args[0]);
+    return c && is_candidate(s, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !is_needed_whole(s, c));
+}
+
+struct graph *pass_partial(const struct graph *g) {
+    struct arena *a = &g->cx->arena;
+    struct graph *out = graph_like(g);
+    struct node **map = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
+    struct splitter s = {.g = g, .readers = count_readers(g), .depends = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_element = NEW_ARRAY(a, bool, g->n_nodes + 1),
+                         .is_late = NEW_ARRAY(a, bool, g->n_nodes + 1), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
+                         .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
+    int labels[MAX_AXES], n_labels, n_split = 0;
+    if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
+    *s.kernel = *g->kernel;
+    for (int i = 0; i < g->kernel->n_axes; i++) s.run[i] = s.inner[i] = -1;
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node n = *g->nodes[i];
+        for (int k = 0; k < n.n_args; k++) n.args[k] = map[n.args[k]->id];
+        bool splits = n_split < MOST_PARTIALS && s.kernel->n_axes + 4 <= FX_MAX_EXTENTS && is_split(&s, g->nodes[i], labels, &n_labels);
+        for (int k = 0; splits && k < n_labels; k++) split_label(&s, labels[k]);
+        out->kernel = s.kernel;
+        n_split += splits;
+        map[i] = splits ? in_runs(&s, out, &n, n.args[0], labels, n_labels) : graph_add(out, &n);
+    }
+    graph_map_outputs(out, g, map);
+    return n_split ? pass_cse(out) : (struct graph *)g;
+}

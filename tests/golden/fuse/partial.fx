@@ -1,0 +1,18 @@
+# Reductions of a product's result begin in its epilogue where nothing else needs the result whole, and where they leave one element.
+kernel rows(x: f16[M,K], w: f16[K,N], b: f16[N]) -> y: f32[M] { y = sum[N](gelu(x @ w + b)) }
+kernel stored(x: f16[M,K], w: f16[K,N=200]) -> (y: f16[M,N], db: f32[N], amax: f32) {
+  y = x @ w
+  db = sum[M](y)
+  amax = max[M,N](abs(y))
+}
+kernel scaled(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
+  h = x @ w
+  y = h / max[M,N](abs(h))
+}
+kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
+  h = x @ w
+  y = h - mean[M](h)
+}
+kernel softmax_needs_it_whole(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
+kernel a_part_of_n(x: f16[M,K], w: f16[K,G,L]) -> y: f32[M,G] { y = sum[L](x @ w) }
+kernel apart(x: f16[M,K], w: f16[K,N]) -> y: f32[M] with { fuse: never } { y = sum[N](x @ w) }
