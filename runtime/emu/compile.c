@@ -18,7 +18,7 @@ extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 
 enum { LOG_BYTES = 16384 };
 
-static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-include", "ptx_emu.h", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
                                       "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-DFX_PTX"};
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
@@ -48,7 +48,7 @@ static char *read_bytes(const char *folder, const char *name, size_t *n) {
 }
 
 static void remove_folder(const char *folder) {
-    static const char *const names[] = {"kernel.cu", "entry.cc", "kernel.so", "log"};
+    static const char *const names[] = {"kernel.cu", "ptx_emu.h", "entry.cc", "kernel.so", "log"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         name_file(path, folder, names[i]);
@@ -75,8 +75,8 @@ static fx_status write_sources(const struct compile *c, const char *folder) {
     char parameters[4096];
     if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
         return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const entry[] = {fx_text_emu_calls, "#line 1 \"ptx_emu.h\"\n", fx_text_ptx_emu, "#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
-    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
+    const char *const twin[] = {fx_text_emu_calls, fx_text_ptx_emu}, *const entry[] = {"#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
+    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "ptx_emu.h", twin, 2) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
     return error_set(FX_ERR_TOOLCHAIN, "cannot write to %s", folder);
 }
 
