@@ -54,7 +54,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu test-gpu bench-gpu golden-update emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -182,8 +182,8 @@ demo: setup $(B)/fxc
 	@sh examples/demo.sh $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
-test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ)
-	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch fuzz
+test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_values
+	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
 	@sh tests/run.sh $(B) unit
@@ -193,6 +193,9 @@ test-golden: $(B)/fxc
 
 test-docs: $(B)/fxc
 	@sh tests/run.sh $(B) docs
+
+test-emu: $(B)/fxc $(B)/tests/gpu/test_values
+	@sh tests/run.sh $(B) emu
 
 test-arch: $(HOST)
 	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch
@@ -226,7 +229,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ))

@@ -1,5 +1,7 @@
 /* The check subcommand. Input: a job on the GPU. Output: every element, or a sample of a large result, compared with the
  * oracle. Invariant: a run in which nothing was compared is never reported as right. */
+#include <string.h>
+
 #include "command.h"
 
 static void print_comparison(const struct argument *a, const struct expected *e, const struct comparison *c) {
@@ -83,7 +85,11 @@ fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_varia
 static fx_status check_on(const struct request *request, const struct machine *machine) {
     struct job job;
     struct gpu gpu;
-    fx_status status = job_open(request, machine, false, &job);
+    const char *device;
+    fx_status status = read_device(request->cmd, &device);
+    if (status == FX_OK && !strcmp(device, "cpu")) status = usage_error(request->cmd, "--device cpu is the oracle, which would be compared with itself");
+    if (status == FX_OK && !strcmp(device, "emu")) status = machine->status == FX_OK ? FX_OK : complain(machine->status, "%s", machine->no_gpu);
+    if (status == FX_OK) status = job_open(request, machine, false, &job);
     if (status != FX_OK) return status;
     if (!job.context) {
         printf("not checked: no GPU: %s\n", machine->no_gpu);

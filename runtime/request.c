@@ -87,9 +87,18 @@ void request_close(struct request *r) {
     *r = (struct request){0};
 }
 
+/* Of "emu:4" 4, of "emu" 0: as many multiprocessors as there are by default. -1 where the device is another. */
+static int emulated_sm_count(const char *device) {
+    char *end;
+    if (!strcmp(device, "emu")) return 0;
+    long n = !strncmp(device, "emu:", 4) && device[4] >= '1' && device[4] <= '9' ? strtol(device + 4, &end, 10) : -1;
+    return n > 0 && n <= 1024 && !*end ? (int)n : -1;
+}
+
 fx_status read_device(const struct command *cmd, const char **device) {
     *device = option_value(cmd, OPT_DEVICE);
     if (!*device) *device = "auto";
+    if (emulated_sm_count(*device) >= 0) *device = "emu";
     if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "emu") || !strcmp(*device, "cpu")) return FX_OK;
     return usage_error(cmd, "unknown device '%s': expected auto, gpu, emu or cpu", *device);
 }
@@ -97,7 +106,8 @@ fx_status read_device(const struct command *cmd, const char **device) {
 void machine_open(const struct command *cmd, struct machine *m) {
     const char *device = option_value(cmd, OPT_DEVICE);
     *m = (struct machine){0};
-    if (device && !strcmp(device, "emu")) m->status = fx_emulate(&(struct fx_emulation){0});
+    int sm_count = device ? emulated_sm_count(device) : -1;
+    if (sm_count >= 0) m->status = fx_emulate(&(struct fx_emulation){.sm_count = sm_count});
     if (m->status == FX_OK) m->status = fx_context_open(0, &m->context);
     if (m->status == FX_OK) return;
     m->context = NULL;

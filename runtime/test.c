@@ -1,6 +1,7 @@
 /* The test subcommand, and blocks for bench. Input: specs with test and bench blocks. Output: a line a test: what was compared, and how it came
  * out. Invariant: a test in which nothing was compared is `not checked` and no success. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -34,6 +35,8 @@ fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, cons
 
 struct tally { /* of the tests so far */
     int n_ok, n_failed, n_unchecked;
+    int n_left_out;            /* of more work than --max-flops */
+    double max_flops;
     const char *why_unchecked; /* for the lines of tests that are not */
 };
 
@@ -112,6 +115,14 @@ static fx_status test_oracle(const struct job *job, struct tally *tally) {
     return FX_ERR_DIFFERS;
 }
 
+static bool is_left_out(const struct job *job, struct tally *tally) {
+    int64_t flops, bytes;
+    job_work(job, &flops, &bytes);
+    bool is_too_much = (double)flops > tally->max_flops;
+    tally->n_left_out += is_too_much;
+    return is_too_much;
+}
+
 static fx_status run_test(struct request *r, const struct machine *machine, void *user) {
     struct tally *tally = user;
     struct job job;
@@ -122,7 +133,7 @@ static fx_status run_test(struct request *r, const struct machine *machine, void
     if (status != FX_OK) {
         tally->n_failed++;
     } else {
-        status = job.context ? test_gpu(&job, tally) : test_oracle(&job, tally);
+        if (!is_left_out(&job, tally)) status = job.context ? test_gpu(&job, tally) : test_oracle(&job, tally);
         job_close(&job);
     }
     if (status != FX_OK && status != FX_ERR_DIFFERS && tally->n_failed > n_failed) {
@@ -149,8 +160,17 @@ static fx_status test_files(const struct command *cmd, const struct machine *mac
     if (n == 0 && first == FX_OK)
         return usage_error(cmd, "no test block %s%s: write one, test KERNEL { M=64 }", is_given(cmd, OPT_KERNEL) ? "of kernel " : "in what was given",
                            is_given(cmd, OPT_KERNEL) ? option_value(cmd, OPT_KERNEL) : "");
-    if (n > 0) printf("%d ok, %d failed, %d not checked\n", tally->n_ok, tally->n_failed, tally->n_unchecked);
+    if (n > 0) printf("%d ok, %d failed, %d not checked", tally->n_ok, tally->n_failed, tally->n_unchecked);
+    if (n > 0) printf(tally->n_left_out ? ", %d left out\n" : "\n", tally->n_left_out);
     return first;
+}
+
+static fx_status read_max_flops(const struct command *cmd, double *max) {
+    const char *text = option_value(cmd, OPT_MAX_FLOPS);
+    char *end = NULL;
+    *max = text ? strtod(text, &end) : INFINITY;
+    if (text && (end == text || *end || !(*max >= 0))) return usage_error(cmd, "--max-flops %s is no number", text);
+    return FX_OK;
 }
 
 fx_status command_test(const struct command *cmd) {
@@ -158,6 +178,7 @@ fx_status command_test(const struct command *cmd) {
     struct tally tally = {.why_unchecked = "on the CPU the oracle would be compared with itself"};
     const char *device;
     fx_status status = read_device(cmd, &device);
+    if (status == FX_OK) status = read_max_flops(cmd, &tally.max_flops);
     if (status == FX_OK && cmd->n_operands == 0) status = usage_error(cmd, "no spec given");
     if (status != FX_OK) return status;
     if (strcmp(device, "cpu") != 0) {
@@ -165,7 +186,7 @@ fx_status command_test(const struct command *cmd) {
         tally.why_unchecked = "no GPU";
         if (!machine.context) complain(machine.status, "no GPU: %s", machine.no_gpu);
     }
-    if (!strcmp(device, "gpu")) status = machine.status;
+    if (!strcmp(device, "gpu") || !strcmp(device, "emu")) status = machine.status;
     if (status == FX_OK) status = test_files(cmd, &machine, &tally);
     machine_close(&machine);
     return status;

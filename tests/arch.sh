@@ -61,6 +61,13 @@ own_shared() { grep -nE '\b__shared__\b' $(ls compiler/kernels/*.cuh | grep -v '
 
 kernel_includes() { grep -nE '^[ \t]*#[ \t]*include' compiler/kernels/*.cuh; }
 
+# The emulator's twin of ptx.cuh has every function of it.
+twin_lacks() {
+    sed -n 's|^// \(fx_[a-z0-9_, ]*\):.*|\1|p' compiler/kernels/ptx.cuh | tr ',' '\n' | tr -d ' ' | while IFS= read -r name; do
+        grep -qE "\b$name\(" runtime/emu/ptx_emu.h || echo "runtime/emu/ptx_emu.h has no $name"
+    done
+}
+
 cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime); }
 
 # Read off the objects, so that words in comments and names that end alike do not count.
@@ -93,6 +100,7 @@ rule 'the compiler links without the runtime' links_alone
 rule 'asm only in ptx.cuh' raw_asm
 rule 'shared memory only through fx_smem' own_shared
 rule 'kernel files include nothing' kernel_includes
+rule 'the emulator has every function of ptx.cuh' twin_lacks
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the library exports fx_ names only' exported

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs test suites one after another, all of them even when one fails, and adds them up.
 #
-# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, docs, arch, fuzz. Output: what failed, a
+# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, docs, arch, emu, fuzz. Output: what failed, a
 # line `SUITE: N passed, M failed` for each, and a closing line `N passed, M failed` of its own. Exit 1 when M is not 0.
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -38,6 +38,7 @@ run_suite() { # SUITE
     cli) sh tests/cli.sh "$dir/fxc" ;;
     docs) sh tests/docs.sh "$dir/fxc" ;;
     arch) sh tests/arch.sh "$dir" ;;
+    emu) sh tests/emu/run.sh "$dir" ;;
     fuzz) sh tests/fuzz/run.sh "$dir/fuzz" ;;
     *) echo "FAIL $1: no such suite"; echo "$1: 0 passed, 1 failed" ;;
     esac

@@ -18,8 +18,8 @@ extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 
 enum { LOG_BYTES = 16384 };
 
-static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
-                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-DFX_PTX"};
+static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-include", "ptx_emu.h", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-DFX_PTX",};
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
 /* ---- files ---- */
@@ -48,7 +48,7 @@ static char *read_bytes(const char *folder, const char *name, size_t *n) {
 }
 
 static void remove_folder(const char *folder) {
-    static const char *const names[] = {"kernel.cu", "entry.cc", "kernel.so", "log"};
+    static const char *const names[] = {"kernel.cu", "ptx_emu.h", "entry.cc", "kernel.so", "log"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         name_file(path, folder, names[i]);
@@ -75,12 +75,22 @@ static fx_status write_sources(const struct compile *c, const char *folder) {
     char parameters[4096];
     if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
         return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const entry[] = {fx_text_emu_calls, "#line 1 \"ptx_emu.h\"\n", fx_text_ptx_emu, "#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
-    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
+    const char *const twin[] = {fx_text_emu_calls, fx_text_ptx_emu}, *const entry[] = {"#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
+    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "ptx_emu.h", twin, 2) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
     return error_set(FX_ERR_TOOLCHAIN, "cannot write to %s", folder);
 }
 
 /* ---- the compiler ---- */
+
+/* The options, and what makes fma() one instruction where the processor has it; the library's function is slow. */
+static int list_options(const char *list[N_OPTIONS + 2]) {
+    int n = N_OPTIONS;
+    memcpy(list, options, sizeof options);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("fma")) list[n++] = "-mfma";
+#endif
+    return n;
+}
 
 static const char *compiler(void) {
     const char *given = secure_getenv("FX_CXX");
@@ -107,7 +117,8 @@ static void find_compiler(char path[PATH_MAX]) {
 static void make_argv(const struct compile *c, const char *path, char *only, size_t only_size, char **argv) {
     int n = 0;
     argv[n++] = (char *)path;
-    for (int i = 0; i < N_OPTIONS; i++) argv[n++] = (char *)options[i];
+    const char *list[N_OPTIONS + 2];
+    for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
     snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
     if (c->only != NO_ENTRY) argv[n++] = only;
     argv[n++] = "-o", argv[n++] = "kernel.so", argv[n++] = "entry.cc", argv[n++] = "-lm", argv[n] = NULL;
@@ -131,7 +142,7 @@ static int run_compiler(const char *folder, char **argv) {
 }
 
 static fx_status compile_in(struct compile *c, const char *path, const char *folder) {
-    char only[32], *argv[N_OPTIONS + 8];
+    char only[32], *argv[N_OPTIONS + 10];
     size_t n;
     fx_status status = write_sources(c, folder);
     if (status != FX_OK) return status;
@@ -159,7 +170,7 @@ static fx_status compile(struct compile *c, const char *path) {
 
 fx_status emu_compile(struct compile *c) {
     char path[PATH_MAX], library[LIBRARY_TEXT], only[32];
-    const char *list[N_OPTIONS + 1];
+    const char *list[N_OPTIONS + 2];
     struct cache_entry e;
     struct stat s;
     c->image = c->log = NULL;
@@ -168,10 +179,10 @@ fx_status emu_compile(struct compile *c) {
     if (!*path || stat(path, &s) != 0)
         return error_set(FX_ERR_TOOLCHAIN, "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
     snprintf(library, sizeof library, "%.500s %lld %lld", path, (long long)s.st_size, (long long)s.st_mtime);
-    memcpy(list, options, sizeof options);
-    snprintf(only, sizeof only, "%.20s%d", "-DFX_ONLY=", c->only);
-    list[N_OPTIONS] = only;
-    struct cache_key key = {.source = c->source, .file = c->file, .arch = "emulator", .options = list, .n_options = N_OPTIONS + 1, .library = library, .build = FX_BUILD};
+    int n_options = list_options(list);
+    snprintf(only, sizeof only, "-DFX_ONLY=%d", c->only);
+    list[n_options++] = only;
+    struct cache_key key = {.source = c->source, .file = c->file, .arch = "emulator", .options = list, .n_options = n_options, .library = library, .build = FX_BUILD};
     if (c->cache && cache_get(c->cache, &key, &e)) {
         c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log;
         return FX_OK;

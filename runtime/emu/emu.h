@@ -11,6 +11,9 @@
 #include "runtime.h"
 
 /* ---- fiber.c, switch.S: stacks ---- */
+/* Memory for the stacks of a launch, as many bytes or more; NULL where there is none. */
+char *stacks_take(size_t *n_bytes);
+void stacks_give(char *at, size_t n_bytes);
 /* Leaves the running stack, noted in *from, for another. */
 void emu_switch(void **from, void *to);
 /* What a switch to the result begins: `start`, at the top of an empty stack, which never returns. */

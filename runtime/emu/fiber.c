@@ -1,6 +1,43 @@
 /* Stacks that take turns. In: memory for one. Out: what emu_switch (switch.S) goes on from. Invariant: nothing but stacks and the registers a callee must
  * keep changes at a switch. Where switch.S has no code the C library's contexts serve, six times slower. */
+#include <sys/mman.h>
+
 #include "emu.h"
+
+enum { MAX_SPARE = 4 };
+
+static struct {
+    char *at;
+    size_t n_bytes;
+} spare[MAX_SPARE]; /* memory of launches that have ended, whose pages are there already */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+char *stacks_take(size_t *n_bytes) {
+    char *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MAX_SPARE && !found; i++)
+        if (spare[i].n_bytes >= *n_bytes) found = spare[i].at, *n_bytes = spare[i].n_bytes, spare[i].n_bytes = 0;
+    pthread_mutex_unlock(&lock);
+    if (found) return found;
+    found = mmap(NULL, *n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return found == MAP_FAILED ? NULL : found;
+}
+
+/* The largest are kept. */
+void stacks_give(char *at, size_t n_bytes) {
+    int least = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 1; i < MAX_SPARE; i++)
+        if (spare[i].n_bytes < spare[least].n_bytes) least = i;
+    if (spare[least].n_bytes < n_bytes) {
+        char *other = spare[least].at;
+        size_t n_other = spare[least].n_bytes;
+        spare[least].at = at, spare[least].n_bytes = n_bytes;
+        at = other, n_bytes = n_other;
+    }
+    pthread_mutex_unlock(&lock);
+    if (n_bytes) munmap(at, n_bytes);
+}
 
 #ifdef __x86_64__
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "emu.h"
 
@@ -309,8 +308,8 @@ static bool open_blocks(struct machine *m, struct warp **warps) {
     m->blocks = calloc((size_t)m->n_blocks, sizeof *m->blocks);
     m->fibers = calloc(n_fibers, sizeof *m->fibers);
     *warps = calloc((size_t)m->n_blocks * (size_t)n_warps, sizeof **warps);
-    m->stacks = mmap(NULL, m->stacks_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!m->blocks || !m->fibers || !*warps || m->stacks == MAP_FAILED) return false;
+    m->stacks = stacks_take(&m->stacks_bytes);
+    if (!m->blocks || !m->fibers || !*warps || !m->stacks) return false;
     for (int i = 0; i < m->n_blocks; i++) {
         if (!shared_open(&m->blocks[i].shared, l->shared_bytes)) return false;
         lay_out_block(m, i, *warps + (size_t)i * (size_t)n_warps, n_warps);
@@ -321,7 +320,7 @@ static bool open_blocks(struct machine *m, struct warp **warps) {
 static void close_blocks(struct machine *m, struct warp *warps) {
     for (size_t i = 0; m->fibers && i < (size_t)m->n_blocks * m->launch->n_threads; i++) free(m->fibers[i].copies);
     for (int i = 0; m->blocks && i < m->n_blocks; i++) shared_close(&m->blocks[i].shared);
-    if (m->stacks != MAP_FAILED) munmap(m->stacks, m->stacks_bytes);
+    if (m->stacks) stacks_give(m->stacks, m->stacks_bytes);
     free(m->fibers);
     free(m->blocks);
     free(warps);
@@ -345,7 +344,7 @@ static void describe_error(const struct machine *m, char *error, size_t size) {
 }
 
 bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size) {
-    struct machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1, .stacks = MAP_FAILED,
+    struct machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1,
                         .n_blocks = launch->is_cooperative ? (int)launch->grid : 1};
     struct warp *warps = NULL;
     bool is_open = fault_enter() && open_blocks(&m, &warps);

@@ -8,8 +8,9 @@
  * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
  * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
- *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR]
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu]
  *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
+ *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind where it begins, once
  *   FX_DRY=right|wrong|outside test_values ..   without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which
  *       must pass and must fail: a test of this program and of the generator alone */
 #include <math.h>
@@ -28,10 +29,11 @@
 #include "spec_gen.h"
 #include "values_file.h"
 
-enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132 };
+enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_SHARE = 8, PAGE = 4096 };
 
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
+static bool is_emulated;
 static const char *found_folder = "build/found";
 static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
@@ -88,6 +90,8 @@ struct argument {
     size_t n, n_bytes, at; /* elements and bytes; where its first element lies in the block */
     int64_t strides[FX_MAX_RANK]; /* in elements */
     size_t below, above;   /* bytes it reaches before its first element, and from there on */
+    unsigned char *device;     /* emulated: its own memory */
+    size_t lead, n_device;     /* likewise: bytes before its first element, and in all */
     DLTensor tensor;
     double *value, *bound; /* of an output, by the oracle */
     int64_t *integer;      /* likewise, of integers and conditions */
@@ -301,6 +305,43 @@ static void place_arguments(struct trial *t, unsigned shift, enum layout layout)
     t->block_bytes = end;
 }
 
+/* On the emulator every tensor has memory of its own, at whose ends nothing can be touched: it ends there or, `shift` elements on, begins there. */
+static bool take_memory(struct trial *t, unsigned shift) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        struct argument *a = &t->args[p];
+        void *device;
+        size_t promised = a->param->align ? (size_t)a->param->align : 1, off = shift ? a->at % 256 : 0, least = a->n ? a->below + a->above : 1;
+        if (a->param->is_scalar) continue;
+        a->lead = off + a->below;
+        a->n_device = shift ? (off + least + PAGE - 1) / PAGE * PAGE : (least + promised - 1) / promised * promised;
+        if (!must(t->job, fx_device_alloc(context, a->n_device, &device), "cannot allocate")) return false;
+        a->device = device;
+    }
+    return true;
+}
+
+static void give_memory(struct trial *t) {
+    for (int p = 0; p < t->kernel->n_params; p++) {
+        fx_device_free(context, t->args[p].device);
+        t->args[p].device = NULL;
+    }
+}
+
+/* A tensor and the bytes around it that are its own, into `got` or from `image`. */
+static bool move_memory(struct trial *t, bool is_read) {
+    bool is_fine = true;
+    for (int p = 0; p < t->kernel->n_params && is_fine; p++) {
+        const struct argument *a = &t->args[p];
+        size_t end = a->lead + a->above, n = end + GUARD;
+        if (!a->device) continue;
+        if (n > a->n_device) n = a->n_device;
+        if (a->lead == a->below) n = end; /* what makes up a promised alignment is nobody's */
+        unsigned char *host = (is_read ? t->got : t->image) + (a->at - a->lead);
+        is_fine = must(t->job, is_read ? fx_device_read(context, host, a->device, n) : fx_device_write(context, a->device, host, n), "cannot move memory");
+    }
+    return is_fine;
+}
+
 static void bind_values(struct trial *t, enum layout layout) {
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
@@ -311,7 +352,7 @@ static void bind_values(struct trial *t, enum layout layout) {
                                     : (struct fx_value){.integer = fx_load_integer(a->host.dtype, a->host.data, 0)};
             continue;
         }
-        a->tensor = (DLTensor){.data = t->block + a->at, .device = {.device_type = 2}, .ndim = a->host.rank, .dtype = tensor_dtype(a->host.dtype),
+        a->tensor = (DLTensor){.data = is_emulated ? a->device + a->lead : t->block + a->at, .device = {.device_type = 2}, .ndim = a->host.rank, .dtype = tensor_dtype(a->host.dtype),
                                .shape = a->host.extents, .strides = a->param->is_strided && layout != ROW_MAJOR ? a->strides : NULL};
         t->values[p] = (struct fx_value){.tensor = &a->tensor};
         uintptr_t at = (uintptr_t)a->tensor.data, lowest = at & (~at + 1);
@@ -345,10 +386,12 @@ static void launch_dry(struct trial *t) {
 
 static bool launch_for_real(struct trial *t, const char *entry, unsigned char pattern, unsigned char *guard) {
     struct job *j = t->job;
-    return must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write") &&
+    if (is_emulated) memcpy(t->got, t->image, t->block_bytes);
+    return (is_emulated ? move_memory(t, false) : must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write")) &&
            must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream), "cannot fill") &&
            must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream), entry) &&
-           must(j, fx_stream_wait(context, t->stream), entry) && must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read") &&
+           must(j, fx_stream_wait(context, t->stream), entry) &&
+           (is_emulated ? move_memory(t, true) : must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read")) &&
            must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read");
 }
 
@@ -407,9 +450,9 @@ static bool run_trial(struct trial *t) {
         unsigned shift = way % 2;
         enum layout layout = (enum layout)(way / 2);
         place_arguments(t, shift, layout);
-        is_fine = dry || must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate");
+        is_fine = dry || (is_emulated ? take_memory(t, shift) : must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate"));
         t->block = block;
-        bind_values(t, layout);
+        if (is_fine) bind_values(t, layout);
         if (!dry)
             is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
                       must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
@@ -420,6 +463,7 @@ static bool run_trial(struct trial *t) {
         free(t->image), free(t->got);
         if (workspace) fx_device_free(context, workspace);
         if (block) fx_device_free(context, block);
+        if (is_emulated) give_memory(t);
         block = workspace = NULL;
     }
     return is_fine;
@@ -625,6 +669,13 @@ static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *ra
     }
 }
 
+/* Labels made of others make tensors that take the emulator minutes. */
+static bool is_large(const struct trial *t) {
+    size_t n = 0;
+    for (int p = 0; p < t->kernel->n_params; p++) n += t->args[p].n_bytes;
+    return n > EMULATED_BYTES;
+}
+
 static void run_shapes(struct trial *t, struct spec *s, const char *text) {
     struct job *j = t->job;
     uint64_t random = j->seed * 0x9E3779B97F4A7C15u + 77;
@@ -634,11 +685,12 @@ static void run_shapes(struct trial *t, struct spec *s, const char *text) {
     memcpy(own, s->extents, sizeof own);
     if (prepares_all && !prepare_kernel(t, false)) return;
     for (int shape = 0; shape < N_SHAPES && j->outcome == RIGHT; shape++) {
-        if (j->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape], &random);
+        if (j->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape] / (is_emulated ? EMULATED_SHARE : 1), &random);
         else choose_extents(s, own, shape, &random);
         if (!take_extents(t, s, message, sizeof message)) continue;
-        run_shape(t, shape, prepares_all, &random);
         n_run++;
+        if (is_emulated && is_large(t)) continue;
+        run_shape(t, shape, prepares_all, &random);
     }
     if (!n_run && j->outcome == RIGHT) wrong(j, "no extents were found: %s", message);
     if (j->part == CONTRACTIONS && n_run < N_SHAPES && j->outcome == RIGHT) wrong(j, "extents were found for %d shapes only: %s", n_run, message);
@@ -780,6 +832,7 @@ static double now(void) {
 static bool choose_dry(void) {
     const char *how = getenv("FX_DRY");
     dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
+    if (is_emulated && !dry && fx_emulate(&(struct fx_emulation){.sm_count = EMULATED_SM_COUNT}) != FX_OK) return false;
     return dry || fx_context_open(0, &context) == FX_OK;
 }
 
@@ -790,7 +843,7 @@ static bool has_any(enum part part) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR]\n"
+    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu]\n"
                     "N is at most 1000000\n");
     return 2;
 }
@@ -808,6 +861,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--seed") && has_more) has_seed = true, seed = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--folder") && has_more) folder = argv[++i];
         else if (!strcmp(argv[i], "--found") && has_more) found_folder = argv[++i];
+        else if (!strcmp(argv[i], "--emu")) is_emulated = true;
         else if (argv[i][0] != '-' && !filter) filter = argv[i];
         else return usage();
     }

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Runs what is emitted on the emulator and compares it with the oracle: the kernels of tests/language on the values of their files, written by hand too, generated
+# specs, and the test blocks of tests/gpu that are small enough. Every launch runs under several orders of its threads.
+#
+# Input: run.sh BUILD_DIR; EMU holds other arguments for test_values, "--contractions 2000 --seed 500". Output: what failed, a line a part, the seconds it took, and
+# `emu: N passed, M failed`; specs that failed lie in BUILD_DIR/found. A part in which nothing was compared has failed.
+set -u
+cd "$(dirname "$0")/../.." || exit 3
+dir=$1
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export FX_CACHE_DIR="${FX_CACHE_DIR:-$PWD/$dir/cache}"
+start=$(date +%s)
+passed=0 failed=0
+
+count() { sed -n "s/$1/\\1/p" "$log" | tail -1 | grep . || echo 0; } # PATTERN of a whole line, with one \( \)
+
+close_part() { # NAME STATUS PASSED FAILED
+    bad=$4
+    { [ "$2" = 0 ] && [ "$3" -gt 0 ]; } || [ "$bad" -gt 0 ] || bad=1
+    passed=$((passed + $3)) failed=$((failed + bad))
+}
+
+# shellcheck disable=SC2086
+"$dir/tests/gpu/test_values" --emu --found "$dir/found" ${EMU:---generated 40 --contractions 80} >"$log" 2>&1
+status=$?
+grep -vE ' ok, [0-9]+ launches$| refused, FX[0-9]+$|^[0-9]+ passed, ' "$log"
+close_part values "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
+
+for spec in tests/gpu/*.fx; do
+    "$dir/fxc" test --device emu:5 --max-flops 2e6 "$spec" >"$log" 2>&1
+    status=$?
+    [ "$status" = 0 ] || grep -vE '^ok |^[0-9]+ ok, ' "$log"
+    sed -n "s|^\([0-9]* ok, .*\)|$(basename "$spec"): \1|p" "$log"
+    close_part "$(basename "$spec")" "$status" "$(count '^\([0-9]*\) ok, .*')" "$(count '.* ok, \([0-9]*\) failed, .*')"
+done
+echo "on the emulator: $(($(date +%s) - start)) s"
+echo "emu: $passed passed, $failed failed"
+[ "$failed" = 0 ]

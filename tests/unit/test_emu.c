@@ -1,0 +1,263 @@
+/* The emulator by itself: kernels written here over the functions of ptx.cuh, through the table that stands for the driver. What is right comes out right:
+ * fragments against products computed here, conversions against dtype.c. What is wrong is said to be, with the thread whose fault it is. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dtype.h"
+#include "fx_runtime.h"
+#include "runtime.h"
+#include "suite.h"
+
+enum { N = 1024 };
+
+static void *function;
+static char words[4096]; /* of the launch that failed, "" where it did not */
+
+static void setup(void) {
+    ck_assert_int_eq(fx_emulate(&(struct fx_emulation){.sm_count = 3}), FX_OK);
+    ck_assert_int_eq(driver_open(), FX_OK);
+}
+
+static void *compile(const char *source, const char *entry) {
+    struct compile c = {.source = source, .file = "test.cu", .arch = "sm_90a", .only = NO_ENTRY, .entry = entry};
+    void *module;
+    ck_assert_msg(nvrtc_compile(&c) == FX_OK, "%s", fx_last_error());
+    ck_assert_int_eq(cuda_driver.cuModuleLoadData(&module, c.image), 0);
+    ck_assert_int_eq(cuda_driver.cuModuleGetFunction(&function, module, entry), 0);
+    free(c.image);
+    free(c.log);
+    return module;
+}
+
+static void *take(size_t n_bytes, const void *from) {
+    uint64_t at;
+    ck_assert_int_eq(cuda_driver.cuMemAlloc(&at, n_bytes), 0);
+    if (from) memcpy((void *)(uintptr_t)at, from, n_bytes);
+    return (void *)(uintptr_t)at;
+}
+
+static bool launch(unsigned grid, unsigned block, unsigned shared_bytes, bool is_cooperative, void **arguments) {
+    struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = is_cooperative};
+    struct cuda_launch_config c = {.grid = {grid, 1, 1}, .block = {block, 1, 1}, .shared_bytes = shared_bytes, .attributes = &a, .n_attributes = 1};
+    int code = cuda_driver.cuLaunchKernelEx(&c, function, arguments, NULL);
+    const char *said = "";
+    if (code) cuda_driver.cuGetErrorString(code, &said);
+    snprintf(words, sizeof words, "%s", said);
+    return code == 0;
+}
+
+#define ENTRY "extern \"C\" __global__ void __launch_bounds__(256, 1)\n"
+
+/* One kernel `k(const float *x, float *y, n)` of one block of 64 threads with 1024 bytes of shared memory, on the numbers from 0. */
+static bool run(const char *body, float *y) {
+    char source[4096];
+    float numbers[64];
+    long long n = 64;
+    for (int i = 0; i < 64; i++) numbers[i] = (float)i;
+    snprintf(source, sizeof source, ENTRY "k(const float *x_, float *y_, long long n_) {\n  const int t = threadIdx.x;\n  float *s = (float *)fx_smem();\n%s\n}\n", body);
+    void *module = compile(source, "k"), *x = take(sizeof numbers, numbers), *out = take(sizeof numbers, numbers);
+    bool is_fine = launch(1, 64, 1024, false, (void *[]){&x, &out, &n});
+    if (y) memcpy(y, out, sizeof numbers);
+    cuda_driver.cuMemFree((uintptr_t)x), cuda_driver.cuMemFree((uintptr_t)out), cuda_driver.cuModuleUnload(module);
+    return is_fine;
+}
+
+static void fails(const char *body, const char *because) {
+    ck_assert_msg(!run(body, NULL), "it was not found that %s: %s", because, body);
+    ck_assert_msg(strstr(words, because) != NULL, "'%s' is not in: %s", because, words);
+}
+
+/* ---- threads ---- */
+
+START_TEST(test_threads) {
+    float y[64];
+    ck_assert_msg(run("  s[t] = x_[t];\n  fx_barrier();\n  y_[t] = 2 * s[63 - t];", y), "%s", words);
+    for (int i = 0; i < 64; i++) ck_assert(y[i] == 2.0f * (float)(63 - i));
+    ck_assert_msg(run("  y_[t] = fx_from_bits(fx_shuffle_xor(fx_bits(x_[t]), 5)) + 100 * fx_from_bits(fx_shuffle_up(fx_bits(x_[t]), 3));", y), "%s", words);
+    for (int i = 0; i < 64; i++) ck_assert(y[i] == (float)((i ^ 5) + 100 * (i % 32 < 3 ? i : i - 3)));
+    ck_assert_msg(run("  fx_cp_async4(fx_shared(s + t), x_ + t, t % 2);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  fx_barrier();\n  y_[t] = s[t ^ 1];", y), "%s", words);
+    for (int i = 0; i < 64; i++) ck_assert(y[i] == (float)((i ^ 1) % 2 ? i ^ 1 : 0));
+}
+END_TEST
+
+START_TEST(test_order) {
+    fails("  s[t] = x_[t];\n  y_[t] = s[63 - t];", "leaves something else");
+    /* the second value overwrites what another warp may not have read yet */
+    fails("  s[t] = x_[t];\n  fx_barrier();\n  const float r = s[63 - t];\n  s[t] = r + 1;\n  fx_barrier();\n  y_[t] = s[t];", "leaves something else");
+    fails("  y_[0] = x_[t];", "leaves something else");
+}
+END_TEST
+
+START_TEST(test_copies) {
+    fails("  fx_cp_async4(fx_shared(s + t), x_ + t, true);\n  fx_cp_async_commit();\n  fx_barrier();\n  y_[t] = s[t];", "copies land when waited for");
+    fails("  fx_cp_async4(fx_shared(s + t), x_ + t, true);\n  fx_cp_async_commit();\n  fx_cp_async_wait<1>();\n  y_[t] = s[t];", "copies land when waited for");
+    fails("  fx_cp_async4(fx_shared(s + t), x_ + t, true);\n  fx_cp_async_wait<0>();\n  y_[t] = s[t];", "copies land when waited for");
+    fails("  fx_cp_async4(fx_shared(s + t), x_ + t + 1, true);", "block 0, thread 63");
+    fails("  fx_cp_async16(fx_shared(s + 4 * (t % 16)), x_ + 2, true);", "not aligned");
+}
+END_TEST
+
+START_TEST(test_deadlock) {
+    fails("  if (t < 40) fx_barrier();\n  y_[t] = x_[t];", "deadlock: in block 0 40 threads wait at barrier 0, 0 at the grid's, 24 have returned");
+    fails("  if (t != 7) y_[t] = fx_from_bits(fx_shuffle_xor(fx_bits(x_[t]), 1));", "of warp 0 lanes 0xffffff7f wait at shuffle_xor");
+    fails("  unsigned w = 1;\n  if (t % 2) w = fx_shuffle_xor(w, 1); else w = fx_shuffle_up(w, 1);\n  y_[t] = w;", "is at shuffle");
+    fails("  fx_grid_barrier((unsigned long long *)x_ + 1000);", "outside of what it was given");
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(test_outside) {
+    fails("  y_[t] = x_[t + (t == 9) * 55];", "block 0, thread 9, line 5 reads outside of what it was given: 256 bytes from the start of x_, which has 256");
+    fails("  y_[t + 1] = x_[t];", "thread 63, line 5 writes outside of what it was given: 256 bytes from the start of y_");
+    fails("  y_[t - 1] = x_[t];", "writes outside of what it was given: 4 bytes before y_");
+    fails("  y_[t] = x_[t - 100000];", "400000 bytes before x_");
+    fails("  y_[t] = s[t + 256];", "reads outside of what it was given");
+    fails("  unsigned w[4];\n  fx_load_words(w, x_ + t);\n  y_[t] = fx_from_bits(w[0]);", "reads 16 bytes at an address that is not aligned to them: byte 4 of the 256 of x_");
+    fails("  fx_shared_put1(fx_shared(s + t + 200), 1.0f);", "thread 56, line 5 writes 4 bytes at 1024 of the block's 1024 bytes");
+    fails("  y_[t] = (float)(100 / ((int)n_ - 64));", "divides an integer by zero");
+    ck_assert_msg(run("  y_[t] = x_[t];", NULL), "%s", words); /* nothing is lost by what went wrong */
+}
+END_TEST
+
+START_TEST(test_poison) {
+    float y[64];
+    ck_assert(run("  y_[t] = s[t];", y));
+    for (int i = 0; i < 64; i++) ck_assert(isnan(y[i]));
+}
+END_TEST
+
+START_TEST(test_grid) {
+    static const char source[] = ENTRY "k(float *y_, unsigned long long *flags_) {\n  y_[blockIdx.x] = blockIdx.x + 1;\n  fx_grid_barrier(flags_);\n  float sum = 0;\n"
+                                       "  for (int i = 0; i < gridDim.x; ++i) sum += y_[i];\n  fx_grid_barrier(flags_);\n  y_[blockIdx.x] = sum;\n}\n";
+    void *module = compile(source, "k"), *y = take(5 * sizeof(float), NULL), *flags = take(5 * 8, NULL);
+    ck_assert_msg(launch(5, 96, 0, true, (void *[]){&y, &flags}), "%s", words);
+    for (int i = 0; i < 5; i++) ck_assert(((float *)y)[i] == 15);
+    ck_assert(!launch(5, 96, 0, false, (void *[]){&y, &flags}));
+    ck_assert_msg(strstr(words, "not cooperative") != NULL, "%s", words);
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
+/* ---- matrices ---- */
+
+static const struct { /* mma.sync by its name, k, bits of an element, which operands are signed, how a number is stored */
+    const char *name;
+    int k, bits;
+    bool a_signed, b_signed, is_float;
+    enum fx_dtype dtype;
+} shapes[] = {{"fx_mma_f16", 16, 16, true, true, true, FX_F16},    {"fx_mma_bf16", 16, 16, true, true, true, FX_BF16}, {"fx_mma_tf32", 8, 32, true, true, true, FX_F32},
+              {"fx_mma_i8_i8", 32, 8, true, true, false, FX_I8},   {"fx_mma_i8_u8", 32, 8, true, false, false, FX_I8}, {"fx_mma_u8_i8", 32, 8, false, true, false, FX_I8},
+              {"fx_mma_u8_u8", 32, 8, false, false, false, FX_I8}};
+
+/* Both operands with k contiguous, through ldmatrix, whose fragments are those that mma.sync wants whatever is within a row of 16 bytes. */
+static void put(unsigned char *to, int i, int bits, enum fx_dtype t, int value) {
+    if (bits == 8) to[i] = (unsigned char)value;
+    else fx_store_double(t, to, (size_t)i, value);
+}
+
+START_TEST(test_mma) {
+    int k = shapes[_i].k, bits = shapes[_i].bits, row_bytes = k * bits / 8, a[16][32], b[8][32];
+    unsigned char stored_a[16 * 32], stored_b[8 * 32];
+    char source[2048];
+    for (int i = 0; i < 16 * k; i++) put(stored_a, i, bits, shapes[_i].dtype, a[i / k][i % k] = shapes[_i].a_signed ? i * 7 % 23 - 11 : i * 7 % 251);
+    for (int i = 0; i < 8 * k; i++) put(stored_b, i, bits, shapes[_i].dtype, b[i / k][i % k] = shapes[_i].b_signed ? i * 5 % 19 - 9 : i * 5 % 239);
+    snprintf(source, sizeof source,
+             ENTRY "k(const unsigned *a_, const unsigned *b_, %s *d_) {\n  unsigned *s = (unsigned *)fx_smem(), a[4], b[4];\n  const int t = threadIdx.x;\n"
+                   "  for (int i = t; i < 4 * %d; i += 32) s[i] = a_[i];\n  for (int i = t; i < 2 * %d; i += 32) s[256 + i] = b_[i];\n  fx_barrier();\n"
+                   "  fx_ldmatrix(a, fx_shared(s) + t %% 16 * %d + t / 16 * 16);\n  fx_ldmatrix(b, fx_shared(s) + 1024 + t %% 8 * %d + t / 8 %% 2 * 16);\n"
+                   "  %s d[4] = {1, 2, 3, 4};\n  %s(d, a, b[0], b[1]);\n  for (int i = 0; i < 4; ++i) d_[(t / 4 + i / 2 * 8) * 8 + t %% 4 * 2 + i %% 2] = d[i] - i;\n}\n",
+             shapes[_i].is_float ? "float" : "int", row_bytes, row_bytes, row_bytes, row_bytes, shapes[_i].is_float ? "float" : "int", shapes[_i].name);
+    void *module = compile(source, "k"), *at = take((size_t)(16 * row_bytes), stored_a), *bt = take((size_t)(8 * row_bytes), stored_b), *d = take(16 * 8 * 4, NULL);
+    ck_assert_msg(launch(1, 32, 2048, false, (void *[]){&at, &bt, &d}), "%s", words);
+    for (int m = 0; m < 16; m++)
+        for (int n = 0; n < 8; n++) {
+            int want = 1;
+            for (int i = 0; i < k; i++) want += a[m][i] * b[n][i];
+            ck_assert_int_eq(shapes[_i].is_float ? (int)((float *)d)[m * 8 + n] : ((int *)d)[m * 8 + n], want);
+        }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
+START_TEST(test_ldmatrix_trans) {
+    static const char source[] = ENTRY "k(const unsigned short *x_, unsigned *y_) {\n  unsigned short *s = (unsigned short *)fx_smem();\n  unsigned r[4];\n  const int t = threadIdx.x;\n"
+                                       "  for (int i = t; i < 256; i += 32) s[i] = x_[i];\n  fx_barrier();\n  fx_ldmatrix_trans(r, fx_shared(s) + t * 16);\n"
+                                       "  for (int i = 0; i < 4; ++i) y_[t * 4 + i] = r[i];\n}\n";
+    unsigned short x[256];
+    for (int i = 0; i < 256; i++) x[i] = (unsigned short)(i * 3);
+    void *module = compile(source, "k"), *at = take(sizeof x, x), *y = take(512, NULL);
+    ck_assert_msg(launch(1, 32, 512, false, (void *[]){&at, &y}), "%s", words);
+    for (int t = 0; t < 32; t++)
+        for (int i = 0; i < 4; i++) /* of matrix i element (t / 4, 2 (t % 4)) of the transposed one, and its neighbour */
+            ck_assert_uint_eq(((unsigned *)y)[t * 4 + i], x[64 * i + 8 * (t % 4 * 2) + t / 4] | (unsigned)x[64 * i + 8 * (t % 4 * 2 + 1) + t / 4] << 16);
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
+/* ---- numbers ---- */
+
+static const char numbers_source[] =
+    ENTRY "k(const float *x_, unsigned short *half_, unsigned short *bf_, float *back_, unsigned *pack_) {\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+          "  half_[i] = fx_f32_to_f16(x_[i]);\n  bf_[i] = fx_f32_to_bf16(x_[i]);\n  back_[i] = fx_f16_to_f32(i);\n  pack_[i] = fx_pack_f16(x_[i], -x_[i]) ^ fx_pack_bf16(-x_[i], x_[i]);\n}\n";
+
+START_TEST(test_numbers) {
+    enum { MANY = 65536 };
+    float *x = malloc(MANY * sizeof *x);
+    unsigned bits = 1;
+    for (int i = 0; i < MANY; i++) {
+        bits = bits * 1664525u + 1013904223u;
+        unsigned b = i % 3 ? bits : (bits & 0x8fffffffu) | 0x30000000u; /* most of a half's exponents among them */
+        memcpy(&x[i], &b, sizeof b);
+    }
+    void *module = compile(numbers_source, "k"), *at = take(MANY * 4, x), *half = take(MANY * 2, NULL), *bf = take(MANY * 2, NULL), *back = take(MANY * 4, NULL), *pack = take(MANY * 4, NULL);
+    ck_assert_msg(launch(MANY / 256, 256, 0, false, (void *[]){&at, &half, &bf, &back, &pack}), "%s", words);
+    for (int i = 0; i < MANY; i++) {
+        unsigned short want_half, want_bf, h = (unsigned short)i, self = ((unsigned short *)half)[i], bself = ((unsigned short *)bf)[i];
+        double value = fx_load_double(FX_F16, &h, 0);
+        float got = ((float *)back)[i];
+        fx_store_double(FX_F16, &want_half, 0, x[i]), fx_store_double(FX_BF16, &want_bf, 0, x[i]);
+        ck_assert_msg(isnan(value) ? isnan(got) : (double)got == value, "f16 %#x is %g", h, got);
+        ck_assert_msg(isnan(x[i]) ? self == 0x7fff : self == want_half, "%a to f16 is %#x, not %#x", x[i], self, want_half);
+        ck_assert_msg(isnan(x[i]) ? bself == 0x7fff : bself == want_bf, "%a to bf16 is %#x, not %#x", x[i], bself, want_bf);
+        if (!isnan(x[i])) ck_assert_uint_eq(((unsigned *)pack)[i], (self | (unsigned)(self ^ 0x8000) << 16) ^ ((bself ^ 0x8000u) | (unsigned)bself << 16));
+    }
+    cuda_driver.cuModuleUnload(module);
+    free(x);
+}
+END_TEST
+
+/* ---- the compiler ---- */
+
+START_TEST(test_compiler) {
+    struct compile c = {.source = ENTRY "k(float *y_) {\n  y_[0] = nothing;\n}\n", .file = "test.cu", .arch = "sm_90a", .only = NO_ENTRY, .entry = "k"};
+    ck_assert_int_eq(nvrtc_compile(&c), FX_ERR_TOOLCHAIN);
+    ck_assert_msg(strstr(fx_last_error(), "kernel.cu:3") != NULL, "%s", fx_last_error());
+    setenv("FX_CXX", "/nowhere/g++", 1);
+    ck_assert_int_eq(nvrtc_compile(&c), FX_ERR_TOOLCHAIN);
+    ck_assert_msg(strstr(fx_last_error(), "there is no /nowhere/g++") != NULL, "%s", fx_last_error());
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("emu");
+    TCase *t = tcase_create("emu");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_test(t, test_threads);
+    tcase_add_test(t, test_order);
+    tcase_add_test(t, test_copies);
+    tcase_add_test(t, test_deadlock);
+    tcase_add_test(t, test_outside);
+    tcase_add_test(t, test_poison);
+    tcase_add_test(t, test_grid);
+    tcase_add_loop_test(t, test_mma, 0, (int)(sizeof shapes / sizeof *shapes));
+    tcase_add_test(t, test_ldmatrix_trans);
+    tcase_add_test(t, test_numbers);
+    tcase_add_test(t, test_compiler);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
