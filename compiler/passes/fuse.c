@@ -6,9 +6,13 @@
  * none is a pointwise kernel.
  *
  * Half of the proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
- * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too. */
+ * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too.
+ *
+ * More make chains where there are any: a contraction one factor of which, the middle, is made of other contractions and of reductions of its own rows takes all of them,
+ * and what stands between is never stored. */
 #include <string.h>
 
+#include "chain.h"
 #include "operand.h"
 #include "passes.h"
 
@@ -19,6 +23,8 @@ struct fuser {
     bool rows;       /* whether reductions become row programs where they fit one */
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
+    bool chains;     /* whether contractions become a chain where they fit one */
+    const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
@@ -71,18 +77,34 @@ static int need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype,
 
 static bool is_16_bit(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
 
+/* Whether n is computed, and no element of a tensor, wherever that lies. */
+static bool is_computed(const struct node *n) {
+    while (n->kind == N_ACCESS) n = n->args[0];
+    return n->kind != N_INPUT;
+}
+
+/* Whether n is a 16-bit tensor as it is stored, or elements of one at other positions, where what lies outside is no other kind of value. */
+static bool is_stored_16(const struct graph *g, const struct node *n) {
+    const struct node *input = n->kind == N_ACCESS ? n->args[0] : n;
+    if (input->kind != N_INPUT || !is_16_bit(g->kernel->params[input->param].dtype)) return false;
+    if (n->kind != N_ACCESS || !n->has_fill) return true;
+    const struct node *fill = n->args[1 + n->n_at];
+    return fill->kind == N_CONST && fx_round_to(g->kernel->params[input->param].dtype, fill->num) == fill->num;
+}
+
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
+    if (n->kind == N_ACCESS && is_stored_16(g, n)) return g->kernel->params[n->args[0]->param].dtype;
     return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : FX_F32;
 }
 
 static enum fx_dtype operand_dtype(const struct graph *g, const struct node *a, const struct node *b, bool may_round) {
     enum fx_dtype ta = stored_dtype(g, a), tb = stored_dtype(g, b);
     if (ta == tb) return ta;
-    bool computed_a = a->kind != N_INPUT && ta == FX_F32, computed_b = b->kind != N_INPUT && tb == FX_F32;
+    bool computed_a = is_computed(a) && ta == FX_F32, computed_b = is_computed(b) && tb == FX_F32;
     if (!may_round) return FX_F32;
     /* A computed factor may be rounded once to the dtype in which the other is stored. */
-    if (computed_a && is_16_bit(tb) && b->kind == N_INPUT) return tb;
-    if (computed_b && is_16_bit(ta) && a->kind == N_INPUT) return ta;
+    if (computed_a && is_16_bit(tb) && is_stored_16(g, b)) return tb;
+    if (computed_b && is_16_bit(ta) && is_stored_16(g, a)) return ta;
     return FX_F32;
 }
 
@@ -143,27 +165,169 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
                     arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", node_name(f, found[i])), found[i]->span);
 }
 
-static const char *why_stored(struct fuser *f, const struct node *n) {
+static const char *why_stored(struct fuser *f, const struct node *n, const struct node *reader) {
     struct arena *a = &f->g->cx->arena;
     if (n->kind == N_INPUT)
         return arena_printf(a, "%s is stored as %s, the other factor of the contraction is not", node_name(f, n), fx_dtype_name(f->g->kernel->params[n->param].dtype));
     if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", node_name(f, n));
-    return arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
+    const char *no_chain = f->no_chain[reader->id];
+    return no_chain ? arena_printf(a, "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s", node_name(f, n), no_chain)
+                    : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
+}
+
+static void place_factor(struct fuser *f, struct product *x, int s) {
+    struct node *n = x->factor[s];
+    x->buffer[s] = -1;
+    if (is_in_memory(f->g, n, x->dtype)) return;
+    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
+    else x->buffer[s] = need_buffer(f, n, x->dtype, x->sum, why_stored(f, n, x->sum), n->span);
+}
+
+static struct product product_of(const struct graph *g, struct node *sum) {
+    struct contraction c;
+    as_contraction(sum, &c);
+    return (struct product){sum, {c.a, c.b}, {-1, -1}, operand_dtype(g, c.a, c.b, sum->may_round)};
+}
+
+static void swap_factors(struct product *x) {
+    const struct product y = *x;
+    for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s];
 }
 
 static void place_operands(struct fuser *f, struct product *x) {
-    struct contraction c;
-    as_contraction(x->sum, &c);
-    x->dtype = operand_dtype(f->g, c.a, c.b, x->sum->may_round);
-    x->factor[0] = c.a;
-    x->factor[1] = c.b;
-    for (int s = 0; s < 2; s++) {
-        struct node *n = x->factor[s];
-        x->buffer[s] = -1;
-        if (is_in_memory(f->g, n, x->dtype)) continue;
-        if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
-        else x->buffer[s] = need_buffer(f, n, x->dtype, x->sum, why_stored(f, n), n->span);
+    *x = product_of(f->g, x->sum);
+    for (int s = 0; s < 2; s++) place_factor(f, x, s);
+}
+
+/* ---- chains ---- */
+
+/* Whether a contraction is the last of a chain; if it is nearly one, no_chain says what prevents it. */
+static bool ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts) {
+    const struct graph *g = f->g;
+    if (!chain_find(g, n, parts, &f->no_chain[n->id])) return false;
+    enum fx_dtype dtype = product_of(g, n).dtype;
+    for (int i = 0; i < parts->n_inner; i++) {
+        enum fx_dtype other = product_of(g, parts->inner[i]).dtype;
+        if (dtype == other) continue;
+        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s", node_name(f, parts->inner[i]), fx_dtype_name(other), node_name(f, n),
+                                          fx_dtype_name(dtype));
+        return false;
     }
+    return true;
+}
+
+/* Whether some chain ends in n, or adds it up before its end. */
+static bool is_in_chain(const struct fuser *f, const struct node *n, bool is_end) {
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].middle && group_sum(&f->p->groups[i], n) >= 0 && (f->p->groups[i].contraction == n) == is_end) return true;
+    return false;
+}
+
+/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the middle have the rows' factor first. */
+static void make_chain(struct fuser *f, struct group *r) {
+    struct chain_parts parts;
+    if (!ends_chain(f, r->contraction, &parts) || is_in_chain(f, r->contraction, false)) return;
+    for (int i = 0; i < parts.n_inner; i++)
+        if (is_in_chain(f, parts.inner[i], true)) return;
+    r->middle = parts.middle;
+    r->steps = parts.steps;
+    r->n_steps = parts.n_steps;
+    r->n_reduced = parts.n_t;
+    memcpy(r->reduced, parts.t, sizeof parts.t);
+    r->n_sums = parts.n_inner + 1;
+    for (int i = 0; i < r->n_sums; i++) {
+        bool is_last = i == parts.n_inner;
+        struct product *x = &r->sums[i];
+        *x = product_of(f->g, is_last ? r->contraction : parts.inner[i]);
+        if (is_last ? x->factor[1] == parts.middle : node_has_axis(x->factor[0], parts.t[0])) swap_factors(x);
+        if (!is_last) place_factor(f, x, 0);
+        place_factor(f, x, 1);
+    }
+    for (int i = 0; i < parts.n_reads; i++)
+        need_buffer(f, parts.reads[i], parts.reads[i]->dtype, NULL,
+                    arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs", node_name(f, parts.reads[i])),
+                    parts.reads[i]->span);
+}
+
+/* Makes chains, first those that keep most from being written. */
+static void make_chains(struct fuser *f) {
+    bool *is_tried = NEW_ARRAY(&f->g->cx->arena, bool, f->p->n_groups + 1);
+    for (int turn = 0; turn < f->p->n_groups; turn++) {
+        int best = -1;
+        double most = -1;
+        for (int i = 0; i < f->p->n_groups; i++) {
+            struct chain_parts parts;
+            if (is_tried[i] || (is_tried[i] = !ends_chain(f, f->p->groups[i].contraction, &parts))) continue;
+            double size = nominal_size(f->g, parts.middle->axes, parts.middle->n_axes);
+            if (size > most) most = size, best = i;
+        }
+        if (best < 0) return;
+        is_tried[best] = true;
+        make_chain(f, &f->p->groups[best]);
+    }
+}
+
+static bool is_above(struct fuser *f, const struct node *n, const struct node *m);
+
+/* Whether n is computed from what chain r computes. */
+static bool is_of_chain(struct fuser *f, const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_sums; i++)
+        if (is_above(f, n, r->sums[i].sum)) return true;
+    return false;
+}
+
+/* Whether a value can be computed in chain r behind its walks: from what they give and from what stands in memory. Collects in f->below what has to; reductions of
+ * rows that it alone reads become steps of the chain. */
+static bool follows_chain(struct fuser *f, struct group *r, struct node *value, bool is_of_rows, int *n_below) {
+    const struct graph *g = f->g;
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, value->id + 1), reaches = false;
+    struct chain_parts parts;
+    const char *why_not;
+    if (!chain_find(g, r->contraction, &parts, &why_not)) return false;
+    parts.steps = r->steps;
+    parts.n_steps = r->n_steps;
+    *n_below = 0;
+    seen[value->id] = true;
+    for (int i = value->id; i >= 0; i--) {
+        struct node *n = g->nodes[i];
+        if (!seen[i]) continue;
+        bool is_own = n == r->contraction || is_row_step(r, n) || (n->kind == N_REDUCE && chain_extend(g, &parts, n));
+        if (n == r->contraction && is_of_rows) return false;
+        reaches |= is_own;
+        if (is_own) continue;
+        if (n->kind == N_ACCESS) return false;
+        if (n->kind == N_REDUCE || n->kind == N_SCAN) {
+            if (is_of_chain(f, r, n)) return false; /* each would wait for the other */
+            f->below[(*n_below)++] = n;
+            continue;
+        }
+        for (int k = 0; k < n->n_args; k++) seen[n->args[k]->id] = true;
+    }
+    if (!reaches) return false;
+    r->steps = parts.steps;
+    r->n_steps = parts.n_steps;
+    return true;
+}
+
+/* Puts a stored value into the chain it follows, if there is one. */
+static bool place_in_chain(struct fuser *f, struct node *value, int param, int buffer, const int *axes, int n_axes) {
+    for (int i = 0; i < f->p->n_groups; i++) {
+        struct group *r = &f->p->groups[i];
+        int rows[MAX_AXES], n_rows = 0, n;
+        if (!r->middle) continue;
+        for (int k = 0; k < r->n_axes; k++)
+            if (node_has_axis(r->middle, r->axes[k])) rows[n_rows++] = r->axes[k];
+        bool is_of_rows = nodes_same_axes(axes, n_axes, rows, n_rows);
+        if (!is_of_rows && !nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) continue;
+        if (!follows_chain(f, r, value, is_of_rows, &n)) continue;
+        for (int k = 0; k < n; k++) {
+            const char *why = arena_printf(&f->g->cx->arena, "%s is read behind contractions that are computed together", node_name(f, f->below[k]));
+            need_buffer(f, f->below[k], f->below[k]->dtype, NULL, why, f->below[k]->span);
+        }
+        PUSH(&f->g->cx->arena, r->stores, r->n_stores) = (struct store){value, param, buffer};
+        return true;
+    }
+    return false;
 }
 
 /* ---- which reductions a stored value depends on ---- */
@@ -235,7 +399,7 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
+        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction : group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
     return NULL;
 }
 
@@ -398,8 +562,7 @@ static bool has_same_sides(const struct product *h, struct product *x) {
     for (int swapped = 0; swapped < 2; swapped++) {
         int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm), n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
         if (nodes_same_axes(m, n_m, xm, n_xm) && nodes_same_axes(n, n_n, xn, n_xn)) return true;
-        struct product y = *x;
-        for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s];
+        swap_factors(x);
     }
     return false;
 }
@@ -415,7 +578,7 @@ static bool is_above(struct fuser *f, const struct node *n, const struct node *m
 
 /* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and one dtype, neither computed from the other. */
 static bool join_sum(struct fuser *f, struct group *h, struct group *x) {
-    if (!f->joins || h == x || x->n_sums != 1 || h->n_sums == MAX_SUMS || x->sums[0].dtype != h->sums[0].dtype) return false;
+    if (!f->joins || h == x || h->middle || x->middle || x->n_sums != 1 || h->n_sums == MAX_SUMS || x->sums[0].dtype != h->sums[0].dtype) return false;
     for (int i = 0; i < h->n_sums; i++) {
         struct node *first = h->sums[i].sum, *second = x->sums[0].sum;
         if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;
@@ -439,6 +602,7 @@ static void place_store(struct fuser *f, struct node *value, int param, int buff
     struct node **below = f->below;
     const int *axes = param >= 0 ? g->kernel->params[param].axes : value->axes;
     int n_axes = param >= 0 ? g->kernel->params[param].n_axes : value->n_axes;
+    if (f->chains && place_in_chain(f, value, param, buffer, axes, n_axes)) return;
     f->n_walks++;
     f->row.is_row = f->rows && find_row(f, value, axes, n_axes, buffer >= 0, &f->row);
     f->n_walks++;
@@ -516,7 +680,14 @@ static void begin_groups(struct fuser *f) {
         r->sums[0].sum = f->g->nodes[i];
     }
     int n = f->p->n_groups;
-    for (int i = 0; i < n; i++) place_operands(f, &f->p->groups[i].sums[0]);
+    if (f->chains) make_chains(f);
+    for (int i = 0; i < n; i++) {
+        struct group *r = &f->p->groups[i];
+        struct chain_parts parts;
+        if (r->middle) continue;
+        if (!f->chains) ends_chain(f, r->contraction, &parts); /* for the reason */
+        place_operands(f, &r->sums[0]);
+    }
 }
 
 static void fill_partition(struct fuser *f, const struct partition *like) {
@@ -540,14 +711,15 @@ static bool makes_factors(const struct partition *p, const struct graph *g) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
-            if (x->buffer[s % 2] < 0 && !is_in_memory(g, x->factor[s % 2], x->dtype)) return true;
+            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].middle && !is_in_memory(g, x->factor[s % 2], x->dtype)) return true;
         }
     return false;
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders) {
-    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues};
-    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues};
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
+    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
+    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues, .is_optional = chains};
+    f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
@@ -557,8 +729,12 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
         f.in_order = true;
         fill_partition(&f, &like);
     }
+    if (chains && ir_verify_order(g, f.p)) { /* still */
+        out->n_partitions--;
+        return;
+    }
     if (loaders && !makes_factors(f.p, g) && epilogues) return;
-    if (loaders && epilogues) propose(g, out, rows ? "rows stored" : "stored", true, rows, false);
+    if (loaders && epilogues) propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
 }
 
 /* Whether a reduction or scan might be part of a row program. */
@@ -568,15 +744,25 @@ static bool has_loops(const struct graph *g) {
     return false;
 }
 
+static bool has_chain(const struct graph *g) {
+    struct fuser f = {.g = g, .no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1)};
+    struct chain_parts parts;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (ends_chain(&f, g->nodes[i], &parts)) return true;
+    return false;
+}
+
 struct graph *pass_fuse(const struct graph *g) {
     struct graph *out = graph_like(g);
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, "fused", true, false, true);
-    propose(g, out, "separate", false, false, false);
-    if (!has_loops(g)) return out;
-    propose(g, out, "rows", true, true, true);
-    propose(g, out, "rows separate", false, true, false);
+    propose(g, out, "fused", true, false, true, false);
+    propose(g, out, "separate", false, false, false, false);
+    if (has_loops(g)) {
+        propose(g, out, "rows", true, true, true, false);
+        propose(g, out, "rows separate", false, true, false, false);
+    }
+    if (has_chain(g)) propose(g, out, "chain", true, true, true, true);
     return out;
 }

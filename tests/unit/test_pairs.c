@@ -26,7 +26,6 @@ static struct values examples, hand;
 static const struct refusal {
     const char *kernel, *code;
 } refused[] = {
-    {"flash", "FX3001"},
     {"add_mul_act", "FX3003"},
 };
 
