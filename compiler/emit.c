@@ -304,7 +304,7 @@ static void emit_call(struct buf *out, const struct chosen *c, const struct laun
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
-    if (s->group->contraction) buf_printf(out, "  fx_gemm%s<%s, %s>(%s{", is_phase ? "_tiles" : "", f->engine, aligned, l->struct_name);
+    if (s->group->contraction) buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine, aligned, l->struct_name);
     else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->walk, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);

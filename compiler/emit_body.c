@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain.h"
 #include "emit.h"
 #include "emit_value.h"
 
@@ -219,16 +220,27 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
 }
 
+/* Whether a store is no part of what fetch and store do: that of a chain's row. */
+static bool is_elsewhere(const struct body *b, int s) {
+    const struct chain *x = b->l->kernel->chain;
+    return x && chain_stores_row(b->g, b->c->partition, x, &b->l->kernel->group->stores[s]);
+}
+
+/* Whether n is at hand where the epilogue begins, or lies in memory. */
+static bool is_leaf(const struct body *b, const struct node *n) {
+    const struct group *r = b->l->kernel->group;
+    struct tensor t;
+    return group_sum(r, n) >= 0 || is_chain_step(r, n) || node_is_loaded(b->g, b->c->partition, r, n, &t);
+}
+
 /* The values of all stores, operands first and each once, so that no chain of them is walked deep. */
 static void emit_values(struct body *b, struct point *p) {
     const struct group *r = b->l->kernel->group;
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    struct tensor t;
-    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] = true;
+    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
-        bool is_leaf = group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t);
-        if (!needed[i] || is_leaf || (n->kind != N_OP && n->kind != N_CAST)) continue;
+        if (!needed[i] || is_leaf(b, n) || (n->kind != N_OP && n->kind != N_CAST)) continue;
         for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
     for (int i = 0; i < b->g->n_nodes; i++)
@@ -334,12 +346,13 @@ static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = b->is_gemm && gemm_has_reduced(b->g, r);
-    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s, int n_valid) const {",
-         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", place_args(b));
+    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
+         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         line(b, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
@@ -356,8 +369,10 @@ static void emit_store(struct body *b) {
     b->w.indent = 3;
     if (b->is_general) line(b, "      if (v >= n_valid) break;  // what lies outside is not read");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p);
     for (int s = 0; s < r->n_stores; s++) {
+        if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         struct node *n = store_element(b->g, r, &r->stores[s]);
         if (n != r->stores[s].value) {
@@ -368,7 +383,7 @@ static void emit_store(struct body *b) {
     }
     line(b, "    }");
     for (int s = 0; s < r->n_stores; s++) {
-        if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         emit_store_one(b, &t, results[s]);
     }
@@ -451,11 +466,10 @@ static void emit_fields(struct body *b) {
 static void look_at_stores(struct body *b) {
     const struct group *r = b->l->kernel->group;
     bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    struct tensor t;
-    for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] = true;
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
-        if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(b->g, b->c->partition, r, n, &t)) continue;
+        if (!seen[i] || is_leaf(b, n)) continue;
         b->has_loops |= n->kind == N_REDUCE || n->kind == N_SCAN;
         b->is_general |= n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
@@ -478,7 +492,9 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
         line(&b, "};");
         return;
     }
-    if (b.is_gemm) {
+    if (l->kernel->chain) {
+        emit_chain_problem(out, u, c, l);
+    } else if (b.is_gemm) {
         emit_gemm_problem(out, u, c, l);
     } else {
         line(&b, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));

@@ -31,6 +31,7 @@ struct maker { /* an operand being written */
     const struct chosen *c;
     const struct launch *l;
     const struct graph *g;
+    const struct gemm_shape *shape;
     const struct segment *segment;
     const struct operand *operand;
     char side;                      /* 'a' or 'b' */
@@ -106,7 +107,7 @@ static const char *element_address(const struct maker *b, const struct tensor *t
     buf_init(&s, arena(b));
     const char *offset = poly_text(b, t, &t->view->offset);
     if (strcmp(offset, "0") != 0) buf_puts(&s, offset);
-    add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+    add_index(b, &s, t, &b->shape->batch, "batch");
     add_index(b, &s, t, &b->segment->k_outer, "ko");
     return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t, true), s.s) : tensor_name(b, t, true);
 }
@@ -280,7 +281,7 @@ static void drop_unread(struct buf *out, const char *text) {
 static struct point *chunk_point(struct maker *b) {
     struct point *p = point_open(&b->w, NULL);
     b->w.indent = 3;
-    bind(b, p, &b->l->kernel->gemm.batch, "batch", "at");
+    bind(b, p, &b->shape->batch, "batch", "at");
     bind(b, p, &b->segment->k_outer, "ko", "at");
     bind(b, p, b->mn, "mn", "at");
     bind(b, p, &b->segment->k, "k", "at");
@@ -468,7 +469,7 @@ static void emit_whole_piece(struct maker *b, const struct leaf *f) {
 }
 
 /* In which the operand is multiplied. */
-static enum fx_dtype side_dtype(const struct maker *b) { return b->side == 'a' ? b->l->kernel->gemm.a_dtype : b->l->kernel->gemm.b_dtype; }
+static enum fx_dtype side_dtype(const struct maker *b) { return b->side == 'a' ? b->shape->a_dtype : b->shape->b_dtype; }
 
 static void emit_make(struct maker *b) {
     struct node *value = b->operand->value;
@@ -548,7 +549,7 @@ static void emit_comment(struct maker *b, const struct operand *operands, int n)
 
 static void emit_operand(struct maker *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
-    b->mn = side == 'a' ? &b->l->kernel->gemm.m : &b->l->kernel->gemm.n;
+    b->mn = side == 'a' ? &b->shape->m : &b->shape->n;
     const char *struct_name = arena_printf(arena(b), j < 0 ? "%c%d" : "%c%d_%d", side, segment, j);
     buf_printf(b->out, "  struct %s {", struct_name);
     emit_comment(b, operands, n);
@@ -567,15 +568,22 @@ static const char *as_int(const struct maker *b, const struct axis_list *l, cons
     return l->n == 0 ? s : arena_printf(arena(b), l->n > 1 ? "(int)(%s)" : "(int)%s", s);
 }
 
-static void emit_segment(struct maker *b, int i) {
+static void emit_sum_numbers(struct maker *b, const struct segment *e) {
+    buf_puts(b->out, "    static FX_DEVICE constexpr int sum(int j) { return ");
+    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "j == %d ? %d : ", j, e->sums[j]);
+    buf_printf(b->out, "%d; }  // where B number j is added\n", e->sums[e->n_sums - 1]);
+}
+
+/* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
+static void emit_segment(struct maker *b, int i, bool has_a) {
     const struct segment *e = b->segment;
     bool are_made = e->b[0].is_made;
-    emit_operand(b, 'a', i, -1, &e->a, 1);
+    if (has_a) emit_operand(b, 'a', i, -1, &e->a, 1);
     if (!are_made) emit_operand(b, 'b', i, -1, e->b, e->n_sums);
     for (int j = 0; are_made && j < e->n_sums; j++) emit_operand(b, 'b', i, e->n_sums > 1 ? j : -1, &e->b[j], 1);
     line(b, "  struct segment%d {", i);
     line(b, "    static constexpr int SUMS = %d;", e->n_sums);
-    line(b, "    typedef a%d a;", i);
+    if (has_a) line(b, "    typedef a%d a;", i);
     if (!are_made || e->n_sums == 1) line(b, "    template <int J> using b = b%d;", i);
     else {
         buf_puts(b->out, "    template <int J> using b = ");
@@ -584,9 +592,7 @@ static void emit_segment(struct maker *b, int i) {
         for (int j = 0; j + 1 < e->n_sums; j++) buf_puts(b->out, ">::type");
         buf_puts(b->out, ";\n");
     }
-    buf_puts(b->out, "    static FX_DEVICE constexpr int sum(int j) { return ");
-    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "j == %d ? %d : ", j, e->sums[j]);
-    buf_printf(b->out, "%d; }  // where B number j is added\n", e->sums[e->n_sums - 1]);
+    if (has_a) emit_sum_numbers(b, e);
     line(b, "    static FX_DEVICE int k(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k, b->axes));
     line(b, "    static FX_DEVICE int k_outer(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k_outer, b->axes));
     line(b, "  };");
@@ -598,22 +604,32 @@ static const char **members(struct arena *a, const char **names, int n) {
     return out;
 }
 
-void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+static struct maker maker_of(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape) {
     struct arena *a = &u->cx->arena;
-    const struct gemm_shape *s = &l->kernel->gemm;
-    struct maker b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph};
+    struct maker b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .shape = shape};
     b.params = members(a, l->param_names, c->graph->kernel->n_params);
     b.buffers = members(a, l->buffer_names, c->partition->n_buffers);
     b.axes = members(a, l->axis_names, c->graph->kernel->n_axes);
     b.strides = members(a, l->stride_names, fx_stride_index(c->graph->kernel->n_params, 0));
+    return b;
+}
+
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a) {
+    struct maker b = maker_of(out, u, c, l, shape);
+    for (int i = 0; i < shape->n_segments; i++) {
+        b.segment = &shape->segments[i];
+        emit_segment(&b, first + i, has_a);
+    }
+}
+
+void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+    const struct gemm_shape *s = &l->kernel->gemm;
+    struct maker b = maker_of(out, u, c, l, s);
     line(&b, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
     line(&b, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
     line(&b, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     line(&b, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
-    for (int i = 0; i < s->n_segments; i++) {
-        b.segment = &s->segments[i];
-        emit_segment(&b, i);
-    }
+    emit_gemm_segments(out, u, c, l, s, 0, true);
     line(&b, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
     for (int i = 0; i < s->n_segments; i++) {
         if (i) line(&b, "    fx_gemm_next_segment();");

@@ -79,8 +79,9 @@ struct product {           /* a contraction that a mainloop adds up */
 
 struct group {             /* one GPU kernel */
     struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
+    struct node *middle;      /* of a chain: the factor of `contraction` that is made of the other sums without being stored; else NULL */
     int n_sums;
-    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own */
+    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over the middle, then the one that reads it */
     int n_stores;
     struct store *stores;
     int n_axes;
@@ -91,15 +92,16 @@ struct group {             /* one GPU kernel */
     int copied;
     bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
     int n_reduced;
-    int reduced[MAX_AXES]; /* of a row program: a set, apart from axes */
+    int reduced[MAX_AXES]; /* of a row program: a set, apart from axes; of a chain: what `contraction` sums over */
     int n_steps;
-    struct node **steps;   /* its reductions and scans, operands first */
+    struct node **steps;   /* its reductions and scans, operands first; of a chain: reductions of the middle's rows */
 };
 
 struct partition {
-    const char *name;  /* "fused", "stored", "separate", "rows", "rows stored", "rows separate" */
+    const char *name;  /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain", "chain stored" */
     bool has_rows;     /* reductions are row programs where they fit one, and mainloops only where they are matrix products */
     bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
+    bool is_optional;  /* where no schedule takes a group of it, it is left out */
     int n_groups, n_buffers;
     struct group *groups;
     struct buffer *buffers;
@@ -162,8 +164,10 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
 /* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile (then true, with how). */
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
-/* Whether n is computed by row program r: a reduction of a row, or a scan along it. */
+/* Whether n is computed by row program or chain r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);
+/* Likewise by chain r: a reduction of the middle's rows. */
+bool is_chain_step(const struct group *r, const struct node *n);
 /* Which of r's sums n is, or -1. */
 int group_sum(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);

@@ -161,7 +161,7 @@ bool *ir_buffers_read(const struct graph *g, const struct partition *p, const st
         const struct node *n = g->nodes[i];
         int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
         if (!is_needed[i] || group_sum(r, n) >= 0) continue;
-        bool is_loaded = b >= 0 && !writes_buffer(r, b);
+        bool is_loaded = b >= 0 && !writes_buffer(r, b) && !is_chain_step(r, n);
         if (is_loaded) is_read[b] = true;
         for (int a = 0; a < n->n_args && !is_loaded; a++) is_needed[n->args[a]->id] = true;
     }

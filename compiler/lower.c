@@ -106,6 +106,8 @@ bool is_row_step(const struct group *r, const struct node *n) {
     return false;
 }
 
+bool is_chain_step(const struct group *r, const struct node *n) { return r->middle && is_row_step(r, n); }
+
 int group_sum(const struct group *r, const struct node *n) {
     for (int i = 0; i < r->n_sums; i++)
         if (r->sums[i].sum == n) return i;
@@ -155,6 +157,7 @@ static bool may_round(const struct kernel *k, const struct value *v) {
     if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
     for (int i = 0; i < 2; i++) {
         const struct value *factor = v->args[0]->args[i];
+        while (factor->kind == V_ACCESS) factor = factor->args[0];
         enum fx_dtype t = factor->kind == V_LOAD ? k->params[factor->param].dtype : FX_F32;
         if (fx_is_float(t) && fx_dtype_bits(t) <= 16) return true;
     }

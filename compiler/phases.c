@@ -7,6 +7,7 @@
  * Anything larger is a trip through memory that a person who asks for one kernel does not want: then the launches stay apart, with the reason. */
 #include <string.h>
 
+#include "chain.h"
 #include "emit.h"
 #include "row.h"
 
@@ -76,12 +77,17 @@ static double phase_cost(const struct graph *g, const struct scheduled *s, const
     return up(rows, f->tile_m * 2.0 * SM_COUNT) * (up(cols, f->tile_n) * (each + LATENCY) * walks + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
 }
 
+/* Whether the extents of l multiplied are fixed, and at most `most`. */
+static bool is_at_most(const struct graph *g, const struct axis_list *l, int most) {
+    for (int i = 0; i < l->n; i++)
+        if (g->kernel->axes[l->axes[i]].extent < 0) return false;
+    return nominal_size(g, l->axes, l->n) <= most;
+}
+
 /* Whether f takes whatever the nominal extents leave open. */
 static bool is_general(const struct graph *g, const struct scheduled *s, const struct config *f) {
-    if (!f->most_cols) return true;
-    for (int i = 0; i < s->row->cols.n; i++)
-        if (g->kernel->axes[s->row->cols.axes[i]].extent < 0) return false;
-    return nominal_size(g, s->row->cols.axes, s->row->cols.n) <= f->most_cols;
+    if (f->most_k) return is_at_most(g, &s->chain->first.segments[0].k, f->most_k);
+    return !f->most_cols || is_at_most(g, &s->row->cols, f->most_cols);
 }
 
 /* The group of s, configured for blocks of that many threads, or NULL. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "chain.h"
 #include "emit.h"
 #include "operand.h"
 #include "receipt.h"
@@ -268,25 +269,34 @@ static struct terms row_needs(struct arena *a, const struct chosen *c, const str
     return x;
 }
 
+/* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
+static void need_segment(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s, const struct segment *e) {
+    const struct kernel *k = c->graph->kernel;
+    int all_k[2 * MAX_AXES];
+    memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
+    memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
+    need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
+    if (f->is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, &e->k, &s->m);
+    for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], &e->k, &s->n);
+    if (f->needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
+    for (int j = 0; f->needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
+}
+
+static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s) {
+    need_below(x, n, c->graph->kernel, s->m.axes, s->m.n);
+    need_below(x, n, c->graph->kernel, s->n.axes, s->n.n);
+    for (int i = 0; i < s->n_segments; i++) need_segment(x, n, c, l, f, s, &s->segments[i]);
+}
+
 static struct terms needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     int n = 0;
     if (l->kernel->group->contraction) {
         const struct gemm_shape *s = &l->kernel->gemm;
-        need_below(&x, &n, k, s->m.axes, s->m.n);
-        need_below(&x, &n, k, s->n.axes, s->n.n);
-        for (int i = 0; i < s->n_segments; i++) {
-            const struct segment *e = &s->segments[i];
-            int all_k[2 * MAX_AXES];
-            memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
-            memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
-            need_below(&x, &n, k, all_k, e->k_outer.n + e->k.n);
-            if (f->is_aligned) need_operand(&x, &n, c, l, &e->a, &e->k, &s->m);
-            for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(&x, &n, c, l, &e->b[j], &e->k, &s->n);
-            if (f->needs_unit) need_unit(&x, &n, c->graph, &e->a);
-            for (int j = 0; f->needs_unit && j < e->n_sums; j++) need_unit(&x, &n, c->graph, &e->b[j]);
-        }
+        if (l->kernel->chain) need_segments(&x, &n, c, l, f, &l->kernel->chain->first);
+        if (f->most_k) need_at_most(&x, &n, k, &l->kernel->chain->first.segments[0].k, f->most_k);
+        need_segments(&x, &n, c, l, f, s);
         if (f->is_aligned) need_vectors(&x, &n, c, l, &s->n, f->vector);
         return x;
     }
@@ -386,7 +396,8 @@ static struct fx_expr prefers(struct arena *a, const struct chosen *c, const str
     }
     for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
-        if (other == f || kind_of(other) != kind_of(f)) continue;
+        bool takes_less = (f->most_k == 0) != (other->most_k == 0) || other->most_k < f->most_k; /* where it takes what there is, it is faster */
+        if (other == f || kind_of(other) != kind_of(f) || takes_less) continue;
         int from = x.n;
         cost(&x, c, l, f);
         cost(&x, c, l, other);
@@ -435,7 +446,7 @@ static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struc
     return done(&x);
 }
 
-/* Multiply-adds of contractions, two each; pointwise work is not counted. */
+/* Multiply-adds of contractions, two each, of a chain's first ones as often as its middle is walked over; pointwise work is not counted. */
 static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n_terms = 0;
@@ -443,7 +454,8 @@ static struct fx_expr flops(struct arena *a, const struct chosen *c, const struc
         const struct group *r = phases[i].kernel->group;
         for (int j = 0; j < r->n_sums; j++) {
             const struct node *n = r->sums[j].sum;
-            constant(&x, 2);
+            bool is_walked = phases[i].kernel->chain && n != r->contraction;
+            constant(&x, is_walked ? 2 * phases[i].kernel->chain->n_walks : 2);
             size(&x, c->graph->kernel, n->axes, n->n_axes);
             op(&x, FX_T_MUL);
             size(&x, c->graph->kernel, n->reduced, n->n_reduced);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chain.h"
 #include "fx_print.h"
 #include "row.h"
 
@@ -30,8 +31,8 @@ static struct receipt_size size_of(const struct facts *f, const struct fx_expr *
 
 /* ---- lines ---- */
 
-enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT };
-static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product"};
+enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT, MIDDLE };
+static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product", "middle"};
 
 struct marks {
     const struct facts *f;
@@ -42,10 +43,10 @@ struct marks {
 
 static void mark(const struct marks *m, const struct node *n, enum place place);
 
-/* The factors that are computed on the way to the mainloop. */
+/* The factors that are computed on the way to the mainloop, or between those of a chain. */
 static void mark_factors(const struct marks *m, const struct product *x) {
     for (int s = 0; s < 2; s++)
-        if (x->buffer[s] < 0) mark(m, x->factor[s], PROLOGUE);
+        if (x->buffer[s] < 0) mark(m, x->factor[s], x->factor[s] == m->group->middle ? MIDDLE : PROLOGUE);
 }
 
 /* The nodes a launch computes, found from its stores. */
@@ -216,6 +217,28 @@ static void add_rules(struct facts *f) {
 
 static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f->r->n_notes) = text; }
 
+/* What a chain computes more than once, and what it rounds on the way. */
+static void add_chain_notes(struct facts *f, const struct chain *x) {
+    const struct fx_kernel *k = f->r->kernel;
+    struct buf t, n;
+    buf_init(&t, f->a);
+    buf_init(&n, f->a);
+    for (int i = 0; i < x->parts.n_t; i++) buf_printf(&t, "%s%s", i ? "," : "", k->extents[x->parts.t[i]].name);
+    for (int i = 0; i < x->second.n.n; i++) buf_printf(&n, "%s%s", i ? " * " : "", k->extents[x->second.n.axes[i]].name);
+    const char *first = x->parts.n_inner > 1 ? "the first contractions are" : "the first contraction is";
+    const char *times = x->n_walks == 1 ? "once" : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_walks, first);
+    note(f, arena_printf(f->a, "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew, %s over the tile's columns times", t.s,
+                         times, x->second.n.n ? n.s : "1"));
+    for (int i = 0; i < x->n_folds; i++)
+        if (chain_is_online(x, i, x->folds[i].walk))
+            note(f, arena_printf(f->a, "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves", span_line(f->unit->cx, x->folds[i].extreme->span)));
+    for (int i = 0; i < x->n_moved; i++)
+        note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d", span_line(f->unit->cx, x->moved[i].by->span)));
+    if (x->second.b_dtype != FX_F32)
+        note(f, arena_printf(f->a, "chain: the middle is rounded once to %s for the last contraction (language.md, Accumulation; `precision: ieee` forbids it)",
+                             fx_dtype_name(x->second.b_dtype)));
+}
+
 /* What the kernel allows that no schedule makes use of. */
 static void add_notes(struct facts *f) {
     const struct kernel *k = f->chosen->graph->kernel;
@@ -259,7 +282,10 @@ static void add_launches(struct facts *f, int kernel) {
     r->is_known = true;
     for (int i = 0; i < r->kernel->n_launches; i++) {
         const struct joined *d = &f->unit->joined[kernel][i];
-        struct receipt_launch l = launch_of(f, f->unit->launches[kernel] + d->first, d, &r->kernel->launches[i]);
+        const struct launch *phases = f->unit->launches[kernel] + d->first;
+        struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[i]);
+        for (int p = 0; p < d->n; p++)
+            if (phases[p].kernel->chain) add_chain_notes(f, phases[p].kernel->chain);
         r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
         PUSH(f->a, r->launches, r->n_launches) = l;
     }

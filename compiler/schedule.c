@@ -67,7 +67,7 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
 }
 
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
-    if (group_sum(r, n) >= 0) return false;
+    if (group_sum(r, n) >= 0 || is_chain_step(r, n)) return false;
     if (r->is_copy && n == r->stores[0].value) {
         *t = tensor_of_buffer(g, p, r->copied);
         return true;
@@ -88,7 +88,7 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
 static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, bool *seen,
                      struct tensor *loads, int n_loads, int max) {
     struct tensor t;
-    if (seen[n->id] || group_sum(r, n) >= 0) return n_loads;
+    if (seen[n->id] || group_sum(r, n) >= 0 || is_chain_step(r, n)) return n_loads; /* a chain's middle reads what it needs itself */
     seen[n->id] = true;
     if (node_is_loaded(g, p, r, n, &t)) {
         if (n_loads < max) loads[n_loads] = t;
@@ -247,6 +247,7 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
         if (!tried[i].parts && tried[i].seconds < memory) tried[i].seconds = memory; /* tensors read at positions too */
         if (taken < 0 || tried[i].seconds < tried[taken].seconds) taken = i;
     }
+    if (taken < 0 && p->is_optional) return false;
     if (taken < 0) {
         diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", lacking.s);
         return false;
@@ -333,8 +334,10 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
-        struct chosen *c = all[n++] = schedule_partition(cx, g, &g->partitions[i]);
+        struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);
+        if (!c && g->partitions[i].is_optional) continue;
         if (!c) return NULL;
+        all[n++] = c;
         if (!best || is_better(c, best)) best = c;
     }
     if (!contract_holds(cx, best)) return NULL;

@@ -65,6 +65,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
+    int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
@@ -87,6 +88,7 @@ struct scheduled {
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
+    struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
     int parts;           /* of a row program of few rows: into how many each is cut, each walk being a launch; 0: rows are whole */
     int walk;            /* of rows in parts: the walk that this launch ends */
     int partial;         /* likewise: the partial sums, in chosen->partials */
@@ -208,6 +210,19 @@ struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *
 bool gemm_has_reduced(const struct graph *g, const struct group *r);
 /* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
+/* Its parts, for chains too. Factor s of sum x on its way into a mainloop. */
+struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
+enum label_role { LABEL_OWN, LABEL_SHARED, LABEL_SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
+/* Adds the labels in that role of factor s of x, of more than one element, in the order in which they are flattened: as they lie in o's memory, else as in `out`. */
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l);
+/* Leaves in l the longest run of labels at its end that lies adjacent in all the operands in memory; the others go to `rest`. */
+void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest);
+/* The first n_sums sums of r in as few segments as may be, factor a_side of each being A; their k, and then all layouts. */
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side);
+void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
+/* What so many operations of made operands take. */
+double gemm_made_seconds(double ops);
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

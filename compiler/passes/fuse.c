@@ -8,11 +8,15 @@
  * What is written in place is stored directly where nobody else can still need the old contents (inplace.c); else through a buffer, which a last kernel copies.
  *
  * Half of the proposals make row programs: a stored value that reduces, or scans, some labels K and has the others, R, or both, is one kernel over R whose
- * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too. */
+ * reductions and scans over exactly K of values over R and K are its steps. Contractions that no engine gains from are such reductions too.
+ *
+ * More make chains where there are any: a contraction one factor of which, the middle, is made of other contractions and of reductions of its own rows takes all of them,
+ * and what stands between is never stored. */
 #include <limits.h>
 #include <string.h>
 
 #include "build.h"
+#include "chain.h"
 #include "operand.h"
 #include "passes.h"
 
@@ -23,6 +27,8 @@ struct fuser {
     bool rows;       /* whether reductions become row programs where they fit one */
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
+    bool chains;     /* whether contractions become a chain where they fit one */
+    const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
@@ -114,11 +120,17 @@ static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
 
 static bool is_small_float(enum fx_dtype t) { return fx_is_float(t) && fx_dtype_bits(t) <= 16; }
 
+/* Whether n is computed, and no element of a tensor, wherever that lies. */
+static bool is_computed(const struct node *n) {
+    while (n->kind == N_ACCESS) n = n->args[0];
+    return n->kind != N_INPUT;
+}
+
 /* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses it. */
 static bool may_be_read_as(const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
     enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
     if (holds_all(t, own)) return true;
-    return may_round && n->kind != N_INPUT && own == FX_F32 && other->kind == N_INPUT && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
+    return may_round && is_computed(n) && own == FX_F32 && !is_computed(other) && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
 }
 
 /* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and neither loses what it may not;
@@ -196,7 +208,7 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
                     arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", node_name(f, found[i])), found[i]->span);
 }
 
-static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype) {
+static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype, const struct node *reader) {
     struct arena *a = &f->g->cx->arena;
     const struct node *input = n;
     while (input->kind == N_CAST) input = input->args[0];
@@ -204,22 +216,167 @@ static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dty
     if (p && stored_dtype(f->g, n) == p->dtype) /* widened alone */
         return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", node_name(f, input), fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
     if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", node_name(f, n));
-    return arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
+    const char *no_chain = f->no_chain[reader->id];
+    return no_chain ? arena_printf(a, "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s", node_name(f, n), no_chain)
+                    : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", node_name(f, n));
+}
+
+static void place_factor(struct fuser *f, struct product *x, int s) {
+    struct node *n = x->factor[s];
+    x->buffer[s] = -1;
+    if (is_in_memory(f->g, n, x->dtype[s])) return;
+    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
+    else x->buffer[s] = need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s], x->sum), n->span);
+}
+
+static struct product product_of(const struct graph *g, struct node *sum) {
+    struct contraction c;
+    as_contraction(sum, &c);
+    struct product x = {.sum = sum, .factor = {c.a, c.b}, .buffer = {-1, -1}};
+    operand_dtypes(g, sum, x.factor, x.dtype);
+    return x;
+}
+
+static void swap_factors(struct product *x) {
+    const struct product y = *x;
+    for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
 }
 
 static void place_operands(struct fuser *f, struct product *x) {
-    struct contraction c;
-    as_contraction(x->sum, &c);
-    x->factor[0] = c.a;
-    x->factor[1] = c.b;
-    operand_dtypes(f->g, x->sum, x->factor, x->dtype);
-    for (int s = 0; s < 2; s++) {
-        struct node *n = x->factor[s];
-        x->buffer[s] = -1;
-        if (is_in_memory(f->g, n, x->dtype[s])) continue;
-        if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
-        else x->buffer[s] = need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s]), n->span);
+    *x = product_of(f->g, x->sum);
+    for (int s = 0; s < 2; s++) place_factor(f, x, s);
+}
+
+/* ---- chains ---- */
+
+/* Whether a contraction is the last of a chain; if it is nearly one, no_chain says what prevents it. */
+static bool ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts) {
+    const struct graph *g = f->g;
+    if (!chain_find(g, n, parts, &f->no_chain[n->id])) return false;
+    const struct product last = product_of(g, n);
+    for (int i = 0; i < parts->n_inner; i++) {
+        const struct product x = product_of(g, parts->inner[i]);
+        bool is_one_type = x.dtype[0] == x.dtype[1] && last.dtype[0] == last.dtype[1] && x.dtype[0] == last.dtype[0];
+        if (is_one_type && x.sum->dtype == FX_F32 && n->dtype == FX_F32) continue;
+        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s", node_name(f, parts->inner[i]), fx_dtype_name(x.dtype[0]), node_name(f, n),
+                                          fx_dtype_name(last.dtype[0]));
+        return false;
     }
+    return true;
+}
+
+/* Whether some chain ends in n, or adds it up before its end. */
+static bool is_in_chain(const struct fuser *f, const struct node *n, bool is_end) {
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].middle && group_sum(&f->p->groups[i], n) >= 0 && (f->p->groups[i].contraction == n) == is_end) return true;
+    return false;
+}
+
+/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the middle have the rows' factor first. */
+static void make_chain(struct fuser *f, struct group *r) {
+    struct chain_parts parts;
+    if (!ends_chain(f, r->contraction, &parts) || is_in_chain(f, r->contraction, false)) return;
+    for (int i = 0; i < parts.n_inner; i++)
+        if (is_in_chain(f, parts.inner[i], true)) return;
+    r->middle = parts.middle;
+    r->steps = parts.steps;
+    r->n_steps = parts.n_steps;
+    r->n_reduced = parts.n_t;
+    memcpy(r->reduced, parts.t, sizeof parts.t);
+    r->n_sums = parts.n_inner + 1;
+    for (int i = 0; i < r->n_sums; i++) {
+        bool is_last = i == parts.n_inner;
+        struct product *x = &r->sums[i];
+        *x = product_of(f->g, is_last ? r->contraction : parts.inner[i]);
+        if (is_last ? x->factor[1] == parts.middle : node_has_axis(x->factor[0], parts.t[0])) swap_factors(x);
+        if (!is_last) place_factor(f, x, 0);
+        place_factor(f, x, 1);
+    }
+    for (int i = 0; i < parts.n_reads; i++)
+        need_buffer(f, parts.reads[i], parts.reads[i]->dtype, NULL,
+                    arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs", node_name(f, parts.reads[i])),
+                    parts.reads[i]->span);
+}
+
+/* Makes chains, first those that keep most from being written. */
+static void make_chains(struct fuser *f) {
+    bool *is_tried = NEW_ARRAY(&f->g->cx->arena, bool, f->p->n_groups + 1);
+    for (int turn = 0; turn < f->p->n_groups; turn++) {
+        int best = -1;
+        double most = -1;
+        for (int i = 0; i < f->p->n_groups; i++) {
+            struct chain_parts parts;
+            if (is_tried[i] || (is_tried[i] = !ends_chain(f, f->p->groups[i].contraction, &parts))) continue;
+            double size = nominal_size(f->g, parts.middle->axes, parts.middle->n_axes);
+            if (size > most) most = size, best = i;
+        }
+        if (best < 0) return;
+        is_tried[best] = true;
+        make_chain(f, &f->p->groups[best]);
+    }
+}
+
+static bool is_above(struct fuser *f, const struct node *n, const struct node *m);
+
+/* Whether n is computed from what chain r computes. */
+static bool is_of_chain(struct fuser *f, const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_sums; i++)
+        if (is_above(f, n, r->sums[i].sum)) return true;
+    return false;
+}
+
+/* Whether a value can be computed in chain r behind its walks: from what they give and from what stands in memory. Collects in f->below what has to; reductions of
+ * rows that it alone reads become steps of the chain. */
+static bool follows_chain(struct fuser *f, struct group *r, struct node *value, bool is_of_rows, int *n_below) {
+    const struct graph *g = f->g;
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, value->id + 1), reaches = false;
+    struct chain_parts parts;
+    const char *why_not;
+    if (!chain_find(g, r->contraction, &parts, &why_not)) return false;
+    parts.steps = r->steps;
+    parts.n_steps = r->n_steps;
+    *n_below = 0;
+    seen[value->id] = true;
+    for (int i = value->id; i >= 0; i--) {
+        struct node *n = g->nodes[i];
+        if (!seen[i]) continue;
+        bool is_own = n == r->contraction || is_row_step(r, n) || (n->kind == N_REDUCE && chain_extend(g, &parts, n));
+        if (n == r->contraction && is_of_rows) return false;
+        reaches |= is_own;
+        if (is_own) continue;
+        if (n->kind == N_ACCESS) return false;
+        if (n->kind == N_REDUCE || n->kind == N_SCAN) {
+            if (is_of_chain(f, r, n)) return false; /* each would wait for the other */
+            f->below[(*n_below)++] = n;
+            continue;
+        }
+        for (int k = 0; k < n->n_args; k++) seen[n->args[k]->id] = true;
+    }
+    if (!reaches) return false;
+    r->steps = parts.steps;
+    r->n_steps = parts.n_steps;
+    return true;
+}
+
+/* Puts a stored value into the chain it follows, if there is one. */
+static bool place_in_chain(struct fuser *f, struct node *value, int param, int buffer, const int *axes, int n_axes) {
+    for (int i = 0; i < f->p->n_groups; i++) {
+        struct group *r = &f->p->groups[i];
+        int rows[MAX_AXES], n_rows = 0, n;
+        if (!r->middle) continue;
+        for (int k = 0; k < r->n_axes; k++)
+            if (node_has_axis(r->middle, r->axes[k])) rows[n_rows++] = r->axes[k];
+        bool is_of_rows = nodes_same_axes(axes, n_axes, rows, n_rows);
+        if (!is_of_rows && !nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) continue;
+        if (!follows_chain(f, r, value, is_of_rows, &n)) continue;
+        for (int k = 0; k < n; k++) {
+            const char *why = arena_printf(&f->g->cx->arena, "%s is read behind contractions that are computed together", node_name(f, f->below[k]));
+            need_buffer(f, f->below[k], f->below[k]->dtype, NULL, why, f->below[k]->span);
+        }
+        PUSH(&f->g->cx->arena, r->stores, r->n_stores) = (struct store){value, param, buffer};
+        return true;
+    }
+    return false;
 }
 
 /* ---- which reductions a stored value depends on ---- */
@@ -291,7 +448,7 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
+        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction : group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
     return NULL;
 }
 
@@ -454,8 +611,7 @@ static bool has_same_sides(const struct product *h, struct product *x) {
     for (int swapped = 0; swapped < 2; swapped++) {
         int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm), n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
         if (nodes_same_axes(m, n_m, xm, n_xm) && nodes_same_axes(n, n_n, xn, n_xn)) return true;
-        struct product y = *x;
-        for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
+        swap_factors(x);
     }
     return false;
 }
@@ -479,7 +635,7 @@ static int most_sums(const struct product *h) { return fx_dtype_bits(h->dtype[0]
 
 /* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes, neither computed from the other. */
 static bool join_sum(struct fuser *f, struct group *h, struct group *x) {
-    if (!f->joins || h == x || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0])) return false;
+    if (!f->joins || h == x || h->middle || x->middle || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0])) return false;
     for (int i = 0; i < h->n_sums; i++) {
         struct node *first = h->sums[i].sum, *second = x->sums[0].sum;
         if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;
@@ -503,6 +659,7 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
     const struct graph *g = f->g;
     struct node **below = f->below;
     bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
+    if (f->chains && !is_partial && place_in_chain(f, value, param, buffer, axes, n_axes)) return true;
     f->n_walks++;
     f->row.is_row = f->rows && !is_partial && find_row(f, value, axes, n_axes, is_stored, &f->row);
     f->n_walks++;
@@ -650,7 +807,14 @@ static void begin_groups(struct fuser *f) {
         r->sums[0].sum = f->g->nodes[i];
     }
     int n = f->p->n_groups;
-    for (int i = 0; i < n; i++) place_operands(f, &f->p->groups[i].sums[0]);
+    if (f->chains) make_chains(f);
+    for (int i = 0; i < n; i++) {
+        struct group *r = &f->p->groups[i];
+        struct chain_parts parts;
+        if (r->middle) continue;
+        if (!f->chains) ends_chain(f, r->contraction, &parts); /* for the reason */
+        place_operands(f, &r->sums[0]);
+    }
 }
 
 static void fill_partition(struct fuser *f, const struct partition *like) {
@@ -679,14 +843,15 @@ static bool makes_factors(const struct partition *p, const struct graph *g) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
-            if (x->buffer[s % 2] < 0 && !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2])) return true;
+            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].middle && !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2])) return true;
         }
     return false;
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders) {
-    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues};
-    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues};
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
+    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
+    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues, .is_optional = chains};
+    f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.through = NEW_ARRAY(&g->cx->arena, const char *, g->n_outputs + 1);
@@ -698,8 +863,12 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
         f.in_order = true;
         fill_partition(&f, &like);
     } while (find_hazards(&f));
+    if (chains && ir_verify_order(g, f.p)) { /* still */
+        out->n_partitions--;
+        return;
+    }
     if (loaders && !makes_factors(f.p, g) && epilogues) return;
-    if (loaders && epilogues) propose(g, out, rows ? "rows stored" : "stored", true, rows, false);
+    if (loaders && epilogues) propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
 }
 
 /* Whether a reduction or scan might be part of a row program. */
@@ -709,15 +878,25 @@ static bool has_loops(const struct graph *g) {
     return false;
 }
 
+static bool has_chain(const struct graph *g) {
+    struct fuser f = {.g = g, .no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1)};
+    struct chain_parts parts;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (ends_chain(&f, g->nodes[i], &parts)) return true;
+    return false;
+}
+
 struct graph *pass_fuse(const struct graph *g) {
     struct graph *out = graph_like(g);
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, "fused", true, false, true);
-    propose(g, out, "separate", false, false, false);
-    if (!has_loops(g)) return out;
-    propose(g, out, "rows", true, true, true);
-    propose(g, out, "rows separate", false, true, false);
+    propose(g, out, "fused", true, false, true, false);
+    propose(g, out, "separate", false, false, false, false);
+    if (has_loops(g)) {
+        propose(g, out, "rows", true, true, true, false);
+        propose(g, out, "rows separate", false, true, false, false);
+    }
+    if (has_chain(g)) propose(g, out, "chain", true, true, true, true);
     return out;
 }

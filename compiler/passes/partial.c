@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "chain.h"
 #include "passes.h"
 
 enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
@@ -186,8 +187,27 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
     return c && is_candidate(s, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !is_needed_whole(s, c));
 }
 
+/* Marks, by id, the reductions that a chain does along its middle: what they reduce is never stored. */
+static bool *find_chain_steps(const struct graph *g) {
+    bool *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct chain_parts parts;
+        const char *why_not;
+        if (!chain_find(g, g->nodes[i], &parts, &why_not)) continue;
+        bool *depends = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+        for (int k = 0; k < parts.n_inner; k++) depends[parts.inner[k]->id] = true;
+        for (int j = 0; j < g->n_nodes; j++) {
+            const struct node *n = g->nodes[j];
+            for (int k = 0; k < n->n_args; k++) depends[j] |= depends[n->args[k]->id];
+            is_step[j] |= depends[j] && n->kind == N_REDUCE && nodes_same_axes(n->reduced, n->n_reduced, parts.t, parts.n_t);
+        }
+    }
+    return is_step;
+}
+
 struct graph *pass_partial(const struct graph *g) {
     struct arena *a = &g->cx->arena;
+    const bool *is_step = find_chain_steps(g);
     struct graph *out = graph_like(g);
     struct node **map = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
     struct splitter s = {.g = g, .readers = count_readers(g), .depends = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_element = NEW_ARRAY(a, bool, g->n_nodes + 1),
@@ -200,7 +220,7 @@ struct graph *pass_partial(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node n = *g->nodes[i];
         for (int k = 0; k < n.n_args; k++) n.args[k] = map[n.args[k]->id];
-        bool splits = n_split < MOST_PARTIALS && s.kernel->n_axes + 4 <= FX_MAX_EXTENTS && is_split(&s, g->nodes[i], labels, &n_labels);
+        bool splits = n_split < MOST_PARTIALS && s.kernel->n_axes + 4 <= FX_MAX_EXTENTS && !is_step[i] && is_split(&s, g->nodes[i], labels, &n_labels);
         for (int k = 0; splits && k < n_labels; k++) split_label(&s, labels[k]);
         out->kernel = s.kernel;
         n_split += splits;

@@ -21,22 +21,19 @@ static bool has(const struct axis_list *l, int axis) {
 
 /* ---- labels ---- */
 
-enum role { OWN, SHARED, SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
-
-static bool has_role(const struct node *sum, const struct node *other, int axis, enum role role) {
-    enum role is = !node_has_axis(sum, axis) ? SUMMED : node_has_axis(other, axis) ? SHARED : OWN;
+static bool has_role(const struct node *sum, const struct node *other, int axis, enum label_role role) {
+    enum label_role is = !node_has_axis(sum, axis) ? LABEL_SUMMED : node_has_axis(other, axis) ? LABEL_SHARED : LABEL_OWN;
     return is == role;
 }
 
 /* Adds the labels of factor s of x in that role, of more than one element, in the order of `order`. */
-static void add_labels(const struct graph *g, const struct product *x, int s, enum role role, const int *order, int n_order, struct axis_list *l) {
+static void add_labels(const struct graph *g, const struct product *x, int s, enum label_role role, const int *order, int n_order, struct axis_list *l) {
     for (int i = 0; i < n_order; i++)
         if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) && g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
             push(l, order[i]);
 }
 
-/* The longest run of labels at the end of l that lies adjacent in all the operands in memory; the rest goes to `rest`. */
-static void split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
+void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
     int first = l->n ? l->n - 1 : 0;
     for (bool ok = true; ok && first > 0;) {
         for (int i = 0; i < n; i++) ok &= operands[i]->is_made || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
@@ -49,7 +46,7 @@ static void split_run(const struct graph *g, const struct operand *const *operan
 
 /* ---- operands ---- */
 
-static struct operand operand_of(const struct graph *g, const struct partition *p, const struct product *x, int s) {
+struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s) {
     struct operand o = {.value = x->factor[s]};
     if (x->buffer[s] >= 0) {
         o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
@@ -157,8 +154,7 @@ static enum layout layout_of(const struct operand *o, const struct axis_list *k,
 
 /* ---- the shape ---- */
 
-/* The order in which a factor's labels are flattened: as they lie in memory, else as in the output. */
-static void labels_in_order(const struct graph *g, const struct product *x, int s, const struct operand *o, enum role role, const struct tensor *out, struct axis_list *l) {
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l) {
     if (!o->is_made) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
     add_labels(g, x, s, role, out->axes, out->n_axes, l);
     add_labels(g, x, s, role, x->factor[s]->axes, x->factor[s]->n_axes, l);
@@ -171,8 +167,8 @@ static void choose_k(const struct graph *g, const struct group *r, struct segmen
     const struct operand *all[1 + MAX_SUMS] = {&e->a};
     for (int i = 0; i < e->n_sums; i++) all[1 + i] = &e->b[i];
     bool a_first = !e->a.is_made || e->b[0].is_made;
-    labels_in_order(g, x, a_first ? a_side : 1 - a_side, a_first ? &e->a : &e->b[0], SUMMED, &none, &e->k);
-    split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
+    gemm_labels(g, x, a_first ? a_side : 1 - a_side, a_first ? &e->a : &e->b[0], LABEL_SUMMED, &none, &e->k);
+    gemm_split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
 }
 
 /* Whether sum x may join segment e: it has its A, and a B of the same kind. */
@@ -182,21 +178,22 @@ static bool fits_segment(const struct group *r, const struct segment *e, const s
            nodes_same_axes(first->sum->reduced, first->sum->n_reduced, x->sum->reduced, x->sum->n_reduced);
 }
 
-static void fill_segments(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape, int a_side) {
-    for (int i = 0; i < r->n_sums; i++) {
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side) {
+    for (int i = 0; i < n_sums; i++) {
         const struct product *x = &r->sums[i];
-        struct operand b = operand_of(g, p, x, 1 - a_side);
+        struct operand b = gemm_operand(g, p, x, 1 - a_side);
         struct segment *e = NULL;
         for (int j = 0; j < shape->n_segments && !e; j++)
             if (fits_segment(r, &shape->segments[j], x, &b, a_side)) e = &shape->segments[j];
         if (!e) {
             e = &shape->segments[shape->n_segments++];
-            *e = (struct segment){.a = operand_of(g, p, x, a_side)};
+            *e = (struct segment){.a = gemm_operand(g, p, x, a_side)};
         }
         e->sums[e->n_sums] = i;
         e->b[e->n_sums++] = b;
         if (e->n_sums > shape->most_sums) shape->most_sums = e->n_sums;
     }
+    for (int i = 0; i < shape->n_segments; i++) choose_k(g, r, &shape->segments[i], a_side);
 }
 
 /* Makes a segment of its own of every B that lies otherwise than the first of its segment. */
@@ -222,16 +219,16 @@ static void split_segments(struct gemm_shape *shape) {
     }
 }
 
-static void choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    o->layout = o->is_made ? made_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
+    if (o->is_made) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
+}
+
+void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
         struct segment *e = &shape->segments[i];
-        e->a.layout = e->a.is_made ? made_layout(g, p, r, &e->a, &e->k, &shape->m) : layout_of(&e->a, &e->k, &shape->m);
-        if (e->a.is_made) e->a.ops = ops_of(g, p, r, &e->a, e->a.layout == LAYOUT_K_MAJOR ? &e->k : &shape->m);
-        for (int j = 0; j < e->n_sums; j++) {
-            struct operand *b = &e->b[j];
-            b->layout = b->is_made ? made_layout(g, p, r, b, &e->k, &shape->n) : layout_of(b, &e->k, &shape->n);
-            if (b->is_made) b->ops = ops_of(g, p, r, b, b->layout == LAYOUT_K_MAJOR ? &e->k : &shape->n);
-        }
+        gemm_choose_layout(g, p, r, &e->a, &e->k, &shape->m);
+        for (int j = 0; j < e->n_sums; j++) gemm_choose_layout(g, p, r, &e->b[j], &e->k, &shape->n);
     }
     split_segments(shape);
 }
@@ -252,6 +249,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     const struct group *r = s->group;
     struct gemm_shape *shape = &s->gemm;
     if (r->is_row) return *why_not = "it is a row program", false;
+    if (r->middle) return *why_not = "it is a chain", false;
     if (!r->n_sums) return *why_not = "it has no contraction", false;
     const struct product *x = &r->sums[0];
     struct tensor out = main_store(g, p, r);
@@ -259,20 +257,19 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
     *shape = (struct gemm_shape){.a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side]};
-    fill_segments(g, p, r, shape, a_side);
+    gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         as[i] = &shape->segments[i].a;
         for (int j = 0; j < shape->segments[i].n_sums; j++) bs[n_b++] = &shape->segments[i].b[j];
-        choose_k(g, r, &shape->segments[i], a_side);
     }
-    labels_in_order(g, x, a_side, as[0], SHARED, &out, &shape->batch);
-    labels_in_order(g, x, a_side, as[0], OWN, &out, &shape->m);
-    labels_in_order(g, x, 1 - a_side, bs[0], OWN, &out, &shape->n);
-    split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
-    split_run(g, bs, n_b, &shape->n, &shape->batch);
-    choose_layouts(g, p, r, shape);
+    gemm_labels(g, x, a_side, as[0], LABEL_SHARED, &out, &shape->batch);
+    gemm_labels(g, x, a_side, as[0], LABEL_OWN, &out, &shape->m);
+    gemm_labels(g, x, 1 - a_side, bs[0], LABEL_OWN, &out, &shape->n);
+    gemm_split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
+    gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
+    gemm_choose_layouts(g, p, r, shape);
     return true;
 }
 
@@ -335,7 +332,7 @@ int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn,
 int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
     enum { HELD = 32 };
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
-    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->n_sums - 1;
+    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->middle ? 0 : s->group->n_sums - 1;
     for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
     int least = gemm_has_reduced(g, s->group) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
     while (most > least && most * n_along > HELD) most /= 2;
@@ -345,6 +342,8 @@ int gemm_vector(const struct graph *g, const struct partition *p, const struct s
 /* What 132 SMs at 1.6 GHz issue beside the mainloop; a made element takes a few instructions an operation. */
 static const double OPS_PER_SECOND = 132 * 1.6e9 * 64;
 enum { INSTRUCTIONS = 2 };
+
+double gemm_made_seconds(double ops) { return ops * INSTRUCTIONS / OPS_PER_SECOND; }
 
 /* Of an operand read once: what it lies in, or what its leaves read. */
 static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
@@ -383,7 +382,7 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
     const struct gemm_shape *shape = &s->gemm;
     double least = -1, flops, ops;
     for (int i = 0; i < s->n_configs; i++) {
-        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / SM_CYCLES + ops * INSTRUCTIONS / OPS_PER_SECOND;
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / SM_CYCLES + gemm_made_seconds(ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }

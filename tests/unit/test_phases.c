@@ -29,9 +29,13 @@ static const struct subject subjects[] = {
     /* a product of low rank; of a rank that may be any; in f32; of small matrices */
     {"kernel f(x: f16[M,K], a: f16[K,R=16], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M,K], a: f32[R=8,K], b: f32[N,R]) -> y: f32[M,N] " REQUIRE "{ y = sum[R](b * sum[K](a * x)) }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 0, 0, 0, "FX3001"},
-    {"kernel f(x: f16[M=64,K=64], a: f16[K,R=64], b: f16[R,N=64]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ a @ b }", 0, 0, 0, "FX3002"},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 0, 0, 0, "FX3001"},
+    {"kernel f(x: f16[M=64,K=64], a: f16[K,R=64], b: f32[R,N=64]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ a @ b }", 0, 0, 0, "FX3002"},
+    /* a chain hands nothing over; beside the kernel of what it leaves on the chip; behind one that makes an operand of it */
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 1, 0, NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> (h: f16[M,R], y: f16[M,N]) " REQUIRE "{ h = relu(x @ a)\n y = h @ b }", 1, 2, 0, NULL},
+    {"kernel f(x: f16[M,K=64], w: f16[K,D=64], k: f16[T,D], v: f16[T,N]) -> y: f16[M,N] " REQUIRE "{ y = softmax[T]((x @ w) @ k) @ v }", 1, 2, 1, NULL},
     /* rows in parts: each walk is a phase */
     {"kernel f(x: f32[M,N]) -> t: f32[] " REQUIRE "{ t = sum[M,N](x) }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M,N]) -> v: f32[] " REQUIRE "{ v = var[M,N](x) }", 1, 3, 2, NULL},

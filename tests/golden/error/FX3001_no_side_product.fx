@@ -1,10 +1,10 @@
-kernel mlp(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N] with { fuse: require } {
+kernel mlp(x: f16[M,K], w: f16[K,H], v: f32[H,N]) -> y: f16[M,N] with { fuse: require } {
   y = relu(x @ w) @ v
 }
-kernel lora(x: f16[M,K], w: f16[K,N], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] with { fuse: require } {
+kernel lora(x: f16[M,K], w: f16[K,N], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] with { fuse: require } {
   y = x @ a @ b
 }
-kernel three(x: f16[M,K], w: f16[K,H], v: f16[H,N], s: f32[M,N]) -> (y: f16[M,N], t: f32[]) with { kernels: 1 } {
+kernel three(x: f16[M,K], w: f16[K,H], v: f32[H,N], s: f32[M,N]) -> (y: f16[M,N], t: f32[]) with { kernels: 1 } {
   y = relu(x @ w) @ v
   t = sum[M,N](s)
 }

@@ -1,0 +1,162 @@
+# Chains: a contraction, pointwise work and reductions of its rows, a contraction, in one kernel. Every kernel here must be one; shapes take every tile, aligned or not,
+# ends of blocks along every axis, none at all, rows that are masked throughout. `fxc test tests/gpu/chain.fx` compares each with the oracle.
+kernel causal(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,D], scale: f32) -> (o: f16[B,H,S,D], lse: f32[B,H,S]) with { fuse: require } {
+  s   = where(idx(T) - size(T) <= idx(S) - size(S), (q @ k) * scale, -inf)
+  lse = logsumexp[T](s)
+  o   = softmax[T](s) @ v
+}
+test causal { B=1 H=1 S=1 T=1 D=8 scale=0.3 }
+test causal { B=2 H=3 S=65 T=63 D=64 scale=0.3 }
+test causal { B=1 H=2 S=129 T=127 D=128 scale=0.1 }
+test causal { B=1 H=2 S=127 T=300 D=40 scale=0.2 }
+test causal { B=1 H=2 S=130 T=60 D=256 scale=0.2 }
+test causal { B=1 H=2 S=63 T=65 D=63 scale=0.2 }
+test causal { B=1 H=2 S=64 T=129 D=7 scale=0.2 }
+test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 }
+test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
+
+# written out by hand, heads behind the sequence, keys shared by all heads
+kernel by_hand(q: bf16[B,S,H,D], k: bf16[B,T,D], v: bf16[B,T,N]) -> (o: bf16[B,S,H,N], l: f32[B,H,S]) with { fuse: require } {
+  a = (k @[D] q) * 0.125
+  m = max[T](a)
+  e = exp(a - m)
+  r = sum[T](e)
+  o = v @[T] (e / r)
+  l = m + log(r)
+}
+test by_hand { B=2 H=3 S=70 T=130 D=64 N=64 }
+test by_hand { B=1 H=2 S=9 T=63 D=72 N=129 }
+test by_hand { B=1 H=1 S=1 T=1 D=1 N=2 }
+test by_hand { B=1 H=5 S=33 T=65 D=65 N=33 }
+
+# divided behind the second contraction, in f32, with a bias and a mask that is a tensor
+kernel biased(q: f32[B,S,D], k: f32[B,T,D], v: f32[B,T,N], bias: f32[S,T], keep: bool[B,T], g: f32[N]) -> (o: f32[B,S,N], some: bool[B,S], n: i32[B,S]) with { fuse: require } {
+  a = where(keep, q @ k + bias, -inf)
+  m = max[T](a)
+  c = where(m > -inf, m, 0)
+  e = exp(a - c)
+  r = sum[T](e)
+  o = (e @ v) / where(r == 0, 1, r) * g
+  some = r > 0
+  n = i32(r)
+}
+test biased { B=2 S=70 T=130 D=64 N=64 }
+test biased { B=2 S=129 T=65 D=128 N=128 }
+test biased { B=2 S=7 T=63 D=33 N=65 }
+test biased { B=2 S=1 T=1 D=1 N=2 }
+test biased { B=3 S=20 T=1 D=16 N=300 }
+test biased { B=1 S=64 T=0 D=16 N=16 }
+
+# two-layer perceptrons
+kernel mlp(x: f32[M,K], W1: f32[H,K], b1: f32[H], W2: f32[N,H], b2: f32[N]) -> y: f32[M,N] with { fuse: require } {
+  h = relu(x @ W1 + b1)
+  y = sigmoid(h @ W2 + b2)
+}
+test mlp { M=70 K=512 H=130 N=64 }
+test mlp { M=129 K=65 H=63 N=129 }
+test mlp { M=65 K=64 H=512 N=256 }
+test mlp { M=1 K=1 H=1 N=2 }
+test mlp { M=64 K=0 H=64 N=64 }
+test mlp { M=64 K=9 H=0 N=64 }
+test mlp { M=200 K=96 H=96 N=132 init: integers(-2,2) }
+
+kernel mlp16(x: bf16[M,K], W1: bf16[K,H], b1: bf16[H], W2: bf16[H,N], b2: bf16[N], r: bf16[M,N]) -> (y: bf16[M,N], p: f32[M], q: f32[M]) with { fuse: require } {
+  h = gelu(x @ W1 + b1)
+  y = h @ W2 + b2 + r
+  p = max[H](h)
+  q = sum[H](h * h)
+}
+test mlp16 { M=70 K=512 H=130 N=64 }
+test mlp16 { M=129 K=64 H=64 N=136 }
+test mlp16 { M=65 K=64 H=512 N=256 }
+test mlp16 { M=3 K=7 H=9 N=11 }
+test mlp16 { M=128 K=200 H=1 N=64 }
+
+# exact on integers: products and sums of small numbers alone
+kernel exact(x: f16[M,K], w: f16[K,H], u: f16[H,N]) -> y: f32[M,N] with { fuse: require } {
+  y = (max(x @ w, 0) * 2) @ u
+}
+test exact { M=129 K=16 H=65 N=130 init: integers(-1,1) tol: exact }
+test exact { M=64 K=128 H=128 N=128 init: integers(-1,1) tol: exact }
+test exact { M=63 K=17 H=63 N=9 init: integers(-1,1) tol: exact }
+
+# several walks: what the second contraction reads is known only after two of the middle
+kernel walks(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], d: f32[S]) with { fuse: require } {
+  a = q @ k
+  z = layernorm[T](a)
+  o = z @ v
+  d = sum[T](abs(z))
+}
+test walks { S=65 T=130 D=40 N=64 }
+test walks { S=7 T=65 D=129 N=33 }
+
+kernel sharp(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N]) -> o: f32[S,N] with { fuse: require } {
+  a = tanh((q @ k) * 0.1)
+  p = softmax[T](a * 3)
+  o = where(p > 0.01, p, 0) @ v
+}
+test sharp { S=65 T=130 D=64 N=64 }
+test sharp { S=7 T=65 D=24 N=40 }
+
+# operands stored the other way round, and none of the axes contiguous
+kernel turned(q: f16[D,S], k: f16[D,T], v: f16[N,T]) -> o: f16[N,S] with { fuse: require } {
+  o = v @[T] softmax[T]((q @[D] k) * 0.2)
+}
+test turned { S=64 T=128 D=64 N=64 }
+test turned { S=65 T=63 D=65 N=63 }
+test turned { S=8 T=136 D=16 N=72 }
+kernel spread(q: f16[D,S,J=2], k: f16[T,D,J], v: f16[T,N,J]) -> o: f16[S,N,J] with { fuse: require } {
+  o = softmax[T]((q @[D] k) * 0.2) @[T] v
+}
+test spread { S=65 T=63 D=65 N=63 }
+test spread { S=64 T=128 D=64 N=128 }
+
+# several contractions over the middle: that share a factor, as halves of one weight, with factors of their own, three of them
+kernel gated(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N] with { fuse: require } {
+  y = (silu(x @ w) * (x @ u)) @ v
+}
+test gated { M=70 K=64 H=130 N=64 init: integers(-1,1) }
+test gated { M=129 K=200 H=65 N=136 init: integers(-1,1) }
+test gated { M=64 K=128 H=64 N=200 init: integers(-1,1) }
+test gated { M=9 K=7 H=9 N=11 }
+test gated { M=5 K=16 H=0 N=16 }
+kernel halved(x: f32[M,K], w: f32[F=2*H,K], v: f32[H,N]) -> (y: f32[M,N], p: f32[M]) with { fuse: require } {
+  l, r = halves[F->H](x @ w)
+  h = l * sigmoid(r)
+  y = h @ v
+  p = max[H](h)
+}
+test halved { M=70 K=64 H=130 N=64 init: integers(-1,1) }
+test halved { M=65 K=33 H=63 N=130 }
+kernel apart(x: bf16[M,K], z: bf16[M,L], w: bf16[K,H], u: bf16[H,L], v: bf16[H,N]) -> y: f32[M,N] with { fuse: require } {
+  y = max(x @ w - (z @ u), 0) @ v
+}
+test apart { M=70 K=64 L=24 H=130 N=64 init: integers(-1,1) tol: exact }
+test apart { M=65 K=33 L=0 H=63 N=130 init: integers(-1,1) tol: exact }
+test apart { M=3 K=0 L=9 H=64 N=8 init: integers(-1,1) tol: exact }
+kernel thrice(x: f16[M,K], a: f16[K,H], b: f16[K,H], c: f16[K,H], v: f16[H,N]) -> y: f16[M,N] with { fuse: require } {
+  y = softmax[H]((x @ a) * 0.1 + sigmoid(x @ b) - tanh(x @ c)) @ v
+}
+test thrice { M=70 K=64 H=130 N=64 }
+test thrice { M=65 K=33 H=63 N=130 }
+
+# operands that are computed as they are loaded, rows, middle and columns; parts of one tensor
+kernel turned_pairs(q: f16[B,H,S,D], k: f16[B,T,D], v: i8[B,T,N], cs: f32[S,D], sn: f32[T,D], sv: f32[T]) -> o: f16[B,H,S,N] with { fuse: require } {
+  o = f16(softmax[T]((f16(q * cs) @ f16(k * sn)) * 0.2)) @ f16(v * sv)
+}
+test turned_pairs { B=2 H=2 S=70 T=130 D=64 N=64 }
+test turned_pairs { B=1 H=1 S=65 T=63 D=40 N=130 }
+test turned_pairs { B=1 H=2 S=9 T=65 D=33 N=7 }
+kernel parts[T=S](a: f16[B,S,J=3,H,D]) -> o: f16[B,S,H,N=D] with { fuse: require } {
+  q = a[J: 0]
+  k = a[S: T, J: 1]
+  v = a[S: T, J: 2, D: N]
+  o = softmax[T](where(idx(T) <= idx(S), q @[D] k * 0.125, -inf)) @[T] v
+}
+test parts { B=2 S=70 H=2 D=64 }
+test parts { B=1 S=65 H=3 D=33 }
+kernel scaled(x: f32[M,K], g: f32[K], w: i8[K,H], s: f32[H], v: f32[H,N]) -> y: f32[M,N] with { fuse: require } {
+  y = relu((x * g) @ (w * s)) @ (v + 1)
+}
+test scaled { M=70 K=64 H=130 N=64 init: integers(-1,1) tol: exact }
+test scaled { M=65 K=33 H=63 N=130 init: integers(-1,1) tol: exact }
