@@ -22,7 +22,7 @@ close_part() { # NAME STATUS PASSED FAILED
 }
 
 # shellcheck disable=SC2086
-"$dir/tests/gpu/test_values" --emu --found "$dir/found" ${EMU:---generated 40 --contractions 80} >"$log" 2>&1
+"$dir/tests/gpu/test_values" --emu --found "$dir/found" ${EMU:---generated 20 --contractions 40} >"$log" 2>&1
 status=$?
 grep -vE ' ok, [0-9]+ launches$| refused, FX[0-9]+$|^[0-9]+ passed, ' "$log"
 close_part values "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
