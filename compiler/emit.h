@@ -60,6 +60,9 @@ const char *emit_ctype(enum fx_dtype t);
 /* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C names of extents, by axis. */
 const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
 const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
+#define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
+/* Copies the text of a function without those of its marked lines whose name no line after them mentions. */
+void emit_drop_unread(struct buf *out, const char *text);
 bool is_space_axis(const struct launch *l, int axis);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
 void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);

@@ -187,6 +187,33 @@ const char *emit_label_index(struct arena *a, const char *const *names, const st
     return index;
 }
 
+/* Whether `word` stands in one of the lines from `first` on that are kept. */
+static bool is_mentioned(const char *const *lines, const bool *is_kept, int first, int n, const char *word) {
+    for (int i = first; i < n; i++)
+        if (is_kept[i] && strstr(lines[i], word)) return true;
+    return false;
+}
+
+void emit_drop_unread(struct buf *out, const char *text) {
+    const char **lines = NULL;
+    int n = 0;
+    for (const char *end; *text; text = end) {
+        end = strchr(text, '\n') + 1;
+        PUSH(out->arena, lines, n) = arena_strndup(out->arena, text, (size_t)(end - text));
+    }
+    bool *is_kept = NEW_ARRAY(out->arena, bool, n + 1);
+    for (int i = n - 1; i >= 0; i--) {
+        char *mark = strstr(lines[i], EMIT_MARK "const ");
+        is_kept[i] = true;
+        if (!mark) continue;
+        const char *name = strchr(mark + strlen(EMIT_MARK "const "), ' ') + 1; /* behind its type, one word */
+        is_kept[i] = is_mentioned(lines, is_kept, i + 1, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
+        memmove(mark, mark + strlen(EMIT_MARK), strlen(mark));
+    }
+    for (int i = 0; i < n; i++)
+        if (is_kept[i]) buf_puts(out, lines[i]);
+}
+
 /* Gives every label of l its index: by name where it has to be computed. */
 static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
     for (int i = 0; i < l->n; i++) {
@@ -194,7 +221,7 @@ static void bind_labels(struct body *b, struct point *p, const struct axis_list 
         p->at[l->axes[i]] = index;
         if (!b->is_general || !strchr(index, ' ')) continue;
         const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
-        value_line(&b->w, "const %s %s = %s;", b->is_gemm ? "int" : "index", name, index);
+        value_line(&b->w, EMIT_MARK "const %s %s = %s;", b->is_gemm ? "int" : "index", name, index);
         p->at[l->axes[i]] = name;
     }
 }
@@ -342,7 +369,7 @@ static void emit_partials(struct body *b) {
     line(b, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
 }
 
-static void emit_store(struct body *b) {
+static void emit_store_text(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = b->is_gemm && gemm_has_reduced(b->g, r);
@@ -388,6 +415,15 @@ static void emit_store(struct body *b) {
         emit_store_one(b, &t, results[s]);
     }
     line(b, "  }");
+}
+
+static void emit_store(struct body *b) {
+    struct buf text, *out = b->out;
+    buf_init(&text, arena(b));
+    b->out = b->w.out = &text;
+    emit_store_text(b);
+    b->out = b->w.out = out;
+    emit_drop_unread(out, text.s);
 }
 
 /* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */

@@ -235,8 +235,6 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return NULL;
 }
 
-#define MARK "\1" /* before a line that may turn out to be of no use */
-
 /* Gives every label of l its index, by name where it has to be computed. */
 static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
     for (int i = 0; i < l->n; i++) {
@@ -244,37 +242,9 @@ static void bind(struct maker *b, struct point *p, const struct axis_list *l, co
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
         const char *name = arena_printf(arena(b), "%s_%s", prefix, b->l->axis_names[l->axes[i]]);
-        value_line(&b->w, MARK "const int %s = %s;", name, index);
+        value_line(&b->w, EMIT_MARK "const int %s = %s;", name, index);
         p->at[l->axes[i]] = name;
     }
-}
-
-/* Whether `word` stands in one of the lines from `first` on that are kept. */
-static bool is_mentioned(const char *const *lines, const bool *is_kept, int first, int n, const char *word) {
-    for (int i = first; i < n; i++)
-        if (is_kept[i] && strstr(lines[i], word)) return true;
-    return false;
-}
-
-/* Copies the text of a function without those of its marked lines whose name no line after them mentions. */
-static void drop_unread(struct buf *out, const char *text) {
-    const char **lines = NULL;
-    int n = 0;
-    for (const char *end; *text; text = end) {
-        end = strchr(text, '\n') + 1;
-        PUSH(out->arena, lines, n) = arena_strndup(out->arena, text, (size_t)(end - text));
-    }
-    bool *is_kept = NEW_ARRAY(out->arena, bool, n + 1);
-    for (int i = n - 1; i >= 0; i--) {
-        char *mark = strstr(lines[i], MARK "const int ");
-        is_kept[i] = true;
-        if (!mark) continue;
-        const char *name = mark + strlen(MARK "const int ");
-        is_kept[i] = is_mentioned(lines, is_kept, i + 1, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
-        memmove(mark, mark + strlen(MARK), strlen(mark));
-    }
-    for (int i = 0; i < n; i++)
-        if (is_kept[i]) buf_puts(out, lines[i]);
 }
 
 /* The point of a chunk: all labels, those along it at its first element. */
@@ -514,7 +484,7 @@ static void emit_function(struct maker *b, const char *head, void (*body)(struct
     b->out = b->w.out = &text;
     body(b);
     b->out = out;
-    drop_unread(out, text.s ? text.s : "");
+    emit_drop_unread(out, text.s ? text.s : "");
     line(b, "    }");
 }
 
