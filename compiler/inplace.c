@@ -40,7 +40,7 @@ enum old_reads group_reads(const struct graph *g, const struct partition *p, con
     unsigned char *places = arena_alloc(&g->cx->arena, (size_t)g->n_nodes + 1); /* by node: where it is computed */
     enum old_reads reads = READS_NOTHING;
     if (r->is_copy) return READS_NOTHING;
-    for (int s = 0; s < r->n_stores; s++) places[r->stores[s].value->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT : AT_ROW;
+    for (int s = 0; s < r->n_stores; s++) places[store_element(g, r, &r->stores[s])->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT : AT_ROW;
     for (int i = 0; i < r->n_sums; i++) /* the tiles of a mainloop are read by many blocks */
         for (int s = 0; s < 2; s++)
             if (r->sums[i].buffer[s] < 0) places[r->sums[i].factor[s]->id] |= ELSEWHERE;

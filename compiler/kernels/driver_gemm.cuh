@@ -481,14 +481,16 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   constexpr int AHEAD = sizeof(frag) <= 64 ? 2 : sizeof(frag) <= 96 ? 1 : 0;
   static_assert(V <= ENGINE::MAX_V && ENGINE::THREADS % ACROSS == 0 && RUN % STEP == 0, "the threads do not cover a row, or a run of rows, evenly");
   const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM;
-  const int col = (int)threadIdx.x % ACROSS * V;
+  int thread = threadIdx.x;
+  fx_hide(thread);  // what follows from it is computed here, not kept throughout the tiles
+  const int col = thread % ACROSS * V;
   const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
   const int last = n_valid > 0 ? rows : 0;  // rows of which this thread has columns
   unsigned *const slots = (unsigned *)(fx_smem() + ENGINE::BM * ENGINE::staging_pitch(SUMS));
   frag ahead[AHEAD + 1];
   partials reduced;
   reduced.begin();
-  int row = threadIdx.x / ACROSS;
+  int row = thread / ACROSS;
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
     if (row + i * STEP < last) p.template fetch<V, ALIGNED>(ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
@@ -548,9 +550,9 @@ FX_DEVICE void fx_gemm(const PROBLEM &p) {
 // fx_gemm_tiles: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_tiles(const PROBLEM &p, long long batches) {
-  const long long tiles = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches;
+  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
 #pragma unroll 1
-  for (long long number = blockIdx.x; number < tiles; number += gridDim.x) {
+  for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {  // both below 2**31
     fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
     if (number + gridDim.x < tiles) fx_barrier();  // everyone has read the staged sums: the stages of the next tile take their place
   }

@@ -63,6 +63,39 @@ kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] {
   h = x @ w
   y = h - sum[M](h)
 }
+kernel accumulated(x: f16[M,K], w: f16[K,N], r: inout f32[M,N]) -> (s: f32[M], t: f32) {
+  h = r + x @ w
+  r = h
+  s = sum[N](h)
+  t = max[M,N](abs(h))
+}
+kernel bytes(x: i8[M,K], w: i8[K,N]) -> (s: i32[M], t: i32[N], m: i32) {
+  h = x @ w
+  s = sum[N](h)
+  t = max[M](h)
+  m = min[M,N](h)
+}
+kernel doubles(x: f64[M,K], w: f64[K,N]) -> (s: f64[M], t: f64[N], m: f64) {
+  h = x @ w
+  s = sum[N](h)
+  t = max[M](h)
+  m = min[M,N](h)
+}
+kernel longs(x: i64[M,K], w: i64[K,N]) -> (s: i64[M], t: i64[N]) {
+  h = x @ w
+  s = sum[N](h)
+  t = max[M](h)
+}
+kernel tf32s(x: f32[M,K], w: f32[K,N]) -> (s: f32[M], t: f32[N]) with { precision: tf32 } {
+  h = x @ w
+  s = sum[N](h)
+  t = max[M](h)
+}
+kernel strides(x: f16[M,K] strided, w: f16[K,N] strided) -> (s: f32[M], t: f32[N]) {
+  h = x @ w
+  s = sum[N](h)
+  t = max[M](h)
+}
 kernel required(x: f16[M,K], w: f16[K,N], b: f16[N]) -> y: f32[M] with { fuse: require } { y = sum[N](relu(x @ w + b)) }
 test rows { M=1 N=7 K=5 init: integers(-2,2) seed: 1 tol: exact }
 test rows_nk { M=1 N=7 K=5 init: integers(-2,2) seed: 2 tol: exact }
@@ -186,3 +219,15 @@ test rows { M=5 N=0 K=8 tol: exact }
 test cols { M=5 N=9 K=0 init: integers(-2,2) tol: exact }
 test centred { M=257 N=136 K=64 init: integers(-2,2) seed: 9 tol: exact }
 test centred { M=65 N=63 K=33 init: integers(-2,2) seed: 9 tol: exact }
+test accumulated { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test accumulated { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+test bytes { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test bytes { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+test doubles { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test doubles { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+test longs { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test longs { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+test tf32s { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test tf32s { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+test strides { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
+test strides { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
