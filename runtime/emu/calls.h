@@ -38,7 +38,6 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*wait)(struct emu_thread *self, int n_groups);
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
-    void (*touched)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access, void *pc); /* where every access is seen */
 };
 
 struct emu_entry { /* what compiled code says of itself, under the name emu_entry */

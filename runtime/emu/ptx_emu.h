@@ -26,12 +26,6 @@ double ldexp(double, int) noexcept;
 #define __grid_constant__
 #define FX_DEVICE inline
 
-#ifdef FX_EMU_SEES_ALL
-#define FX_EMU_TOUCH(p, n, access) emu_self->calls->touched(emu_self, p, n, access, __builtin_return_address(0))
-#else
-#define FX_EMU_TOUCH(p, n, access)
-#endif
-
 // The thread that runs: the machine sets it whenever another one does.
 static emu_thread *emu_self;
 #define threadIdx (emu_self->thread)
@@ -89,7 +83,6 @@ inline char *emu_at(unsigned address, emu_access access) {
   if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + N > emu_self->shared_bytes) emu_self->calls->bad_shared(emu_self, address, N, access);
   char *p = emu_self->shared + (address - EMU_ADDRESS_0);
   emu_check<N>(p, access);
-  FX_EMU_TOUCH(p, N, access);
   return p;
 }
 
@@ -97,13 +90,11 @@ inline char *emu_at(unsigned address, emu_access access) {
 template <int N>
 inline void emu_get(void *to, const void *from) {
   emu_check<N>(from, EMU_READ);
-  FX_EMU_TOUCH(from, N, EMU_READ);
   __builtin_memcpy(to, from, N);
 }
 template <int N>
 inline void emu_put(void *to, const void *from) {
   emu_check<N>(to, EMU_WRITE);
-  FX_EMU_TOUCH(to, N, EMU_WRITE);
   __builtin_memcpy(to, from, N);
 }
 
@@ -177,7 +168,6 @@ inline void emu_copy(unsigned to, const void *from, bool valid) {
   emu_at<N>(to, EMU_COPY);
   if (valid) {
     emu_check<N>(from, EMU_COPY);
-    FX_EMU_TOUCH(from, N, EMU_READ);
     char bytes[N];
     for (int i = 0; i < N; ++i) bytes[i] = ((const volatile char *)from)[i];  // outside a tensor this is where it shows
   }
