@@ -298,8 +298,9 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
   typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM, SEGMENT> source_type;
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
   constexpr unsigned STAGE_BYTES = source_type::STAGE_BYTES;
-  const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+  int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
+  fx_hide(blocks);          // were it known to be 1, the steps would not be unrolled and fragments would lie in local memory
 
   source_type source(p, at);
   const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * STAGE_BYTES;
