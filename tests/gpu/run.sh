@@ -21,7 +21,7 @@ close_part() { # NAME STATUS COMPARED FAILED UNCHECKED
 }
 
 run() { # COMMAND...: shown as it goes, kept in $log; status in $status
-    { "$@" 2>&1; echo "status $?"; } | tee "$log" | grep -v '^status [0-9]*$'
+    { "$@" 2>&1; echo "status $?"; } | tee "$log" | grep --line-buffered -v '^status [0-9]*$'
     status=$(sed -n 's/^status //p' "$log")
 }
 
