@@ -47,6 +47,7 @@ void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 bool buf_is_full(const struct buf *b); /* nothing more will be kept */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_line(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* a whole one */
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* strtod under the C locale, whatever the host's. */
 double text_to_double(const char *s, char **end);

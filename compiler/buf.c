@@ -70,6 +70,14 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
+void buf_line(struct buf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(b, fmt, ap);
+    va_end(ap);
+    buf_putc(b, '\n');
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...) {
     struct buf b;
     buf_init(&b, a);

@@ -48,7 +48,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
-/* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands, segments. */
+/* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
 void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
 /* Its segments alone, numbered from `first` on; has_a: each with its A, else B only. */
 void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a);

@@ -1,0 +1,393 @@
+/* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/driver_gemm.cuh).
+ *
+ * In: where the operand stands (emit_operand.h). Out: raw and context, what a chunk reads; fetch and fetch_context, the loads alone; make, arithmetic alone. A chunk is V
+ * adjacent elements of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once for it. */
+#include <string.h>
+
+#include "emit_operand.h"
+#include "emit_value.h"
+
+enum leaf_kind {
+    LEAF_ONE,   /* the same for a whole chunk */
+    LEAF_HELD,  /* adjacent in memory: held as it lies there */
+    LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
+    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants, element by element in the others */
+    LEAF_WORD,  /* packed: one word has the chunk's fields */
+    LEAF_MANY,  /* element by element */
+};
+
+struct leaf { /* what a made operand reads */
+    struct node *node;
+    enum leaf_kind kind;
+    struct tensor tensor; /* LEAF_HELD, LEAF_SHARED, LEAF_PIECE */
+    const char *name;     /* of the member of raw */
+};
+
+struct maker { /* an operand being written */
+    const struct operand_place *at;
+    const struct graph *g;
+    const struct operand *operand;
+    struct buf *out;                /* the struct, or the function being written */
+    struct leaf *leaves;
+    int n_leaves;
+    bool *is_uniform;               /* by node: the same for a whole chunk */
+    bool is_making;                 /* in make, not in fetch */
+    int n_loops;                    /* over the elements of a chunk, in this function: their indices have names of their own */
+    struct values w;
+};
+
+static struct arena *arena(const struct maker *b) { return &b->at->u->cx->arena; }
+
+const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member) {
+    if (is_member) return t->param >= 0 ? at->params[t->param] : at->buffers[t->buffer];
+    return t->param >= 0 ? at->l->param_names[t->param] : at->l->buffer_names[t->buffer];
+}
+
+static const struct axis_list *along(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? &b->at->segment->k : b->at->mn; }
+static const char *along_var(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? "k" : "mn"; }
+
+enum { CHUNK = 8 }; /* the longest; chunks begin at multiples of it */
+
+/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a multiple of its length. */
+static void find_uniform(struct maker *b) {
+    const struct axis_list *l = along(b);
+    for (int i = 0; i <= b->operand->value->id; i++) {
+        const struct node *n = b->g->nodes[i];
+        bool has = false, of_uniform = n->n_args > 0 && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_ACCESS);
+        for (int j = 0; j < l->n; j++) has |= node_has_axis(n, l->axes[j]);
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) of_uniform &= b->is_uniform[n->args[a]->id];
+        for (int j = 0; n->kind == N_ACCESS && j < n->args[0]->n_axes; j++) {
+            bool is_at = false;
+            for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[j];
+            for (int k = 0; k < l->n && !is_at; k++) of_uniform &= l->axes[k] != n->args[0]->axes[j];
+        }
+        bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX && n->args[0]->axis == l->axes[0] &&
+                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % CHUNK == 0;
+        b->is_uniform[i] = !has || of_uniform || is_quotient;
+    }
+}
+
+/* The labels of the other direction. */
+static const struct axis_list *across(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? b->at->mn : &b->at->segment->k; }
+
+static bool lacks(const struct node *n, const struct axis_list *l) {
+    for (int i = 0; i < l->n; i++)
+        if (node_has_axis(n, l->axes[i])) return false;
+    return true;
+}
+
+static bool is_one_word(const struct maker *b, const struct node *n) {
+    const struct param *p = n->kind == N_INPUT ? &b->g->kernel->params[n->param] : NULL;
+    const struct axis_list *l = along(b);
+    return p && p->packed.factor && p->packed.factor % CHUNK == 0 && l->n == 1 && p->axes[p->packed.axis] == l->axes[0];
+}
+
+static void find_leaves(struct maker *b) {
+    const struct group *r = b->at->l->kernel->group;
+    struct node **nodes = NEW_ARRAY(arena(b), struct node *, b->g->n_nodes + 1);
+    b->n_leaves = operand_leaves(b->g, b->at->c->partition, r, b->operand, nodes, b->g->n_nodes);
+    b->leaves = NEW_ARRAY(arena(b), struct leaf, b->n_leaves + 1);
+    for (int i = 0; i < b->n_leaves; i++) {
+        struct leaf *f = &b->leaves[i];
+        f->node = nodes[i];
+        f->name = arena_printf(arena(b), "t%d", f->node->id);
+        if (b->is_uniform[f->node->id]) f->kind = LEAF_ONE;
+        else if (is_one_word(b, f->node)) f->kind = LEAF_WORD;
+        else {
+            enum leaf_shape shape = leaf_shape(b->g, b->at->c->partition, r, f->node, along(b), &f->tensor);
+            f->kind = shape == LEAF_ADJACENT ? LEAF_HELD : shape == LEAF_ROW ? LEAF_PIECE : LEAF_MANY;
+        }
+        if (f->kind == LEAF_HELD && lacks(f->node, across(b)) && (b->operand->layout == LAYOUT_K_MAJOR || lacks(f->node, &b->at->segment->k_outer))) f->kind = LEAF_SHARED;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = operand_tensor_name(b->at, &f->tensor, false);
+        else if (f->node->kind == N_INPUT) f->name = b->at->l->param_names[f->node->param];
+    }
+}
+
+static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
+    return f->kind == LEAF_WORD ? emit_ctype(b->g->kernel->params[f->node->param].packed.storage) : value_ctype(f->node->dtype);
+}
+
+/* What a value is without computing it: what was fetched, an element of a buffer. */
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct maker *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->at->params[n->param]);
+    for (int i = 0; b->is_making && i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->node != n) continue;
+        if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
+        if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
+        if (f->kind == LEAF_PIECE) return arena_printf(arena(b), "%s[v]", f->name);
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
+        const struct param *x = &b->g->kernel->params[n->param];
+        return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
+                            x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
+    }
+    if (n->kind != N_INPUT && node_is_loaded(b->g, b->at->c->partition, b->at->l->kernel->group, n, &t)) return value_element(w, p, b->at->buffers[t.buffer], &t);
+    return NULL;
+}
+
+/* Gives every label of l its index, by name where it has to be computed. */
+static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
+    for (int i = 0; i < l->n; i++) {
+        const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
+        p->at[l->axes[i]] = index;
+        if (!strpbrk(index, "/%")) continue;
+        const char *name = arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]);
+        value_line(&b->w, EMIT_MARK "const int %s = %s;", name, index);
+        p->at[l->axes[i]] = name;
+    }
+}
+
+/* The point of a chunk: all labels, those along it at its first element. */
+static struct point *chunk_point(struct maker *b) {
+    struct point *p = point_open(&b->w, NULL);
+    b->w.indent = 3;
+    bind(b, p, &b->at->shape->batch, "batch", "at");
+    bind(b, p, &b->at->segment->k_outer, "ko", "at");
+    bind(b, p, b->at->mn, "mn", "at");
+    bind(b, p, &b->at->segment->k, "k", "at");
+    return p;
+}
+
+/* The point of element v of a chunk, at which uniform values are those of the chunk. */
+static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
+    struct point *p = point_open(&b->w, chunk);
+    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
+    for (int i = 0; i <= last->id; i++)
+        if (b->is_uniform[i]) p->text[i] = chunk->text[i];
+    return p;
+}
+
+/* A struct of the leaves that are shared by chunks, or of those that are not. */
+static void emit_leaves(struct maker *b, const char *name, bool are_shared, const char *what) {
+    int n = 0;
+    for (int i = 0; i < b->n_leaves; i++) n += (b->leaves[i].kind == LEAF_SHARED) == are_shared;
+    buf_line(b->out, n ? "    template <int V, bool ALIGNED> struct %s {  // %s" : "    template <int V, bool ALIGNED> struct %s {};  // nothing %s", name, n ? what : are_shared ? "is shared" : "is read");
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if ((f->kind == LEAF_SHARED) != are_shared) continue;
+        if (f->kind == LEAF_HELD || are_shared) buf_line(b->out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        else if (f->kind == LEAF_PIECE)
+            buf_line(b->out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
+        else buf_line(b->out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
+    }
+    if (n) buf_line(b->out, "    };");
+}
+
+static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
+    struct tensor as_it_lies = *t;
+    as_it_lies.dtype = FX_F32; /* the element itself, not its value */
+    const char *element = value_element(&b->w, p, operand_tensor_name(b->at, t, true), &as_it_lies);
+    return arena_printf(arena(b), "&%s", element);
+}
+
+/* The word that has the fields of a packed chunk. */
+static const char *word_of(struct maker *b, const struct point *p, const struct node *n) {
+    const struct param *t = &b->g->kernel->params[n->param];
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_printf(&s, "%s[", b->at->params[n->param]);
+    for (int i = 0; i < t->n_axes; i++) {
+        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "", p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
+        const char *step = value_word_stride(&b->w, n->param, i);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+    }
+    buf_puts(&s, "]");
+    return s.s;
+}
+
+static void emit_fetch_context(struct maker *b) {
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_SHARED) value_line(&b->w, "c.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+    }
+}
+
+/* Whether some position of n is read from memory. */
+static bool reads_positions(const struct maker *b, const struct node *n) {
+    bool *is_needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) is_needed[n->args[i]->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = b->g->nodes[i];
+        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN)) return true;
+        for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
+    }
+    return false;
+}
+
+static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
+    struct point *p = point_open(&b->w, chunk);
+    const char *inside = NULL;
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    b->w.indent++;
+    bool is_guarded = reads_positions(b, f->node);
+    if (is_guarded) {
+        value_line(&b->w, "r.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
+        value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
+        b->w.indent++;
+    }
+    if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
+    value_line(&b->w, inside ? "r.%s.load(%s, %s ? n_valid : 0);" : "r.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    if (is_guarded) {
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+    b->w.indent--;
+    value_line(&b->w, "} else {");
+    b->w.indent++;
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    value_line(&b->w, "r.%s.x[v] = 0;", f->name);
+    value_line(&b->w, "if (v >= n_valid) continue;");
+    p = element_point(b, chunk, b->operand->value);
+    value_line(&b->w, "r.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
+    for (int i = 0; i < 2; i++) {
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+}
+
+static void emit_fetch(struct maker *b) {
+    bool has_ones = false, has_many = false;
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        has_many |= f->kind == LEAF_MANY;
+        if (f->kind == LEAF_HELD) value_line(&b->w, "r.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
+        if (f->kind != LEAF_ONE && f->kind != LEAF_WORD) continue;
+        has_ones = true;
+        value_line(&b->w, "r.%s = 0;", f->name);
+    }
+    if (has_ones) {
+        value_line(&b->w, "if (n_valid > 0) {");
+        b->w.indent++;
+        struct point *p = point_open(&b->w, chunk);
+        for (int i = 0; i < b->n_leaves; i++) {
+            const struct leaf *f = &b->leaves[i];
+            if (f->kind == LEAF_ONE) value_line(&b->w, "r.%s = %s;", f->name, value_at(&b->w, p, f->node));
+            if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s = %s;", f->name, word_of(b, chunk, f->node));
+        }
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+    if (!has_many) return;
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = 0;", b->leaves[i].name);
+    value_line(&b->w, "if (v >= n_valid) continue;");
+    struct point *p = element_point(b, chunk, b->operand->value);
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = %s;", b->leaves[i].name, value_at(&b->w, p, b->leaves[i].node));
+    b->w.indent--;
+    value_line(&b->w, "}");
+}
+
+/* Computes the uniform values that elements read, once a chunk. */
+static void emit_uniform(struct maker *b, struct point *chunk) {
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    needed[b->operand->value->id] = true;
+    for (int i = b->operand->value->id; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        bool is_leaf = false;
+        for (int j = 0; j < b->n_leaves; j++) is_leaf |= b->leaves[j].node == n;
+        if (!needed[i] || is_leaf) continue;
+        if (b->is_uniform[i]) continue;
+        for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i <= b->operand->value->id; i++)
+        if (needed[i] && b->is_uniform[i]) value_at(&b->w, chunk, b->g->nodes[i]);
+}
+
+/* The values below `value`, operands first, so that no chain of them is walked deep. */
+static void emit_chain(struct maker *b, struct point *p, struct node *value) {
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    needed[value->id] = true;
+    for (int i = value->id; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        needed[i] = needed[i] && (n->kind == N_OP || n->kind == N_CAST) && !b->is_uniform[i];
+        for (int a = 0; needed[i] && a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < value->id; i++)
+        if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
+}
+
+/* The elements of a piece, however it was fetched. */
+static void emit_whole_piece(struct maker *b, const struct leaf *f) {
+    value_line(&b->w, "%s %s[V];", leaf_ctype(b, f), f->name);
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
+    value_line(&b->w, "  r.%s.get(e);", f->name);
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
+    value_line(&b->w, "} else {");
+    value_line(&b->w, "  r.%s.get(%s);", f->name, f->name);
+    value_line(&b->w, "}");
+}
+
+/* In which the operand is multiplied. */
+static enum fx_dtype side_dtype(const struct maker *b) { return b->at->side == 'a' ? b->at->shape->a_dtype : b->at->shape->b_dtype; }
+
+static void emit_make(struct maker *b) {
+    struct node *value = b->operand->value;
+    enum fx_dtype dtype = side_dtype(b);
+    if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype)) value = value->args[0]; /* the store rounds alike */
+    struct point *chunk = chunk_point(b);
+    b->is_making = true;
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_PIECE) emit_whole_piece(b, f);
+        if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED) continue;
+        value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
+        value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "r", f->name, f->name);
+    }
+    emit_uniform(b, chunk);
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    struct point *p = element_point(b, chunk, b->operand->value);
+    emit_chain(b, p, value);
+    value_line(&b->w, "x[v] = %s;", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));
+    b->w.indent--;
+    value_line(&b->w, "}");
+    b->is_making = false;
+}
+
+/* Nothing is named yet: each function begins so. */
+static void begin_text(struct maker *b) {
+    b->is_uniform = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->at->params, .axis_names = b->at->axes, .stride_names = b->at->strides, .storage_type = emit_ctype, .given = given, .user = b,
+                           .n_named = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
+    find_uniform(b);
+    find_leaves(b);
+}
+
+static void emit_function(struct maker *b, const char *head, void (*body)(struct maker *)) {
+    struct buf text, *out = b->out;
+    buf_init(&text, arena(b));
+    buf_line(b->out, "%s", head);
+    begin_text(b);
+    b->n_loops = 0;
+    b->out = b->w.out = &text;
+    body(b);
+    b->out = out;
+    emit_drop_unread(out, text.s ? text.s : "");
+    buf_line(b->out, "    }");
+}
+
+void emit_made_operand(const struct operand_place *at, const struct operand *o) {
+    struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out};
+    const char *name = at->l->struct_name;
+    buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
+    begin_text(&b);
+    emit_leaves(&b, "raw", false, "what a chunk reads from memory");
+    emit_leaves(&b, "context", true, "what chunks share");
+    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch(const %s &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch);
+    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch_context(const %s &p, context<V, ALIGNED> &c, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch_context);
+    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, const context<V, ALIGNED> &c, int batch, int mn, int ko, int k) {", name), emit_make);
+}
