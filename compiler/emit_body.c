@@ -32,14 +32,6 @@ static const char *const ctypes[FX_N_DTYPES] = {
 const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
 
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
-static void line(struct body *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void line(struct body *b, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(b->out, fmt, ap);
-    va_end(ap);
-    buf_putc(b->out, '\n');
-}
 
 static const char *tensor_name(const struct body *b, const struct tensor *t) {
     return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
@@ -120,15 +112,15 @@ static const char *place_args(const struct body *b) { return b->is_gemm ? "int b
 
 static void emit_frag(struct body *b) {
     if (!b->l->n_loads) {
-        line(b, "  template <int V> struct frag {};  // nothing is read besides the operands");
+        buf_line(b->out, "  template <int V> struct frag {};  // nothing is read besides the operands");
         return;
     }
-    line(b, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
+    buf_line(b->out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
     for (int i = 0; i < b->l->n_loads; i++) {
         const struct tensor *t = &b->l->loads[i];
-        line(b, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
+        buf_line(b->out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
-    line(b, "  };");
+    buf_line(b->out, "  };");
 }
 
 static const char *along_stride(struct body *b, const struct tensor *t) { return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])); }
@@ -138,8 +130,8 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
     bool converts = is_converted(t->dtype);
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
     if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
-    line(b, "#pragma unroll");
-    line(b, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
+    buf_line(b->out, "#pragma unroll");
+    buf_line(b->out, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
          tensor_name(b, t), at, none);
 }
 
@@ -148,18 +140,18 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: line(b, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
-    case ALONG_CONTIGUOUS: line(b, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
+    case ALONG_NONE: buf_line(b->out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
+    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
     case ALONG_UNIT:
-        line(b, "    if constexpr (ALIGNED) {");
-        line(b, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
-        line(b, "    } else {");
-        if (converts) line(b, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        buf_line(b->out, "    if constexpr (ALIGNED) {");
+        buf_line(b->out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+        buf_line(b->out, "    } else {");
+        if (converts) buf_line(b->out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
         else emit_fetch_items(b, t, "      ");
-        line(b, "    }");
+        buf_line(b->out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) line(b, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        if (converts) buf_line(b->out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
         else emit_fetch_items(b, t, "    ");
         return;
     case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
@@ -167,9 +159,9 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
 }
 
 static void emit_fetch(struct body *b) {
-    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
+    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
     for (int i = 0; i < b->l->n_loads; i++) emit_fetch_one(b, &b->l->loads[i]);
-    line(b, "  }");
+    buf_line(b->out, "  }");
 }
 
 /* ---- the pointwise part ---- */
@@ -276,27 +268,27 @@ static void emit_values(struct body *b, struct point *p) {
 
 static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
-    line(b, "#pragma unroll");
-    line(b, "%sfor (int v = 0; v < V; ++v)", indent);
-    line(b, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
+    buf_line(b->out, "#pragma unroll");
+    buf_line(b->out, "%sfor (int v = 0; v < V; ++v)", indent);
+    buf_line(b->out, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: line(b, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
-    case ALONG_CONTIGUOUS: line(b, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
+    case ALONG_NONE: buf_line(b->out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
+    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
     case ALONG_UNIT:
-        line(b, "    if constexpr (ALIGNED) {");
-        line(b, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
-        line(b, "    } else {");
-        if (converts) line(b, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        buf_line(b->out, "    if constexpr (ALIGNED) {");
+        buf_line(b->out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+        buf_line(b->out, "    } else {");
+        if (converts) buf_line(b->out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
         else emit_store_items(b, t, value, "      ");
-        line(b, "    }");
+        buf_line(b->out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) line(b, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        if (converts) buf_line(b->out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
         else emit_store_items(b, t, value, "    ");
         return;
     case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
@@ -318,10 +310,10 @@ static bool has_element(const struct body *b, int s) {
 static void emit_partial_elements(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
-    line(b, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
+    buf_line(b->out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
     for (int s = 0; s < r->n_stores; s++)
-        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) line(b, "    %s t%d[V];", value_ctype(x.of->dtype), x.of->id);
-    line(b, "  };");
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->out, "    %s t%d[V];", value_ctype(x.of->dtype), x.of->id);
+    buf_line(b->out, "  };");
 }
 
 /* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
@@ -357,23 +349,23 @@ static void emit_partials(struct body *b) {
             buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, v->span));
             ast_print_expr_short(b->out, v->source, 60);
         }
-        line(b, "\n    typedef %s value;", type);
-        line(b, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
-        line(b, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
-        line(b, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
-        line(b, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.t%d[v]; }", type, x.of->id);
-        line(b, "  };");
-        line(b, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
+        buf_line(b->out, "\n    typedef %s value;", type);
+        buf_line(b->out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
+        buf_line(b->out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
+        buf_line(b->out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.t%d[v]; }", type, x.of->id);
+        buf_line(b->out, "  };");
+        buf_line(b->out, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
         buf_printf(&names, ", partial%d", n++);
     }
-    line(b, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
+    buf_line(b->out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
 }
 
 static void emit_store_text(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = b->is_gemm && gemm_has_reduced(b->g, r);
-    line(b, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
+    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
          b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
@@ -381,7 +373,7 @@ static void emit_store_text(struct body *b) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        line(b, "    %s %s[V];", held_ctype(t.dtype), results[s]);
+        buf_line(b->out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
     struct point *p = point_open(&b->w, NULL);
     b->w.indent = 2;
@@ -391,10 +383,10 @@ static void emit_store_text(struct body *b) {
     } else {
         bind_labels(b, p, &b->l->kernel->pointwise.rows, "row");
     }
-    line(b, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
-    line(b, "    for (int v = 0; v < V; ++v) {");
+    buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
+    buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    if (b->is_general) line(b, "      if (v >= n_valid) break;  // what lies outside is not read");
+    if (b->is_general) buf_line(b->out, "      if (v >= n_valid) break;  // what lies outside is not read");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p);
@@ -403,18 +395,18 @@ static void emit_store_text(struct body *b) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         struct node *n = store_element(b->g, r, &r->stores[s]);
         if (n != r->stores[s].value) {
-            if (!has_element(b, s)) line(b, "      x.t%d[v] = %s;", n->id, value_at(&b->w, p, n));
+            if (!has_element(b, s)) buf_line(b->out, "      x.t%d[v] = %s;", n->id, value_at(&b->w, p, n));
             continue;
         }
-        line(b, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
+        buf_line(b->out, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
     }
-    line(b, "    }");
+    buf_line(b->out, "    }");
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         emit_store_one(b, &t, results[s]);
     }
-    line(b, "  }");
+    buf_line(b->out, "  }");
 }
 
 static void emit_store(struct body *b) {
@@ -429,8 +421,8 @@ static void emit_store(struct body *b) {
 /* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
-    if (along_of(b, &t) == ALONG_CONTIGUOUS) line(b, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
-    else line(b, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
+    if (along_of(b, &t) == ALONG_CONTIGUOUS) buf_line(b->out, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
+    else buf_line(b->out, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
 }
 
 /* ---- the struct ---- */
@@ -494,7 +486,7 @@ static void emit_fields(struct body *b) {
     }
     for (int i = 0; i < k->n_axes; i++)
         if (k->axes[i].extent >= 0 && b->l->axis_used[i])
-            line(b, is_space_axis(b->l, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
+            buf_line(b->out, is_space_axis(b->l, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
                  (long long)k->axes[i].extent);
 }
 
@@ -519,13 +511,13 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     look_at_stores(&b);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
-    if (!b.is_gemm) line(&b, "template <class INDEX>");
-    line(&b, "struct %s {", l->struct_name);
-    if (!b.is_gemm) line(&b, "  typedef INDEX index;");
+    if (!b.is_gemm) buf_line(b.out, "template <class INDEX>");
+    buf_line(b.out, "struct %s {", l->struct_name);
+    if (!b.is_gemm) buf_line(b.out, "  typedef INDEX index;");
     emit_fields(&b);
     if (l->kernel->group->is_row) {
         emit_row_problem(out, u, c, l);
-        line(&b, "};");
+        buf_line(b.out, "};");
         return;
     }
     if (l->kernel->chain) {
@@ -533,13 +525,13 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     } else if (b.is_gemm) {
         emit_gemm_problem(out, u, c, l);
     } else {
-        line(&b, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
-        line(&b, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));
+        buf_line(b.out, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
+        buf_line(b.out, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));
         emit_skew(&b);
     }
     emit_frag(&b);
     emit_fetch(&b);
     if (b.is_gemm && gemm_has_reduced(b.g, l->kernel->group)) emit_partials(&b);
     emit_store(&b);
-    line(&b, "};");
+    buf_line(b.out, "};");
 }

@@ -22,15 +22,6 @@ static const char *name_of(const struct middle *b, const struct tensor *t) { ret
 /* A member of sums or results: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
-static void type_line(struct middle *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void type_line(struct middle *b, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(b->w.out, fmt, ap);
-    va_end(ap);
-    buf_putc(b->w.out, '\n');
-}
-
 /* ---- indices ---- */
 
 static const char *product(struct middle *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
@@ -131,95 +122,95 @@ static const char *source_of(struct middle *b, const struct node *n) {
 }
 
 static void emit_known(struct middle *b) {
-    type_line(b, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
-    type_line(b, "  struct results {  // of the reductions of a row");
-    for (int i = 0; i < b->r->n_steps; i++) type_line(b, "    %s t%d;%s", sum_type(b->r->steps[i]->dtype), b->r->steps[i]->id, source_of(b, b->r->steps[i]));
-    if (b->x->outer_fold >= 0) type_line(b, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
-    type_line(b, "  };");
-    type_line(b, "  struct values {  // of a row, read by its elements");
+    buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
+    buf_line(b->w.out, "  struct results {  // of the reductions of a row");
+    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[i]->dtype), b->r->steps[i]->id, source_of(b, b->r->steps[i]));
+    if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
+    buf_line(b->w.out, "  };");
+    buf_line(b->w.out, "  struct values {  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i]) type_line(b, "    %s t%d;%s", value_ctype(b->w.g->nodes[i]->dtype), i, source_of(b, b->w.g->nodes[i]));
-    type_line(b, "  };");
-    type_line(b, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
+        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s t%d;%s", value_ctype(b->w.g->nodes[i]->dtype), i, source_of(b, b->w.g->nodes[i]));
+    buf_line(b->w.out, "  };");
+    buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
 static void emit_sums_type(struct middle *b, int walk) {
-    type_line(b, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], walk))
-            type_line(b, "    %s t%d;%s", sum_type(b->r->steps[s]->args[0]->dtype), b->r->steps[s]->id, source_of(b, b->r->steps[s]));
+            buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[s]->args[0]->dtype), b->r->steps[s]->id, source_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) type_line(b, "    float c%d;  // what t%d is shifted by so far", k, b->x->folds[k].e->id);
-    type_line(b, "  };");
+        if (chain_is_online(b->x, k, walk)) buf_line(b->w.out, "    float c%d;  // what t%d is shifted by so far", k, b->x->folds[k].e->id);
+    buf_line(b->w.out, "  };");
     if (!looks(b, walk)) return;
     struct node *n;
-    type_line(b, "  struct tops%d {  // the extremes of a block of the middle", walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) type_line(b, "    float t%d;", n->id);
-    type_line(b, "  };");
+    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", walk);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) buf_line(b->w.out, "    float t%d;", n->id);
+    buf_line(b->w.out, "  };");
 }
 
 static const char *start_of(struct middle *b, const struct node *n) { return value_start(&b->w, n->reduction, n->args[0]->dtype); }
 
 static void emit_identities(struct middle *b, int walk) {
     struct node *n;
-    type_line(b, "  FX_DEVICE sums%d identity(fx_walk<%d>) const {", walk, walk);
-    type_line(b, "    sums%d a;", walk);
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_walk<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    sums%d a;", walk);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], walk)) value_line(&b->w, "a.t%d = %s;", b->r->steps[s]->id, start_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
         if (chain_is_online(b->x, k, walk)) value_line(&b->w, "a.c%d = 0.0f;", k);
-    type_line(b, "    return a;");
-    type_line(b, "  }");
+    buf_line(b->w.out, "    return a;");
+    buf_line(b->w.out, "  }");
     if (!looks(b, walk)) return;
-    type_line(b, "  FX_DEVICE tops%d tops(fx_walk<%d>) const {", walk, walk);
-    type_line(b, "    tops%d b;", walk);
+    buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_walk<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    tops%d b;", walk);
     for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "b.t%d = %s;", n->id, start_of(b, n));
-    type_line(b, "    return b;");
-    type_line(b, "  }");
+    buf_line(b->w.out, "    return b;");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_prepare(struct middle *b, int walk) {
-    type_line(b, "  FX_DEVICE void prepare(fx_walk<%d>, values &q, const results &r, int batch, int m) const {", walk);
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_walk<%d>, values &q, const results &r, int batch, int m) const {", walk);
     struct point *p = at_row(b, walk - 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         if (is_row_step(b->r, n) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.t%d != 0)" : "r.t%d", i);
         if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "q.t%d = %s;", i, value_at(&b->w, p, n));
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
 static void emit_end(struct middle *b) {
-    type_line(b, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const {");
+    buf_line(b->w.out, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const {");
     struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
     const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before), *to = value_at(&b->w, last, b->x->before);
     value_line(&b->w, b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);" : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
                bound, to, bound, from, bound, from);
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* ---- elements ---- */
 
 static void emit_join(struct middle *b, int walk, const char *type, bool partners) {
     struct node *n;
-    type_line(b, "  FX_DEVICE void join(fx_walk<%d>, %s%d &a, const %s%d &b) const {", walk, type, walk, type, walk);
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_walk<%d>, %s%d &a, const %s%d &b) const {", walk, type, walk, type, walk);
     for (int s = 0; (n = next_sum(b, walk, partners, &s));)
         value_line(&b->w, "a.t%d = %s;", n->id,
                    value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_look(struct middle *b, int walk) {
     struct node *n;
     bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, walk);
-    type_line(b, "  template <int N> FX_DEVICE void look(fx_walk<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void look(fx_walk<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
                  "int n_valid) const {", walk, walk);
-    type_line(b, "#pragma unroll");
-    type_line(b, "    for (int v = 0; v < N; ++v) {");
-    type_line(b, "      if (v >= n_valid) break;");
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
+    buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     struct point *p = at_element(b, walk);
     for (int s = 0; (n = next_sum(b, walk, true, &s));) {
@@ -228,8 +219,8 @@ static void emit_look(struct middle *b, int walk) {
         if (keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
     b->w.indent = 2;
-    type_line(b, "    }");
-    type_line(b, "  }");
+    buf_line(b->w.out, "    }");
+    buf_line(b->w.out, "  }");
 }
 
 static const char *scaled(struct middle *b, int fold, const char *difference) {
@@ -245,7 +236,7 @@ static const char *shift_at(struct middle *b, int fold, int walk, const char *ex
 
 static void emit_move(struct middle *b, int walk) {
     struct node *n;
-    type_line(b, "  FX_DEVICE float move(fx_walk<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", walk, walk, walk);
+    buf_line(b->w.out, "  FX_DEVICE float move(fx_walk<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", walk, walk, walk);
     for (int s = 0; (n = next_sum(b, walk, true, &s));)
         value_line(&b->w, "const float m%d = %s;", n->id,
                    value_joined(&b->w, n->reduction, FX_F32, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
@@ -261,8 +252,8 @@ static void emit_move(struct middle *b, int walk) {
     }
     for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "a.t%d = m%d;", n->id, n->id);
     bool scales = b->x->outer_fold >= 0 && walk + 1 == b->x->n_walks;
-    type_line(b, scales ? "    return s%d;" : "    return 1.0f;", b->x->outer_fold);
-    type_line(b, "  }");
+    buf_line(b->w.out, scales ? "    return s%d;" : "    return 1.0f;", b->x->outer_fold);
+    buf_line(b->w.out, "  }");
 }
 
 /* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
@@ -305,14 +296,14 @@ static void emit_fold(struct middle *b, int walk) {
     struct node *n;
     bool is_last = walk + 1 == b->x->n_walks;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    type_line(b, "  template <int N> FX_DEVICE void fold(fx_walk<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void fold(fx_walk<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
                  "int n_valid) const {", walk, walk);
-    type_line(b, "#pragma unroll");
-    type_line(b, "    for (int v = 0; v < N; ++v) {");
-    type_line(b, "      if (v >= n_valid) {");
-    type_line(b, "        acc[0][v] = 0.0f;");
-    type_line(b, "        continue;");
-    type_line(b, "      }");
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
+    buf_line(b->w.out, "      if (v >= n_valid) {");
+    buf_line(b->w.out, "        acc[0][v] = 0.0f;");
+    buf_line(b->w.out, "        continue;");
+    buf_line(b->w.out, "      }");
     b->w.indent = 3;
     struct point *p = at_element(b, walk);
     emit_needed(b, p, walk, late);
@@ -322,12 +313,12 @@ static void emit_fold(struct middle *b, int walk) {
     }
     if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
     b->w.indent = 2;
-    type_line(b, "    }");
-    type_line(b, "  }");
+    buf_line(b->w.out, "    }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_finish(struct middle *b, int walk) {
-    type_line(b, "  FX_DEVICE void finish(fx_walk<%d>, results &r, const sums%d &a, const values &q) const {", walk, walk);
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_walk<%d>, results &r, const sums%d &a, const values &q) const {", walk, walk);
     struct node *n;
     for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
     for (int k = 0; k < b->x->n_folds; k++) {
@@ -341,7 +332,7 @@ static void emit_finish(struct middle *b, int walk) {
         if (fold >= 0) value_line(&b->w, "r.t%d = a.t%d * last%d;", n->id, n->id, fold);
         else value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* ---- what stands behind the walks ---- */
@@ -363,7 +354,7 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
 }
 
 static void emit_row_stores(struct middle *b) {
-    type_line(b, "  FX_DEVICE void store_row(const results &r, int batch, int m) const {");
+    buf_line(b->w.out, "  FX_DEVICE void store_row(const results &r, int batch, int m) const {");
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
@@ -381,13 +372,13 @@ static void emit_row_stores(struct middle *b) {
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* ---- shapes ---- */
 
 static void emit_extent(struct middle *b, const char *name, const struct axis_list *l) {
-    type_line(b, l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }" : l->n ? "  FX_DEVICE int %s() const { return (int)%s; }"
+    buf_line(b->w.out, l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }" : l->n ? "  FX_DEVICE int %s() const { return (int)%s; }"
                                                                                      : "  FX_DEVICE int %s() const { return %s; }",
               name, product(b, l->axes, l->n));
 }
@@ -395,23 +386,23 @@ static void emit_extent(struct middle *b, const char *name, const struct axis_li
 static void emit_shapes(struct middle *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
-    type_line(b, "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result", x->parts.n_inner,
+    buf_line(b->w.out, "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result", x->parts.n_inner,
               x->first.most_sums);
-    type_line(b, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
+    buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
     emit_extent(b, "m", &x->second.m);
     emit_extent(b, "n", &x->second.n);
     emit_extent(b, "t", &x->first.n);
     emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->first, 0, true);
     emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->second, n, false);
-    type_line(b, "  typedef segment0 first_segment;");
-    type_line(b, "  typedef segment%d second_segment;", n);
-    type_line(b, "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
+    buf_line(b->w.out, "  typedef segment0 first_segment;");
+    buf_line(b->w.out, "  typedef segment%d second_segment;", n);
+    buf_line(b->w.out, "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
                  "const fx_tile &at) const {");
     for (int i = 0; i < n; i++) {
-        if (i) type_line(b, "    fx_gemm_next_segment();");
-        type_line(b, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, first, at);", i);
+        if (i) buf_line(b->w.out, "    fx_gemm_next_segment();");
+        buf_line(b->w.out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, first, at);", i);
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_flags(struct middle *b) {
@@ -422,10 +413,10 @@ static void emit_flags(struct middle *b) {
         buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
     }
-    type_line(b, "  static constexpr int WALKS = %d;  // over the middle; the last adds the result up", b->x->n_walks);
-    type_line(b, "  static constexpr bool LOOKS[WALKS] = {%s}, KEEPS[WALKS] = {%s};  // whether a walk finds shifts first, and leaves what they were found in",
+    buf_line(b->w.out, "  static constexpr int WALKS = %d;  // over the middle; the last adds the result up", b->x->n_walks);
+    buf_line(b->w.out, "  static constexpr bool LOOKS[WALKS] = {%s}, KEEPS[WALKS] = {%s};  // whether a walk finds shifts first, and leaves what they were found in",
               look.s, keep.s);
-    type_line(b, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
+    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
               b->x->bound ? "true" : "false");
 }
 

@@ -30,15 +30,6 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 /* The reduction ends in walk number `walk`. */
 static bool ends_in(const struct rows *b, const struct node *n, int walk) { return n->kind == N_REDUCE && b->x->level[n->id] == walk + 1; }
 
-static void type_line(struct rows *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void type_line(struct rows *b, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(b->w.out, fmt, ap);
-    va_end(ap);
-    buf_putc(b->w.out, '\n');
-}
-
 /* ---- indices ---- */
 
 static const char *product(struct rows *b, const int *axes, int n) {
@@ -162,13 +153,13 @@ static void emit_needed(struct rows *b, struct point *p, int walk, const bool *n
 
 static void emit_held(struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
     if (!n && !(has_kept && b->x->n_kept)) {
-        type_line(b, "  template <int V> struct %s {};", type);
+        buf_line(b->w.out, "  template <int V> struct %s {};", type);
         return;
     }
-    type_line(b, "  template <int V> struct %s {  // %s", type, what);
-    for (int i = 0; i < n; i++) type_line(b, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
-    for (int i = 0; has_kept && i < b->x->n_kept; i++) type_line(b, "    %s k%d[V];", value_ctype(b->x->kept[i]->dtype), b->x->kept[i]->id);
-    type_line(b, "  };");
+    buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
+    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
+    for (int i = 0; has_kept && i < b->x->n_kept; i++) buf_line(b->w.out, "    %s k%d[V];", value_ctype(b->x->kept[i]->dtype), b->x->kept[i]->id);
+    buf_line(b->w.out, "  };");
 }
 
 static const char *source_of(struct rows *b, const struct node *n) {
@@ -180,67 +171,67 @@ static const char *source_of(struct rows *b, const struct node *n) {
 }
 
 static void emit_results_type(struct rows *b) {
-    type_line(b, "  struct results {  // what is known of a row");
+    buf_line(b->w.out, "  struct results {  // what is known of a row");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
-        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) type_line(b, "    %s t%d;%s", value_ctype(n->dtype), i, source_of(b, n));
+        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s t%d;%s", value_ctype(n->dtype), i, source_of(b, n));
     }
-    type_line(b, "  };");
+    buf_line(b->w.out, "  };");
 }
 
 static void emit_sums_type(struct rows *b, int walk) {
-    type_line(b, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
         if (!ends_in(b, n, walk)) continue;
-        type_line(b, "    %s t%d;%s", sum_type(n->args[0]->dtype), n->id, source_of(b, n));
-        if (is_arg(n)) type_line(b, "    %s at%d;", place_type(b), n->id);
+        buf_line(b->w.out, "    %s t%d;%s", sum_type(n->args[0]->dtype), n->id, source_of(b, n));
+        if (is_arg(n)) buf_line(b->w.out, "    %s at%d;", place_type(b), n->id);
     }
-    type_line(b, "  };");
+    buf_line(b->w.out, "  };");
 }
 
 static void emit_scans_type(struct rows *b) {
-    type_line(b, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
-    for (int i = 0; i < b->n_scans; i++) type_line(b, "    %s t%d[N];%s", sum_type(b->scans[i]->dtype), b->scans[i]->id, source_of(b, b->scans[i]));
-    if (b->n_scans) type_line(b, "  };");
+    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
+    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s t%d[N];%s", sum_type(b->scans[i]->dtype), b->scans[i]->id, source_of(b, b->scans[i]));
+    if (b->n_scans) buf_line(b->w.out, "  };");
 }
 
 /* ---- reading ---- */
 
 static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list, int n) {
-    type_line(b, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const {", name, type, var);
-    for (int i = 0; i < n; i++) type_line(b, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
-    type_line(b, "  }");
+    buf_line(b->w.out, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const {", name, type, var);
+    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_prepare(struct rows *b, int walk) {
-    type_line(b, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", walk);
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", walk);
     struct point *p = at_row(b, walk - 1, "row", "r");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "r.t%d", i);
         if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "r.t%d = %s;", i, value_at(&b->w, p, n));
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* ---- reductions ---- */
 
 static void emit_identity(struct rows *b, int walk) {
-    type_line(b, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", walk, walk);
-    type_line(b, "    sums%d a;", walk);
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    sums%d a;", walk);
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
         if (!ends_in(b, n, walk)) continue;
         if (is_arg(n)) value_line(&b->w, "a.t%d = 0, a.at%d = -1;", n->id, n->id);
         else value_line(&b->w, "a.t%d = %s;", n->id, value_start(&b->w, n->reduction, n->args[0]->dtype));
     }
-    type_line(b, "    return a;");
-    type_line(b, "  }");
+    buf_line(b->w.out, "    return a;");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_fold(struct rows *b, int walk) {
-    type_line(b, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
+    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
                  "index col) const {", walk, walk);
     struct point *p = at_element(b, walk, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
@@ -255,11 +246,11 @@ static void emit_fold(struct rows *b, int walk) {
                        sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, n->id);
         else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_join(struct rows *b, int walk) {
-    type_line(b, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", walk, walk, walk);
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", walk, walk, walk);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         int id = n->id;
@@ -271,18 +262,18 @@ static void emit_join(struct rows *b, int walk) {
             value_line(&b->w, "a.t%d = %s;", id,
                        value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", id), arena_printf(arena(b), "b.t%d", id)));
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_finish(struct rows *b, int walk) {
-    type_line(b, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", walk, walk);
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", walk, walk);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, walk)) continue;
         if (is_arg(n)) value_line(&b->w, "r.t%d = a.at%d < 0 ? 0 : a.at%d;", n->id, n->id, n->id);
         else value_line(&b->w, n->dtype == FX_BOOL ? "r.t%d = a.t%d != 0;" : "r.t%d = a.t%d;", n->id, n->id);
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 /* ---- running sums ---- */
@@ -290,13 +281,13 @@ static void emit_finish(struct rows *b, int walk) {
 static void emit_scan(struct rows *b, int i) {
     struct node *n = b->scans[i];
     const char *type = sum_type(n->dtype);
-    type_line(b, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.t%d; }", type, i, n->id);
-    type_line(b, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
-    type_line(b, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
-    type_line(b, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", type, i);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.t%d; }", type, i, n->id);
+    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
+    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
+    buf_line(b->w.out, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", type, i);
     struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_scans(struct rows *b) {
@@ -312,7 +303,7 @@ static void emit_scans(struct rows *b) {
         }
         buf_putc(&table, '}');
     }
-    type_line(b, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a walk", b->n_scans, b->x->n_passes + 1, table.s);
+    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a walk", b->n_scans, b->x->n_passes + 1, table.s);
     for (int i = 0; i < b->n_scans; i++) emit_scan(b, i);
 }
 
@@ -320,14 +311,14 @@ static void emit_scans(struct rows *b) {
 
 static void emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
-    type_line(b, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const {");
+    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const {");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
-            type_line(b, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
+            buf_line(b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
-    type_line(b, "#pragma unroll");
-    type_line(b, "    for (int v = 0; v < V; ++v) {");
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
     struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
@@ -342,17 +333,17 @@ static void emit_store(struct rows *b) {
         else value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col), value);
     }
     b->w.indent = 2;
-    type_line(b, "    }");
+    buf_line(b->w.out, "    }");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
-            type_line(b, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items", element(b, &t, "row", "col"), name_of(b, &t));
+            buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items", element(b, &t, "row", "col"), name_of(b, &t));
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 static void emit_results(struct rows *b) {
-    type_line(b, "  FX_DEVICE void results_of(const results &r, index row) const {");
+    buf_line(b->w.out, "  FX_DEVICE void results_of(const results &r, index row) const {");
     struct point *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
@@ -361,7 +352,7 @@ static void emit_results(struct rows *b) {
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
     }
-    type_line(b, "  }");
+    buf_line(b->w.out, "  }");
 }
 
 void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
@@ -371,13 +362,13 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen
                           .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
     for (int i = 0; i < b.r->n_steps; i++)
         if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
-    type_line(&b, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",
+    buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",
               b.x->stores_elements ? "true" : "false", b.x->stores_results ? "true" : "false");
-    type_line(&b, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
-    type_line(&b, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
-    type_line(&b, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
+    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
+    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
+    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a walk over one part of a row */
-        type_line(&b, "  FX_DEVICE unsigned *partial(int walk, index row, int part) const { return %s + (((long long)walk * rows() + row) * %d + part) * SUM_WORDS; }",
+        buf_line(b.w.out, "  FX_DEVICE unsigned *partial(int walk, index row, int part) const { return %s + (((long long)walk * rows() + row) * %d + part) * SUM_WORDS; }",
                   l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
     emit_held(&b, "frag", "what V adjacent elements hold for the walks", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last walk alone reads of them", b.x->tail, b.x->n_tail, false);
