@@ -6,28 +6,14 @@
 
 #include "emit_operand.h"
 #include "emit_value.h"
-
-enum leaf_kind {
-    LEAF_ONE,   /* the same for a whole chunk */
-    LEAF_HELD,  /* adjacent in memory: held as it lies there */
-    LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
-    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants, element by element in the others */
-    LEAF_WORD,  /* packed: one word has the chunk's fields */
-    LEAF_MANY,  /* element by element */
-};
-
-struct leaf { /* what a made operand reads */
-    struct node *node;
-    enum leaf_kind kind;
-    struct tensor tensor; /* LEAF_HELD, LEAF_SHARED, LEAF_PIECE */
-    const char *name;     /* of the member of raw */
-};
+#include "made.h"
 
 struct maker { /* an operand being written */
     const struct operand_place *at;
     const struct graph *g;
     const struct operand *operand;
     struct buf *out;                /* the struct, or the function being written */
+    const struct axis_list *along;  /* the labels of a chunk */
     struct leaf *leaves;
     int n_leaves;
     bool *is_uniform;               /* by node: the same for a whole chunk */
@@ -43,61 +29,15 @@ const char *operand_tensor_name(const struct operand_place *at, const struct ten
     return t->param >= 0 ? at->l->param_names[t->param] : at->l->buffer_names[t->buffer];
 }
 
-static const struct axis_list *along(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? &b->at->segment->k : b->at->mn; }
 static const char *along_var(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? "k" : "mn"; }
 
-enum { CHUNK = 8 }; /* the longest; chunks begin at multiples of it */
-
-/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a multiple of its length. */
-static void find_uniform(struct maker *b) {
-    const struct axis_list *l = along(b);
-    for (int i = 0; i <= b->operand->value->id; i++) {
-        const struct node *n = b->g->nodes[i];
-        bool has = false, of_uniform = n->n_args > 0 && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_ACCESS);
-        for (int j = 0; j < l->n; j++) has |= node_has_axis(n, l->axes[j]);
-        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) of_uniform &= b->is_uniform[n->args[a]->id];
-        for (int j = 0; n->kind == N_ACCESS && j < n->args[0]->n_axes; j++) {
-            bool is_at = false;
-            for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[j];
-            for (int k = 0; k < l->n && !is_at; k++) of_uniform &= l->axes[k] != n->args[0]->axes[j];
-        }
-        bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX && n->args[0]->axis == l->axes[0] &&
-                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % CHUNK == 0;
-        b->is_uniform[i] = !has || of_uniform || is_quotient;
-    }
-}
-
-/* The labels of the other direction. */
-static const struct axis_list *across(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? b->at->mn : &b->at->segment->k; }
-
-static bool lacks(const struct node *n, const struct axis_list *l) {
-    for (int i = 0; i < l->n; i++)
-        if (node_has_axis(n, l->axes[i])) return false;
-    return true;
-}
-
-static bool is_one_word(const struct maker *b, const struct node *n) {
-    const struct param *p = n->kind == N_INPUT ? &b->g->kernel->params[n->param] : NULL;
-    const struct axis_list *l = along(b);
-    return p && p->packed.factor && p->packed.factor % CHUNK == 0 && l->n == 1 && p->axes[p->packed.axis] == l->axes[0];
-}
-
+/* What the operand reads, and what the members that have it are called. */
 static void find_leaves(struct maker *b) {
-    const struct group *r = b->at->l->kernel->group;
-    struct node **nodes = NEW_ARRAY(arena(b), struct node *, b->g->n_nodes + 1);
-    b->n_leaves = operand_leaves(b->g, b->at->c->partition, r, b->operand, nodes, b->g->n_nodes);
-    b->leaves = NEW_ARRAY(arena(b), struct leaf, b->n_leaves + 1);
+    struct made m = made_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
+    b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
     for (int i = 0; i < b->n_leaves; i++) {
         struct leaf *f = &b->leaves[i];
-        f->node = nodes[i];
         f->name = arena_printf(arena(b), "t%d", f->node->id);
-        if (b->is_uniform[f->node->id]) f->kind = LEAF_ONE;
-        else if (is_one_word(b, f->node)) f->kind = LEAF_WORD;
-        else {
-            enum leaf_shape shape = leaf_shape(b->g, b->at->c->partition, r, f->node, along(b), &f->tensor);
-            f->kind = shape == LEAF_ADJACENT ? LEAF_HELD : shape == LEAF_ROW ? LEAF_PIECE : LEAF_MANY;
-        }
-        if (f->kind == LEAF_HELD && lacks(f->node, across(b)) && (b->operand->layout == LAYOUT_K_MAJOR || lacks(f->node, &b->at->segment->k_outer))) f->kind = LEAF_SHARED;
         if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = operand_tensor_name(b->at, &f->tensor, false);
         else if (f->node->kind == N_INPUT) f->name = b->at->l->param_names[f->node->param];
     }
@@ -153,7 +93,7 @@ static struct point *chunk_point(struct maker *b) {
 /* The point of element v of a chunk, at which uniform values are those of the chunk. */
 static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
     struct point *p = point_open(&b->w, chunk);
-    bind(b, p, along(b), arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
+    bind(b, p, b->along, arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
     for (int i = 0; i <= last->id; i++)
         if (b->is_uniform[i]) p->text[i] = chunk->text[i];
     return p;
@@ -360,10 +300,8 @@ static void emit_make(struct maker *b) {
 
 /* Nothing is named yet: each function begins so. */
 static void begin_text(struct maker *b) {
-    b->is_uniform = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->at->params, .axis_names = b->at->axes, .stride_names = b->at->strides, .storage_type = emit_ctype, .given = given, .user = b,
                            .n_named = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
-    find_uniform(b);
     find_leaves(b);
 }
 

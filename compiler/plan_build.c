@@ -7,6 +7,7 @@
 
 #include "chain.h"
 #include "emit.h"
+#include "made.h"
 #include "operand.h"
 #include "receipt.h"
 #include "row.h"
@@ -191,30 +192,24 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
     }
 }
 
-enum { CHUNK = 8 }; /* the longest of an operand that is made */
-
 /* Vector loads of what a made operand reads along its chunks. */
-static void need_made(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+static void need_made(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct kernel *k = c->graph->kernel;
-    const struct group *r = l->kernel->group;
-    const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
-    struct node **leaves = NEW_ARRAY(&c->graph->cx->arena, struct node *, c->graph->n_nodes + 1);
-    int n_leaves = operand_leaves(c->graph, c->partition, r, o, leaves, c->graph->n_nodes);
-    need_multiple(x, n, k, run->axes, run->n, CHUNK);
-    for (int i = 0; i < n_leaves; i++) {
-        struct tensor t;
-        enum leaf_shape shape = leaf_shape(c->graph, c->partition, r, leaves[i], run, &t);
-        int bytes = CHUNK * bytes_of(&t);
-        if (shape == LEAF_SCATTERED) continue;
-        if (shape == LEAF_ROW) need_multiple(x, n, k, &run->axes[run->n - 1], 1, CHUNK);
-        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
-        need_strides(x, n, k, &t, CHUNK);
+    struct made m = made_open(c->graph, c->partition, l->kernel->group, o, e, mn);
+    need_multiple(x, n, k, m.along->axes, m.along->n, MADE_CHUNK);
+    for (int i = 0; i < m.n_leaves; i++) {
+        const struct leaf *f = &m.leaves[i];
+        if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED && f->kind != LEAF_PIECE) continue;
+        int bytes = MADE_CHUNK * bytes_of(&f->tensor);
+        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, MADE_CHUNK);
+        need_aligned(x, n, k, &f->tensor, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &f->tensor, MADE_CHUNK);
     }
 }
 
-static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
-    if (o->is_made) need_made(x, n, c, l, o, kk, mn);
-    else need_copied(x, n, c->graph, o, kk, mn);
+static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    if (o->is_made) need_made(x, n, c, l, o, e, mn);
+    else need_copied(x, n, c->graph, o, &e->k, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
@@ -276,8 +271,8 @@ static void need_segment(struct terms *x, int *n, const struct chosen *c, const 
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
-    if (f->is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, &e->k, &s->m);
-    for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], &e->k, &s->n);
+    if (f->is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, e, &s->m);
+    for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], e, &s->n);
     if (f->needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
     for (int j = 0; f->needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
 }

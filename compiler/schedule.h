@@ -194,15 +194,6 @@ bool gemm_is_made(const struct gemm_shape *shape);
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
 bool gemm_has_mn_major(const struct gemm_shape *shape);
-/* What a made operand reads: the leaves that its loader fetches. Returns how many, at most `max`. */
-int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
-enum leaf_shape {
-    LEAF_ADJACENT,  /* the run that chunks lie in is adjacent in memory: chunks are, wherever they begin */
-    LEAF_ROW,       /* only its last label is, of a strided tensor where its stride is 1: a chunk is where it does not go past that; the rest are positions, zero where they are outside */
-    LEAF_SCATTERED, /* neither */
-};
-/* How leaf n lies along the chunks of a made operand, which run along `along`; of the first two, in which tensor. */
-enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t);
 struct gemm_reduced { /* how a store reduces runs of elements */
     int run_m, run_n; /* the labels of runs along m and n; -1: none */
 };

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../made.h"
 #include "../operand.h"
 
 /* H200: 132 SMs at 1.6 GHz under load. */
@@ -55,21 +56,6 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
         o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype[s];
     }
     return o;
-}
-
-int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max) {
-    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    int n = 0;
-    needed[o->value->id] = true;
-    for (int i = o->value->id; i >= 0; i--) {
-        struct node *at = g->nodes[i];
-        struct tensor t;
-        if (!needed[i]) continue;
-        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN;
-        if (is_leaf && n < max) leaves[n++] = at;
-        for (int a = 0; !is_leaf && a < at->n_args; a++) needed[at->args[a]->id] = true;
-    }
-    return n;
 }
 
 /* Operations an element takes; what is the same for a chunk along `along` is computed once for it. */
@@ -125,25 +111,6 @@ static enum layout made_layout(const struct graph *g, const struct partition *p,
         layout = is_k ? LAYOUT_K_MAJOR : LAYOUT_MN_MAJOR;
     }
     return layout;
-}
-
-/* Whether every label of the run stands in t, adjacent and last. */
-static bool ends_with(const struct tensor *t, const struct axis_list *run) {
-    int at = find_run(t, run);
-    return at >= 0 && at + run->n == t->n_axes;
-}
-
-static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
-
-enum leaf_shape leaf_shape(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
-    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
-    int last = along->n ? along->axes[along->n - 1] : -1;
-    if (!node_is_loaded(g, p, r, source, t) || !t->n_axes || t->axes[t->n_axes - 1] != last) return LEAF_SCATTERED;
-    if (n->kind != N_ACCESS) return !t->is_strided && ends_with(t, along) ? LEAF_ADJACENT : LEAF_ROW;
-    if (n->has_fill && !is_zero(n->args[1 + n->n_at])) return LEAF_SCATTERED;
-    for (int i = 0; i < n->n_at; i++)
-        if (n->at[i] == last || node_has_axis(n->args[1 + i], last)) return LEAF_SCATTERED;
-    return LEAF_ROW;
 }
 
 static enum layout layout_of(const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
