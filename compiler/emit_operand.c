@@ -99,20 +99,46 @@ static struct point *element_point(struct maker *b, struct point *chunk, const s
     return p;
 }
 
-/* A struct of the leaves that are shared by chunks, or of those that are not. */
-static void emit_leaves(struct maker *b, const char *name, bool are_shared, const char *what) {
+enum place { IN_RAW, IN_HELD, IN_CONTEXT };
+
+static enum place place_of(const struct leaf *f) {
+    return f->kind == LEAF_SHARED ? IN_CONTEXT : f->kind == LEAF_HELD || f->kind == LEAF_PIECE ? IN_HELD : IN_RAW;
+}
+
+static int count_leaves(const struct maker *b, enum place place) {
     int n = 0;
-    for (int i = 0; i < b->n_leaves; i++) n += (b->leaves[i].kind == LEAF_SHARED) == are_shared;
-    buf_line(b->out, n ? "    template <int V, bool ALIGNED> struct %s {  // %s" : "    template <int V, bool ALIGNED> struct %s {};  // nothing %s", name, n ? what : are_shared ? "is shared" : "is read");
+    for (int i = 0; i < b->n_leaves; i++) n += place_of(&b->leaves[i]) == place;
+    return n;
+}
+
+/* A struct of the leaves that have their place there. */
+static void emit_leaves(struct maker *b, enum place place, const char *name, const char *what, const char *none) {
+    int n = count_leaves(b, place);
+    buf_line(b->out, "    template <int V, bool ALIGNED> struct %s {%s  // %s", name, n ? "" : "};", n ? what : none);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if ((f->kind == LEAF_SHARED) != are_shared) continue;
-        if (f->kind == LEAF_HELD || are_shared) buf_line(b->out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        if (place_of(f) != place) continue;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) buf_line(b->out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
         else if (f->kind == LEAF_PIECE)
             buf_line(b->out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
         else buf_line(b->out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
     if (n) buf_line(b->out, "    };");
+}
+
+/* The same members as in held, but in shared memory. */
+static void emit_staged(struct maker *b) {
+    if (!count_leaves(b, IN_HELD)) return;
+    buf_line(b->out, "    template <int V, int THREADS> struct staged {  // the same in shared memory");
+    for (int i = 0; i < b->n_leaves; i++)
+        if (place_of(&b->leaves[i]) == IN_HELD) buf_line(b->out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(b->leaves[i].tensor.dtype), b->leaves[i].name);
+    buf_puts(b->out, "      FX_DEVICE unsigned place(unsigned at) { return ");
+    int n = 0;
+    for (int i = b->n_leaves - 1; i >= 0; i--)
+        if (place_of(&b->leaves[i]) == IN_HELD) buf_printf(b->out, "%s.place(", b->leaves[i].name), n++;
+    buf_puts(b->out, "at");
+    while (n--) buf_puts(b->out, ")");
+    buf_puts(b->out, "; }\n    };\n");
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
@@ -164,14 +190,15 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     b->w.indent++;
     bool is_guarded = reads_positions(b, f->node);
     if (is_guarded) {
-        value_line(&b->w, "r.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
         value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
         b->w.indent++;
     }
     if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
-    value_line(&b->w, inside ? "r.%s.load(%s, %s ? n_valid : 0);" : "r.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    value_line(&b->w, inside ? "h.%s.load(%s, %s ? n_valid : 0);" : "h.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
     if (is_guarded) {
         b->w.indent--;
+        value_line(&b->w, "} else {");
+        value_line(&b->w, "  h.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
         value_line(&b->w, "}");
     }
     b->w.indent--;
@@ -180,13 +207,22 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     buf_line(b->out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     b->w.indent++;
-    value_line(&b->w, "r.%s.x[v] = 0;", f->name);
+    value_line(&b->w, "h.%s.x[v] = 0;", f->name);
     value_line(&b->w, "if (v >= n_valid) continue;");
     p = element_point(b, chunk, b->operand->value);
-    value_line(&b->w, "r.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
+    value_line(&b->w, "h.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
     for (int i = 0; i < 2; i++) {
         b->w.indent--;
         value_line(&b->w, "}");
+    }
+}
+
+static void emit_fetch_held(struct maker *b) {
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_HELD) value_line(&b->w, "h.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
     }
 }
 
@@ -196,8 +232,6 @@ static void emit_fetch(struct maker *b) {
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         has_many |= f->kind == LEAF_MANY;
-        if (f->kind == LEAF_HELD) value_line(&b->w, "r.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
-        if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
         if (f->kind != LEAF_ONE && f->kind != LEAF_WORD) continue;
         has_ones = true;
         value_line(&b->w, "r.%s = 0;", f->name);
@@ -262,11 +296,11 @@ static void emit_whole_piece(struct maker *b, const struct leaf *f) {
     value_line(&b->w, "%s %s[V];", leaf_ctype(b, f), f->name);
     value_line(&b->w, "if constexpr (ALIGNED) {");
     value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
-    value_line(&b->w, "  r.%s.get(e);", f->name);
+    value_line(&b->w, "  h.%s.get(e);", f->name);
     buf_line(b->out, "#pragma unroll");
     value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
     value_line(&b->w, "} else {");
-    value_line(&b->w, "  r.%s.get(%s);", f->name, f->name);
+    value_line(&b->w, "  h.%s.get(%s);", f->name, f->name);
     value_line(&b->w, "}");
 }
 
@@ -284,7 +318,7 @@ static void emit_make(struct maker *b) {
         if (f->kind == LEAF_PIECE) emit_whole_piece(b, f);
         if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED) continue;
         value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
-        value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "r", f->name, f->name);
+        value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "h", f->name, f->name);
     }
     emit_uniform(b, chunk);
     buf_line(b->out, "#pragma unroll");
@@ -323,9 +357,14 @@ void emit_made_operand(const struct operand_place *at, const struct operand *o) 
     const char *name = at->l->struct_name;
     buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
     begin_text(&b);
-    emit_leaves(&b, "raw", false, "what a chunk reads from memory");
-    emit_leaves(&b, "context", true, "what chunks share");
-    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch(const %s &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch);
-    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void fetch_context(const %s &p, context<V, ALIGNED> &c, int batch, int mn, int ko, int k, int n_valid) {", name), emit_fetch_context);
-    emit_function(&b, arena_printf(arena(&b), "    template <int V, bool ALIGNED> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, const context<V, ALIGNED> &c, int batch, int mn, int ko, int k) {", name), emit_make);
+    bool has_held = count_leaves(&b, IN_HELD) > 0;
+    const char *head = "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k%s) {", *n_valid = ", int n_valid";
+    emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values", "nothing is read by values");
+    emit_leaves(&b, IN_HELD, "held", "and side by side", "nothing is read side by side");
+    emit_staged(&b);
+    emit_leaves(&b, IN_CONTEXT, "context", "what chunks share", "nothing is shared");
+    emit_function(&b, arena_printf(arena(&b), head, "", "fetch", name, "raw<V, ALIGNED> &r", n_valid), emit_fetch);
+    emit_function(&b, arena_printf(arena(&b), head, has_held ? ", class HELD" : "", "fetch_held", name, has_held ? "HELD &h" : "held<V, ALIGNED> &", n_valid), emit_fetch_held);
+    emit_function(&b, arena_printf(arena(&b), head, "", "fetch_context", name, "context<V, ALIGNED> &c", n_valid), emit_fetch_context);
+    emit_function(&b, arena_printf(arena(&b), head, ", class HELD", "make", name, "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const context<V, ALIGNED> &c", ""), emit_make);
 }

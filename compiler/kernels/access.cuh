@@ -158,6 +158,37 @@ struct fx_chunk {
   }
 };
 
+// fx_staged: V elements that lie side by side on their way to shared memory and there, as they are: each thread has slots of its own
+// Threads' slots of 16 bytes, or of all where there are fewer, lie side by side. What is more than 16 bytes is copied by way of L1, since its halves share sectors.
+template <int V, class T, int THREADS>
+struct fx_staged {
+  static constexpr int BYTES = V * (int)sizeof(T), EACH = BYTES < 16 ? BYTES : 16;
+  unsigned slot;  // of the first EACH bytes
+
+  // In all threads' shared memory from there on; returns where it ends.
+  FX_DEVICE unsigned place(unsigned at) {
+    slot = at + threadIdx.x * EACH;
+    return at + THREADS * BYTES;
+  }
+  // All elements, or zeros where n_valid is not positive.
+  FX_DEVICE void load(const T *p, int n_valid) const {
+#pragma unroll
+    for (int i = 0; i < BYTES / EACH; ++i) {
+      const char *from = (const char *)p + i * EACH;
+      if constexpr (BYTES > 16) fx_cp_async16_l1(slot + i * (THREADS * EACH), from, n_valid > 0);
+      else if constexpr (BYTES == 16) fx_cp_async16(slot, from, n_valid > 0);
+      else if constexpr (BYTES == 8) fx_cp_async8(slot, from, n_valid > 0);
+      else fx_cp_async4(slot, from, n_valid > 0);
+    }
+  }
+  FX_DEVICE void get(T (&x)[V]) const {
+    unsigned w[BYTES / 4];
+#pragma unroll
+    for (int i = 0; i < BYTES / EACH; ++i) fx_shared_get<EACH / 4>(&w[i * (EACH / 4)], slot + i * (THREADS * EACH));
+    memcpy(x, w, sizeof x);
+  }
+};
+
 // fx_elements: V values on their way, each by itself
 template <int V, class T>
 struct fx_elements {

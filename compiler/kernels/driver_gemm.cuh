@@ -65,16 +65,24 @@ struct fx_gemm_block {
   int k;   // first k
 };
 
+// fx_staging: an engine before which what made operands read side by side comes to shared memory as it lies, not to registers
+template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_STAGING = true; };
+
 // fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
-// run along m or n, else once a block; for every chunk where a thread's do not lie in line.
+// run along m or n, else once a block; for every chunk where a thread's do not lie in line. In fx_staging, what is read side by side is copied asynchronously
+// STAGES - 1 blocks before it lands, into slots of the thread's own, which nobody else reads: no barrier.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_made : ENGINE_OPERAND {
-  typedef typename OPERAND::template raw<ENGINE_OPERAND::CHUNK, ALIGNED> raw;
-  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS;
+  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS;
+  typedef typename OPERAND::template raw<V, ALIGNED> raw;
+  typedef typename OPERAND::template held<V, ALIGNED> held;
+  static constexpr bool IS_STAGED = ALIGNED && ENGINE::IS_STAGING && !__is_empty(held);
+  static constexpr int SLOT_BYTES = IS_STAGED ? COPIES * THREADS * (int)sizeof(held) : 0;  // of all threads for a block
   static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
-  static constexpr int AHEAD = (int)sizeof(raw) * COPIES <= 64 ? STEPS : STEPS / 2;
+  static constexpr int RAW_BYTES = (__is_empty(raw) ? 0 : (int)sizeof(raw)) + (IS_STAGED || __is_empty(held) ? 0 : (int)sizeof(held));  // of registers a chunk
+  static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
   static constexpr bool IS_COPIED = false, IS_MADE = true;
 
   const PROBLEM &p;           // the problem
@@ -82,7 +90,10 @@ struct fx_gemm_made : ENGINE_OPERAND {
   const int tile_mn, mn_end;  // first m or n of the tile, and how many there are
   int k_end;                  // how many k there are
   fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
-  raw held[AHEAD * SLICE];    // what the slices on their way read
+  fx_gemm_block copied;       // the block whose slices are copied in this turn
+  unsigned slots, slot;       // of all blocks, of the block that lands
+  raw values[AHEAD * SLICE];  // what the slices on their way read
+  held pieces[AHEAD * SLICE]; // likewise, where it is not copied
   typename OPERAND::template context<ENGINE_OPERAND::CHUNK, ALIGNED> context;  // what is the same for all chunks that land
 
   FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
@@ -99,9 +110,14 @@ struct fx_gemm_made : ENGINE_OPERAND {
     OPERAND::template fetch_context<V, ALIGNED>(p, context, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
   }
 
+  FX_DEVICE void advance_copies() {
+    copied = after(copied);
+    slot = slot + SLOT_BYTES == slots + (ENGINE::STAGES - 1) * SLOT_BYTES ? slots : slot + SLOT_BYTES;
+  }
   FX_DEVICE void advance() {
     lands = then;
     then = after(then);
+    if (IS_STAGED) advance_copies();
     if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
 
@@ -114,7 +130,17 @@ struct fx_gemm_made : ENGINE_OPERAND {
       if (c >= COPIES) break;
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
-      OPERAND::template fetch<V, ALIGNED>(p, held[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      OPERAND::template fetch<V, ALIGNED>(p, values[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_STAGED) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+    }
+  }
+  FX_DEVICE void copy(int c) {
+    if constexpr (IS_STAGED) {
+      typename OPERAND::template staged<V, THREADS> h;
+      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = copied.k + ENGINE_OPERAND::chunk_k(c);
+      fx_hide(mn);
+      h.place(slot + c * (SLOT_BYTES / COPIES));
+      OPERAND::template fetch_held<V, ALIGNED>(p, h, batch, mn, copied.ko, k, valid(mn, k));
     }
   }
   FX_DEVICE void land(int slice, unsigned stage) {
@@ -127,12 +153,20 @@ struct fx_gemm_made : ENGINE_OPERAND {
       const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
       if (!ENGINE_OPERAND::IN_LINE) read_context(c);
-      OPERAND::template make<V, ALIGNED>(p, x, held[slice % AHEAD * SLICE + i], context, batch, mn, lands.ko, k);
+      const raw &r = values[slice % AHEAD * SLICE + i];
+      if constexpr (IS_STAGED) {
+        typename OPERAND::template staged<V, THREADS> h;
+        h.place(slot + c * (SLOT_BYTES / COPIES));
+        OPERAND::template make<V, ALIGNED>(p, x, r, h, context, batch, mn, lands.ko, k);
+      } else {
+        OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], context, batch, mn, lands.ko, k);
+      }
 #pragma unroll
       for (int v = 0; v < V && !ALIGNED; ++v)
         if (v >= n_valid) x[v] = 0;
       // Past the last k zeros add nothing, whatever they are multiplied by; no branch, so that this runs between products.
       ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x, k < k_end);
+      copy(c);
     }
   }
 
@@ -142,6 +176,17 @@ struct fx_gemm_made : ENGINE_OPERAND {
     lands = fx_gemm_block{0, 0};
     then = after(lands);
     read_context(0);
+  }
+  // The slots begin at that address; returns where they end. The first blocks are on their way there.
+  FX_DEVICE unsigned place(unsigned at) {
+    slots = slot = at;
+    copied = lands;
+    for (int block = 0; IS_STAGED && block < ENGINE::STAGES - 1; ++block) {
+#pragma unroll
+      for (int c = 0; c < COPIES; ++c) copy(c);
+      advance_copies();
+    }
+    return at + (ENGINE::STAGES - 1) * SLOT_BYTES;
   }
   FX_DEVICE void fill(unsigned stage) {
 #pragma unroll
@@ -190,6 +235,11 @@ struct fx_gemm_walk {
   template <class PROBLEM>
   FX_DEVICE fx_gemm_walk(const PROBLEM &p, int j, int batch, int tile_mn, int mn_end, int warp_mn) : x(p, j, batch, tile_mn, mn_end, warp_mn) {
     x.start();
+  }
+  // Shared memory from there on that is its own, besides the stages; returns where that ends.
+  FX_DEVICE unsigned place(unsigned at) {
+    if constexpr (OPERAND::IS_MADE) return x.place(at);
+    return at;
   }
   // A block before the mainloop.
   FX_DEVICE void fill(unsigned stage) {
@@ -240,6 +290,7 @@ struct fx_gemm_all_b {
   fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> rest;  // those after it
 
   FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
+  FX_DEVICE void place(unsigned at) { rest.place(first.place(at)); }
   FX_DEVICE void fill(unsigned stage) { first.fill(stage), rest.fill(stage + ENGINE::B_BYTES); }
   FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
@@ -254,6 +305,7 @@ struct fx_gemm_all_b {
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J>
 struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
   FX_DEVICE fx_gemm_all_b(const PROBLEM &, int, int) {}
+  FX_DEVICE void place(unsigned) {}
   FX_DEVICE void fill(unsigned) {}
   FX_DEVICE void begin() {}
   FX_DEVICE void issue(int, unsigned) {}
@@ -277,6 +329,7 @@ struct fx_gemm_source {
   operands_b b;                              // the columns of the tile of every B
 
   FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at) : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, at.batch, at.n) {}
+  FX_DEVICE void place(unsigned at) { b.place(a.place(at)); }
   FX_DEVICE void fill(unsigned stage) { a.fill(stage), b.fill(stage + ENGINE::A_BYTES); }
   FX_DEVICE void begin() { a.begin(), b.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
@@ -292,12 +345,14 @@ struct fx_gemm_source {
 };
 
 // fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
-// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read.
+// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read. Where
+// some are staged, copies begin in the last step of a block too: its group ends behind it, and one group fewer may be on its way.
 template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
 FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM, SEGMENT> source_type;
   constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
   constexpr unsigned STAGE_BYTES = source_type::STAGE_BYTES;
+  constexpr bool IS_STAGING = ENGINE::IS_STAGING;
   int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
   fx_hide(blocks);          // were it known to be 1, the steps would not be unrolled and fragments would lie in local memory
@@ -306,6 +361,11 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
   const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * STAGE_BYTES;
   unsigned read = ring, write = ring;
 
+  source.place(ring_end);
+  if constexpr (IS_STAGING) {
+    fx_cp_async_commit();
+    fx_cp_async_wait<0>();
+  }
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
     source.fill(write);
@@ -327,19 +387,20 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     for (int step = 0; step < STEPS; ++step) {
       if (step == STEPS - 1) {
         from = read + STAGE_BYTES == ring_end ? ring : read + STAGE_BYTES;
-        fx_cp_async_wait<STAGES - 2>();
+        fx_cp_async_wait<STAGES - 2 - IS_STAGING>();
         source.load();
         fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
       }
       source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
       source.issue(step, write);
-      if (step == STEPS - 2) fx_cp_async_commit();
+      if (step == STEPS - 2 && !IS_STAGING) fx_cp_async_commit();
 #pragma unroll
       for (int q = 0; q < ENGINE::QUARTERS; ++q) {
 #pragma unroll
         for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j], q);
         if (q == ENGINE::QUARTERS / 2) source.land(step, write);
       }
+      if (step == STEPS - 1 && IS_STAGING) fx_cp_async_commit();
     }
     write = read;
     read = from;

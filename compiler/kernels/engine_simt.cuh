@@ -121,6 +121,7 @@ struct fx_simt {
   static constexpr int TM = BM / WARPS_M / 4, TN = BN / WARPS_N / 8;   // a thread's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
   static constexpr int MAX_V = 4;                                      // columns the epilogue may take at a time
+  static constexpr bool IS_STAGING = false;                            // see fx_staging
   static constexpr int STEPS = BK;                                     // steps of the mainloop in a k-block
   static constexpr int PARTS = 1;                                      // in which the fragments of a step are read
   static constexpr int ACCUMULATORS = TM * TN;                         // of a thread

@@ -294,6 +294,12 @@ FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {
                : "memory");
 }
 
+// fx_cp_async16_l1: likewise by way of the L1 cache, for what shares sectors with other copies of the block
+FX_DEVICE void fx_cp_async16_l1(unsigned to, const void *from, bool valid) {
+  asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
+               : "memory");
+}
+
 // fx_cp_async8: starts copying 8 bytes into shared memory; zeros, and nothing is read, where not valid
 FX_DEVICE void fx_cp_async8(unsigned to, const void *from, bool valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 8 : 0) : "memory");

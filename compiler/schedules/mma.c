@@ -1,5 +1,5 @@
 /* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and of 8-bit integers. */
-#include "../schedule.h"
+#include "../made.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
@@ -35,9 +35,27 @@ static const struct {
 } kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
 
 /* By the formula of engine_mma.cuh. */
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
-    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
+}
+
+/* Of what made operands read side by side, which comes to shared memory as it lies, for stages - 1 blocks; 0: there is none. */
+static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int bk) {
+    const struct gemm_shape *shape = &s->gemm;
+    int most = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        int bytes = 0;
+        for (int j = -1; j < e->n_sums; j++) {
+            const struct operand *o = j < 0 ? &e->a : &e->b[j];
+            if (!o->is_made) continue;
+            struct made m = made_open(g, p, s->group, o, e, j < 0 ? &shape->m : &shape->n);
+            bytes += (j < 0 ? t->bm : t->bn) * bk * made_held_bytes(&m);
+        }
+        if (bytes > most) most = bytes;
+    }
+    return (t->stages - 1) * most;
 }
 
 /* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
@@ -58,9 +76,10 @@ static const char *product_of(const struct graph *g, const struct scheduled *s, 
     return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
 }
 
-static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes) {
+static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes, bool staged) {
     if (e->copies) return "16-byte copies";
     if (!aligned) return "any alignment";
+    if (staged) return "16-byte copies, then made";
     return strided ? "aligned, strided operands" : transposes ? "aligned, transposed on the way" : "16-byte loads";
 }
 
@@ -80,7 +99,9 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int smem = smem_bytes(e, &s->gemm, n_sums, gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32)), bk = K_BYTES / size;
+            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, bk) : 0;
+            int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
+            if (smem > MOST_SHARED) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
             if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;
@@ -89,10 +110,10 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
                                  .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector,
                                  .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
-            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
+            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : staged ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
                                      e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk, e->stages,
-                                   any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes));
+                                   any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }
     }
     return true;
