@@ -13,6 +13,7 @@ struct maker { /* an operand being written */
     const struct graph *g;
     const struct operand *operand;
     struct buf *out;                /* the struct, or the function being written */
+    struct made made;               /* what it reads */
     const struct axis_list *along;  /* the labels of a chunk */
     struct leaf *leaves;
     int n_leaves;
@@ -33,7 +34,7 @@ static const char *along_var(const struct maker *b) { return b->operand->layout 
 
 /* What the operand reads, and what the members that have it are called. */
 static void find_leaves(struct maker *b) {
-    struct made m = made_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
+    struct made m = b->made = made_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
     b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
     for (int i = 0; i < b->n_leaves; i++) {
         struct leaf *f = &b->leaves[i];
@@ -126,19 +127,32 @@ static void emit_leaves(struct maker *b, enum place place, const char *name, con
     if (n) buf_line(b->out, "    };");
 }
 
-/* The same members as in held, but in shared memory. */
-static void emit_staged(struct maker *b) {
-    if (!count_leaves(b, IN_HELD)) return;
-    buf_line(b->out, "    template <int V, int THREADS> struct staged {  // the same in shared memory");
-    for (int i = 0; i < b->n_leaves; i++)
-        if (place_of(&b->leaves[i]) == IN_HELD) buf_line(b->out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(b->leaves[i].tensor.dtype), b->leaves[i].name);
-    buf_puts(b->out, "      FX_DEVICE unsigned place(unsigned at) { return ");
-    int n = 0;
+/* The same members in shared memory; nothing of it where it is not used. */
+static void emit_staged(struct maker *b, enum place place, const char *name, const char *of) {
+    int n = 0, widest = 1;
+    if (!count_leaves(b, place)) {
+        buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {};", name);
+        return;
+    }
+    buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {  // %s by way of shared memory", name, of);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (place_of(f) != place) continue;
+        int bytes = fx_dtype_bits(f->tensor.dtype) / 8;
+        if (bytes > widest) widest = bytes;
+        buf_line(b->out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(f->tensor.dtype), f->name);
+    }
+    buf_line(b->out, "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest, widest);
+    buf_puts(b->out, "      FX_DEVICE void place(unsigned at, int thread, int piece) { ");
     for (int i = b->n_leaves - 1; i >= 0; i--)
-        if (place_of(&b->leaves[i]) == IN_HELD) buf_printf(b->out, "%s.place(", b->leaves[i].name), n++;
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.place(", b->leaves[i].name), n++;
     buf_puts(b->out, "at");
-    while (n--) buf_puts(b->out, ")");
-    buf_puts(b->out, "; }\n    };\n");
+    while (n--) buf_puts(b->out, ", thread, piece)");
+    buf_puts(b->out, "; }\n      FX_DEVICE void read() { ");
+    for (int i = 0; i < b->n_leaves; i++)
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.read(); ", b->leaves[i].name);
+    buf_puts(b->out, "}\n    };\n");
+    buf_line(b->out, "    template <int V, int THREADS> struct %s<false, V, THREADS> {};", name);
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
@@ -357,14 +371,16 @@ void emit_made_operand(const struct operand_place *at, const struct operand *o) 
     const char *name = at->l->struct_name;
     buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
     begin_text(&b);
-    bool has_held = count_leaves(&b, IN_HELD) > 0;
+    bool has_held = count_leaves(&b, IN_HELD) > 0, has_context = count_leaves(&b, IN_CONTEXT) > 0;
     const char *head = "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k%s) {", *n_valid = ", int n_valid";
     emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values", "nothing is read by values");
-    emit_leaves(&b, IN_HELD, "held", "and side by side", "nothing is read side by side");
-    emit_staged(&b);
+    emit_leaves(&b, IN_HELD, "held", "what it reads side by side", "nothing is read side by side");
     emit_leaves(&b, IN_CONTEXT, "context", "what chunks share", "nothing is shared");
+    buf_line(b.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", made_is_fixed(&b.made, at->segment) ? "true" : "false");
+    emit_staged(&b, IN_HELD, "staged", "held");
+    emit_staged(&b, IN_CONTEXT, "staged_context", "context");
     emit_function(&b, arena_printf(arena(&b), head, "", "fetch", name, "raw<V, ALIGNED> &r", n_valid), emit_fetch);
     emit_function(&b, arena_printf(arena(&b), head, has_held ? ", class HELD" : "", "fetch_held", name, has_held ? "HELD &h" : "held<V, ALIGNED> &", n_valid), emit_fetch_held);
-    emit_function(&b, arena_printf(arena(&b), head, "", "fetch_context", name, "context<V, ALIGNED> &c", n_valid), emit_fetch_context);
-    emit_function(&b, arena_printf(arena(&b), head, ", class HELD", "make", name, "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const context<V, ALIGNED> &c", ""), emit_make);
+    emit_function(&b, arena_printf(arena(&b), head, has_context ? ", class CONTEXT" : "", "fetch_context", name, has_context ? "CONTEXT &c" : "context<V, ALIGNED> &", n_valid), emit_fetch_context);
+    emit_function(&b, arena_printf(arena(&b), head, ", class HELD, class CONTEXT", "make", name, "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c", ""), emit_make);
 }

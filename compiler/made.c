@@ -92,9 +92,24 @@ struct made made_open(const struct graph *g, const struct partition *p, const st
     return m;
 }
 
-int made_held_bytes(const struct made *m) {
-    int bits = 0;
-    for (int i = 0; i < m->n_leaves; i++)
-        if (m->leaves[i].kind == LEAF_HELD || m->leaves[i].kind == LEAF_PIECE) bits += fx_dtype_bits(m->leaves[i].tensor.dtype);
-    return bits / 8;
+bool made_is_fixed(const struct made *m, const struct segment *e) {
+    for (int i = 0; i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        if (f->kind == LEAF_WORD || f->kind == LEAF_MANY) return false;
+        if (f->kind == LEAF_ONE && !(lacks(f->node, &e->k) && lacks(f->node, &e->k_outer))) return false;
+    }
+    return true;
+}
+
+int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, int bk, int chunk, int turns) {
+    int held = 0, context = 0, n_values = 0, widest = 4, chunks = n_mn * bk / chunk;
+    for (int i = 0; i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        int bytes = chunk * fx_dtype_bits(f->tensor.dtype) / 8;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_PIECE) held += bytes;
+        if (f->kind == LEAF_SHARED && m->along == &e->k) context += bytes;
+        n_values += f->kind == LEAF_ONE;
+        if (f->kind == LEAF_ONE && fx_dtype_bits(f->node->dtype) == 64) widest = 8;
+    }
+    return turns * (chunks * held + bk / chunk * context) + (made_is_fixed(m, e) ? chunks * n_values * widest : 0);
 }

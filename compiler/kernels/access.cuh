@@ -158,35 +158,37 @@ struct fx_chunk {
   }
 };
 
-// fx_staged: V elements that lie side by side on their way to shared memory and there, as they are: each thread has slots of its own
-// Threads' slots of 16 bytes, or of all where there are fewer, lie side by side. What is more than 16 bytes is copied by way of L1, since its halves share sectors.
+// fx_staged: V elements that lie side by side on their way through shared memory, as they are, in pieces of 16 bytes at most
+// A thread copies one piece of them, and may do so for another; the one whose they are reads them all. They lie by thread, as they did in memory, so that a line is copied
+// at once; within 128 bytes pieces are permuted so that eight threads read theirs from different banks.
 template <int V, class T, int THREADS>
 struct fx_staged {
-  static constexpr int BYTES = V * (int)sizeof(T), EACH = BYTES < 16 ? BYTES : 16;
-  unsigned slot;  // of the first EACH bytes
+  static constexpr int BYTES = V * (int)sizeof(T), PIECES = BYTES > 16 ? BYTES / 16 : 1, EACH = BYTES / PIECES;
+  unsigned slot;          // of the thread's elements
+  int turn, piece;        // what numbers of pieces are permuted by; which to copy
+  unsigned w[BYTES / 4];  // what was read
 
-  // In all threads' shared memory from there on; returns where it ends.
-  FX_DEVICE unsigned place(unsigned at) {
-    slot = at + threadIdx.x * EACH;
+  // In shared memory from there on, as elements of that thread; returns where those of all threads end.
+  FX_DEVICE unsigned place(unsigned at, int thread, int a_piece) {
+    slot = at + thread * BYTES;
+    turn = thread / (8 / PIECES) % PIECES;
+    piece = a_piece;
     return at + THREADS * BYTES;
   }
   // All elements, or zeros where n_valid is not positive.
   FX_DEVICE void load(const T *p, int n_valid) const {
-#pragma unroll
-    for (int i = 0; i < BYTES / EACH; ++i) {
-      const char *from = (const char *)p + i * EACH;
-      if constexpr (BYTES > 16) fx_cp_async16_l1(slot + i * (THREADS * EACH), from, n_valid > 0);
-      else if constexpr (BYTES == 16) fx_cp_async16(slot, from, n_valid > 0);
-      else if constexpr (BYTES == 8) fx_cp_async8(slot, from, n_valid > 0);
-      else fx_cp_async4(slot, from, n_valid > 0);
-    }
+    const unsigned to = slot + (piece ^ turn) * EACH;
+    const char *from = (const char *)p + piece * EACH;
+    if (piece >= PIECES) return;
+    if constexpr (EACH == 16) fx_cp_async16(to, from, n_valid > 0);
+    else if constexpr (EACH == 8) fx_cp_async8(to, from, n_valid > 0);
+    else fx_cp_async4(to, from, n_valid > 0);
   }
-  FX_DEVICE void get(T (&x)[V]) const {
-    unsigned w[BYTES / 4];
+  FX_DEVICE void read() {
 #pragma unroll
-    for (int i = 0; i < BYTES / EACH; ++i) fx_shared_get<EACH / 4>(&w[i * (EACH / 4)], slot + i * (THREADS * EACH));
-    memcpy(x, w, sizeof x);
+    for (int i = 0; i < PIECES; ++i) fx_shared_get<EACH / 4>(&w[i * (EACH / 4)], slot + (i ^ turn) * EACH);
   }
+  FX_DEVICE void get(T (&x)[V]) const { memcpy(x, w, sizeof x); }
 };
 
 // fx_elements: V values on their way, each by itself

@@ -72,18 +72,24 @@ template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_ST
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
 // run along m or n, else once a block; for every chunk where a thread's do not lie in line. In fx_staging, what is read side by side is copied asynchronously
-// STAGES - 1 blocks before it lands, into slots of the thread's own, which nobody else reads: no barrier.
+// STAGES - 1 blocks before it lands, so is the context of a block, once for all threads, and values that are the same for all k wait in shared memory too. Lanes of a
+// warp copy pieces for each other, so that an instruction copies what lies together.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_made : ENGINE_OPERAND {
-  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS;
+  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS, TURNS = ENGINE::STAGES - 1;
   typedef typename OPERAND::template raw<V, ALIGNED> raw;
   typedef typename OPERAND::template held<V, ALIGNED> held;
-  static constexpr bool IS_STAGED = ALIGNED && ENGINE::IS_STAGING && !__is_empty(held);
-  static constexpr int SLOT_BYTES = IS_STAGED ? COPIES * THREADS * (int)sizeof(held) : 0;  // of all threads for a block
+  typedef typename OPERAND::template context<V, ALIGNED> context;
+  static constexpr bool IS_STAGING = ALIGNED && ENGINE::IS_STAGING, IS_HELD_STAGED = IS_STAGING && !__is_empty(held), IS_RAW_KEPT = IS_STAGING && OPERAND::IS_FIXED && !__is_empty(raw);
+  static constexpr bool IS_CONTEXT_STAGED = IS_STAGING && !ENGINE_OPERAND::ALONG_MN && ENGINE_OPERAND::IN_LINE && !__is_empty(context);
+  static constexpr int CHUNK_BYTES = IS_HELD_STAGED ? THREADS * (int)sizeof(held) : 0;                                   // of all threads for chunk c
+  static constexpr int SLOT_BYTES = COPIES * CHUNK_BYTES + (IS_CONTEXT_STAGED ? ENGINE::BK / V * (int)sizeof(context) : 0);  // for a block
   static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
-  static constexpr int RAW_BYTES = (__is_empty(raw) ? 0 : (int)sizeof(raw)) + (IS_STAGED || __is_empty(held) ? 0 : (int)sizeof(held));  // of registers a chunk
+  static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_KEPT ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
   static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
-  static constexpr bool IS_COPIED = false, IS_MADE = true;
+  static constexpr bool IS_COPIED = false, IS_MADE = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
+  typedef typename OPERAND::template staged<IS_HELD_STAGED, V, THREADS> staged;
+  typedef typename OPERAND::template staged_context<IS_CONTEXT_STAGED, V, ENGINE::BK / V> staged_context;
 
   const PROBLEM &p;           // the problem
   const int batch;            // index over the batch axes
@@ -92,9 +98,10 @@ struct fx_gemm_made : ENGINE_OPERAND {
   fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
   fx_gemm_block copied;       // the block whose slices are copied in this turn
   unsigned slots, slot;       // of all blocks, of the block that lands
-  raw values[AHEAD * SLICE];  // what the slices on their way read
-  held pieces[AHEAD * SLICE]; // likewise, where it is not copied
-  typename OPERAND::template context<ENGINE_OPERAND::CHUNK, ALIGNED> context;  // what is the same for all chunks that land
+  raw values[AHEAD * SLICE];  // what the slices on their way read, unless it waits in shared memory
+  held pieces[AHEAD * SLICE];
+  staged ready[SLICE];        // what the slice that lands read, from there
+  typename fx_choose<IS_CONTEXT_STAGED, staged_context, context>::type shared;  // what is the same for all chunks that land
 
   FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
       : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
@@ -106,19 +113,22 @@ struct fx_gemm_made : ENGINE_OPERAND {
   }
   // For chunk c and all that lie like it.
   FX_DEVICE void read_context(int c) {
-    const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
-    OPERAND::template fetch_context<V, ALIGNED>(p, context, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
+    if constexpr (IS_CONTEXT_STAGED) {
+      shared.place(slot + COPIES * CHUNK_BYTES, ENGINE_OPERAND::chunk_k(c) / V, 0);
+      shared.read();
+    } else {
+      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
+      OPERAND::template fetch_context<V, ALIGNED>(p, shared, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
+    }
   }
-
   FX_DEVICE void advance_copies() {
     copied = after(copied);
-    slot = slot + SLOT_BYTES == slots + (ENGINE::STAGES - 1) * SLOT_BYTES ? slots : slot + SLOT_BYTES;
+    slot = slot + SLOT_BYTES == slots + TURNS * SLOT_BYTES ? slots : slot + SLOT_BYTES;
   }
   FX_DEVICE void advance() {
     lands = then;
     then = after(then);
-    if (IS_STAGED) advance_copies();
-    if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
+    if (SLOT_BYTES) advance_copies();
   }
 
   // How many elements of a chunk exist.
@@ -130,17 +140,62 @@ struct fx_gemm_made : ENGINE_OPERAND {
       if (c >= COPIES) break;
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
-      OPERAND::template fetch<V, ALIGNED>(p, values[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
-      if constexpr (!IS_STAGED) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_RAW_KEPT) OPERAND::template fetch<V, ALIGNED>(p, values[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_HELD_STAGED) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
     }
   }
+  // Chunk c of a later block, into what has been read.
   FX_DEVICE void copy(int c) {
-    if constexpr (IS_STAGED) {
-      typename OPERAND::template staged<V, THREADS> h;
-      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = copied.k + ENGINE_OPERAND::chunk_k(c);
-      fx_hide(mn);
-      h.place(slot + c * (SLOT_BYTES / COPIES));
-      OPERAND::template fetch_held<V, ALIGNED>(p, h, batch, mn, copied.ko, k, valid(mn, k));
+    if constexpr (IS_HELD_STAGED) {
+      constexpr int PIECES = staged::PIECES;
+      if (PIECES > 1) fx_warp_barrier();  // other lanes have read what this one copies there
+#pragma unroll
+      for (int i = 0; i < PIECES; ++i) {
+        const int lane = threadIdx.x % 32, thread = PIECES > 1 ? threadIdx.x - lane + (i * 32 + lane) / PIECES : threadIdx.x;
+        int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c, thread), k = copied.k + ENGINE_OPERAND::chunk_k(c, thread);
+        fx_hide(mn);
+        staged h;
+        h.place(slot + c * CHUNK_BYTES, thread, lane % PIECES);
+        OPERAND::template fetch_held<V, ALIGNED>(p, h, batch, mn, copied.ko, k, valid(mn, k));
+      }
+    }
+  }
+  // And its context, by the threads that have the first row of chunks; everyone has read what lay there.
+  FX_DEVICE void copy_context() {
+    if constexpr (IS_CONTEXT_STAGED) {
+      const int k = ENGINE_OPERAND::chunk_k(0);
+#pragma unroll
+      for (int i = 0; i < staged_context::PIECES; ++i) {
+        staged_context h;
+        h.place(slot + COPIES * CHUNK_BYTES, k / V, i);
+        if (ENGINE_OPERAND::chunk_mn(0) == 0) OPERAND::template fetch_context<V, ALIGNED>(p, h, batch, tile_mn, copied.ko, copied.k + k, k_end - copied.k - k);
+      }
+    }
+  }
+  // The values of chunk c that are the same for all k, in shared memory throughout the tile.
+  FX_DEVICE unsigned *kept_raw() const { return (unsigned *)(fx_smem() + (slots - fx_shared(fx_smem()) + TURNS * SLOT_BYTES)); }
+  FX_DEVICE void keep_raw() {
+    if constexpr (IS_RAW_KEPT) {
+#pragma unroll
+      for (int c = 0; c < COPIES; ++c) {
+        const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = ENGINE_OPERAND::chunk_k(c);
+        raw r;
+        OPERAND::template fetch<V, ALIGNED>(p, r, batch, mn, 0, k, valid(mn, k));
+        fx_words<raw>::of(r).put(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
+      }
+    }
+  }
+  // Ahead of landing: what waits in shared memory.
+  FX_DEVICE void ready_slice(int slice) {
+#pragma unroll
+    for (int i = 0; i < SLICE; ++i) {
+      const int c = slice * SLICE + i;
+      if (c >= COPIES) break;
+      if constexpr (IS_HELD_STAGED) {
+        ready[i].place(slot + c * CHUNK_BYTES, threadIdx.x, 0);
+        ready[i].read();
+      }
+      if constexpr (IS_RAW_KEPT) values[slice % AHEAD * SLICE + i] = fx_words<raw>::from(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
     }
   }
   FX_DEVICE void land(int slice, unsigned stage) {
@@ -154,13 +209,8 @@ struct fx_gemm_made : ENGINE_OPERAND {
       typename OPERAND::value x[V];
       if (!ENGINE_OPERAND::IN_LINE) read_context(c);
       const raw &r = values[slice % AHEAD * SLICE + i];
-      if constexpr (IS_STAGED) {
-        typename OPERAND::template staged<V, THREADS> h;
-        h.place(slot + c * (SLOT_BYTES / COPIES));
-        OPERAND::template make<V, ALIGNED>(p, x, r, h, context, batch, mn, lands.ko, k);
-      } else {
-        OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], context, batch, mn, lands.ko, k);
-      }
+      if constexpr (IS_HELD_STAGED) OPERAND::template make<V, ALIGNED>(p, x, r, ready[i], shared, batch, mn, lands.ko, k);
+      else OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], shared, batch, mn, lands.ko, k);
 #pragma unroll
       for (int v = 0; v < V && !ALIGNED; ++v)
         if (v >= n_valid) x[v] = 0;
@@ -170,41 +220,56 @@ struct fx_gemm_made : ENGINE_OPERAND {
     }
   }
 
-  // The blocks before the mainloop, one at a time; then what is on its way when it begins.
+  // Shared memory from there on is for what waits there; returns where that ends. The first blocks are on their way.
+  FX_DEVICE unsigned place(unsigned at) {
+    slots = slot = at;
+    copied = lands;
+#pragma unroll 1
+    for (int block = 0; SLOT_BYTES && block < TURNS; ++block) {
+#pragma unroll
+      for (int c = 0; c < COPIES; ++c) copy(c);
+      copy_context();
+      advance_copies();
+    }
+    keep_raw();
+    return at + TURNS * SLOT_BYTES + (IS_RAW_KEPT ? COPIES * THREADS * 4 * fx_words<raw>::N : 0);
+  }
+  // The blocks before the mainloop, one at a time, when what they read has arrived; then what is on its way when it begins.
   FX_DEVICE void start() {
     k_end = SEGMENT::k(p);
     lands = fx_gemm_block{0, 0};
     then = after(lands);
-    read_context(0);
-  }
-  // The slots begin at that address; returns where they end. The first blocks are on their way there.
-  FX_DEVICE unsigned place(unsigned at) {
-    slots = slot = at;
-    copied = lands;
-    for (int block = 0; IS_STAGED && block < ENGINE::STAGES - 1; ++block) {
-#pragma unroll
-      for (int c = 0; c < COPIES; ++c) copy(c);
-      advance_copies();
-    }
-    return at + (ENGINE::STAGES - 1) * SLOT_BYTES;
+    if (ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
   FX_DEVICE void fill(unsigned stage) {
+    if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
 #pragma unroll
     for (int slice = 0; slice < STEPS; ++slice) {
       load(slice, lands);
+      ready_slice(slice);
       land(slice, stage);
     }
+    if (IS_CONTEXT_STAGED) fx_barrier();  // everyone has read the context that the next one replaces
+    copy_context();
     advance();
   }
   FX_DEVICE void begin() {
+    if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
 #pragma unroll
     for (int slice = STEPS - AHEAD; slice < STEPS; ++slice) load(slice, lands);
   }
-  // A step of the mainloop: a slice lands, and its registers take the one that lands AHEAD steps on.
+  // A step of the mainloop: what a slice read is brought from shared memory ahead of the products; then it lands, and its registers take the one that lands AHEAD steps on.
+  FX_DEVICE void ready_step(int step) {
+    if (IS_READY_EARLY) ready_slice((step + STEPS - AHEAD) % STEPS);
+  }
   FX_DEVICE void work(int step, unsigned stage) {
+    if (!IS_READY_EARLY) ready_slice((step + STEPS - AHEAD) % STEPS);
     land((step + STEPS - AHEAD) % STEPS, stage);
     load(step, step >= STEPS - AHEAD ? then : lands);
-    if (step == STEPS - 1) advance();
+    if (step < STEPS - 1) return;
+    copy_context();  // everyone has read this one before the barrier of this step
+    advance();
+    if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
 };
 
@@ -261,7 +326,9 @@ struct fx_gemm_walk {
   }
   // In a step of the mainloop, before the products.
   FX_DEVICE void issue(int step, unsigned stage) {
-    if constexpr (!OPERAND::IS_MADE && OPERAND::IS_COPIED) {
+    if constexpr (OPERAND::IS_MADE) {
+      x.ready_step(step);
+    } else if constexpr (OPERAND::IS_COPIED) {
       if (step < STEPS - 1) x.issue(step, stage);
       else x.next();
     }
@@ -365,6 +432,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
   if constexpr (IS_STAGING) {
     fx_cp_async_commit();
     fx_cp_async_wait<0>();
+    fx_barrier();  // what lanes copied for each other has landed
   }
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
@@ -373,8 +441,8 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     write += STAGE_BYTES;
   }
   fx_cp_async_wait<STAGES - 2>();
-  source.begin();
   fx_barrier();  // everyone's part of block 0 has landed
+  source.begin();
 
   typename source_type::fragment_a a[2];
   typename source_type::fragment_b b[2][SEGMENT::SUMS];

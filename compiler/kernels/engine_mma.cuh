@@ -91,8 +91,8 @@ struct fx_mma_operand {
     const int permuted = chunk ^ (CHUNKS >= 8 ? row & 7 : row >> 1 & 3);
     return row * PITCH + permuted * 16;
   }
-  static FX_DEVICE int first_mn() { return ROWS_ARE_K ? (int)threadIdx.x % CHUNKS * 8 : (int)threadIdx.x / CHUNKS; }
-  static FX_DEVICE int first_k() { return ROWS_ARE_K ? (int)threadIdx.x / CHUNKS : (int)threadIdx.x % CHUNKS * 8; }
+  static FX_DEVICE int first_mn(int thread = threadIdx.x) { return ROWS_ARE_K ? thread % CHUNKS * 8 : thread / CHUNKS; }
+  static FX_DEVICE int first_k(int thread = threadIdx.x) { return ROWS_ARE_K ? thread / CHUNKS : thread % CHUNKS * 8; }
 
   FX_DEVICE fx_mma_operand(long long a_stride_mn, long long a_stride_k, int tile_mn, int a_mn_end, int warp_mn) {
     const int lane = threadIdx.x & 31;
@@ -105,9 +105,9 @@ struct fx_mma_operand {
     lane_slot = ROWS_ARE_K ? chunk_offset(row + down * 8, warp_mn / 8 + right) : chunk_offset(warp_mn + row + right * 8, down);
   }
 
-  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements, or zeros, get there.
-  static FX_DEVICE int chunk_mn(int c) { return first_mn() + (ROWS_ARE_K ? 0 : c * STEP); }
-  static FX_DEVICE int chunk_k(int c) { return first_k() + (ROWS_ARE_K ? c * STEP : 0); }
+  // Chunk c of a thread: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements, or zeros, get there.
+  static FX_DEVICE int chunk_mn(int c, int thread = threadIdx.x) { return first_mn(thread) + (ROWS_ARE_K ? 0 : c * STEP); }
+  static FX_DEVICE int chunk_k(int c, int thread = threadIdx.x) { return first_k(thread) + (ROWS_ARE_K ? c * STEP : 0); }
   FX_DEVICE unsigned chunk_slot(int c) const { return slot + c * STEP * PITCH; }
   static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK], bool exists) {
     unsigned w[CHUNK / 2];
@@ -233,8 +233,8 @@ struct fx_mma_words {
   // Rows that differ in one bit differ in one bit here: a sum of rows that have no bit in common is an exclusive or.
   static FX_DEVICE constexpr int permuted(int row) { return ROWS_ARE_K ? (row & 3) * 2 : row & 7; }
   static FX_DEVICE unsigned offset(int row, int along) { return row * PITCH + (along / 4 ^ permuted(row)) * 16 + along % 4 * 4; }
-  static FX_DEVICE int first_row() { return (int)threadIdx.x / ACROSS; }
-  static FX_DEVICE int first_along() { return (int)threadIdx.x % ACROSS * WIDTH; }
+  static FX_DEVICE int first_row(int thread = threadIdx.x) { return thread / ACROSS; }
+  static FX_DEVICE int first_along(int thread = threadIdx.x) { return thread % ACROSS * WIDTH; }
 
   FX_DEVICE fx_mma_words(long long stride_mn, long long stride_k, int tile_mn, int mn_end, int warp_mn) {
     const int lane = threadIdx.x & 31;
@@ -246,9 +246,9 @@ struct fx_mma_words {
     lane_slot = ROWS_ARE_K ? offset(lane & 3, warp_mn + lane / 4) : offset(warp_mn + row + right * 8, down * 4);
   }
 
-  // Chunk c of the thread: its first m or n and k, from the block's on, where it lies in a stage, and how its floats, or zeros, get there.
-  static FX_DEVICE int chunk_mn(int c) { return ROWS_ARE_K ? first_along() : first_row() + c * STEP; }
-  static FX_DEVICE int chunk_k(int c) { return ROWS_ARE_K ? first_row() + c * STEP : first_along(); }
+  // Chunk c of a thread: its first m or n and k, from the block's on, where it lies in a stage, and how its floats, or zeros, get there.
+  static FX_DEVICE int chunk_mn(int c, int thread = threadIdx.x) { return ROWS_ARE_K ? first_along(thread) : first_row(thread) + c * STEP; }
+  static FX_DEVICE int chunk_k(int c, int thread = threadIdx.x) { return ROWS_ARE_K ? first_row(thread) + c * STEP : first_along(thread); }
   FX_DEVICE unsigned chunk_slot(int c) const { return (slot ^ permuted(c * STEP) * 16) + c * STEP * PITCH; }
   static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK], bool exists) {
     float y[CHUNK];
@@ -380,18 +380,16 @@ struct fx_mma_bytes {
     lane_slot = offset(warp_mn + row + right * 8, down);
   }
 
-  // Chunk c that the thread makes: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements, or zeros, get there. Along mn
+  // Chunk c that a thread makes: its first m or n and k, from the block's on, where it lies in a stage, and how eight elements, or zeros, get there. Along mn
   // a warp takes 8 chunks beside each other at 4 k, whose bytes are those of eight words in different banks.
-  static FX_DEVICE int first_mn() {
-    const int i = threadIdx.x;
+  static FX_DEVICE int first_mn(int i = threadIdx.x) {
     return ALONG_MN ? i % 8 * CHUNK + i / 32 % (MN / 64) * 64 : i / (BK / CHUNK);
   }
-  static FX_DEVICE int first_k() {
-    const int i = threadIdx.x;
+  static FX_DEVICE int first_k(int i = threadIdx.x) {
     return ALONG_MN ? i / 8 % 4 + i / 32 / (MN / 64) * 4 : i % (BK / CHUNK) * CHUNK;
   }
-  static FX_DEVICE int chunk_mn(int c) { return first_mn() + (ALONG_MN ? 0 : c * CHUNK_STEP); }
-  static FX_DEVICE int chunk_k(int c) { return first_k() + (ALONG_MN ? c * CHUNK_STEP : 0); }
+  static FX_DEVICE int chunk_mn(int c, int thread = threadIdx.x) { return first_mn(thread) + (ALONG_MN ? 0 : c * CHUNK_STEP); }
+  static FX_DEVICE int chunk_k(int c, int thread = threadIdx.x) { return first_k(thread) + (ALONG_MN ? c * CHUNK_STEP : 0); }
   FX_DEVICE unsigned chunk_slot(int c) const {
     return ALONG_MN ? made_slot ^ c * CHUNK_STEP : (made_slot ^ permuted(c * CHUNK_STEP) * 16) + c * CHUNK_STEP * PITCH;
   }

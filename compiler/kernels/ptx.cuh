@@ -17,6 +17,9 @@ FX_DEVICE unsigned fx_shared(const void *p) { return (unsigned)__cvta_generic_to
 // fx_barrier: waits for all threads of the block; what they wrote to memory before is visible after
 FX_DEVICE void fx_barrier() { __syncthreads(); }
 
+// fx_warp_barrier: waits for all lanes of the warp; what they wrote and read before is ahead of what they do after
+FX_DEVICE void fx_warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+
 // fx_store_release: a double word into global memory, after everything that this thread has written or seen written before
 FX_DEVICE void fx_store_release(unsigned long long *p, unsigned long long x) {
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(x) : "memory");
@@ -291,12 +294,6 @@ FX_DEVICE void fx_shared_get(T *x, unsigned from) {
 // fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid
 FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
-               : "memory");
-}
-
-// fx_cp_async16_l1: likewise by way of the L1 cache, for what shares sectors with other copies of the block
-FX_DEVICE void fx_cp_async16_l1(unsigned to, const void *from, bool valid) {
-  asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
                : "memory");
 }
 

@@ -40,10 +40,10 @@ static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int 
     return pipeline > staging ? pipeline : staging;
 }
 
-/* Of what made operands read side by side, which comes to shared memory as it lies, for stages - 1 blocks; 0: there is none. */
-static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int bk) {
+/* Of what made operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in shared memory. */
+static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
     const struct gemm_shape *shape = &s->gemm;
-    int most = 0;
+    int most = 0, chunk = 16 / size < MADE_CHUNK ? 16 / size : MADE_CHUNK;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         int bytes = 0;
@@ -51,11 +51,11 @@ static int staged_bytes(const struct graph *g, const struct partition *p, const 
             const struct operand *o = j < 0 ? &e->a : &e->b[j];
             if (!o->is_made) continue;
             struct made m = made_open(g, p, s->group, o, e, j < 0 ? &shape->m : &shape->n);
-            bytes += (j < 0 ? t->bm : t->bn) * bk * made_held_bytes(&m);
+            bytes += made_staged_bytes(&m, e, j < 0 ? t->bm : t->bn, K_BYTES / size, chunk, t->stages - 1);
         }
         if (bytes > most) most = bytes;
     }
-    return (t->stages - 1) * most;
+    return most;
 }
 
 /* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
@@ -99,7 +99,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, bk) : 0;
+            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
             int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
             if (smem > MOST_SHARED) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
             if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;

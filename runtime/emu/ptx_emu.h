@@ -174,7 +174,6 @@ inline void emu_copy(unsigned to, const void *from, bool valid) {
   emu_self->calls->copy(emu_self, to, from, N, valid);
 }
 inline void fx_cp_async16(unsigned to, const void *from, bool valid) { emu_copy<16>(to, from, valid); }
-inline void fx_cp_async16_l1(unsigned to, const void *from, bool valid) { emu_copy<16>(to, from, valid); }
 inline void fx_cp_async8(unsigned to, const void *from, bool valid) { emu_copy<8>(to, from, valid); }
 inline void fx_cp_async4(unsigned to, const void *from, bool valid) { emu_copy<4>(to, from, valid); }
 inline void fx_cp_async_commit() { emu_self->calls->commit(emu_self); }
