@@ -428,8 +428,8 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
   const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * STAGE_BYTES;
   unsigned read = ring, write = ring;
 
-  source.place(ring_end);
   if constexpr (IS_STAGING) {
+    source.place(ring_end);
     fx_cp_async_commit();
     fx_cp_async_wait<0>();
     fx_barrier();  // what lanes copied for each other has landed

@@ -515,8 +515,8 @@ struct fx_mma {
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
   static constexpr int MAX_V = 8;                              // columns the epilogue may take at a time
   static constexpr int STEPS = BK * KIND::SIZE / 32;           // steps of the mainloop in a k-block
-  static constexpr bool IS_STAGING = false;                            // see fx_staging
   static constexpr int PARTS = 2;                              // in which the fragments of a step are read
+  static constexpr bool IS_STAGING = false;                    // see fx_staging
   static constexpr int ACCUMULATORS = WM * WN / 32;            // of a thread
   static constexpr int A_BYTES = BM * BK * KIND::SIZE, B_BYTES = BN * BK * KIND::SIZE;
   static_assert(STEPS % 2 == 0 && STAGES >= 3, "the mainloop alternates two sets of fragments and copies two blocks ahead");

@@ -121,9 +121,9 @@ struct fx_simt {
   static constexpr int TM = BM / WARPS_M / 4, TN = BN / WARPS_N / 8;   // a thread's share of the tile
   static constexpr int THREADS = WARPS_M * WARPS_N * 32;
   static constexpr int MAX_V = 4;                                      // columns the epilogue may take at a time
-  static constexpr bool IS_STAGING = false;                            // see fx_staging
   static constexpr int STEPS = BK;                                     // steps of the mainloop in a k-block
   static constexpr int PARTS = 1;                                      // in which the fragments of a step are read
+  static constexpr bool IS_STAGING = false;                            // see fx_staging
   static constexpr int ACCUMULATORS = TM * TN;                         // of a thread
   static constexpr int A_BYTES = (BM * SIZE + 16) * BK, B_BYTES = (BN * SIZE + 16) * BK;
   static_assert(TM % GROUP == 0 && TN % GROUP == 0 && STAGES >= 3, "fragments are read 16 bytes at a time, and blocks copied two ahead");

@@ -79,7 +79,7 @@ static const char *product_of(const struct graph *g, const struct scheduled *s, 
 static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes, bool staged) {
     if (e->copies) return "16-byte copies";
     if (!aligned) return "any alignment";
-    if (staged) return "16-byte copies, then made";
+    if (staged) return "copied, then made";
     return strided ? "aligned, strided operands" : transposes ? "aligned, transposed on the way" : "16-byte loads";
 }
 
