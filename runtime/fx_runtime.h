@@ -59,6 +59,7 @@ struct fx_emulation { /* a device without a GPU; zeros are defaults */
     int sm_count;    /* multiprocessors it claims to have; 0: 132 */
     int n_schedules; /* orders of threads under which a launch runs, all of which must leave the same bytes; 0: as many as there are */
     uint64_t seed;   /* of the random one */
+    bool is_watched; /* every access of the first of them is seen: what is in conflict with another, or reads what nobody has written, fails */
 };
 /* From now on this process has the emulator in the place of a GPU: contexts are opened on it, what is prepared is compiled by the host's C++ compiler (g++,
  * or FX_CXX), and launches run on the CPU before fx_launch returns, which says what was wrong: memory touched outside of a tensor, threads that wait for each

@@ -87,18 +87,28 @@ void request_close(struct request *r) {
     *r = (struct request){0};
 }
 
-/* Of "emu:4" 4, of "emu" 0: as many multiprocessors as there are by default. -1 where the device is another. */
-static int emulated_sm_count(const char *device) {
+/* What "emu:4,plain" asks for: 4 multiprocessors, accesses not watched; either may be missing. False where the device is another. */
+static bool read_emulation(const char *device, struct fx_emulation *e) {
+    const char *at = device + 3;
     char *end;
-    if (!strcmp(device, "emu")) return 0;
-    long n = !strncmp(device, "emu:", 4) && device[4] >= '1' && device[4] <= '9' ? strtol(device + 4, &end, 10) : -1;
-    return n > 0 && n <= 1024 && !*end ? (int)n : -1;
+    *e = (struct fx_emulation){.is_watched = true};
+    if (strncmp(device, "emu", 3) != 0) return false;
+    if (*at == ':') {
+        if (at[1] < '1' || at[1] > '9') return false;
+        long n = strtol(at + 1, &end, 10);
+        if (n > 1024) return false;
+        e->sm_count = (int)n;
+        at = end;
+    }
+    if (strcmp(at, ",plain") == 0) e->is_watched = false;
+    return !*at || !e->is_watched;
 }
 
 fx_status read_device(const struct command *cmd, const char **device) {
     *device = option_value(cmd, OPT_DEVICE);
     if (!*device) *device = "auto";
-    if (emulated_sm_count(*device) >= 0) *device = "emu";
+    struct fx_emulation e;
+    if (read_emulation(*device, &e)) *device = "emu";
     if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "emu") || !strcmp(*device, "cpu")) return FX_OK;
     return usage_error(cmd, "unknown device '%s': expected auto, gpu, emu or cpu", *device);
 }
@@ -106,8 +116,8 @@ fx_status read_device(const struct command *cmd, const char **device) {
 void machine_open(const struct command *cmd, struct machine *m) {
     const char *device = option_value(cmd, OPT_DEVICE);
     *m = (struct machine){0};
-    int sm_count = device ? emulated_sm_count(device) : -1;
-    if (sm_count >= 0) m->status = fx_emulate(&(struct fx_emulation){.sm_count = sm_count});
+    struct fx_emulation e;
+    if (device && read_emulation(device, &e)) m->status = fx_emulate(&e);
     if (m->status == FX_OK) m->status = fx_context_open(0, &m->context);
     if (m->status == FX_OK) return;
     m->context = NULL;

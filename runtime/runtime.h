@@ -67,6 +67,8 @@ fx_status nvrtc_compile(struct compile *c);
 
 /* ---- emu/: the emulator in the place of driver and NVRTC ---- */
 bool emu_is_on(void);
+/* Whether accesses are seen. */
+bool emu_is_watched(void);
 /* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
 fx_status emu_compile(struct compile *c);
 

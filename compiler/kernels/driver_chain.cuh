@@ -56,6 +56,7 @@ struct fx_chain_mma {
     fx_pack<V>(w, x, (T *)0);
     fx_shared_put4(fx_shared(fx_smem()) + at + middle::chunk_offset(row, t / 8), w);
   }
+  static FX_DEVICE void leave(int at, int row, int t) { fx_unwritten(fx_shared(fx_smem()) + at + middle::chunk_offset(row, t / 8), 16); }
 };
 
 // fx_chain_simt: a chain in f32, likewise
@@ -69,6 +70,10 @@ struct fx_chain_simt {
   static FX_DEVICE void put(int at, int row, int t, const float (&x)[V]) {
 #pragma unroll
     for (int v = 0; v < V; ++v) *(float *)(fx_smem() + at + (t + v) * middle::PITCH + row * 4) = x[v];
+  }
+  static FX_DEVICE void leave(int at, int row, int t) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) fx_unwritten(fx_shared(fx_smem()) + at + (t + v) * middle::PITCH + row * 4, 4);
   }
 };
 
@@ -315,6 +320,8 @@ struct fx_chain_block {
     if constexpr (CHAIN::KEPT) {
       if (p.t() > 0) a.fill(shared(map::A));
     }
+    if (!is_row)  // of rows that do not exist P is never written: it makes rows of the result that are never stored
+      for (int i = lane * SHARE; i < (lane + 1) * SHARE; i += V) CHAIN::leave(map::P, row, i);
     walks<0>();
     if (lane == 0 && is_row) fx_words<typename PROBLEM::results>::of(r).put(rows(), BM, row);
     if constexpr (PROBLEM::STORES_ROWS) {

@@ -291,6 +291,9 @@ FX_DEVICE void fx_shared_get(T *x, unsigned from) {
   memcpy(x, w, sizeof w);
 }
 
+// fx_unwritten: these bytes of shared memory may be read before anything is written to them: no result depends on what they hold. No instruction
+FX_DEVICE void fx_unwritten(unsigned at, int n_bytes) {}
+
 // fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid
 FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)

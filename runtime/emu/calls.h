@@ -10,7 +10,8 @@ struct emu_index {
 
 enum emu_limits {
     EMU_ADDRESS_0 = 4096,  /* shared-memory address of the first byte: no address is 0 */
-    EMU_WORDS = 12         /* most words that a lane brings to an operation of its warp */
+    EMU_WORDS = 12,        /* most words that a lane brings to an operation of its warp */
+    EMU_STACK = 1 << 17    /* bytes of stack that a thread has */
 };
 
 enum emu_operation { /* what all lanes of a warp do together */
@@ -20,14 +21,7 @@ enum emu_operation { /* what all lanes of a warp do together */
 
 enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
 
-struct emu_thread { /* the thread that runs */
-    struct emu_index thread, block, block_dim, grid_dim;
-    char *shared;              /* the block's shared memory */
-    unsigned shared_bytes;
-    unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */
-    const struct emu_calls *calls;
-};
-
+struct emu_thread;
 struct emu_calls { /* `self` is the thread that calls */
     void (*barrier)(struct emu_thread *self, int id, int n_threads); /* n_threads 0: the whole block */
     void (*grid_barrier)(struct emu_thread *self, void *flags);
@@ -38,6 +32,19 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*wait)(struct emu_thread *self, int n_groups);
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
+    void (*unwritten)(struct emu_thread *self, unsigned at, int n_bytes); /* may be read as it is */
+    void (*touch)(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc); /* before each access to what others may see */
+};
+
+struct emu_thread { /* the thread that runs */
+    struct emu_index thread, block, block_dim, grid_dim;
+    char *shared;              /* the block's shared memory */
+    unsigned shared_bytes;
+    unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */
+    const struct emu_calls *calls; /* `table` */
+    struct emu_calls table;    /* here, where reading it is not taken for an access of the kernel's */
+    char *stack;               /* what is the thread's own is not reported */
+    int is_watched;            /* accesses are reported, where the code was compiled to */
 };
 
 struct emu_entry { /* what compiled code says of itself, under the name emu_entry */
@@ -46,6 +53,7 @@ struct emu_entry { /* what compiled code says of itself, under the name emu_entr
     const unsigned char *n_bytes; /* of each parameter */
     int n_parameters;
     struct emu_thread **self;  /* where it looks for the thread that runs */
+    const char *source;        /* the emitted text, where accesses are reported; else NULL */
 };
 
 #endif

@@ -19,8 +19,10 @@ extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 enum { LOG_BYTES = 16384 };
 
 static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-include", "ptx_emu.h", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
-                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-DFX_PTX",};
-enum { N_OPTIONS = sizeof options / sizeof *options };
+                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-DFX_PTX"};
+/* Where every access is to be seen, by the functions of ptx_emu.h and no library's. */
+static const char *const watched_options[] = {"-fsanitize=thread", "-DFX_EMU_WATCHED", "-nodefaultlibs"};
+enum { N_OPTIONS = sizeof options / sizeof *options, N_WATCHED = sizeof watched_options / sizeof *watched_options, MOST_OPTIONS = N_OPTIONS + N_WATCHED + 2 };
 
 /* ---- files ---- */
 
@@ -75,7 +77,9 @@ static fx_status write_sources(const struct compile *c, const char *folder) {
     char parameters[4096];
     if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
         return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const twin[] = {fx_text_emu_calls, fx_text_ptx_emu}, *const entry[] = {"#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, "\")\n"};
+    const char *const twin[] = {fx_text_emu_calls, fx_text_ptx_emu};
+    const char *const entry[] = {"#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, emu_is_watched() ? "\", R\"emitted(" : "\", 0",
+                                 emu_is_watched() ? c->source : "", emu_is_watched() ? ")emitted\")\n" : ")\n"};
     if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "ptx_emu.h", twin, 2) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
     return error_set(FX_ERR_TOOLCHAIN, "cannot write to %s", folder);
 }
@@ -83,12 +87,13 @@ static fx_status write_sources(const struct compile *c, const char *folder) {
 /* ---- the compiler ---- */
 
 /* The options, and what makes fma() one instruction where the processor has it; the library's function is slow. */
-static int list_options(const char *list[N_OPTIONS + 2]) {
+static int list_options(const char *list[MOST_OPTIONS]) {
     int n = N_OPTIONS;
     memcpy(list, options, sizeof options);
 #ifdef __x86_64__
     if (__builtin_cpu_supports("fma")) list[n++] = "-mfma";
 #endif
+    for (int i = 0; emu_is_watched() && i < N_WATCHED; i++) list[n++] = watched_options[i];
     return n;
 }
 
@@ -117,11 +122,11 @@ static void find_compiler(char path[PATH_MAX]) {
 static void make_argv(const struct compile *c, const char *path, char *only, size_t only_size, char **argv) {
     int n = 0;
     argv[n++] = (char *)path;
-    const char *list[N_OPTIONS + 2];
+    const char *list[MOST_OPTIONS];
     for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
     snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
     if (c->only != NO_ENTRY) argv[n++] = only;
-    argv[n++] = "-o", argv[n++] = "kernel.so", argv[n++] = "entry.cc", argv[n++] = "-lm", argv[n] = NULL;
+    argv[n++] = "-o", argv[n++] = "kernel.so", argv[n++] = "entry.cc", argv[n++] = "-lm", argv[n++] = "-lc", argv[n++] = "-lgcc", argv[n] = NULL;
 }
 
 /* Its exit status, or -1 where it could not be started. */
@@ -142,7 +147,7 @@ static int run_compiler(const char *folder, char **argv) {
 }
 
 static fx_status compile_in(struct compile *c, const char *path, const char *folder) {
-    char only[32], *argv[N_OPTIONS + 10];
+    char only[32], *argv[MOST_OPTIONS + 10];
     size_t n;
     fx_status status = write_sources(c, folder);
     if (status != FX_OK) return status;
@@ -170,7 +175,7 @@ static fx_status compile(struct compile *c, const char *path) {
 
 fx_status emu_compile(struct compile *c) {
     char path[PATH_MAX], library[LIBRARY_TEXT], only[32];
-    const char *list[N_OPTIONS + 2];
+    const char *list[MOST_OPTIONS];
     struct cache_entry e;
     struct stat s;
     c->image = c->log = NULL;

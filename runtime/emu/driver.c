@@ -16,6 +16,7 @@ static _Thread_local char failure[MACHINE_TEXT + 512]; /* of the last launch on 
 static char a_context;
 
 bool emu_is_on(void) { return atomic_load(&is_on); }
+bool emu_is_watched(void) { return emulation.is_watched; }
 
 /* ---- the memory of a launch ---- */
 
@@ -98,22 +99,32 @@ static bool agrees(const struct launch *l, const struct schedule *s, const struc
 }
 
 /* Under all schedules, from the same memory. */
-static bool run_all(const struct launch *l) {
-    static const struct schedule schedules[] = {{ORDER_UP, 0, false}, {ORDER_RANDOM, RANDOM_SEED, true}, {ORDER_DOWN, 0, true}};
+static bool run_all(struct launch *l) {
+    static const struct schedule schedules[] = {{.order = ORDER_UP}, {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
     enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
     int n = emulation.n_schedules > 0 && emulation.n_schedules < N_SCHEDULES ? emulation.n_schedules : N_SCHEDULES;
     struct reach r;
+    struct watch watch;
+    bool is_watched = emulation.is_watched && l->module->entry->source;
     find_reach(l, &r);
-    bool is_fine = n == 1 || (r.before = save(&r)) != NULL;
+    bool is_fine = (n == 1 && !is_watched) || (r.before = save(&r)) != NULL;
+    if (is_fine && is_watched && (is_fine = watch_open(&watch, l, r.regions, r.n))) l->watch = &watch;
     if (!is_fine) snprintf(failure, sizeof failure, "out of memory");
     for (int i = 0; is_fine && i < n; i++) {
         struct schedule s = schedules[i];
         s.seed += emulation.seed;
+        s.is_watched = l->watch && i == 0;
         if (i > 0) restore(&r);
         is_fine = run_once(l, &s, &r);
+        if (!is_fine && s.is_watched && l->watch->other.at && !l->watch->other.pc) { /* once more, to see where the other did what it did */
+            l->watch->seeks = true;
+            restore(&r);
+            run_once(l, &s, &r);
+        }
         if (is_fine && i > 0) is_fine = agrees(l, &s, &r);
         if (is_fine && i == 0 && n > 1) is_fine = (r.after = save(&r)) != NULL;
     }
+    if (l->watch) watch_close(l->watch);
     free(r.before);
     free(r.after);
     return is_fine;

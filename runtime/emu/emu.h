@@ -28,6 +28,11 @@ struct region { /* an allocation: unreadable pages around it, and what of its ow
     size_t n_bytes;
     char *pages;          /* those that may be touched */
     size_t n_pages_bytes;
+    struct shadow *shadow; /* once a launch that is watched may write to it, else NULL */
+};
+struct shadow { /* who touched each byte last, see watch.c */
+    uint64_t *written, *read[2];
+    size_t n_bytes; /* mapped, of all three */
 };
 /* NULL when there is no memory. The allocation ends where its pages do: so it is aligned as its size is. */
 char *memory_take(size_t n_bytes);
@@ -36,6 +41,13 @@ bool memory_give(char *at);
 const struct region *memory_find(const void *address);
 /* Whether the pattern before it was written to, at *offset from its start; the pattern is mended. */
 bool memory_is_broken(const struct region *r, long *offset);
+/* Made where there is none; NULL when there is no memory. */
+struct shadow *memory_shadow(const struct region *r);
+/* Shadows forget everything: no launch may be running. */
+void memory_forget(void);
+/* Memory that holds zeros until it is written to, or NULL. */
+void *memory_zeros(size_t n_bytes);
+void memory_zeros_give(void *at, size_t n_bytes);
 /* Shared memory of a block: pages with unreadable ones around, aligned to 1024 bytes, at the end of its pages as far as that allows. */
 struct shared {
     char *mapped;
@@ -56,11 +68,13 @@ struct module {
 };
 int module_open(struct module **out, const void *image);
 void module_close(struct module *m);
+/* Whether the address is of its code or data. */
+bool module_holds(const struct module *m, const void *address);
 /* "line 12" or "line 12, inlined at line 30": of the emitted file, "" where it cannot be said. */
 void module_line(const struct module *m, const void *pc, char *text, size_t size);
 
 /* ---- machine.c: a launch ---- */
-enum { WARP = 32, STACK_BYTES = 1 << 17, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
+enum { WARP = 32, STACK_BYTES = EMU_STACK, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
 enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, RETURNED };
 
@@ -69,7 +83,9 @@ struct copy { /* an asynchronous copy under way */
     const char *from;
     int n_bytes;
     bool is_valid;
+    bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;
+    const void *pc;         /* where it was asked for */
 };
 
 struct fiber { /* a CUDA thread */
@@ -83,6 +99,9 @@ struct fiber { /* a CUDA thread */
     struct copy *copies;    /* those that have not landed */
     int n_copies, copies_room;
     int n_groups;           /* committed so far */
+    unsigned time;          /* watched: of its block, when it last waited for others */
+    unsigned stamp;         /* time and thread, in shared memory */
+    uint64_t global_stamp;  /* time, block and thread */
 };
 
 struct warp {
@@ -104,12 +123,14 @@ struct block {
     int n_arrived[N_BARRIERS]; /* threads at each barrier */
     int n_expected[N_BARRIERS];
     struct shared shared;
+    struct sight *sight;       /* where accesses are watched, else NULL */
 };
 
 struct schedule { /* how threads take turns, and when copies land */
     enum order order;
     unsigned long long seed; /* of ORDER_RANDOM */
     bool is_late;            /* copies land when they are waited for, their bytes poison until then; else at once */
+    bool is_watched;         /* accesses are; the launch has a watch */
 };
 
 struct launch {
@@ -117,6 +138,7 @@ struct launch {
     unsigned grid, n_threads, shared_bytes;
     bool is_cooperative;
     void **arguments;
+    struct watch *watch;       /* what is known of its accesses; NULL where they are not watched */
 };
 
 struct machine {
@@ -142,6 +164,62 @@ extern _Thread_local struct machine *machine_now; /* that this operating-system 
 _Noreturn void machine_fail(struct machine *m, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Runs the launch; false with text in `error` of `size` bytes. */
 bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size);
+
+/* ---- watch.c: every access ---- */
+enum { KNOWN = 1, COMING = 2 }; /* a byte of shared memory: written, being copied to */
+struct sight { /* a block's shared memory, and its time, which passes whenever threads wait for each other */
+    unsigned *written, *read[2]; /* of each byte the stamp of who wrote it last, of two who read it since */
+    unsigned char *state;
+    unsigned time, since;        /* now; at which stamps count from 0 */
+    unsigned all_time;           /* at the last barrier of the whole block: what has an earlier time precedes all that follows */
+    unsigned grid_time;          /* likewise at the last barrier of the grid */
+    unsigned recent;             /* all_time as a stamp */
+    unsigned *seen;              /* [thread][warp]: what that warp did before this time precedes what the thread does now */
+};
+
+struct piece { /* memory that a launch was given: accesses within it are right */
+    char *at, *end;
+    const char *base;      /* of the region, from which its shadow counts */
+    struct shadow *shadow; /* NULL: nothing is noted */
+    bool is_const;         /* nobody may write to it */
+    unsigned fresh_time;   /* nothing written before that time may be read; 0: it was given with contents */
+};
+
+struct party { /* another access, with which one is in conflict */
+    const char *at;
+    unsigned block, thread;
+    bool is_write;
+    const void *pc;        /* NULL until it is known */
+};
+
+enum { MAX_PIECES = 256 };
+struct watch { /* the accesses of a launch */
+    const struct launch *launch;
+    struct piece pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
+    int n_pieces;
+    const struct piece *last;        /* found */
+    struct sight *sights;            /* of the blocks that are alive */
+    int n_sights;
+    unsigned start;                  /* time before the launch */
+    struct party other;              /* of the conflict that was found; `at` NULL where none was */
+    bool seeks;                      /* the launch runs once more, for the other's pc */
+};
+/* Of a launch whose arguments point into these regions. False when out of memory. */
+bool watch_open(struct watch *w, const struct launch *l, const struct region *const *regions, int n_regions);
+void watch_close(struct watch *w);
+/* A run begins: from the same time whenever it does. */
+void watch_begin(struct watch *w, struct machine *m);
+void watch_begin_block(struct block *b);
+void watch_touch(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc);
+/* What holds nothing yet may be read. */
+void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
+/* An asynchronous copy is asked for; has landed, as far as its thread can tell. */
+void watch_copy(struct fiber *f, const struct copy *c);
+void watch_landed(struct fiber *f, const struct copy *c);
+/* Threads have waited for each other: n of a block, all of it, all of the grid. */
+void watch_some_met(struct block *b, struct fiber *const *fibers, int n);
+void watch_block_met(struct block *b);
+void watch_grid_met(struct machine *m);
 
 /* ---- together.c: what the lanes of a warp do together ---- */
 void do_together(struct warp *w);

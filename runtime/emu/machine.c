@@ -120,14 +120,29 @@ static void stop(struct fiber *f, enum state state) {
 
 static struct fiber *fiber_of(struct emu_thread *self) { return (struct fiber *)self; }
 
+/* Those who waited at the barrier go on. */
+static void watch_met(struct block *b, int id, int n) {
+    struct fiber *who[1024];
+    int n_who = 0;
+    if (n == b->n_threads) {
+        watch_block_met(b);
+        return;
+    }
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *f = &b->warps[0].fibers[i];
+        if (f->state == AT_BARRIER && f->barrier == id) who[n_who++] = f;
+    }
+    watch_some_met(b, who, n_who);
+}
+
 static void call_barrier(struct emu_thread *self, int id, int n_threads) {
     struct machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct block *b = f->warp->block;
     int expected = n_threads ? n_threads : b->n_threads;
-    if (id < 0 || id >= N_BARRIERS) machine_fail(m, __builtin_return_address(0), "there is no barrier %d", id);
+    if (id < 0 || id >= N_BARRIERS) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "there is no barrier %d", id);
     if (b->n_arrived[id] && b->n_expected[id] != expected)
-        machine_fail(m, __builtin_return_address(0), "barrier %d is for %d threads by one, for %d by another", id, b->n_expected[id], expected);
+        machine_fail(m, (const char *)__builtin_return_address(0) - 1, "barrier %d is for %d threads by one, for %d by another", id, b->n_expected[id], expected);
     b->n_expected[id] = expected;
     f->barrier = id;
     stop(f, AT_BARRIER);
@@ -136,6 +151,7 @@ static void call_barrier(struct emu_thread *self, int id, int n_threads) {
         return;
     }
     b->n_arrived[id] = 0;
+    if (b->sight) watch_met(b, id, expected);
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *other = &b->warps[0].fibers[i];
         if (other->state == AT_BARRIER && other->barrier == id) make_ready(other);
@@ -148,7 +164,7 @@ static void call_grid_barrier(struct emu_thread *self, void *flags) {
     struct machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     volatile unsigned long long *flag = (volatile unsigned long long *)flags + self->block.x;
-    if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, __builtin_return_address(0), "a barrier of the grid in a launch that is not cooperative");
+    if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "a barrier of the grid in a launch that is not cooperative");
     *flag = *flag; /* where there is no flag this is where it shows */
     stop(f, AT_GRID_BARRIER);
     if (++m->n_at_grid_barrier < (long)m->launch->grid * m->launch->n_threads) {
@@ -156,6 +172,7 @@ static void call_grid_barrier(struct emu_thread *self, void *flags) {
         return;
     }
     m->n_at_grid_barrier = 0;
+    if (m->schedule.is_watched) watch_grid_met(m);
     for (int b = 0; b < m->n_blocks; b++)
         for (int i = 0; i < m->blocks[b].n_threads; i++) make_ready(&m->blocks[b].warps[0].fibers[i]);
     run_next(m, true);
@@ -166,20 +183,29 @@ static void call_give_way(struct emu_thread *self) {
     run_next(machine_now, true);
 }
 
+static void watch_warp_met(struct warp *w) {
+    struct fiber *who[WARP];
+    for (int i = 0; i < w->n; i++) who[i] = &w->fibers[i];
+    watch_some_met(w->block, who, w->n);
+}
+
 static void call_together(struct emu_thread *self, enum emu_operation operation, unsigned operand) {
     struct machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct warp *w = f->warp;
     unsigned all = w->n == WARP ? ~0u : (1u << w->n) - 1;
     if (w->arrived && (w->operation != operation || w->operand != operand))
-        machine_fail(m, __builtin_return_address(0), "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane, operations[operation],
+        machine_fail(m, (const char *)__builtin_return_address(0) - 1, "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane, operations[operation],
                      operand, w->arrived, operations[w->operation], w->operand);
+    if (self->is_watched && (operation == EMU_LDMATRIX || operation == EMU_LDMATRIX_TRANS))
+        watch_touch(self, self->shared + (self->words[0] - EMU_ADDRESS_0), 16, EMU_READ, (const char *)__builtin_return_address(0) - 1);
     w->operation = operation;
     w->operand = operand;
     w->arrived |= 1u << f->lane;
     stop(f, AT_OPERATION);
     if (w->arrived == all) {
         do_together(w);
+        if (self->is_watched && operation == EMU_WARP_BARRIER) watch_warp_met(w);
         w->arrived = 0;
         for (int i = 0; i < w->n; i++) make_ready(&w->fibers[i]);
         return;
@@ -197,18 +223,17 @@ static void land(const struct copy *c) {
 static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
     struct machine *m = machine_now;
     struct fiber *f = fiber_of(self);
-    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, f->n_groups};
-    if (!m->schedule.is_late) {
-        land(&c);
-        return;
-    }
+    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, !m->schedule.is_late, f->n_groups, (const char *)__builtin_return_address(0) - 1};
+    if (self->is_watched) watch_copy(f, &c);
+    if (c.has_landed) land(&c);
+    if (c.has_landed && !self->is_watched) return;
     if (f->n_copies == f->copies_room) {
         int room = f->copies_room ? 2 * f->copies_room : 64;
         struct copy *more = realloc(f->copies, (size_t)room * sizeof *more);
         if (!more) machine_fail(m, NULL, "out of memory");
         f->copies = more, f->copies_room = room;
     }
-    memset(c.to, 0xFF, (size_t)n_bytes); /* whoever reads it before it has landed gets NaNs */
+    if (!c.has_landed) memset(c.to, 0xFF, (size_t)n_bytes); /* whoever reads it before it has landed gets NaNs */
     f->copies[f->n_copies++] = c;
 }
 
@@ -218,8 +243,13 @@ static void call_wait(struct emu_thread *self, int n_groups) {
     struct fiber *f = fiber_of(self);
     int kept = 0;
     for (int i = 0; i < f->n_copies; i++) {
-        if (f->copies[i].group < f->n_groups - n_groups) land(&f->copies[i]);
-        else f->copies[kept++] = f->copies[i];
+        const struct copy *c = &f->copies[i];
+        if (c->group >= f->n_groups - n_groups) {
+            f->copies[kept++] = *c;
+            continue;
+        }
+        if (!c->has_landed) land(c);
+        if (self->is_watched) watch_landed(f, c);
     }
     f->n_copies = kept;
 }
@@ -229,7 +259,7 @@ static void call_wait(struct emu_thread *self, int n_groups) {
 static const char *const accesses[] = {"reads", "writes", "copies"};
 
 static void call_bad_shared(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access) {
-    machine_fail(machine_now, __builtin_return_address(0), "%s %d bytes at %lld of the block's %u bytes of shared memory", accesses[access], n_bytes,
+    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1, "%s %d bytes at %lld of the block's %u bytes of shared memory", accesses[access], n_bytes,
                  (long long)address - EMU_ADDRESS_0, self->shared_bytes);
 }
 
@@ -237,11 +267,11 @@ static void call_bad_alignment(struct emu_thread *self, const void *address, int
     (void)self;
     char text[256];
     fault_describe(machine_now->launch, address, text, sizeof text);
-    machine_fail(machine_now, __builtin_return_address(0), "%s %d bytes at an address that is not aligned to them: %s", accesses[access], n_bytes, text);
+    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1, "%s %d bytes at an address that is not aligned to them: %s", accesses[access], n_bytes, text);
 }
 
 static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = call_grid_barrier, .give_way = call_give_way, .together = call_together, .copy = call_copy,
-                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment};
+                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment, .unwritten = watch_unwritten, .touch = watch_touch};
 
 /* ---- running ---- */
 
@@ -271,6 +301,7 @@ static void begin_block(struct machine *m, struct block *b, unsigned number) {
         f->n_copies = f->n_groups = 0;
         make_ready(f);
     }
+    if (b->sight) watch_begin_block(b);
 }
 
 static void run_blocks(struct machine *m) {
@@ -296,7 +327,8 @@ static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_wa
         f->lane = w->n++;
         f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_BYTES;
         f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0}, .block_dim = {l->n_threads, 1, 1}, .grid_dim = {l->grid, 1, 1},
-                                      .shared = b->shared.at, .shared_bytes = l->shared_bytes, .calls = &calls};
+                                      .shared = b->shared.at, .shared_bytes = l->shared_bytes, .calls = &f->view.table, .table = calls,
+                                      .stack = f->stack, .is_watched = m->schedule.is_watched};
     }
 }
 
@@ -350,6 +382,7 @@ bool machine_run(const struct launch *launch, const struct schedule *schedule, c
     bool is_open = fault_enter() && open_blocks(&m, &warps);
     if (is_open) {
         machine_now = &m;
+        if (m.schedule.is_watched) watch_begin(launch->watch, &m);
         run_grid(&m);
         machine_now = NULL;
     }

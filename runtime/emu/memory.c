@@ -40,6 +40,44 @@ char *memory_take(size_t n_bytes) {
     return r->at;
 }
 
+/* ---- shadows ---- */
+
+void *memory_zeros(size_t n_bytes) {
+    void *p = mmap(NULL, n_bytes ? n_bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void memory_zeros_give(void *at, size_t n_bytes) {
+    if (at) munmap(at, n_bytes ? n_bytes : 1);
+}
+
+static void forget(struct region *r) {
+    if (r->shadow) memory_zeros_give(r->shadow->written, r->shadow->n_bytes);
+    free(r->shadow);
+    r->shadow = NULL;
+}
+
+struct shadow *memory_shadow(const struct region *region) {
+    struct region *r = (struct region *)region;
+    size_t n = 3 * sizeof(uint64_t) * r->n_bytes;
+    pthread_mutex_lock(&lock);
+    struct shadow *s = r->shadow;
+    if (!s && (s = calloc(1, sizeof *s))) {
+        *s = (struct shadow){.written = memory_zeros(n), .n_bytes = n};
+        s->read[0] = s->written + r->n_bytes, s->read[1] = s->read[0] + r->n_bytes;
+        if (s->written) r->shadow = s;
+        else free(s), s = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return s;
+}
+
+void memory_forget(void) {
+    pthread_mutex_lock(&lock);
+    for (struct region *r = regions; r; r = r->next) forget(r);
+    pthread_mutex_unlock(&lock);
+}
+
 bool memory_give(char *at) {
     struct region *found = NULL;
     pthread_mutex_lock(&lock);
@@ -47,6 +85,7 @@ bool memory_give(char *at) {
         if ((*r)->at == at) found = *r, *r = found->next;
     pthread_mutex_unlock(&lock);
     if (!found) return false;
+    forget(found);
     munmap(found->mapped, found->n_mapped);
     free(found);
     return true;

@@ -57,6 +57,11 @@ void module_close(struct module *m) {
     free(m);
 }
 
+bool module_holds(const struct module *m, const void *address) {
+    Dl_info own, info;
+    return dladdr(m->entry, &own) && dladdr(address, &info) && own.dli_fbase == info.dli_fbase;
+}
+
 /* ---- lines ---- */
 
 /* The output of `addr2line -i -e FILE ADDRESS`, "" without one. */

@@ -26,12 +26,44 @@ double ldexp(double, int) noexcept;
 #define __grid_constant__
 #define FX_DEVICE inline
 
-// The thread that runs: the machine sets it whenever another one does.
-static emu_thread *emu_self;
+// The thread that runs: the machine sets it whenever another one does. Code of one thread may count on it: it finds the same one whenever it runs.
+// (Weak, so that nothing is derived from what it is before any runs.)
+extern "C" {
+__attribute__((visibility("hidden"))) emu_thread emu_nobody;
+__attribute__((visibility("hidden"), weak)) emu_thread *emu_running = &emu_nobody;
+extern __attribute__((visibility("hidden"), weak, alias("emu_running"))) emu_thread *const emu_self;
+}
 #define threadIdx (emu_self->thread)
 #define blockIdx (emu_self->block)
 #define blockDim (emu_self->block_dim)
 #define gridDim (emu_self->grid_dim)
+
+// ---- what is seen ----
+
+// Compiled to be watched, every load and store that might reach what another thread reaches calls one of these first; so do copies of more than 16 bytes.
+#ifdef FX_EMU_WATCHED
+#define FX_EMU_UNSEEN __attribute__((no_sanitize("thread")))
+
+// emu_see: reports an access, unless it is to the thread's own stack, or to what it shares with the machine alone
+FX_EMU_UNSEEN inline __attribute__((always_inline)) void emu_see(const void *p, size_t n, emu_access access, const void *pc) {
+  emu_thread *self = emu_self;
+  if (self->is_watched && (size_t)p - (size_t)self->stack >= EMU_STACK && (size_t)p - (size_t)self >= sizeof *self) self->calls->touch(self, p, (unsigned)n, access, pc);
+}
+#define FX_EMU_SEE(name, n, access) \
+  FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name(void *p) { emu_see(p, n, access, (char *)__builtin_return_address(0) - 1); }
+#define FX_EMU_SEE_EACH(n)                                                                                                  \
+  FX_EMU_SEE(read##n, n, EMU_READ) FX_EMU_SEE(write##n, n, EMU_WRITE) FX_EMU_SEE(unaligned_read##n, n, EMU_READ) FX_EMU_SEE(unaligned_write##n, n, EMU_WRITE)
+extern "C" {
+FX_EMU_SEE_EACH(1) FX_EMU_SEE_EACH(2) FX_EMU_SEE_EACH(4) FX_EMU_SEE_EACH(8) FX_EMU_SEE_EACH(16)
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_read_range(void *p, size_t n) { emu_see(p, n, EMU_READ, (char *)__builtin_return_address(0) - 1); }
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_write_range(void *p, size_t n) { emu_see(p, n, EMU_WRITE, (char *)__builtin_return_address(0) - 1); }
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_init() {}
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_func_entry(void *) {}
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_func_exit() {}
+}
+#else
+#define FX_EMU_UNSEEN
+#endif
 
 struct __align__(8) uint2 { unsigned x, y; };
 struct __align__(16) uint4 { unsigned x, y, z, w; };
@@ -161,6 +193,11 @@ inline void fx_shared_get(T *x, unsigned from) {
   for (int i = 0; i < WORDS; i += EACH) __builtin_memcpy((unsigned *)x + i, emu_at<4 * EACH>(from + i * 4, EMU_READ), 4 * EACH);
 }
 
+// What they hold stays what it is, so that a result which depends on it shows.
+inline void fx_unwritten(unsigned at, int n_bytes) {
+  if (emu_self->is_watched) emu_self->calls->unwritten(emu_self, at, n_bytes);
+}
+
 // ---- copies ----
 
 template <int N>
@@ -168,8 +205,10 @@ inline void emu_copy(unsigned to, const void *from, bool valid) {
   emu_at<N>(to, EMU_COPY);
   if (valid) {
     emu_check<N>(from, EMU_COPY);
+#ifndef FX_EMU_WATCHED  // there the copy is reported
     char bytes[N];
     for (int i = 0; i < N; ++i) bytes[i] = ((const volatile char *)from)[i];  // outside a tensor this is where it shows
+#endif
   }
   emu_self->calls->copy(emu_self, to, from, N, valid);
 }
@@ -326,8 +365,9 @@ inline unsigned fx_round_tf32(unsigned bits) { return fx_bits(fmaf(fx_from_bits(
 
 // ---- the entry ----
 
+// What is done between the machine and the entry is nobody's access.
 template <class T>
-inline T &emu_argument(void *at) {
+FX_EMU_UNSEEN inline T &emu_argument(void *at) {
   return *(T *)at;
 }
 template <int... I> struct emu_numbers {};
@@ -335,11 +375,11 @@ template <int N, int... I> struct emu_count : emu_count<N - 1, N - 1, I...> {};
 template <int... I> struct emu_count<0, I...> { typedef emu_numbers<I...> type; };
 
 template <class... A, int... I>
-inline void emu_apply(void (*f)(A...), void **arguments, emu_numbers<I...>) {
+FX_EMU_UNSEEN inline void emu_apply(void (*f)(A...), void **arguments, emu_numbers<I...>) {
   f(emu_argument<A>(arguments[I])...);
 }
 template <class... A>
-inline void emu_call(void (*f)(A...), void **arguments) {
+FX_EMU_UNSEEN inline void emu_call(void (*f)(A...), void **arguments) {
   emu_apply(f, arguments, typename emu_count<sizeof...(A)>::type());
 }
 template <class... A>
@@ -352,7 +392,7 @@ constexpr int emu_arity(void (*)(A...)) {
   return sizeof...(A);
 }
 
-#define FX_EMU_ENTRY(name, parameters)                                                                            \
+#define FX_EMU_ENTRY(name, parameters, source)                                                                            \
   extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of;                                       \
-  static void emu_call_it(void **arguments) { emu_call(name, arguments); }                                        \
-  emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_self};
+  FX_EMU_UNSEEN static void emu_call_it(void **arguments) { emu_call(name, arguments); }                                        \
+  emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_running, source};

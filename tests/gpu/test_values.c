@@ -8,9 +8,10 @@
  * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
  * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
- *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu]
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]
  *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
  *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind where it begins, once
+ *   --watched: on the emulator, which sees every access
  *   FX_DRY=right|wrong|outside test_values ..   without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which
  *       must pass and must fail: a test of this program and of the generator alone */
 #include <math.h>
@@ -33,7 +34,7 @@ enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHA
 
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
-static bool is_emulated;
+static bool is_emulated, is_watched;
 static const char *found_folder = "build/found";
 static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
@@ -832,7 +833,7 @@ static double now(void) {
 static bool choose_dry(void) {
     const char *how = getenv("FX_DRY");
     dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
-    if (is_emulated && !dry && fx_emulate(&(struct fx_emulation){.sm_count = EMULATED_SM_COUNT}) != FX_OK) return false;
+    if (is_emulated && !dry && fx_emulate(&(struct fx_emulation){.sm_count = EMULATED_SM_COUNT, .is_watched = is_watched}) != FX_OK) return false;
     return dry || fx_context_open(0, &context) == FX_OK;
 }
 
@@ -843,7 +844,7 @@ static bool has_any(enum part part) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu]\n"
+    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]\n"
                     "N is at most 1000000\n");
     return 2;
 }
@@ -862,6 +863,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--folder") && has_more) folder = argv[++i];
         else if (!strcmp(argv[i], "--found") && has_more) found_folder = argv[++i];
         else if (!strcmp(argv[i], "--emu")) is_emulated = true;
+        else if (!strcmp(argv[i], "--watched")) is_emulated = is_watched = true;
         else if (argv[i][0] != '-' && !filter) filter = argv[i];
         else return usage();
     }

@@ -16,6 +16,11 @@ enum { N = 1024 };
 static void *function;
 static char words[4096]; /* of the launch that failed, "" where it did not */
 
+static void setup_watched(void) {
+    ck_assert_int_eq(fx_emulate(&(struct fx_emulation){.sm_count = 3, .is_watched = true}), FX_OK);
+    ck_assert_int_eq(driver_open(), FX_OK);
+}
+
 static void setup(void) {
     ck_assert_int_eq(fx_emulate(&(struct fx_emulation){.sm_count = 3}), FX_OK);
     ck_assert_int_eq(driver_open(), FX_OK);
@@ -230,6 +235,77 @@ START_TEST(test_numbers) {
 }
 END_TEST
 
+/* ---- every access ---- */
+
+/* What is wrong however the threads run, beside what is right and looks like it. */
+static const struct {
+    const char *wrong, *because, *right;
+} watched[] = {
+    /* no barrier between a write and a read; between a read and a write; between two writes. Values that hide it, so that only the access shows */
+    {"  s[t] = 0;\n  fx_barrier();\n  s[t] = 0;\n  y_[t] = s[63 - t] * 0;", "thread 32, line 7 writes 4 bytes at byte 128 of the block's 1024 of shared memory, which thread 31 reads at line 8, and nothing orders the two", "  s[t] = 0;\n  fx_barrier();\n  y_[t] = s[63 - t] * 0;"},
+    {"  s[t] = 0;\n  y_[t] = s[t & 31];", "thread 32, line 6 reads 4 bytes at byte 0 of the block's 1024 of shared memory, which thread 0 writes at line 5, and nothing orders the two", "  s[t] = 0;\n  y_[t] = s[t];"},
+    {"  s[t] = 0;\n  fx_barrier();\n  const float r = s[63 - t];\n  s[t] = r;\n  y_[t] = r;", "thread 32, line 7 reads 4 bytes at byte 124 of the block's 1024 of shared memory, which thread 31 writes at line 8",
+     "  s[t] = 0;\n  fx_barrier();\n  const float r = s[63 - t];\n  fx_barrier();\n  s[t] = r;\n  y_[t] = r;"},
+    {"  s[t / 2] = 1;\n  y_[t] = 0;", "line 5 writes 4 bytes at byte 0 of the block's 1024 of shared memory, which thread 0 writes at line 5", "  ((short *)s)[t] = 1;\n  y_[t] = 0;"},
+    /* a write that is behind two readers of which one is its own warp's */
+    {"  if (t < 1) s[0] = 1;\n  fx_barrier();\n  y_[t] = s[0];\n  fx_warp_barrier();\n  if (t == 35) s[0] = 1;", "thread 35, line 9 writes 4 bytes at byte 0 of the block's 1024 of shared memory, which thread 0 reads at line 7",
+     "  if (t < 1) s[0] = 1;\n  fx_barrier();\n  y_[t] = t < 32 ? 0 : s[0];\n  fx_warp_barrier();\n  if (t == 35) s[0] = 1;"},
+    /* a warp's barrier orders its lanes, no others; shuffles order nobody */
+    {"  s[t] = 1;\n  fx_shuffle_xor(0, 1);\n  y_[t] = s[t ^ 1];", "nothing orders the two", "  s[t] = 1;\n  fx_warp_barrier();\n  y_[t] = s[t ^ 1];"},
+    {"  s[t] = 1;\n  fx_warp_barrier();\n  y_[t] = s[t & 31];", "thread 63, line 7 reads 4 bytes at byte 124", "  s[t] = 1;\n  fx_barrier();\n  y_[t] = s[t ^ 32];"},
+    /* bytes of one word */
+    {"  char *c = fx_smem();\n  c[t] = 1;\n  fx_barrier();\n  if (t % 4 == 1) c[t] = 2;\n  y_[t] = c[t / 4 * 4 + 1];", "thread 1, line 8 writes 1 bytes at byte 1 of the block's 1024 of shared memory, which thread 0 reads at line 9",
+     "  char *c = fx_smem();\n  c[t] = 1;\n  fx_barrier();\n  if (t % 4 == 1) c[t] = 2;\n  y_[t] = t % 4 == 1 ? 0 : c[t];"},
+    /* never written */
+    {"  s[t] = 1;\n  fx_barrier();\n  y_[t] = t == 7 ? s[64] * 0 : 0;", "thread 7, line 7 reads 4 bytes that nobody has written: byte 256 of the block's 1024 of shared memory",
+     "  s[t] = s[t + 64] = 1;\n  fx_barrier();\n  y_[t] = t == 7 ? s[64] * 0 : 0;"},
+    {"  ((short *)s)[t] = 1;\n  fx_barrier();\n  y_[t] = s[32] > 0;", "reads 4 bytes that nobody has written", "  ((short *)s)[t] = 1;\n  fx_barrier();\n  y_[t] = s[31] > 0;"},
+    /* copies: read before they are waited for, by their own thread; by another behind a barrier that the wait is not; written over */
+    {"  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  y_[t] = s[t] * 0;", "where a copy has not been waited for",
+     "  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  y_[t] = s[t] * 0;"},
+    {"  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  fx_barrier();\n  if (t == 9) y_[0] = s[40];\n  fx_cp_async_wait<0>();", "copy has not been waited for: thread 40 writes at line 5",
+     "  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  fx_barrier();\n  if (t == 9) y_[0] = s[40];"},
+    {"  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  y_[t] = s[t / 2] * 0;", "thread 1, line 8 reads 4 bytes at byte 0 of the block's 1024 of shared memory, which thread 0 writes at line 5, and nothing orders the two",
+     "  fx_cp_async4(fx_shared(s + t), x_ + t, false);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  fx_warp_barrier();\n  y_[t] = s[t ^ 1] * 0;"},
+    {"  s[t] = 1;\n  fx_barrier();\n  y_[t] = s[t / 2 * 2];\n  fx_cp_async4(fx_shared(s + t / 2), x_ + t, t % 2);", "thread 1, line 7 reads 4 bytes at byte 0 of the block's 1024 of shared memory, where a copy has not been waited for: thread 0 writes at line 8",
+     "  s[t] = 1;\n  fx_barrier();\n  y_[t] = s[t ^ 1];\n  fx_barrier();\n  fx_cp_async4(fx_shared(s + t), x_ + t, false);"},
+    /* wide accesses and matrices */
+    {"  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 132);\n  y_[t] = 0;", "thread 15, line 8 reads 16 bytes that nobody has written",
+     "  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 128);\n  y_[t] = 0;"},
+    {"  s[t] = s[t + 64] = 0;\n  unsigned r[4];\n  fx_barrier();\n  s[t] = s[t + 64] = 0;\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;", "thread 1, line 8 writes 4 bytes at byte 4 of the block's 1024 of shared memory, which thread 0 reads at line 9", "  s[t] = s[t + 64] = 0;\n  unsigned r[4];\n  fx_barrier();\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;"},
+    {"  s[t] = 0;\n  unsigned r[4];\n  fx_barrier();\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;", "thread 16, line 8 reads 16 bytes that nobody has written", "  s[t] = s[t + 64] = 0;\n  unsigned r[4];\n  fx_barrier();\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;"},
+    {"  fx_shared_put4(fx_shared(s) + t / 2 * 16, 1.0f, 1.0f, 1.0f, 1.0f);\n  y_[t] = 0;", "writes 16 bytes at byte 0 of", "  if (t % 2) fx_shared_put4(fx_shared(s) + t / 2 * 16, 1.0f, 1.0f, 1.0f, 1.0f);\n  y_[t] = 0;"},
+    /* global memory, within a block; values that are the same whoever writes last */
+    {"  y_[0] = 0;", "line 5 writes 4 bytes at byte 0 of the 256 of y_, which thread 0 writes at line 5", "  y_[t] = 0;"},
+    {"  y_[t] = 0;\n  const float r = y_[t ^ 1];\n  fx_barrier();\n  y_[t] = r * 0;", "thread 1, line 5 writes 4 bytes at byte 4 of the 256 of y_, which thread 0 reads at line 6", "  y_[t] = 0;\n  fx_barrier();\n  const float r = y_[t ^ 1];\n  fx_barrier();\n  y_[t] = r * 0;"},
+    /* exact to the byte, where no page ends */
+    {"  y_[t] = x_[t];\n  if (t == 5) y_[5] = ((const char *)x_)[-1] > 0;", "thread 5, line 6 reads outside of what it was given: 1 bytes before x_", "  y_[t] = x_[t];\n  if (t == 5) y_[5] = ((const char *)x_)[0] > 0;"},
+    {"  y_[t] = 0;\n  ((float *)x_)[t] = 0;", "writes 4 bytes to what is only to be read: byte 0 of the 256 of x_", "  y_[t] = x_[t];"},
+};
+
+START_TEST(test_watched) {
+    fails(watched[_i].wrong, watched[_i].because);
+    ck_assert_msg(run(watched[_i].right, NULL), "%s: %s", watched[_i].right, words);
+}
+END_TEST
+
+/* Blocks of a launch, which nothing orders but a barrier of the grid. */
+START_TEST(test_watched_grid) {
+    static const char *const bodies[] = {"y_[blockIdx.x / 2] = 1;", "y_[blockIdx.x] = 1;\n  if (blockIdx.x == 3) y_[3] = y_[2];", "y_[blockIdx.x] = 1;\n  fx_grid_barrier(flags_);\n  if (blockIdx.x == 3) y_[3] = y_[2];"};
+    static const char *const because[] = {"which thread 0 of block 0 writes at line 3", "block 3, thread 0, line 4 reads 4 bytes at byte 8 of the 32 of y_, which thread 0 of block 2 writes at line 3", NULL};
+    for (int i = 0; i < 3; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, ENTRY "k(float *y_, unsigned long long *flags_) {\n  if (threadIdx.x == 0) %s\n}\n", bodies[i]);
+        if (i) snprintf(source, sizeof source, ENTRY "k(float *y_, unsigned long long *flags_) {\n  if (threadIdx.x == 0) y_[blockIdx.x] = 1;\n%s  if (blockIdx.x == 3 && threadIdx.x == 0) y_[3] = y_[2];\n}\n", i == 1 ? "" : "  fx_grid_barrier(flags_);\n");
+        void *module = compile(source, "k"), *y = take(8 * 4, NULL), *flags = take(8 * 8, NULL);
+        bool is_fine = launch(8, 64, 0, true, (void *[]){&y, &flags});
+        ck_assert_msg(is_fine == !because[i], "%d: %s", i, words);
+        if (because[i]) ck_assert_msg(strstr(words, because[i]) != NULL, "'%s' is not in: %s", because[i], words);
+        cuda_driver.cuModuleUnload(module);
+    }
+}
+END_TEST
+
 /* ---- the compiler ---- */
 
 START_TEST(test_compiler) {
@@ -258,6 +334,12 @@ int main(void) {
     tcase_add_test(t, test_ldmatrix_trans);
     tcase_add_test(t, test_numbers);
     tcase_add_test(t, test_compiler);
+    suite_add_tcase(s, t);
+    t = tcase_create("watched");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup_watched, NULL);
+    tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
+    tcase_add_test(t, test_watched_grid);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

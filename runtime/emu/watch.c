@@ -1,0 +1,396 @@
+/* Every access of a launch. In: each load, store and copy before it is done, and each time that threads have waited for each other. Out: nothing, or the end of
+ * the launch, with what is wrong: two accesses that nothing orders, one of them a write; shared memory read before it is written; memory touched outside of
+ * what the launch was given, to the byte.
+ *
+ * Time passes in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time, block, thread) of who wrote it last and of two
+ * who read it since, of different warps where there are such. An access precedes another if it is the same thread's, or earlier than a barrier that both
+ * threads met at. Shuffles and matrix operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run met. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu.h"
+
+enum { THREADS = 1023, BLOCK_SHIFT = 10, BLOCKS = (1 << 22) - 1, TIME_SHIFT = 32, MOST_TIMES = 1 << 21, MOST_SHADOWED = 1 << 26 };
+
+static unsigned clock_now = 1; /* later than all stamps of launches that have ended */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned clock_read(void) {
+    pthread_mutex_lock(&lock);
+    if (clock_now > 1u << 31) memory_forget(), clock_now = 1;
+    unsigned now = clock_now;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+static void clock_advance(unsigned to) {
+    pthread_mutex_lock(&lock);
+    if (to >= clock_now) clock_now = to + 1;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- opening ---- */
+
+static bool is_const_parameter(const char *parameters, int i) {
+    for (; i > 0 && parameters; i--) parameters = strchr(parameters, ','), parameters += parameters != NULL;
+    while (parameters && *parameters == ' ') parameters++;
+    return parameters && strncmp(parameters, "const ", 6) == 0;
+}
+
+/* Whether every argument that points into it is to const. */
+static bool is_const_region(const struct launch *l, const struct region *r) {
+    const struct emu_entry *e = l->module->entry;
+    for (int i = 0; i < e->n_parameters; i++) {
+        const char *p;
+        if (e->n_bytes[i] != sizeof p) continue;
+        memcpy(&p, l->arguments[i], sizeof p);
+        if (p >= r->pages && p <= r->at + r->n_bytes && !is_const_parameter(e->parameters, i)) return false;
+    }
+    return true;
+}
+
+static int by_address(const void *x, const void *y) {
+    const struct piece *a = x, *b = y;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static bool open_pieces(struct watch *w, const struct region *const *regions, int n) {
+    size_t n_shadowed = 0;
+    for (int i = 0; i < n; i++) n_shadowed += is_const_region(w->launch, regions[i]) ? 0 : regions[i]->n_bytes;
+    for (int i = 0; i < n && w->n_pieces < MAX_PIECES; i++) {
+        const struct region *r = regions[i];
+        struct piece *p = &w->pieces[w->n_pieces++];
+        *p = (struct piece){.at = r->at, .end = r->at + r->n_bytes, .base = r->at, .is_const = is_const_region(w->launch, r)};
+        if (!p->is_const && n_shadowed <= MOST_SHADOWED && !(p->shadow = memory_shadow(r))) return false;
+    }
+    qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_address);
+    return true;
+}
+
+static bool open_sights(struct watch *w) {
+    const struct launch *l = w->launch;
+    size_t n_warps = (l->n_threads + WARP - 1) / WARP;
+    w->n_sights = l->is_cooperative ? (int)l->grid : 1;
+    if (!(w->sights = calloc((size_t)w->n_sights, sizeof *w->sights))) return false;
+    for (int i = 0; i < w->n_sights; i++) {
+        struct sight *s = &w->sights[i];
+        s->written = memory_zeros((size_t)l->shared_bytes * (3 * sizeof *s->written + 1));
+        s->seen = calloc(l->n_threads * n_warps, sizeof *s->seen);
+        if (!s->written || !s->seen) return false;
+        s->read[0] = s->written + l->shared_bytes, s->read[1] = s->read[0] + l->shared_bytes;
+        s->state = (unsigned char *)(s->read[1] + l->shared_bytes);
+    }
+    return true;
+}
+
+bool watch_open(struct watch *w, const struct launch *l, const struct region *const *regions, int n_regions) {
+    *w = (struct watch){.launch = l};
+    if (open_pieces(w, regions, n_regions) && open_sights(w)) return true;
+    watch_close(w);
+    return false;
+}
+
+void watch_close(struct watch *w) {
+    for (int i = 0; w->sights && i < w->n_sights; i++) {
+        clock_advance(w->sights[i].time);
+        memory_zeros_give(w->sights[i].written, (size_t)w->launch->shared_bytes * (3 * sizeof(unsigned) + 1));
+        free(w->sights[i].seen);
+    }
+    free(w->sights);
+    w->sights = NULL;
+}
+
+/* ---- time ---- */
+
+static struct sight *sight_of(const struct fiber *f) { return f->warp->block->sight; }
+
+static int index_of(const struct fiber *f) { return (int)f->view.thread.x; }
+
+static unsigned *seen_by(const struct fiber *f) { return sight_of(f)->seen + (size_t)index_of(f) * (size_t)f->warp->block->n_warps; }
+
+static void set_time(struct fiber *f) {
+    const struct sight *s = sight_of(f);
+    f->time = s->time;
+    f->stamp = (s->time - s->since) << BLOCK_SHIFT | (unsigned)index_of(f);
+    f->global_stamp = (uint64_t)s->time << TIME_SHIFT | (uint64_t)(f->view.block.x & BLOCKS) << BLOCK_SHIFT | (unsigned)index_of(f);
+}
+
+void watch_begin(struct watch *w, struct machine *m) {
+    for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
+    w->start = clock_read();
+    for (int i = 0; i < w->n_sights; i++) {
+        struct sight *s = &w->sights[i];
+        if (s->time) memset(s->written, 0, (size_t)w->launch->shared_bytes * 3 * sizeof *s->written);
+        memset(s->seen, 0, w->launch->n_threads * (size_t)m->blocks[0].n_warps * sizeof *s->seen);
+        s->time = s->since = s->all_time = s->grid_time = w->start;
+        m->blocks[i].sight = s;
+    }
+}
+
+void watch_block_met(struct block *b) {
+    struct sight *s = b->sight;
+    size_t n = (size_t)b->warps[0].fibers[0].view.shared_bytes;
+    if (s->time - s->since > MOST_TIMES) { /* everything before is over: stamps begin anew */
+        memset(s->written, 0, n * 3 * sizeof *s->written);
+        s->since = s->time;
+    }
+    s->all_time = ++s->time;
+    s->recent = (s->all_time - s->since) << BLOCK_SHIFT;
+    for (int i = 0; i < b->n_threads; i++) set_time(&b->warps[0].fibers[i]);
+}
+
+void watch_begin_block(struct block *b) {
+    memset(b->sight->state, 0, b->warps[0].fibers[0].view.shared_bytes);
+    watch_block_met(b);
+}
+
+void watch_grid_met(struct machine *m) {
+    for (int i = 0; i < m->n_blocks; i++) {
+        watch_block_met(&m->blocks[i]);
+        m->blocks[i].sight->grid_time = m->blocks[i].sight->time;
+    }
+}
+
+void watch_some_met(struct block *b, struct fiber *const *fibers, int n) {
+    struct sight *s = b->sight;
+    unsigned joined[WARP] = {0};
+    s->time++;
+    for (int i = 0; i < n; i++)
+        for (int w = 0; w < b->n_warps; w++)
+            if (seen_by(fibers[i])[w] > joined[w]) joined[w] = seen_by(fibers[i])[w];
+    for (int i = 0; i < n; i++) joined[fibers[i]->warp->number] = s->time;
+    for (int i = 0; i < n; i++) {
+        memcpy(seen_by(fibers[i]), joined, (size_t)b->n_warps * sizeof *joined);
+        set_time(fibers[i]);
+    }
+}
+
+/* Whether what `thread` of f's block did at that time precedes what f does now. */
+static bool precedes(const struct fiber *f, unsigned thread, unsigned time) {
+    return thread == f->view.thread.x || time < sight_of(f)->all_time || time < seen_by(f)[thread / WARP];
+}
+
+static bool stamp_precedes(const struct fiber *f, unsigned stamp) {
+    return stamp < sight_of(f)->recent || precedes(f, stamp & THREADS, (stamp >> BLOCK_SHIFT) + sight_of(f)->since);
+}
+
+static bool global_precedes(const struct fiber *f, uint64_t stamp) {
+    const struct machine *m = machine_now;
+    unsigned block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, time = (unsigned)(stamp >> TIME_SHIFT);
+    if (time <= m->launch->watch->start) return true;
+    if (block == f->view.block.x) return precedes(f, stamp & THREADS, time);
+    return m->launch->is_cooperative && time < m->blocks[block].sight->grid_time;
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const verbs[] = {"reads", "writes", "copies"};
+
+static void describe_other(const struct fiber *f, const struct party *o, char *text, size_t size) {
+    char line[256] = "", block[32] = "";
+    if (o->pc) module_line(machine_now->launch->module, o->pc, line, sizeof line);
+    if (o->block != f->view.block.x) snprintf(block, sizeof block, " of block %u", o->block);
+    snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "", line);
+}
+
+/* Ends the launch: what f does at `at` is in conflict with what the other party did. */
+_Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc, struct party other) {
+    struct machine *m = machine_now;
+    struct watch *w = m->launch->watch;
+    char where[256], who[384];
+    if (w->seeks && w->other.at == other.at && !other.pc) other.pc = w->other.pc;
+    w->other = other;
+    fault_describe(m->launch, other.at, where, sizeof where);
+    describe_other(f, &other, who, sizeof who);
+    machine_fail(m, pc, "%s %u bytes at %s, which %s, and nothing orders the two", verbs[access], n, where, who);
+    (void)at;
+}
+
+_Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc) {
+    char where[256];
+    fault_describe(machine_now->launch, at, where, sizeof where);
+    machine_fail(machine_now, pc, "reads %u bytes that nobody has written: %s", n, where);
+}
+
+/* A byte of shared memory that a copy under way writes. */
+_Noreturn static void fail_coming(const struct fiber *f, const char *at, const char *byte, unsigned n, enum emu_access access, const void *pc) {
+    const struct block *b = f->warp->block;
+    struct party other = {.at = byte, .block = b->number, .is_write = true};
+    char where[256], who[384];
+    for (int i = 0; i < b->n_threads; i++) {
+        const struct fiber *g = &b->warps[0].fibers[i];
+        for (int c = 0; c < g->n_copies; c++)
+            if (byte >= g->copies[c].to && byte < g->copies[c].to + g->copies[c].n_bytes) other.thread = g->view.thread.x, other.pc = g->copies[c].pc;
+    }
+    fault_describe(machine_now->launch, byte, where, sizeof where);
+    describe_other(f, &other, who, sizeof who);
+    machine_fail(machine_now, pc, "%s %u bytes at %s, where a copy has not been waited for: %s", verbs[access], n, where, who);
+    (void)at;
+}
+
+/* ---- shared memory ---- */
+
+_Noreturn static void fail_shared(const struct fiber *f, unsigned at, unsigned n, unsigned byte, enum emu_access access, const void *pc, unsigned stamp, bool is_write) {
+    char *shared = f->view.shared;
+    fail_conflict(f, shared + at, n, access, pc, (struct party){.at = shared + byte, .block = f->view.block.x, .thread = stamp & THREADS, .is_write = is_write});
+}
+
+/* The fast way has found something: what it is, if anything. */
+static __attribute__((noinline)) void check_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+    const struct sight *s = sight_of(f);
+    for (unsigned i = at; i < at + n; i++) {
+        char *byte = f->view.shared + i;
+        if (s->state[i] & COMING) fail_coming(f, f->view.shared + at, byte, n, access, pc);
+        if (access == EMU_READ && !(s->state[i] & KNOWN)) fail_unwritten(byte, n, pc);
+        if (!stamp_precedes(f, s->written[i])) fail_shared(f, at, n, i, access, pc, s->written[i], true);
+        for (int r = 0; r < 2; r++)
+            if (access != EMU_READ && !stamp_precedes(f, s->read[r][i])) fail_shared(f, at, n, i, access, pc, s->read[r][i], false);
+    }
+}
+
+/* Two of the readers that nothing orders are enough to find a write in conflict with any: two threads, of two warps where possible. */
+static __attribute__((noinline)) void note_readers(const struct fiber *f, unsigned at, unsigned n) {
+    const struct sight *s = sight_of(f);
+    for (unsigned i = at; i < at + n; i++) {
+        unsigned *a = &s->read[0][i], *b = &s->read[1][i];
+        if (stamp_precedes(f, *a)) *a = f->stamp;
+        else if (stamp_precedes(f, *b) || (*a & THREADS) / WARP == (*b & THREADS) / WARP) *b = f->stamp;
+    }
+}
+
+static inline __attribute__((always_inline)) bool is_other(unsigned stamp, unsigned recent, unsigned self) { return (stamp >= recent) & (((stamp ^ self) & THREADS) != 0); }
+
+static inline __attribute__((always_inline)) void read_shared(const struct fiber *f, unsigned at, unsigned n, const void *pc) {
+    const struct sight *s = sight_of(f);
+    unsigned recent = s->recent, self = f->stamp, found = 0, others = 0, *first = s->read[0] + at;
+    for (unsigned i = 0; i < n; i++) found |= is_other(s->written[at + i], recent, self) | (s->state[at + i] != KNOWN);
+    for (unsigned i = 0; i < n; i++) others |= is_other(first[i], recent, self);
+    if (found) check_shared(f, at, n, EMU_READ, pc);
+    if (others) note_readers(f, at, n);
+    else
+        for (unsigned i = 0; i < n; i++) first[i] = self;
+}
+
+static inline __attribute__((always_inline)) void write_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+    const struct sight *s = sight_of(f);
+    unsigned recent = s->recent, self = f->stamp, found = 0;
+    for (unsigned i = 0; i < n; i++)
+        found |= is_other(s->written[at + i], recent, self) | is_other(s->read[0][at + i], recent, self) | is_other(s->read[1][at + i], recent, self) | (s->state[at + i] & COMING);
+    if (found) check_shared(f, at, n, access, pc);
+    for (unsigned i = 0; i < n; i++) s->written[at + i] = self;
+    memset(s->state + at, access == EMU_COPY ? COMING : KNOWN, n);
+}
+
+static void touch_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+    bool is_read = access == EMU_READ;
+    switch (n) { /* the compiler unrolls each */
+    case 2: is_read ? read_shared(f, at, 2, pc) : write_shared(f, at, 2, access, pc); break;
+    case 4: is_read ? read_shared(f, at, 4, pc) : write_shared(f, at, 4, access, pc); break;
+    case 8: is_read ? read_shared(f, at, 8, pc) : write_shared(f, at, 8, access, pc); break;
+    case 16: is_read ? read_shared(f, at, 16, pc) : write_shared(f, at, 16, access, pc); break;
+    default: is_read ? read_shared(f, at, n, pc) : write_shared(f, at, n, access, pc);
+    }
+}
+
+/* Where the launch runs again to find who the other is: the last access of that thread before the conflict is it. */
+static void seek(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc) {
+    struct party *o = &machine_now->launch->watch->other;
+    if (o->at >= at && o->at < at + n && o->thread == f->view.thread.x && o->block == f->view.block.x && o->is_write == (access != EMU_READ)) o->pc = pc;
+}
+
+void watch_copy(struct fiber *f, const struct copy *c) {
+    unsigned at = (unsigned)(c->to - f->view.shared);
+    if (c->is_valid) watch_touch(&f->view, c->from, (unsigned)c->n_bytes, EMU_READ, c->pc);
+    if (machine_now->launch->watch->seeks) seek(f, c->to, (unsigned)c->n_bytes, EMU_COPY, c->pc);
+    touch_shared(f, at, (unsigned)c->n_bytes, EMU_COPY, c->pc);
+}
+
+void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes) {
+    unsigned char *state = sight_of((struct fiber *)self)->state;
+    for (unsigned i = at - EMU_ADDRESS_0; i < at - EMU_ADDRESS_0 + (unsigned)n_bytes && i < self->shared_bytes; i++) state[i] |= KNOWN;
+}
+
+/* From its issue on nobody has touched these bytes. */
+void watch_landed(struct fiber *f, const struct copy *c) {
+    const struct sight *s = sight_of(f);
+    unsigned at = (unsigned)(c->to - f->view.shared);
+    for (unsigned i = at; i < at + (unsigned)c->n_bytes; i++) s->written[i] = f->stamp;
+    memset(s->state + at, KNOWN, (size_t)c->n_bytes);
+}
+
+/* ---- global memory ---- */
+
+static const struct piece *find_piece(struct watch *w, const char *at) {
+    int low = 0, high = w->n_pieces;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (at < w->pieces[middle].end) high = middle;
+        else low = middle + 1;
+    }
+    return low < w->n_pieces && at >= w->pieces[low].at ? &w->pieces[low] : NULL;
+}
+
+_Noreturn static void fail_global(const struct fiber *f, const char *at, unsigned n, const char *byte, enum emu_access access, const void *pc, uint64_t stamp, bool is_write) {
+    fail_conflict(f, at, n, access, pc, (struct party){.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = is_write});
+}
+
+static __attribute__((noinline)) void check_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
+    const struct shadow *s = p->shadow;
+    for (const char *byte = at; byte < at + n; byte++) {
+        size_t i = (size_t)(byte - p->base);
+        if (access == EMU_READ && s->written[i] >> TIME_SHIFT < p->fresh_time) fail_unwritten(byte, n, pc);
+        if (!global_precedes(f, s->written[i])) fail_global(f, at, n, byte, access, pc, s->written[i], true);
+        for (int r = 0; r < 2; r++)
+            if (access != EMU_READ && !global_precedes(f, s->read[r][i])) fail_global(f, at, n, byte, access, pc, s->read[r][i], false);
+    }
+}
+
+static void read_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, const void *pc) {
+    check_global(f, p, at, n, EMU_READ, pc);
+    for (size_t i = (size_t)(at - p->base); i < (size_t)(at - p->base) + n; i++) {
+        uint64_t *a = &p->shadow->read[0][i], *b = &p->shadow->read[1][i];
+        if (global_precedes(f, *a)) *a = f->global_stamp;
+        else if (global_precedes(f, *b) || (*a & ~(uint64_t)31) << TIME_SHIFT == (*b & ~(uint64_t)31) << TIME_SHIFT) *b = f->global_stamp;
+    }
+}
+
+static void write_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, const void *pc) {
+    const struct shadow *s = p->shadow;
+    size_t offset = (size_t)(at - p->base);
+    uint64_t before = (uint64_t)(machine_now->launch->watch->start + 1) << TIME_SHIFT, found = 0;
+    for (unsigned i = 0; i < n; i++) found |= (s->written[offset + i] >= before) | (s->read[0][offset + i] >= before);
+    if (found) check_global(f, p, at, n, EMU_WRITE, pc);
+    for (unsigned i = 0; i < n; i++) s->written[offset + i] = f->global_stamp;
+}
+
+static void touch_global(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc) {
+    struct machine *m = machine_now;
+    struct watch *w = m->launch->watch;
+    const struct piece *p = w->last;
+    char where[256];
+    if (!p || at < p->at || at >= p->end) w->last = p = find_piece(w, at);
+    if (!p && module_holds(m->launch->module, at)) return;
+    if (!p || n > (size_t)(p->end - at)) {
+        fault_describe(m->launch, p ? p->end : at, where, sizeof where);
+        machine_fail(m, pc, "%s outside of what it was given: %s", verbs[access], where);
+    }
+    if (p->is_const && access == EMU_WRITE) {
+        fault_describe(m->launch, at, where, sizeof where);
+        machine_fail(m, pc, "writes %u bytes to what is only to be read: %s", n, where);
+    }
+    if (!p->shadow) return;
+    if (access == EMU_READ) read_global(f, p, at, n, pc);
+    else write_global(f, p, at, n, pc);
+}
+
+/* ---- every access ---- */
+
+void watch_touch(struct emu_thread *self, const void *address, unsigned n, enum emu_access access, const void *pc) {
+    struct fiber *f = (struct fiber *)self;
+    const char *at = address;
+    size_t offset = (size_t)(at - self->shared);
+    if (machine_now->launch->watch->seeks) seek(f, at, n, access, pc);
+    if (offset < self->shared_bytes && n <= self->shared_bytes - offset) touch_shared(f, (unsigned)offset, n, access, pc);
+    else touch_global(f, at, n, access, pc);
+}
