@@ -68,6 +68,13 @@ twin_lacks() {
     done
 }
 
+# And every function is called, under the name of a case, on the GPU and on the emulator.
+ptx_untested() {
+    sed -n 's|^// \(fx_[a-z0-9_, ]*\):.*|\1|p' compiler/kernels/ptx.cuh | tr ',' '\n' | tr -d ' ' | while IFS= read -r name; do
+        grep -qE "^// case (.*, )?$name[,:]" tests/gpu/ptx.cuh && grep -v '^//' tests/gpu/ptx.cuh | grep -qE "\b$name(<[^>]*>)?[(,)]" || echo "tests/gpu/ptx.cuh has no case of $name"
+    done
+}
+
 cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime); }
 
 # Read off the objects, so that words in comments and names that end alike do not count.
@@ -101,6 +108,7 @@ rule 'asm only in ptx.cuh' raw_asm
 rule 'shared memory only through fx_smem' own_shared
 rule 'kernel files include nothing' kernel_includes
 rule 'the emulator has every function of ptx.cuh' twin_lacks
+rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the library exports fx_ names only' exported

@@ -347,6 +347,7 @@ FX_DEVICE void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigne
 }
 
 // fx_cvt_tf32: the float nearest to one given by its bits that tf32 holds, 10 bits of fraction; ties away from zero. Two instructions, through a predicate
+// A NaN is cut off: one with no bit among the upper 10 of its fraction, which only a signalling one can be, becomes an infinity.
 FX_DEVICE unsigned fx_cvt_tf32(unsigned bits) {
   unsigned rounded;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(fx_from_bits(bits)));

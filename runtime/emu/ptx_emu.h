@@ -308,8 +308,7 @@ inline unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) {
   const unsigned long long bytes = (unsigned long long)hi << 32 | lo;
   unsigned r = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned nibble = selector >> 4 * i & 15, byte = (unsigned)(bytes >> 8 * (nibble & 7)) & 255;
-    r |= (nibble & 8 ? (byte & 128 ? 255u : 0u) : byte) << 8 * i;
+    r |= ((unsigned)(bytes >> 8 * (selector >> 4 * i & 7)) & 255) << 8 * i;  // a nibble's highest bit does not count
   }
   return r;
 }
@@ -341,7 +340,7 @@ inline unsigned emu_to_small(unsigned magnitude) {
 }
 inline float fx_f16_to_f32(unsigned short bits) {
   const unsigned magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
-  if (magnitude >= 0x7c00u) return fx_from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x7c00u) return fx_from_bits(magnitude > 0x7c00u ? 0x7fffffffu : sign | 0x7f800000u);
   return fx_from_bits(sign | fx_bits(fx_from_bits(magnitude << 13) * 0x1p112f));
 }
 inline unsigned short fx_f32_to_f16(float x) {
@@ -358,10 +357,13 @@ inline unsigned fx_pack_f16(float lo, float hi) { return fx_f32_to_f16(lo) | (un
 inline unsigned fx_pack_bf16(float lo, float hi) { return fx_f32_to_bf16(lo) | (unsigned)fx_f32_to_bf16(hi) << 16; }
 
 inline unsigned fx_cvt_tf32(unsigned bits) {
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
-  return (bits & 0x7fffffffu) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+  // A NaN is cut off, as an H200 does: one whose upper 10 bits of fraction are 0 becomes an infinity.
+  return ((bits & 0x7fffffffu) > 0x7f800000u ? bits : bits + 0x1000u) & 0xffffe000u;
 }
-inline unsigned fx_round_tf32(unsigned bits) { return fx_bits(fmaf(fx_from_bits(bits), 0x1p-126f, fx_from_bits((bits + 0x1000u) & 0xffffe000u))); }
+inline unsigned fx_round_tf32(unsigned bits) {
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
+  return fx_bits(fmaf(fx_from_bits(bits), 0x1p-126f, fx_from_bits((bits + 0x1000u) & 0xffffe000u)));
+}
 
 // ---- the entry ----
 

@@ -30,6 +30,9 @@ count() { sed -n "s/$1/\\1/p" "$log" | tail -1 | grep . || echo 0; } # PATTERN o
 run "$dir/tests/gpu/test_gpu"
 close_part test_gpu "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')" 0
 
+run "$dir/tests/gpu/test_ptx"
+close_part ptx "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')" 0
+
 # shellcheck disable=SC2086
 run "$dir/tests/gpu/test_values" --found "$dir/found" ${VALUES:-}
 parts_before=$(wc -l <"$parts")

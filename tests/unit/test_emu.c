@@ -306,6 +306,21 @@ START_TEST(test_watched_grid) {
 }
 END_TEST
 
+/* What an H200 was seen to do where nothing else says it: the NaNs of conversions, selectors with their highest bit set. tests/gpu/ptx.cuh has the rest. */
+START_TEST(test_as_h200) {
+    static const unsigned want[] = {0xe3b7b7af, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff812000, 0x7fc00000, 0x7fffffff, 0x7fffffff, 0x7f800000};
+    float y[64];
+    ck_assert_msg(run("  const unsigned w[] = {fx_permute(0x37b7f8adu, 0xe3deaf36u, 0xa2257a25u), fx_bits(fx_f16_to_f32(0x7c01)), fx_bits(fx_f16_to_f32(0xfe00)), fx_cvt_tf32(0x7f800001u),\n"
+                      "    fx_cvt_tf32(0xff812345u), fx_cvt_tf32(0x7fc00fffu), fx_round_tf32(0x7f800001u), fx_round_tf32(0xffc00000u), fx_round_tf32(0x7f7fffffu)};\n"
+                      "  if (t < 9) y_[t] = fx_from_bits(w[t]);", y), "%s", words);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        unsigned got;
+        memcpy(&got, &y[i], sizeof got);
+        ck_assert_msg(got == want[i], "word %zu: %#x, not %#x", i, got, want[i]);
+    }
+}
+END_TEST
+
 /* ---- the compiler ---- */
 
 START_TEST(test_compiler) {
@@ -333,6 +348,7 @@ int main(void) {
     tcase_add_loop_test(t, test_mma, 0, (int)(sizeof shapes / sizeof *shapes));
     tcase_add_test(t, test_ldmatrix_trans);
     tcase_add_test(t, test_numbers);
+    tcase_add_test(t, test_as_h200);
     tcase_add_test(t, test_compiler);
     suite_add_tcase(s, t);
     t = tcase_create("watched");
