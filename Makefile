@@ -139,6 +139,10 @@ $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
 $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx_test.a $(B)/libfx.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
+# Has the command's way of reading test blocks, and of comparing.
+$(B)/tests/emu/%: tests/emu/%.c $(MAIN) $(B)/libfx.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(filter-out %/main.o,$(MAIN)) $(B)/libfx.a $(LDFLAGS) $(LIBS)
+
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libfx.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
