@@ -24,6 +24,19 @@ FX_DEVICE void test_barrier(const unsigned *x, unsigned *y, unsigned long long *
   y[1] = s[(threadIdx.x * 3 + 40) % 128];
 }
 
+// case fx_warp_barrier, fx_unwritten: w -> 2, exact
+FX_DEVICE void test_warp_barrier(const unsigned *x, unsigned *y, unsigned long long *) {
+  unsigned *s = (unsigned *)fx_smem(), *mine = s + threadIdx.x / 32 * 32;
+  const int lane = threadIdx.x % 32;
+  s[threadIdx.x] = x[0];
+  fx_warp_barrier();
+  y[0] = mine[(lane * 5 + 17) % 32];
+  fx_warp_barrier();
+  mine[31 - lane] = y[0];
+  fx_unwritten(fx_shared(s + threadIdx.x), 4);
+  fx_warp_barrier();
+  y[1] = mine[(lane * 3 + 40) % 32];
+}
 
 // case fx_store_release, fx_load_acquire: ww -> 2, exact, grid
 // Each block waits for the one before it and reads what that one has written.
