@@ -1,30 +1,20 @@
 /* A C launcher (--emit=host-c): one self-contained file that loads and launches every kernel of a plan through the CUDA
  * driver API, for programs that link neither compiler nor runtime.
  *
- * In: a plan, nothing else. Out: C11 text. Of the spec only re-encoded identifiers and numbers reach it. What it computes
- * at launch is what fx_expr_eval computes, overflow included: an expression that cannot overflow for extents up to
- * MAX_EXTENT is written as C writes it, any other through functions that check. */
+ * In: a plan, nothing else. Out: C11 text; of the spec only re-encoded identifiers and numbers reach it. What it computes at launch are expressions of the plan
+ * (host_c_expr.c). */
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "emit.h"
 #include "fx.h"
+#include "host_c.h"
+#include "plan_expr.h"
 
-static const int64_t MAX_EXTENT = INT64_C(1) << 40;
 enum { DEFAULT_SHARED = 48 * 1024 }; /* bytes of dynamic shared memory a kernel has without asking */
 
-struct writer {
-    struct buf *out;
-    struct arena *arena;
-    const struct fx_kernel *k;
-    const char **params, **buffers, **extents; /* C names by index */
-    const char **strides;                      /* likewise, by fx_stride_index, of strided parameters */
-    bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
-};
-
-static void put(struct writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct writer *w, const char *fmt, ...) {
+static void put(struct host_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct host_writer *w, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     buf_vprintf(w->out, fmt, ap);
@@ -59,7 +49,7 @@ static const char *encode(struct scope *s, const char *name, const char *suffix)
 }
 
 /* The trailing underscore keeps arguments apart from keywords, macros and what this file names itself. */
-static void name_arguments(struct writer *w) {
+static void name_arguments(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     struct scope scope = {.arena = w->arena};
     w->params = NEW_ARRAY(w->arena, const char *, k->n_params + 1);
@@ -75,213 +65,6 @@ static void name_arguments(struct writer *w) {
         size_t len = strlen(k->buffers[i].name);
         w->buffers[i] = encode(&scope, k->buffers[i].name, len && k->buffers[i].name[len - 1] == '_' ? "" : "_");
     }
-}
-
-/* ---- expressions ---- */
-
-enum ctype { C_LITERAL, C_INT64, C_BOOL }; /* literals may be int in C, where int64_t is meant */
-
-struct text { /* an expression in C */
-    const char *s;
-    int level;       /* 0 or, 1 and, 2 compare or not, 3 sum, 4 product, 5 atom or call */
-    enum ctype type;
-    bool is_safe;    /* lies within [0, max], and so does everything it is made of; otherwise it may be FX_BAD */
-    int64_t max;
-};
-
-struct tree { /* a postfix expression as a tree */
-    const struct fx_term *term;
-    const struct tree *l, *r;
-};
-
-static const struct form { /* how a step is written */
-    const char *infix;  /* NULL: no operator of C says it */
-    const char *helper; /* the function that checks */
-    int level, left, right; /* of the infix form and of its operands */
-} forms[] = {
-    [FX_T_ADD] = {"+", "fx_add", 3, 3, 4},    [FX_T_SUB] = {NULL, "fx_sub", 5, 0, 0},   [FX_T_MUL] = {"*", "fx_mul", 4, 4, 5},
-    [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
-    [FX_T_DIV_EXACT] = {NULL, "fx_exact", 5, 0, 0},
-    [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},   [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},   [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
-    [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},     [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},     [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
-    [FX_T_OR] = {"||", "fx_or", 0, 2, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
-};
-
-static bool is_logic(enum fx_term_op op) { return op == FX_T_AND || op == FX_T_OR || op == FX_T_NOT; }
-static bool is_compare(enum fx_term_op op) { return op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ; }
-
-/* NULL for an empty expression. */
-static const struct tree *as_tree(struct arena *a, const struct fx_expr *e) {
-    const struct tree **stack = NEW_ARRAY(a, const struct tree *, e->n + 2);
-    int n = 0;
-    for (int i = 0; i < e->n; i++) {
-        struct tree *t = NEW(a, struct tree);
-        t->term = &e->terms[i];
-        if (t->term->op > FX_T_LAST_LEAF && n > 0) t->r = stack[--n];
-        if (t->term->op > FX_T_LAST_LEAF && t->term->op != FX_T_NOT && n > 0) t->l = stack[--n];
-        stack[n++] = t;
-    }
-    return n ? stack[n - 1] : NULL;
-}
-
-static const char *wrap(struct arena *a, struct text x, int level) { return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s; }
-
-static struct text literal(struct arena *a, int64_t v) {
-    struct text t = {.s = "INT64_MIN", .level = 5, .type = C_LITERAL, .is_safe = v >= 0, .max = v};
-    if (v != INT64_MIN) t.s = arena_printf(a, "%lld", (long long)v);
-    return t;
-}
-
-static struct text leaf(struct writer *w, const struct fx_term *t) {
-    const struct fx_extent *e = t->op == FX_T_EXTENT ? &w->k->extents[t->v] : NULL;
-    if (t->op == FX_T_CONST) return literal(w->arena, t->v);
-    if (e && e->value >= 0) return literal(w->arena, e->value);
-    if (e) return (struct text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
-    if (t->op == FX_T_SM_COUNT) return (struct text){"m->sm_count", 5, C_INT64, true, INT_MAX};
-    if (t->op == FX_T_STRIDE) return (struct text){w->strides[t->v], 5, C_INT64, false, 0};
-    if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
-    return (struct text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
-}
-
-/* Sets what is known of the value of l op r. */
-static void bound(struct text *t, enum fx_term_op op, const struct text *l, const struct text *r) {
-    bool is_positive = r->is_safe && r->type == C_LITERAL && r->max > 0;
-    t->is_safe = l->is_safe && r->is_safe;
-    t->max = 1;
-    switch (op) {
-    case FX_T_ADD: t->is_safe &= !__builtin_add_overflow(l->max, r->max, &t->max); break;
-    case FX_T_MUL: t->is_safe &= !__builtin_mul_overflow(l->max, r->max, &t->max); break;
-    case FX_T_DIV:
-    case FX_T_CDIV: t->is_safe &= is_positive, t->max = l->max; break;
-    case FX_T_MOD: t->is_safe &= is_positive, t->max = r->max; break;
-    case FX_T_MIN: t->max = l->max < r->max ? l->max : r->max; break;
-    case FX_T_MAX: t->max = l->max > r->max ? l->max : r->max; break;
-    case FX_T_SUB:
-    case FX_T_DIV_EXACT: t->is_safe = false; break;
-    default: break;
-    }
-}
-
-/* Whether the operator of C means here what the step means, and no compiler warns of it. */
-static bool is_plain(enum fx_term_op op, const struct text *l, const struct text *r) {
-    if (is_logic(op)) return true;
-    return l->type != C_BOOL && r->type != C_BOOL && !(l->type == C_LITERAL && r->type == C_LITERAL) && strcmp(l->s, r->s) != 0;
-}
-
-static struct text as_bool(struct arena *a, struct text x) {
-    if (x.type != C_BOOL) x = (struct text){arena_printf(a, "%s != 0", wrap(a, x, 3)), 2, C_BOOL, x.is_safe, 1};
-    return x;
-}
-
-static struct text expression(struct writer *w, const struct tree *t) {
-    struct arena *a = w->arena;
-    enum fx_term_op op = t->term->op;
-    const struct form *f = &forms[op];
-    if (op <= FX_T_LAST_LEAF) return leaf(w, t->term);
-    struct text r = expression(w, t->r), l = t->l ? expression(w, t->l) : r;
-    struct text out = {.level = 5, .type = C_INT64};
-    bound(&out, op, &l, &r);
-    if (!out.is_safe || !f->infix || !is_plain(op, &l, &r)) {
-        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", f->helper, r.s) : arena_printf(a, "%s(%s, %s)", f->helper, l.s, r.s);
-        return out;
-    }
-    if (is_logic(op)) l = as_bool(a, l), r = as_bool(a, r);
-    if (is_logic(op) || is_compare(op)) out.type = C_BOOL;
-    out.level = f->level;
-    out.s = op == FX_T_NOT ? arena_printf(a, "!%s", wrap(a, r, f->right))
-                           : arena_printf(a, "%s %s %s", wrap(a, l, f->left), f->infix, wrap(a, r, f->right));
-    return out;
-}
-
-static const char *value(struct writer *w, const struct fx_expr *e) {
-    const struct tree *t = as_tree(w->arena, e);
-    return t ? expression(w, t).s : "0";
-}
-
-/* A condition as a bool. Both sides of an outermost && hold for themselves. */
-static struct text holds(struct writer *w, const struct tree *t) {
-    struct arena *a = w->arena;
-    if (t->term->op == FX_T_AND) {
-        struct text l = holds(w, t->l), r = holds(w, t->r);
-        return (struct text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
-    }
-    struct text x = expression(w, t);
-    return x.is_safe ? as_bool(a, x) : (struct text){arena_printf(a, "fx_holds(%s)", x.s), 5, C_BOOL, true, 1};
-}
-
-static const char *condition(struct writer *w, const struct fx_expr *e) {
-    const struct tree *t = as_tree(w->arena, e);
-    return t ? holds(w, t).s : "true";
-}
-
-/* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no value ---- */
-
-struct number {
-    const char *s; /* an atom */
-    bool is_real;  /* of floating point; otherwise whole */
-    bool is_bool;  /* a condition of C */
-};
-
-static const char *as_number(struct arena *a, struct number x) { return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s; }
-static const char *as_condition(struct arena *a, struct number x) { return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s); }
-
-static struct number scalar_number(struct writer *w, const struct fx_term *t) {
-    const struct fx_param *p = &w->k->params[t->v];
-    const char *name = w->params[t->v], *form = NULL;
-    switch (p->dtype) {
-    case FX_F16: form = "5, 10, false"; break;
-    case FX_BF16: form = "8, 7, false"; break;
-    case FX_F8E5M2: form = "5, 2, false"; break;
-    case FX_F8E4M3: form = "4, 3, true"; break;
-    default: break;
-    }
-    return (struct number){form ? arena_printf(w->arena, "fx_small(%s, %s)", name, form) : arena_printf(w->arena, "(long double)%s", name),
-                           fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
-}
-
-static struct number number_leaf(struct writer *w, const struct fx_term *t) {
-    double real;
-    if (t->op == FX_T_SCALAR) return scalar_number(w, t);
-    if (t->op == FX_T_CONST) return (struct number){arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
-    if (t->op != FX_T_REAL) return (struct number){arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
-    memcpy(&real, &t->v, sizeof real);
-    if (isnan(real)) return (struct number){"(0.0L / 0.0L)", true, false};
-    if (isinf(real)) return (struct number){real > 0 ? "(1.0L / 0.0L)" : "(-1.0L / 0.0L)", true, false};
-    return (struct number){arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
-}
-
-/* l op r, neither a comparison nor logic. */
-static const char *arithmetic(struct arena *a, enum fx_term_op op, bool is_real, const char *l, const char *r) {
-    switch (op) {
-    case FX_T_ADD: return arena_printf(a, "(%s + %s)", l, r);
-    case FX_T_SUB: return arena_printf(a, "(%s - %s)", l, r);
-    case FX_T_MUL: return arena_printf(a, "(%s * %s)", l, r);
-    case FX_T_DIV:
-    case FX_T_MOD: return arena_printf(a, "fx_%s(%s, %s, %s)", is_real ? "floored" : "quotient", l, r, op == FX_T_MOD ? "true" : "false");
-    case FX_T_DIV_EXACT: return arena_printf(a, is_real ? "(%s / %s)" : "fx_exactly(&ok, %s, %s)", l, r);
-    default: return "fx_whole(&ok, 1.0L / 0.0L)"; /* no condition of the compiler has it: there is no value */
-    }
-}
-
-static struct number number(struct writer *w, const struct tree *t) {
-    struct arena *a = w->arena;
-    enum fx_term_op op = t->term->op;
-    if (op <= FX_T_LAST_LEAF) return number_leaf(w, t->term);
-    struct number r = number(w, t->r), l = t->l ? number(w, t->l) : r;
-    if (op == FX_T_NOT) return (struct number){arena_printf(a, "!%s", as_condition(a, r)), false, true};
-    if (is_logic(op)) /* both sides are looked at: a step without a value fails the whole */
-        return (struct number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
-    if (is_compare(op)) return (struct number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
-    bool is_real = l.is_real || r.is_real;
-    const char *s = arithmetic(a, op, is_real, as_number(a, l), as_number(a, r));
-    return (struct number){is_real ? s : arena_printf(a, "fx_whole(&ok, %s)", s), is_real, false};
-}
-
-/* Whether some term of e is op. */
-static bool has_term(const struct fx_expr *e, enum fx_term_op op) {
-    for (int i = 0; i < e->n; i++)
-        if (e->terms[i].op == op) return true;
-    return false;
 }
 
 /* ---- the functions every file may need, written into it where they are used ---- */
@@ -454,7 +237,7 @@ static const char *scalar_type(enum fx_dtype t) {
     return types[class == FX_CLASS_U ? 0 : class == FX_CLASS_S ? 1 : 2][bits == 64 ? 3 : bits == 32 ? 2 : bits == 16 ? 1 : 0];
 }
 
-static void put_shape(struct writer *w, const struct fx_param *p) {
+static void put_shape(struct host_writer *w, const struct fx_param *p) {
     if (p->is_scalar && p->has_value) put(w, " = %.9g", p->value);
     if (p->is_scalar) return;
     put(w, "[");
@@ -466,7 +249,7 @@ static void put_shape(struct writer *w, const struct fx_param *p) {
     put(w, p->is_strided ? "] strided" : "]");
 }
 
-static void put_title(struct writer *w, const char *name) {
+static void put_title(struct host_writer *w, const char *name) {
     put(w, "/* ---- %s ----\n *\n", name);
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
@@ -478,14 +261,14 @@ static void put_title(struct writer *w, const char *name) {
 }
 
 /* Declares the extents the caller gives; `sep` stands before the first. Returns how many. */
-static int put_extents(struct writer *w, const char *sep) {
+static int put_extents(struct host_writer *w, const char *sep) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++)
         if (w->k->extents[i].value < 0) put(w, "%slong long %s", n++ ? ", " : sep, w->extents[i]);
     return n;
 }
 
-static void put_module(struct writer *w, const char *name) {
+static void put_module(struct host_writer *w, const char *name) {
     put(w, "struct %s_module {\n    CUmodule module;\n    int64_t sm_count;\n", name);
     for (int i = 0; i < w->k->n_launches; i++)
         if (w->k->launches[i].n_variants) put(w, "    CUfunction launch%d[%d];\n", i, w->k->launches[i].n_variants);
@@ -499,7 +282,7 @@ static bool is_known(const struct fx_expr *e) {
     return true;
 }
 
-static void put_load(struct writer *w, const char *name) {
+static void put_load(struct host_writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     bool is_sized_at_launch = false;
     for (int i = 0; i < k->n_launches; i++)
@@ -524,7 +307,7 @@ static void put_load(struct writer *w, const char *name) {
 }
 
 /* A refusal when some extent is out of range; nothing where the spec fixes them all. */
-static void put_extent_check(struct writer *w, const char *result) {
+static void put_extent_check(struct host_writer *w, const char *result) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++) {
         if (w->k->extents[i].value >= 0) continue;
@@ -535,21 +318,21 @@ static void put_extent_check(struct writer *w, const char *result) {
 
 static bool sizes_use_device(const struct fx_kernel *k) {
     for (int i = 0; i < k->n_buffers; i++)
-        if (has_term(&k->buffers[i].bytes, FX_T_SM_COUNT)) return true;
+        if (expr_has(&k->buffers[i].bytes, FX_T_SM_COUNT, 0)) return true;
     return false;
 }
 
 /* The size of each buffer, and where it lies in the workspace; `bytes` is that of all. */
-static void put_layout(struct writer *w) {
+static void put_layout(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     put(w, "    const int64_t sizes[] = {\n");
     w->is_any_alignment = true;
-    for (int i = 0; i < k->n_buffers; i++) put(w, "        %s, /* %s */\n", value(w, &k->buffers[i].bytes), w->buffers[i]);
+    for (int i = 0; i < k->n_buffers; i++) put(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
     w->is_any_alignment = false;
     put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = fx_place(sizes, %d, offsets);\n", k->n_buffers, k->n_buffers);
 }
 
-static void put_workspace(struct writer *w, const char *name) {
+static void put_workspace(struct host_writer *w, const char *name) {
     const char *device = sizes_use_device(w->k) ? arena_printf(w->arena, "const struct %s_module *m", name) : "";
     put(w, "size_t %s_workspace_bytes(%s", name, device);
     int n = put_extents(w, *device ? ", " : "");
@@ -560,22 +343,22 @@ static void put_workspace(struct writer *w, const char *name) {
 }
 
 /* The variants of launch i with what they come to for these arguments, and the choice. */
-static void put_choice(struct writer *w, int i) {
+static void put_choice(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
     put(w, "    const struct fx_variant variants%d[] = {\n", i);
     for (int v = 0; v < l->n_variants; v++) {
         const struct fx_variant *f = &l->variants[v];
         put(w, "        {/* %s */\n", f->entry);
-        put(w, "         .needs = %s,\n", condition(w, &f->needs));
-        put(w, "         .prefers = %s,\n", condition(w, &f->prefers));
-        put(w, "         .grid = %s,\n", value(w, &f->grid));
-        put(w, "         .shared = %s,\n", value(w, &f->smem));
+        put(w, "         .needs = %s,\n", host_c_condition(w, &f->needs));
+        put(w, "         .prefers = %s,\n", host_c_condition(w, &f->prefers));
+        put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
+        put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
         put(w, "         .block = %d, .cluster = %d},\n", f->block, f->cluster);
     }
     put(w, "    };\n    if (!fx_choose(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n", i, l->n_variants, i, i);
 }
 
-static void put_start(struct writer *w, int i) {
+static void put_start(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
     bool has_clusters = false;
     for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster > 1;
@@ -589,7 +372,7 @@ static void put_start(struct writer *w, int i) {
         l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start", i, l->is_cooperative ? "m->sm_count, " : "");
 }
 
-static void put_signature(struct writer *w, const char *name) {
+static void put_signature(struct host_writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     put(w, "CUresult %s_launch(const struct %s_module *m, CUstream stream", name, name);
     for (int i = 0; i < k->n_params; i++)
@@ -602,14 +385,14 @@ static void put_signature(struct writer *w, const char *name) {
 }
 
 /* Elements, or words, along an axis of a parameter. */
-static const char *axis_length(struct writer *w, const struct fx_param *p, int axis) {
+static const char *axis_length(struct host_writer *w, const struct fx_param *p, int axis) {
     const struct fx_extent *e = &w->k->extents[p->extents[axis]];
     const char *n = e->value >= 0 ? arena_printf(w->arena, "%lld", (long long)e->value) : w->extents[p->extents[axis]];
     return p->packed.factor && p->packed.axis == axis ? arena_printf(w->arena, "(%s + %d) / %d", n, p->packed.factor - 1, p->packed.factor) : n;
 }
 
 /* Where an axis has one element, or the tensor none, any stride will do: it is 0. */
-static void put_strides(struct writer *w) {
+static void put_strides(struct host_writer *w) {
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
         for (int j = 0; p->is_strided && j < p->rank; j++) {
@@ -636,7 +419,7 @@ static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int in
 }
 
 /* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for granted. */
-static void put_alignment_check(struct writer *w) {
+static void put_alignment_check(struct host_writer *w) {
     int n = 0;
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
@@ -648,24 +431,22 @@ static void put_alignment_check(struct writer *w) {
     if (n) put(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
 }
 
-static bool is_on_scalars(const struct fx_expr *e) { return has_term(e, FX_T_SCALAR) || has_term(e, FX_T_REAL); }
-
 /* Refusals where a `require` does not hold. */
-static void put_checks(struct writer *w) {
+static void put_checks(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     bool has_ok = false;
     for (int i = 0; i < k->n_checks; i++) {
         const struct fx_expr *e = &k->checks[i].holds;
-        if (e->n && !is_on_scalars(e)) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", condition(w, e));
-        if (!is_on_scalars(e)) continue;
+        if (e->n && !expr_is_on_scalars(e)) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", host_c_condition(w, e));
+        if (!expr_is_on_scalars(e)) continue;
         put(w, "%s    if (!%s || !ok) return CUDA_ERROR_INVALID_VALUE;\n", has_ok ? "" : "    bool ok = true;\n",
-            as_condition(w->arena, number(w, as_tree(w->arena, e))));
+            host_c_condition_on_scalars(w, e));
         has_ok = true;
     }
 }
 
 /* Refusals that concern the arguments alone, and what the launches take besides them. */
-static void put_arguments(struct writer *w) {
+static void put_arguments(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     put_extent_check(w, "CUDA_ERROR_INVALID_VALUE");
     put_alignment_check(w);
@@ -686,7 +467,7 @@ static void put_arguments(struct writer *w) {
         if (is_argument(k, FX_ARG_BUFFER, i)) put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i);
 }
 
-static void put_launch(struct writer *w, const char *name) {
+static void put_launch(struct host_writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     put_signature(w, name);
     put_arguments(w);
@@ -702,7 +483,7 @@ static void put_launch(struct writer *w, const char *name) {
 }
 
 static void put_kernel(struct buf *out, const struct fx_kernel *k, const char *name) {
-    struct writer w = {.out = out, .arena = out->arena, .k = k};
+    struct host_writer w = {.out = out, .arena = out->arena, .k = k};
     name_arguments(&w);
     put_title(&w, name);
     put_module(&w, name);
