@@ -146,7 +146,7 @@ $(B)/tests/emu/%: tests/emu/%.c $(MAIN) $(B)/libfx.a | $$(@D)/
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libfx.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
 
-$(B)/tests/bench/%: tests/bench/%.cu $(TEXTS) | $$(@D)/
+$(B)/tests/bench/%: tests/bench/%.cu tests/bench/problems.cuh $(TEXTS) | $$(@D)/
 	$(call say,nvcc )$(NVCC) -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a -Icompiler/kernels -o $@ $< -lcublas -lcuda
 
 # Examples see what an installed fx would give them: the public headers and the library.

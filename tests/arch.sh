@@ -75,6 +75,25 @@ ptx_untested() {
     done
 }
 
+# What the drivers ask of a problem stands once more in the problems that kernel_lab has by hand: compiled on the host, as the emulator compiles emitted files.
+by_hand() {
+    {
+        for file in runtime/emu/calls.h runtime/emu/ptx_emu.h compiler/kernels/math.cuh compiler/kernels/access.cuh compiler/kernels/engine_simt.cuh \
+            compiler/kernels/engine_mma.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
+            printf '#include "%s/%s"\n' "$PWD" "$file"
+        done
+        cat <<'CODE'
+typedef fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4> tensor_cores;
+typedef fx_simt<float, 64, 64, 16, 2, 2, 3> cores;
+void compile(matmul<fx_bf16, FX_K_MAJOR, FX_MN_MAJOR, 2, 2, true, true> p) { fx_gemm<tensor_cores, true>(p); }
+void compile(plain<fx_bf16, FX_MN_MAJOR, FX_STRIDED, false, true> p) { fx_gemm<tensor_cores, false>(p); }
+void compile(plain<float, FX_MN_MAJOR, FX_K_MAJOR, false, false> p) { fx_gemm<cores, true>(p); }
+void compile(multiply_add<float, int> p) { fx_pointwise<4, true>(p); }
+void compile(multiply_add<fx_bf16, long long> p) { fx_pointwise<8, false>(p); }
+CODE
+    } | "${FX_CXX:-g++}" -x c++ -std=c++17 -w -DFX_PTX -S -o /dev/null -
+}
+
 cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime); }
 
 # Read off the objects, so that words in comments and names that end alike do not count.
@@ -109,6 +128,7 @@ rule 'shared memory only through fx_smem' own_shared
 rule 'kernel files include nothing' kernel_includes
 rule 'the emulator has every function of ptx.cuh' twin_lacks
 rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
+rule 'problems written by hand are what the drivers ask for' by_hand
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the library exports fx_ names only' exported

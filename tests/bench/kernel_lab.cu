@@ -1,7 +1,7 @@
-/* The kernels by themselves, before any compiler: hand-written problems in the form the emitter writes, checked on integer data (bit-equal, outputs poisoned,
+/* The kernels by themselves, before any compiler: hand-written problems (problems.cuh), checked on integer data (bit-equal, outputs poisoned,
    operands surrounded by NaN) and timed against cuBLAS.
-   Build: nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -O3 -o kernel_lab tests/bench/kernel_lab.cu -lcublas
-   Run: kernel_lab [check] [time] [alone]; without arguments all three. Exit status 1 where a check fails. */
+   Build: make build/tests/bench/kernel_lab
+   Run: build/tests/bench/kernel_lab [check] [time] [alone]; without arguments all three. Exit status 1 where a check fails. */
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,6 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <cublas_v2.h>
@@ -43,163 +42,9 @@
     }                                                                                                \
   } while (0)
 
-// ---- problems
+#include "problems.cuh"
 
-FX_DEVICE float lab_to_float(float x) { return x; }
-FX_DEVICE float lab_to_float(fx_bf16 x) { return fx_to_float(x); }
-FX_DEVICE float lab_to_float(fx_f16 x) { return fx_to_float(x); }
-FX_DEVICE float lab_to_float(signed char x) { return fx_small_to_float(x); }
-
-// How an operand comes: as it lies, or made as it is loaded: converted to the engine's type, or times a vector as well (A's along k, B's along n).
-enum coming { COPIED, CONVERTED, SCALED };
-
-// y[batch, m, n] = act(sum over j of (1 + 2 j) acc[j][batch, m, n] + bias[n]), where acc[j] adds up over ko, k and the segments x[batch, m, ko, k] w[j, batch, ko, k, n].
-// T: the engine's type; TA, TB: those stored; OUTER: k_outer may exceed 1; SUMS share x; the operands of a second segment lie behind those of the first, its k is K1.
-template <class T_, class TA, coming A_COMES, int A, class TB, coming B_COMES, int B, int SUMS_, int SEGMENTS, bool GELU, bool OUTER>
-struct matmul {
-  typedef T_ element;
-  typedef TA stored_a;
-  typedef TB stored_b;
-  static constexpr int SUMS = SUMS_, N_SEGMENTS = SEGMENTS, A_LAYOUT = A, B_LAYOUT = B;
-  static constexpr bool HAS_SCALE_K = A_COMES == SCALED, HAS_SCALE_N = B_COMES == SCALED;
-  static constexpr int V = sizeof(element) == 2 ? 8 : 4;
-  const TA *x;
-  const TB *w;
-  const float *scale_k, *scale_n;  // for SCALED
-  const element *bias;
-  element *y;
-  int M, N, K, K1, KO;
-  long long x_m, x_k, x_ko, x_batch, x_segment, w_n, w_k, w_ko, w_batch, w_sum, w_segment, y_m, y_batch;
-  FX_DEVICE int m() const { return M; }
-  FX_DEVICE int n() const { return N; }
-
-  // The tensors: where the element at m or n = 0, k = 0 is, the steps from there, what it is multiplied by and whether that runs along k.
-  struct side_a {
-    typedef TA stored;
-    static constexpr int LAYOUT = A;
-    static constexpr bool IS_SCALED = HAS_SCALE_K, SCALE_IS_ALONG_K = true;
-    static FX_DEVICE const TA *at(const matmul &p, int segment, int, int batch, int ko) { return p.x + (OUTER ? batch * p.x_batch + ko * p.x_ko : 0) + segment * p.x_segment; }
-    static FX_DEVICE long long stride_mn(const matmul &p) { return A == FX_MN_MAJOR ? 1 : p.x_m; }
-    static FX_DEVICE long long stride_k(const matmul &p) { return A == FX_K_MAJOR ? 1 : p.x_k; }
-    static FX_DEVICE const float *scale(const matmul &p, int, int k) { return p.scale_k + k; }
-  };
-  struct side_b {
-    typedef TB stored;
-    static constexpr int LAYOUT = B;
-    static constexpr bool IS_SCALED = HAS_SCALE_N, SCALE_IS_ALONG_K = false;
-    static FX_DEVICE const TB *at(const matmul &p, int segment, int j, int batch, int ko) {
-      return p.w + (OUTER ? batch * p.w_batch + ko * p.w_ko : 0) + segment * p.w_segment + j * p.w_sum;
-    }
-    static FX_DEVICE long long stride_mn(const matmul &p) { return B == FX_MN_MAJOR ? 1 : p.w_n; }
-    static FX_DEVICE long long stride_k(const matmul &p) { return B == FX_K_MAJOR ? 1 : p.w_k; }
-    static FX_DEVICE const float *scale(const matmul &p, int mn, int) { return p.scale_n + mn; }
-  };
-
-  template <class SIDE, int SEGMENT_NUMBER>
-  struct in_memory {
-    static constexpr int LAYOUT = SIDE::LAYOUT;
-    static FX_DEVICE const element *at(const matmul &p, int j, int batch, int ko) { return SIDE::at(p, SEGMENT_NUMBER, j, batch, ko); }
-    static FX_DEVICE long long stride_mn(const matmul &p, int) { return SIDE::stride_mn(p); }
-    static FX_DEVICE long long stride_k(const matmul &p, int) { return SIDE::stride_k(p); }
-    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
-    using moved = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, in_memory, ALIGNED>;
-  };
-
-  // What a chunk reads besides the context: its elements, and a scale where one serves all of them.
-  template <int V, bool ALIGNED, class STORED, bool HAS_ONE>
-  struct raw_of {
-    fx_chunk<V, ALIGNED, STORED> x;
-  };
-  template <int V, bool ALIGNED, class STORED>
-  struct raw_of<V, ALIGNED, STORED, true> {
-    fx_chunk<V, ALIGNED, STORED> x;
-    float s;
-  };
-  template <int V, bool ALIGNED, bool HAS_MANY>
-  struct context_of {};
-  template <int V, bool ALIGNED>
-  struct context_of<V, ALIGNED, true> {
-    fx_chunk<V, ALIGNED, float> s;
-  };
-
-  template <class SIDE, int SEGMENT_NUMBER, int J>
-  struct made {
-    static constexpr int LAYOUT = SIDE::LAYOUT;
-    static constexpr bool IS_SHARED = SIDE::IS_SCALED && SIDE::SCALE_IS_ALONG_K == (LAYOUT == FX_K_MAJOR);  // the scale runs along the chunk
-    static constexpr bool HAS_ONE = SIDE::IS_SCALED && !IS_SHARED;
-    typedef float value;
-    template <int V, bool ALIGNED> struct raw : raw_of<V, ALIGNED, typename SIDE::stored, HAS_ONE> {};
-    template <int V, bool ALIGNED> struct context : context_of<V, ALIGNED, IS_SHARED> {};
-    template <int V, bool ALIGNED>
-    static FX_DEVICE void fetch(const matmul &p, raw<V, ALIGNED> &r, int batch, int mn, int ko, int k, int n_valid) {
-      r.x.load(SIDE::at(p, SEGMENT_NUMBER, J, batch, ko) + mn * SIDE::stride_mn(p) + k * SIDE::stride_k(p), n_valid);
-      if constexpr (HAS_ONE) r.s = n_valid > 0 ? *SIDE::scale(p, mn, k) : 0.0f;
-    }
-    template <int V, bool ALIGNED>
-    static FX_DEVICE void fetch_context(const matmul &p, context<V, ALIGNED> &c, int, int mn, int, int k, int n_valid) {
-      if constexpr (IS_SHARED) c.s.load(SIDE::scale(p, mn, k), n_valid);
-    }
-    template <int V, bool ALIGNED>
-    static FX_DEVICE void make(const matmul &, value (&out)[V], const raw<V, ALIGNED> &r, const context<V, ALIGNED> &c, int, int, int, int) {
-      typename SIDE::stored stored[V];
-      float s[V];
-      r.x.get(stored);
-      if constexpr (IS_SHARED) c.s.get(s);
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        out[v] = lab_to_float(stored[v]);
-        if constexpr (IS_SHARED) out[v] *= s[v];
-        if constexpr (HAS_ONE) out[v] *= r.s;
-      }
-    }
-    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
-    using moved = fx_gemm_made<ENGINE, BASE, matmul, SEGMENT, made, ALIGNED>;
-  };
-  template <coming COMES, class SIDE, int SEGMENT_NUMBER, int J>
-  using operand = typename fx_choose<COMES == COPIED, in_memory<SIDE, SEGMENT_NUMBER>, made<SIDE, SEGMENT_NUMBER, J>>::type;
-
-  template <int NUMBER>
-  struct segment {
-    static constexpr int SUMS = SUMS_;
-    typedef operand<A_COMES, side_a, NUMBER, 0> a;
-    template <int J> using b = operand<B_COMES, side_b, NUMBER, J>;
-    static FX_DEVICE constexpr int sum(int j) { return j; }
-    static FX_DEVICE int k(const matmul &p) { return NUMBER ? p.K1 : p.K; }
-    static FX_DEVICE int k_outer(const matmul &p) { return OUTER ? p.KO : 1; }
-  };
-  template <class ENGINE, bool ALIGNED>
-  FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {
-    fx_gemm_accumulate<ENGINE, ALIGNED, segment<0>>(acc, *this, at);
-    if constexpr (SEGMENTS == 2) {
-      fx_gemm_next_segment();
-      fx_gemm_accumulate<ENGINE, ALIGNED, segment<1>>(acc, *this, at);
-    }
-  }
-
-  template <int V>
-  struct frag {
-    float bias[V];
-  };
-  template <int V, bool ALIGNED>
-  FX_DEVICE void fetch(frag<V> &f, int, int, int n, int n_valid) const {
-    fx_load<V, ALIGNED>(f.bias, bias + n, n_valid);
-  }
-  template <int V, bool ALIGNED>
-  FX_DEVICE void store(const float (&acc)[SUMS][V], const frag<V> &f, int batch, int m, int n, int n_valid) const {
-    float out[V];
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      float t = acc[0][v] + f.bias[v];
-#pragma unroll
-      for (int j = 1; j < SUMS; ++j) t += (float)(1 + 2 * j) * acc[j][v];
-      out[v] = GELU ? fx_gelu(t) : t;
-    }
-    fx_store<V, ALIGNED>(y + batch * y_batch + m * y_m + n, out, n_valid);
-  }
-};
-// Both operands as they lie.
-template <class T, int A, int B, bool GELU, bool OUTER>
-using plain = matmul<T, T, COPIED, A, T, COPIED, B, 1, 1, GELU, OUTER>;
+// ---- launches
 
 template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
 __global__ void __launch_bounds__(ENGINE::THREADS, BLOCKS) gemm_kernel(PROBLEM p) {
@@ -218,39 +63,6 @@ static void launch_gemm(const PROBLEM &p, int batches) {
   kernel<<<grid, ENGINE::THREADS, smem>>>(p);
   CUDA(cudaGetLastError());
 }
-
-// z = max(x * y + z0, 0) over rows x cols.
-template <class T, class INDEX>
-struct multiply_add {
-  typedef INDEX index;
-  const T *x, *y, *z0;
-  T *z;
-  long long n_rows, n_cols, pitch;
-  FX_DEVICE long long rows() const { return n_rows; }
-  FX_DEVICE long long cols() const { return n_cols; }
-  template <int V>
-  FX_DEVICE int skew(index row) const {
-    return fx_skew<V>(z + row * (index)pitch);
-  }
-  template <int V>
-  struct frag {
-    float x[V], y[V], z[V];
-  };
-  template <int V, bool ALIGNED>
-  FX_DEVICE void fetch(frag<V> &f, index row, index col, int n_valid) const {
-    const index i = row * (index)pitch + col;
-    fx_load<V, ALIGNED>(f.x, x + i, n_valid);
-    fx_load<V, ALIGNED>(f.y, y + i, n_valid);
-    fx_load<V, ALIGNED>(f.z, z0 + i, n_valid);
-  }
-  template <int V, bool ALIGNED>
-  FX_DEVICE void store(const frag<V> &f, index row, index col, int n_valid) const {
-    float out[V];
-#pragma unroll
-    for (int v = 0; v < V; ++v) out[v] = fx_max(f.x[v] * f.y[v] + f.z[v], 0.0f);
-    fx_store<V, ALIGNED>(z + row * (index)pitch + col, out, n_valid);
-  }
-};
 
 template <int V, bool ALIGNED, class PROBLEM>
 __global__ void __launch_bounds__(256) pointwise_kernel(PROBLEM p) {
@@ -275,9 +87,7 @@ __device__ static float integer_at(unsigned seed, long long i) { return (float)(
 __device__ static void round_to(float x, float &out) { out = x; }
 __device__ static void round_to(float x, fx_bf16 &out) { out.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x)); }
 __device__ static void round_to(float x, fx_f16 &out) { out.bits = __half_as_ushort(__float2half_rn(x)); }
-__device__ static void round_to(float x, signed char &out) { out = (signed char)(x < -127 ? -127 : x > 127 ? 127 : x); }
 __device__ static float widen(float x) { return x; }
-__device__ static float widen(signed char x) { return x; }
 __device__ static float widen(fx_bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
 __device__ static float widen(fx_f16 x) { return __half2float(__ushort_as_half(x.bits)); }
 
@@ -317,10 +127,8 @@ __device__ static float sum_at(const PROBLEM &p, int j, int segment, long long b
   float sum = 0;
   for (int ko = 0; ko < p.KO; ++ko)
     for (int k = 0; k < (segment ? p.K1 : p.K); ++k) {
-      float a = widen(p.x[batch * p.x_batch + ko * p.x_ko + segment * p.x_segment + m * p.x_m + k * p.x_k]);
-      float b = widen(p.w[j * p.w_sum + batch * p.w_batch + ko * p.w_ko + segment * p.w_segment + k * p.w_k + n * p.w_n]);
-      if (PROBLEM::HAS_SCALE_K) a *= p.scale_k[k];
-      if (PROBLEM::HAS_SCALE_N) b *= p.scale_n[n];
+      const float a = widen(p.x[batch * p.x_batch + ko * p.x_ko + segment * p.x_segment + m * p.x_m + k * p.x_k]);
+      const float b = widen(p.w[j * p.w_sum + batch * p.w_batch + ko * p.w_ko + segment * p.w_segment + k * p.w_k + n * p.w_n]);
       sum += a * b;
     }
   return sum;
@@ -378,13 +186,11 @@ static T *carve(size_t *used, long long count) {
 template <class ENGINE, bool ALIGNED, int BLOCKS, class PROBLEM>
 static void check_case(int m, int n, int k, int ko, int batches, int which) {
   typedef typename PROBLEM::element T;
-  typedef typename PROBLEM::stored_a TA;
-  typedef typename PROBLEM::stored_b TB;
   constexpr int A = PROBLEM::A_LAYOUT, B = PROBLEM::B_LAYOUT;
   const int pad = ALIGNED ? 16 : 3, shift = ALIGNED ? 16 : 1, segments = PROBLEM::N_SEGMENTS, sums = PROBLEM::SUMS;
   PROBLEM p;
   p.M = m, p.N = n, p.K = k, p.KO = ko, p.K1 = k / 16 * 8;
-  const int step_a = A == FX_STRIDED ? 2 : 1, step_b = B == FX_STRIDED ? 3 : 1, unit = ALIGNED ? 16 : 1;  // 16 signed chars are 16 bytes
+  const int step_a = A == FX_STRIDED ? 2 : 1, step_b = B == FX_STRIDED ? 3 : 1, unit = ALIGNED ? 16 : 1;  // of any type at least 16 bytes
   const long long pitch_a = (long long)step_a * ((A == FX_MN_MAJOR ? m : k) + unit - 1) / unit * unit + pad;
   const long long pitch_b = (long long)step_b * ((B == FX_MN_MAJOR ? n : k) + unit - 1) / unit * unit + pad;
   p.x_m = A == FX_MN_MAJOR ? 1 : pitch_a, p.x_k = A == FX_MN_MAJOR ? pitch_a : step_a;
@@ -395,20 +201,16 @@ static void check_case(int m, int n, int k, int ko, int batches, int which) {
   p.y_m = n + pad, p.y_batch = p.y_m * (m + 1);
   const long long x_count = p.x_segment * segments + 64, w_count = p.w_sum * sums + 64, y_count = p.y_batch * batches + 64;
   size_t used = 0;
-  TA *x = carve<TA>(&used, x_count);
-  TB *w = carve<TB>(&used, w_count);
+  T *x = carve<T>(&used, x_count), *w = carve<T>(&used, w_count);
   T *bias = carve<T>(&used, n + 64), *y = carve<T>(&used, y_count);
-  float *scale_k = carve<float>(&used, k + 64), *scale_n = carve<float>(&used, n + 64);
   fill_bytes<<<256, 256>>>(pool, (long long)used, 0xff);  // NaN in every type that has one
-  p.x = x + shift, p.w = w + shift, p.bias = bias + shift, p.y = y + shift, p.scale_k = scale_k + shift, p.scale_n = scale_n + shift;
+  p.x = x + shift, p.w = w + shift, p.bias = bias + shift, p.y = y + shift;
   for (int s = 0; s < segments; ++s) {
     fill_integers<<<64, 256>>>(x + shift + s * p.x_segment, 1 + s, batches, ko, m, s ? p.K1 : k, p.x_batch, p.x_ko, p.x_m, p.x_k);
     for (int j = 0; j < sums; ++j)
       fill_integers<<<64, 256>>>(w + shift + s * p.w_segment + j * p.w_sum, 11 + s + 2 * j, batches, ko, s ? p.K1 : k, n, p.w_batch, p.w_ko, p.w_k, p.w_n);
   }
   fill_integers<<<4, 256>>>(bias + shift, 3, 1, 1, 1, n, 0, 0, 0, 1);
-  fill_integers<<<4, 256>>>(scale_k + shift, 5, 1, 1, 1, k, 0, 0, 0, 1);
-  fill_integers<<<4, 256>>>(scale_n + shift, 7, 1, 1, 1, n, 0, 0, 0, 1);
   launch_gemm<ENGINE, ALIGNED, BLOCKS>(p, batches);
   compare_matmul<<<256, 256>>>(p, batches, (const T *)y, y_count, which, error_count);
   CUDA(cudaGetLastError());
@@ -451,26 +253,13 @@ static void check_strided(const char *name) {
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_STRIDED, FX_MN_MAJOR>(name);
   check_pair<ENGINE, ALIGNED, BLOCKS, FX_K_MAJOR, FX_STRIDED>(name);
 }
-// Operands made as they are loaded, one at a time and both; OTHER: what A is stored as.
-template <class ENGINE, bool ALIGNED, int BLOCKS, class OTHER>
-static void check_made(const char *name) {
-  typedef typename ENGINE::element_a T;
-  typedef signed char int8;
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, OTHER, CONVERTED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, true>>(name, "A converted ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, SCALED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, true>>(name, "A scaled ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, SCALED, FX_MN_MAJOR, T, COPIED, FX_K_MAJOR, 1, 1, false, true>>(name, "A scaled ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_K_MAJOR, 1, 1, false, true>>(name, "B int8 scaled ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, true>>(name, "B int8 scaled ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, OTHER, CONVERTED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, true>>(name, "both made ");
-}
-// Two sums over one A, two segments, both; B copied and made.
+// Two sums over one A, two segments, both.
 template <class ENGINE, bool ALIGNED, int BLOCKS>
 static void check_sums(const char *name) {
   typedef typename ENGINE::element_a T;
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 1, false, true>>(name, "two sums ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_K_MAJOR, 1, 2, false, true>>(name, "two segments ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 2, false, true>>(name, "two of both ");
-  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, T, COPIED, FX_K_MAJOR, signed char, SCALED, FX_MN_MAJOR, 2, 1, false, true>>(name, "two sums, B int8 scaled ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, FX_K_MAJOR, FX_MN_MAJOR, 2, 1, false, true>>(name, "two sums ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, FX_K_MAJOR, FX_K_MAJOR, 1, 2, false, true>>(name, "two segments ");
+  check_problem<ENGINE, ALIGNED, BLOCKS, matmul<T, FX_K_MAJOR, FX_MN_MAJOR, 2, 2, false, true>>(name, "two of both ");
 }
 
 template <class T, class INDEX, int V, bool ALIGNED>
@@ -575,10 +364,6 @@ static void check_all() {
   check_engine<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
   check_strided<fx_simt<float, 128, 256, 16, 2, 4, 3>, false, 1>("simt 128x256x16");
   check_strided<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4>("simt 64x64x16");
-  check_made<fx_mma<fx_mma_16<fx_bf16>, 128, 256, 64, 2, 4, 3>, true, 1, float>("mma bf16 128x256x64");
-  check_made<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 2, float>("mma bf16 64x64x64");
-  check_made<fx_simt<float, 64, 64, 16, 2, 2, 3>, true, 4, fx_bf16>("simt 64x64x16");
-  check_made<fx_simt<float, 64, 64, 16, 2, 2, 3>, false, 4, fx_bf16>("simt 64x64x16");
   check_sums<fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 4, 3>, true, 1>("mma bf16 128x128x64");
   check_sums<fx_mma<fx_mma_16<fx_bf16>, 64, 64, 64, 2, 2, 4>, false, 1>("mma bf16 64x64x64");
   check_sums<fx_simt<float, 128, 64, 16, 4, 2, 3>, true, 1>("simt 128x64x16");
@@ -659,8 +444,6 @@ static void compete(const char *title, std::vector<contender> &c, int rounds, do
 
 static cublasHandle_t blas;
 static char *arena;  // x, w, bias, y of the timed problems, in that order
-static char *other_a, *other_b;  // x and w of those that store them as another type, within the same memory
-static float *scales;  // vectors of factors, all 1
 
 template <class PROBLEM>
 static PROBLEM timed_problem(int m, int n, int k) {
@@ -668,9 +451,7 @@ static PROBLEM timed_problem(int m, int n, int k) {
   typedef typename PROBLEM::element T;
   PROBLEM p{};
   T *x = (T *)arena, *w = x + (long long)m * k, *bias = w + (long long)k * n * PROBLEM::SUMS;
-  p.x = (const typename PROBLEM::stored_a *)(std::is_same<T, typename PROBLEM::stored_a>::value ? arena : other_a);
-  p.w = (const typename PROBLEM::stored_b *)(std::is_same<T, typename PROBLEM::stored_b>::value ? (char *)w : other_b);
-  p.scale_k = scales, p.scale_n = scales;
+  p.x = x, p.w = w;
   p.bias = bias, p.y = bias + n, p.M = m, p.N = n, p.K = p.K1 = k / PROBLEM::N_SEGMENTS, p.KO = 1;
   p.x_m = A == FX_MN_MAJOR ? 1 : k, p.x_k = A == FX_MN_MAJOR ? m : 1;
   p.w_n = B == FX_MN_MAJOR ? 1 : k, p.w_k = B == FX_MN_MAJOR ? n : 1;
@@ -744,37 +525,23 @@ static void time_f32(int m, int n, int k, bool wide, bool alone) {
   compete(title, c, wide ? 15 : 41, 2.0 * m * n * k, "TFLOP/s", alone);
 }
 
-// Made operands beside copied ones on one tile; two sums and two segments beside one product of as many operations.
+// Two sums and two segments beside one product of as many operations.
 template <class PROBLEM, class ENGINE>
 static contender product(const char *name, int m, int n, int k) {
   const auto p = timed_problem<PROBLEM>(m, n, k);
   return contender{name, [p] { launch_gemm<ENGINE, true, 1>(p, 1); }, {}};
 }
-static void time_made(int m, int n, int k, bool alone) {
+static void time_sums(int m, int n, int k, bool alone) {
   typedef fx_bf16 T;
-  typedef signed char int8;
   typedef fx_mma<fx_mma_16<T>, 128, 256, 64, 2, 4, 3> wide;
   typedef fx_mma<fx_mma_16<T>, 128, 128, 64, 2, 4, 3> narrow;
-  other_a = arena + (512 << 20), other_b = arena + (640 << 20);
   fill_normal<<<1024, 256>>>((T *)arena, 7, (long long)m * k + (long long)k * n + n);
-  fill_normal<<<1024, 256>>>((float *)other_a, 8, (long long)m * k);
-  fill_normal<<<1024, 256>>>((int8 *)other_b, 9, (long long)k * n);
   std::vector<contender> c;
   char title[96];
-  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("copied", m, n, k));
-  c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("copied again", m, n, k));
-  c.push_back(product<plain<T, FX_K_MAJOR, FX_K_MAJOR, false, false>, wide>("copied, B k", m, n, k));
-  c.push_back(product<matmul<T, float, CONVERTED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, false>, wide>("A bf16(f32)", m, n, k));
-  c.push_back(product<matmul<T, T, SCALED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 1, false, false>, wide>("A bf16 * scale[k]", m, n, k));
-  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_MN_MAJOR, 1, 1, false, false>, wide>("B int8 * scale[n]", m, n, k));
-  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, int8, SCALED, FX_K_MAJOR, 1, 1, false, false>, wide>("B int8 * scale[n], k", m, n, k));
-  snprintf(title, sizeof title, "bf16 %d x %d x %d, 128x256x64 s3, made operands beside copied ones", m, n, k);
-  compete(title, c, 41, 2.0 * m * n * k, "TFLOP/s", alone);
-  c.clear();
   c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("one product", m, n, k));
   c.push_back(product<plain<T, FX_K_MAJOR, FX_MN_MAJOR, false, false>, wide>("one product again", m, n, k));
-  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 2, 1, false, false>, narrow>("two sums of half the columns", m, n / 2, k));
-  c.push_back(product<matmul<T, T, COPIED, FX_K_MAJOR, T, COPIED, FX_MN_MAJOR, 1, 2, false, false>, wide>("two segments of half the k", m, n, k));
+  c.push_back(product<matmul<T, FX_K_MAJOR, FX_MN_MAJOR, 2, 1, false, false>, narrow>("two sums of half the columns", m, n / 2, k));
+  c.push_back(product<matmul<T, FX_K_MAJOR, FX_MN_MAJOR, 1, 2, false, false>, wide>("two segments of half the k", m, n, k));
   snprintf(title, sizeof title, "bf16 %d x %d x %d, sums and segments", m, n, k);
   compete(title, c, 41, 2.0 * m * n * k, "TFLOP/s", alone);
 }
@@ -809,11 +576,8 @@ int main(int argc, char **argv) {
     const bool alone = wanted("alone");
     CUBLAS(cublasCreate(&blas));
     CUDA(cudaMalloc(&arena, 1ull << 30));
-    const std::vector<float> ones(1 << 16, 1.0f);
-    CUDA(cudaMalloc(&scales, ones.size() * sizeof(float)));
-    CUDA(cudaMemcpy(scales, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
     time_bf16(4096, 4096, 4096, true, alone);
-    time_made(4096, 4096, 4096, alone);
+    time_sums(4096, 4096, 4096, alone);
     time_f32(4096, 4096, 4096, true, alone);
     time_bf16(2048, 2048, 2048, false, false);
     time_bf16(1024, 1024, 1024, false, false);
@@ -822,7 +586,6 @@ int main(int argc, char **argv) {
     time_pointwise<fx_bf16, 8>("pointwise bf16 8192 x 4096, max(x * y + z, 0)");
     time_pointwise<float, 4>("pointwise f32 8192 x 4096, max(x * y + z, 0)");
     CUDA(cudaFree(arena));
-    CUDA(cudaFree(scales));
     CUBLAS(cublasDestroy(blas));
   }
   return failures != 0;
