@@ -235,7 +235,7 @@ static void emit_fold(struct rows *b, int walk) {
                  "index col) const {", walk, walk);
     struct point *p = at_element(b, walk, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_walk(b->w.g, b->c->partition, b->r, b->x, walk, needed);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, walk, needed);
     emit_needed(b, p, walk, needed);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
@@ -322,7 +322,7 @@ static void emit_store(struct rows *b) {
     b->w.indent = 3;
     struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_walk(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
     emit_needed(b, p, b->x->n_passes, needed);
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];

@@ -87,7 +87,7 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
     }
 }
 
-void row_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
+static void mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool has_terms, bool *needed) {
     struct tensor t;
     for (int s = 0; s < r->n_steps; s++) {
         const struct node *n = r->steps[s];
@@ -100,9 +100,17 @@ void row_mark_walk(const struct graph *g, const struct partition *p, const struc
         bool is_in_rows = true;
         for (int a = 0; a < n->n_axes; a++) is_in_rows &= is_in(r->axes, r->n_axes, n->axes[a]);
         if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the walk */
-        if (n->kind == N_SCAN && !is_row_step(r, n)) continue;                    /* a loop of the thread, which reads other elements */
+        if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n))) continue;     /* else a loop of the thread, which reads other elements */
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
+}
+
+void row_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
+    mark_walk(g, p, r, x, walk, true, needed);
+}
+
+void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
+    mark_walk(g, p, r, x, walk, false, needed);
 }
 
 /* What is the same for a whole row and read by its elements is computed once. */
@@ -150,22 +158,22 @@ static void mark_costly(const struct graph *g, const struct partition *p, const 
 }
 
 /* Of what later walks read again, the costly values on the border to what they compute first. */
-static void choose_kept(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x, bool *const *needed) {
+static void choose_kept(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
     struct arena *a = &g->cx->arena;
     bool *costly = NEW_ARRAY(a, bool, g->n_nodes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     int *first = NEW_ARRAY(a, int, g->n_nodes + 1); /* walk that computes a node */
     int *last = NEW_ARRAY(a, int, g->n_nodes + 1);  /* walk in which something computed there for the first time reads it */
     mark_costly(g, p, r, x, costly, scanned);
-    for (int i = 0; i < g->n_nodes; i++) {
-        first[i] = -1;
-        for (int w = x->n_passes; w >= 0; w--)
-            if (needed[w][i]) first[i] = w;
+    for (int i = 0; i < g->n_nodes; i++) first[i] = last[i] = -1;
+    for (int w = x->n_passes; w >= 0; w--) {
+        bool *needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        row_mark_elements(g, p, r, x, w, needed);
+        for (int i = 0; i < g->n_nodes; i++)
+            if (needed[i]) first[i] = w;
     }
-    for (int i = 0; i < g->n_nodes; i++) {
-        last[i] = -1;
-        for (int k = 0; k < g->nodes[i]->n_args; k++)
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args; k++) /* running sums compute their terms anew */
             if (first[i] > last[g->nodes[i]->args[k]->id]) last[g->nodes[i]->args[k]->id] = first[i];
-    }
     for (int s = 0; s < r->n_steps; s++) {
         int from = r->steps[s]->args[0]->id, walk = x->level[r->steps[s]->id] - 1;
         if (r->steps[s]->kind == N_REDUCE && walk > last[from]) last[from] = walk;
@@ -220,7 +228,7 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     }
     add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
     add_tensors(g, p, r, x, needed[x->n_passes], x->tail, &x->n_tail, x->held, x->n_held);
-    choose_kept(g, p, r, x, needed);
+    choose_kept(g, p, r, x);
     for (int s = 0; s < r->n_stores; s++) {
         if (row_stores_elements(g, p, r, &r->stores[s])) x->stores_elements = true;
         else x->stores_results = true;

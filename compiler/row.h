@@ -25,8 +25,10 @@ struct row_program {
 };
 
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
-/* The nodes that elements of walk `walk` read, marked by id; the last walk is number n_passes. */
+/* The nodes that walk `walk` reads, marked by id, those of the terms of its running sums among them; the last walk is number n_passes. */
 void row_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed);
+/* Likewise what its elements read beside those terms: of a running sum only the sum. */
+void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed);
 /* Whether the store is over the rows' elements, not over rows alone. */
 bool row_stores_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s);
 /* Whether t lies along the vectors of x: all of `along` as its last labels. */

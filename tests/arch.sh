@@ -94,6 +94,16 @@ CODE
     } | "${FX_CXX:-g++}" -x c++ -std=c++17 -w -DFX_PTX -S -o /dev/null -
 }
 
+# What is emitted, by the host's compiler behind the emulator's hardware. Constants in capitals may stand in a pragma alone, which it does not read.
+emitted_unread() {
+    for spec in examples/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
+        "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o "$dir/arch.cu" >"$dir/arch.log" 2>&1 </dev/null || cat "$dir/arch.log"
+        LC_ALL=C "${FX_CXX:-g++}" -x c++ -std=c++17 -fsyntax-only -Wunused -isystem runtime/emu -include calls.h -include ptx_emu.h -DFX_PTX "$dir/arch.cu" 2>&1 |
+            grep -E 'error|warning' | grep -vE "variable '[A-Z]+' " | sed "s|^|$spec: |"
+    done
+    rm -f "$dir/arch.cu" "$dir/arch.log"
+}
+
 cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime); }
 
 # Read off the objects, so that words in comments and names that end alike do not count.
@@ -129,6 +139,7 @@ rule 'kernel files include nothing' kernel_includes
 rule 'the emulator has every function of ptx.cuh' twin_lacks
 rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
 rule 'problems written by hand are what the drivers ask for' by_hand
+rule 'emitted code computes nothing that is not read' emitted_unread
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the library exports fx_ names only' exported
