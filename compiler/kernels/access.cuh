@@ -222,6 +222,13 @@ struct fx_words {
     memcpy(&x, w, sizeof x);
     return x;
   }
+  template <class F>
+  FX_DEVICE T each(F f) const {  // what f makes of every word
+    fx_words r;
+#pragma unroll
+    for (int k = 0; k < N; ++k) r.w[k] = f(w[k]);
+    return r.get();
+  }
   FX_DEVICE void put(unsigned *slots, int n, int i) const {  // as set i of n
 #pragma unroll
     for (int k = 0; k < N; ++k) slots[k * n + i] = w[k];
@@ -237,8 +244,11 @@ struct fx_words {
 // fx_from_lane_xor: what the lane whose number differs by the bits of mask holds
 template <class T>
 FX_DEVICE T fx_from_lane_xor(const T &x, int mask) {
-  fx_words<T> r = fx_words<T>::of(x);
-#pragma unroll
-  for (int k = 0; k < fx_words<T>::N; ++k) r.w[k] = fx_shuffle_xor(r.w[k], mask);
-  return r.get();
+  return fx_words<T>::of(x).each([=](unsigned w) { return fx_shuffle_xor(w, mask); });
+}
+
+// fx_from_lane_below: what the lane `delta` below holds; a lane with none below gets its own
+template <class T>
+FX_DEVICE T fx_from_lane_below(const T &x, int delta) {
+  return fx_words<T>::of(x).each([=](unsigned w) { return fx_shuffle_up(w, delta); });
 }

@@ -59,15 +59,6 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
   return (MAX ? y > x : y < x) || (y == x && j < i);
 }
 
-// fx_from_lane_below: what the lane `delta` below holds; a lane with none below gets its own
-template <class T>
-FX_DEVICE T fx_from_lane_below(const T &x, int delta) {
-  fx_words<T> r = fx_words<T>::of(x);
-#pragma unroll
-  for (int k = 0; k < fx_words<T>::N; ++k) r.w[k] = fx_shuffle_up(r.w[k], delta);
-  return r.get();
-}
-
 // fx_row_walk: a thread's share of its row, or rows
 template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 struct fx_row_walk {
