@@ -33,28 +33,59 @@ static bool holds_fill(enum fx_dtype t, const struct node *fill) {
     return fx_is_float(t) && fx_round_to(t, fill->num) == fill->num;
 }
 
-/* The narrowest dtype known to hold the values of n: what it is stored or was rounded as, whatever it was widened to since. */
-static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
+enum { MOST_CHOICES = 256 }; /* looked through, since a value may be chosen by many ways; beyond them nothing is known */
+
+static enum fx_dtype dtype_below(const struct graph *g, const struct node *n, int *left);
+
+/* Of a choice between a and b: that of one which holds the other, or a number that fits it. */
+static enum fx_dtype chosen_dtype(const struct graph *g, const struct node *choice, int *left) {
+    const struct node *a = choice->args[1], *b = choice->args[2];
+    if (--*left < 0) return choice->dtype;
+    enum fx_dtype of_a = dtype_below(g, a, left), of_b = dtype_below(g, b, left);
+    if (holds_fill(of_a, b) || holds_all(of_a, of_b)) return of_a;
+    return holds_fill(of_b, a) || holds_all(of_b, of_a) ? of_b : choice->dtype;
+}
+
+static enum fx_dtype dtype_below(const struct graph *g, const struct node *n, int *left) {
     if (n->kind == N_INPUT) return g->kernel->params[n->param].dtype;
+    if (n->kind == N_OP && n->op == O_WHERE) return chosen_dtype(g, n, left);
     if (n->kind != N_CAST && n->kind != N_ACCESS) return n->dtype;
-    enum fx_dtype from = stored_dtype(g, n->args[0]);
+    enum fx_dtype from = dtype_below(g, n->args[0], left);
     if (n->kind == N_ACCESS) return !n->has_fill || holds_fill(from, n->args[n->n_args - 1]) ? from : n->dtype;
     return holds_all(n->to, from) ? from : n->to;
 }
 
+/* The narrowest dtype known to hold the values of n: what it is stored or was rounded as, whatever it was widened to since, and chosen from. */
+static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
+    int left = MOST_CHOICES;
+    return dtype_below(g, n, &left);
+}
+
+static bool is_computed_below(const struct node *n, int *left) {
+    if (n->kind == N_OP && n->op == O_WHERE) return --*left >= 0 && (is_computed_below(n->args[1], left) || is_computed_below(n->args[2], left));
+    if (n->kind == N_ACCESS) return is_computed_below(n->args[0], left);
+    return n->kind != N_INPUT && n->kind != N_CONST;
+}
+
+/* Whether n is computed, and no element of a tensor, wherever that lies, and no choice between such and numbers. */
+static bool is_computed(const struct node *n) {
+    int left = MOST_CHOICES;
+    return is_computed_below(n, &left);
+}
+
 static bool is_small_float(enum fx_dtype t) { return fx_is_float(t) && fx_dtype_bits(t) <= 16; }
 
-/* Whether n is computed, and no element of a tensor, wherever that lies. */
-static bool is_computed(const struct node *n) {
+/* Whether n is a tensor, or elements of one at positions. */
+static bool is_stored(const struct node *n) {
     while (n->kind == N_ACCESS) n = n->args[0];
-    return n->kind != N_INPUT;
+    return n->kind == N_INPUT;
 }
 
 /* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses it. */
 static bool may_be_read_as(const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
     enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
     if (holds_all(t, own)) return true;
-    return may_round && is_computed(n) && own == FX_F32 && !is_computed(other) && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
+    return may_round && is_computed(n) && own == FX_F32 && is_stored(other) && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
 }
 
 /* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and neither loses what it may not;

@@ -337,3 +337,15 @@ test sums_shorts { M=72 N=80 K=144 init: integers(-32768,32767) }
 kernel sums_f64_made(x: f32[M,K], w: f64[K,N], v: f64[K,N], a: f64[K,N], b: f64[K,N]) -> y: f64[M,N] with { fuse: require } { y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }
 test sums_f64_made { M=65 N=63 K=129 }
 test sums_f64_made { M=72 N=80 K=144 }
+# elements chosen, not computed: none is rounded, whatever the other factor is; bytes stay bytes
+kernel chosen_f8(a: f8e4m3[M,P], b: f32[M,Q], w: f8e4m3[K=P+Q,N]) -> y: f32[M,N] { y = concat[K](a{P->K}, b{Q->K}) @ w }
+test chosen_f8 { M=65 P=40 Q=24 N=72 }
+test chosen_f8 { M=17 P=9 Q=22 N=33 }
+kernel chosen_f32(x: f32[M,K], m: bool[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = where(m, x, 0) @ w }
+test chosen_f32 { M=65 K=64 N=72 }
+kernel chosen_f16(x: f16[M,K], m: bool[M,K], w: f16[K,N]) -> y: f32[M,N] with { fuse: require, precision: ieee } { y = where(m, x, 0) @ w }
+test chosen_f16 { M=65 K=64 N=72 }
+test chosen_f16 { M=17 K=31 N=33 }
+kernel chosen_i8(x: i8[M,K], m: bool[M,K], w: i8[K,N]) -> y: i32[M,N] with { fuse: require } { y = where(m, x, -128) @ w }
+test chosen_i8 { M=65 K=64 N=72 init: integers(-128,127) m.init: integers(0,1) }
+test chosen_i8 { M=17 K=31 N=33 init: integers(-128,127) m.init: integers(0,1) }
