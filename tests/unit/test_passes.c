@@ -290,13 +290,29 @@ static enum fx_dtype dtype_in_memory(const struct graph *g, const struct node *n
     return has_values(n->to, t) ? t : n->to;
 }
 
+/* Whether dtype has every value of n: of a choice, those of both sides. */
+static bool has_all_of(enum fx_dtype dtype, const struct graph *g, const struct node *n) {
+    if (n->kind == N_OP && n->op == O_WHERE) return has_all_of(dtype, g, n->args[1]) && has_all_of(dtype, g, n->args[2]);
+    if (n->kind == N_CONST) return fx_is_integer(n->dtype) ? fx_is_integer(dtype) && fx_integer_fits(dtype, FX_I64, n->integer) : fx_is_float(dtype) && fx_round_to(dtype, n->num) == n->num;
+    if (n->kind == N_ACCESS && (!n->has_fill || n->args[n->n_args - 1]->kind == N_CONST))
+        return has_all_of(dtype, g, n->args[0]) && (!n->has_fill || has_all_of(dtype, g, n->args[n->n_args - 1]));
+    if (n->kind == N_CAST && has_all_of(dtype, g, n->args[0])) return n->to == dtype || has_values(n->to, dtype) || has_values(dtype, n->to);
+    return has_values(dtype, dtype_in_memory(g, n));
+}
+
+/* Whether some value of n is neither an element of a tensor nor a number, however it was chosen. */
+static bool computes(const struct node *n) {
+    if (n->kind == N_OP && n->op == O_WHERE) return computes(n->args[1]) || computes(n->args[2]);
+    return accessed(n) == n ? n->kind != N_INPUT && n->kind != N_CONST : computes(accessed(n));
+}
+
 /* Whether a factor may be loaded as dtype: it loses nothing there, or was computed in f32 beside a stored tensor of that dtype, or of 8-bit floats and
  * dtype is bf16, which is the licence to round it once that `precision: ieee` takes away. */
 static bool may_load(const struct graph *g, const struct node *n, const struct node *other, enum fx_dtype dtype) {
     enum fx_dtype own = dtype_in_memory(g, n), beside = dtype_in_memory(g, other);
-    bool is_licensed = g->kernel->precision != PRECISION_IEEE && accessed(n)->kind != N_INPUT && own == FX_F32 && accessed(other)->kind == N_INPUT;
+    bool is_licensed = g->kernel->precision != PRECISION_IEEE && computes(n) && own == FX_F32 && accessed(other)->kind == N_INPUT;
     bool is_f8 = fx_is_float(beside) && fx_dtype_bits(beside) == 8;
-    return dtype == n->dtype || has_values(dtype, own) || (is_licensed && (dtype == beside || (is_f8 && dtype == FX_BF16)));
+    return dtype == n->dtype || has_values(dtype, own) || has_all_of(dtype, g, n) || (is_licensed && (dtype == beside || (is_f8 && dtype == FX_BF16)));
 }
 
 static const char *check_factors(const struct graph *g, const struct partition *p) {
