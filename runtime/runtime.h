@@ -69,6 +69,20 @@ fx_status nvrtc_compile(struct compile *c);
 bool emu_is_on(void);
 /* Whether accesses are seen. */
 bool emu_is_watched(void);
+struct emu_memory { /* what the entries of a launch are given */
+    const char *name;
+    uint64_t address;      /* as they are given it */
+    uint64_t start;        /* where it begins */
+    size_t n_bytes;
+    bool is_read, is_written; /* by the launch: what is only written holds nothing at first */
+    bool is_tensor;        /* an argument, else a buffer: of an argument that is written every element has to be */
+    int rank, element_bytes;
+    const int64_t *shape, *strides; /* of a tensor, in elements of element_bytes; strides NULL: it fills its memory */
+};
+/* Before the entries of a launch are launched from this thread, and when they have been, with what became of that: fails where an output has elements that
+ * were not written. */
+void emu_announce(const struct emu_memory *memory, int n);
+fx_status emu_conclude(fx_status status);
 /* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
 fx_status emu_compile(struct compile *c);
 

@@ -108,7 +108,7 @@ static bool run_all(struct launch *l) {
     bool is_watched = emulation.is_watched && l->module->entry->source;
     find_reach(l, &r);
     bool is_fine = (n == 1 && !is_watched) || (r.before = save(&r)) != NULL;
-    if (is_fine && is_watched && (is_fine = watch_open(&watch, l, r.regions, r.n))) l->watch = &watch;
+    if (is_fine && is_watched && (is_fine = watch_open(&watch, l))) l->watch = &watch;
     if (!is_fine) snprintf(failure, sizeof failure, "out of memory");
     for (int i = 0; is_fine && i < n; i++) {
         struct schedule s = schedules[i];

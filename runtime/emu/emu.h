@@ -165,7 +165,8 @@ _Noreturn void machine_fail(struct machine *m, const void *pc, const char *forma
 /* Runs the launch; false with text in `error` of `size` bytes. */
 bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size);
 
-/* ---- watch.c: every access ---- */
+/* ---- watch.c, given.c: every access ---- */
+enum { TIME_SHIFT = 32 }; /* of a stamp in global memory */
 enum { KNOWN = 1, COMING = 2 }; /* a byte of shared memory: written, being copied to */
 struct sight { /* a block's shared memory, and its time, which passes whenever threads wait for each other */
     unsigned *written, *read[2]; /* of each byte the stamp of who wrote it last, of two who read it since */
@@ -178,10 +179,12 @@ struct sight { /* a block's shared memory, and its time, which passes whenever t
 };
 
 struct piece { /* memory that a launch was given: accesses within it are right */
+    const char *name;      /* of what it is; NULL: not announced */
     char *at, *end;
     const char *base;      /* of the region, from which its shadow counts */
     struct shadow *shadow; /* NULL: nothing is noted */
     bool is_const;         /* nobody may write to it */
+    bool is_output;        /* it is written once */
     unsigned fresh_time;   /* nothing written before that time may be read; 0: it was given with contents */
 };
 
@@ -192,7 +195,7 @@ struct party { /* another access, with which one is in conflict */
     const void *pc;        /* NULL until it is known */
 };
 
-enum { MAX_PIECES = 256 };
+enum { MAX_PIECES = FX_MAX_PARAMS + FX_MAX_BUFFERS };
 struct watch { /* the accesses of a launch */
     const struct launch *launch;
     struct piece pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
@@ -204,9 +207,15 @@ struct watch { /* the accesses of a launch */
     struct party other;              /* of the conflict that was found; `at` NULL where none was */
     bool seeks;                      /* the launch runs once more, for the other's pc */
 };
-/* Of a launch whose arguments point into these regions. False when out of memory. */
-bool watch_open(struct watch *w, const struct launch *l, const struct region *const *regions, int n_regions);
+/* False when out of memory. */
+bool watch_open(struct watch *w, const struct launch *l);
+/* Later than what launches that have ended did. */
+unsigned watch_clock(void);
 void watch_close(struct watch *w);
+/* given.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
+bool given_open(struct watch *w);
+const struct piece *given_find(const struct watch *w, const char *at);
+void given_describe(const struct watch *w, const char *at, char *text, size_t size);
 /* A run begins: from the same time whenever it does. */
 void watch_begin(struct watch *w, struct machine *m);
 void watch_begin_block(struct block *b);

@@ -11,12 +11,12 @@
 
 #include "emu.h"
 
-enum { THREADS = 1023, BLOCK_SHIFT = 10, BLOCKS = (1 << 22) - 1, TIME_SHIFT = 32, MOST_TIMES = 1 << 21, MOST_SHADOWED = 1 << 26 };
+enum { THREADS = 1023, BLOCK_SHIFT = 10, BLOCKS = (1 << 22) - 1, MOST_TIMES = 1 << 21 };
 
 static unsigned clock_now = 1; /* later than all stamps of launches that have ended */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned clock_read(void) {
+unsigned watch_clock(void) {
     pthread_mutex_lock(&lock);
     if (clock_now > 1u << 31) memory_forget(), clock_now = 1;
     unsigned now = clock_now;
@@ -31,42 +31,6 @@ static void clock_advance(unsigned to) {
 }
 
 /* ---- opening ---- */
-
-static bool is_const_parameter(const char *parameters, int i) {
-    for (; i > 0 && parameters; i--) parameters = strchr(parameters, ','), parameters += parameters != NULL;
-    while (parameters && *parameters == ' ') parameters++;
-    return parameters && strncmp(parameters, "const ", 6) == 0;
-}
-
-/* Whether every argument that points into it is to const. */
-static bool is_const_region(const struct launch *l, const struct region *r) {
-    const struct emu_entry *e = l->module->entry;
-    for (int i = 0; i < e->n_parameters; i++) {
-        const char *p;
-        if (e->n_bytes[i] != sizeof p) continue;
-        memcpy(&p, l->arguments[i], sizeof p);
-        if (p >= r->pages && p <= r->at + r->n_bytes && !is_const_parameter(e->parameters, i)) return false;
-    }
-    return true;
-}
-
-static int by_address(const void *x, const void *y) {
-    const struct piece *a = x, *b = y;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static bool open_pieces(struct watch *w, const struct region *const *regions, int n) {
-    size_t n_shadowed = 0;
-    for (int i = 0; i < n; i++) n_shadowed += is_const_region(w->launch, regions[i]) ? 0 : regions[i]->n_bytes;
-    for (int i = 0; i < n && w->n_pieces < MAX_PIECES; i++) {
-        const struct region *r = regions[i];
-        struct piece *p = &w->pieces[w->n_pieces++];
-        *p = (struct piece){.at = r->at, .end = r->at + r->n_bytes, .base = r->at, .is_const = is_const_region(w->launch, r)};
-        if (!p->is_const && n_shadowed <= MOST_SHADOWED && !(p->shadow = memory_shadow(r))) return false;
-    }
-    qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_address);
-    return true;
-}
 
 static bool open_sights(struct watch *w) {
     const struct launch *l = w->launch;
@@ -84,9 +48,9 @@ static bool open_sights(struct watch *w) {
     return true;
 }
 
-bool watch_open(struct watch *w, const struct launch *l, const struct region *const *regions, int n_regions) {
+bool watch_open(struct watch *w, const struct launch *l) {
     *w = (struct watch){.launch = l};
-    if (open_pieces(w, regions, n_regions) && open_sights(w)) return true;
+    if (given_open(w) && open_sights(w)) return true;
     watch_close(w);
     return false;
 }
@@ -118,7 +82,7 @@ static void set_time(struct fiber *f) {
 
 void watch_begin(struct watch *w, struct machine *m) {
     for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
-    w->start = clock_read();
+    w->start = watch_clock();
     for (int i = 0; i < w->n_sights; i++) {
         struct sight *s = &w->sights[i];
         if (s->time) memset(s->written, 0, (size_t)w->launch->shared_bytes * 3 * sizeof *s->written);
@@ -201,7 +165,7 @@ _Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsig
     char where[256], who[384];
     if (w->seeks && w->other.at == other.at && !other.pc) other.pc = w->other.pc;
     w->other = other;
-    fault_describe(m->launch, other.at, where, sizeof where);
+    given_describe(w, other.at, where, sizeof where);
     describe_other(f, &other, who, sizeof who);
     machine_fail(m, pc, "%s %u bytes at %s, which %s, and nothing orders the two", verbs[access], n, where, who);
     (void)at;
@@ -209,7 +173,7 @@ _Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsig
 
 _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc) {
     char where[256];
-    fault_describe(machine_now->launch, at, where, sizeof where);
+    given_describe(machine_now->launch->watch, at, where, sizeof where);
     machine_fail(machine_now, pc, "reads %u bytes that nobody has written: %s", n, where);
 }
 
@@ -252,10 +216,11 @@ static __attribute__((noinline)) void check_shared(const struct fiber *f, unsign
 /* Two of the readers that nothing orders are enough to find a write in conflict with any: two threads, of two warps where possible. */
 static __attribute__((noinline)) void note_readers(const struct fiber *f, unsigned at, unsigned n) {
     const struct sight *s = sight_of(f);
-    for (unsigned i = at; i < at + n; i++) {
-        unsigned *a = &s->read[0][i], *b = &s->read[1][i];
-        if (stamp_precedes(f, *a)) *a = f->stamp;
-        else if (stamp_precedes(f, *b) || (*a & THREADS) / WARP == (*b & THREADS) / WARP) *b = f->stamp;
+    for (unsigned i = at, step; i < at + n; i += step) {
+        unsigned *a = &s->read[0][i], *b = &s->read[1][i], *to = stamp_precedes(f, *a) ? a : NULL;
+        if (!to && (stamp_precedes(f, *b) || (*a & THREADS) / WARP == (*b & THREADS) / WARP)) to = b;
+        for (step = 1; i + step < at + n && a[step] == *a && b[step] == *b;) step++; /* bytes that were read together */
+        for (unsigned j = step; to && j-- > 0;) to[j] = f->stamp;
     }
 }
 
@@ -321,18 +286,20 @@ void watch_landed(struct fiber *f, const struct copy *c) {
 
 /* ---- global memory ---- */
 
-static const struct piece *find_piece(struct watch *w, const char *at) {
-    int low = 0, high = w->n_pieces;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (at < w->pieces[middle].end) high = middle;
-        else low = middle + 1;
-    }
-    return low < w->n_pieces && at >= w->pieces[low].at ? &w->pieces[low] : NULL;
-}
-
 _Noreturn static void fail_global(const struct fiber *f, const char *at, unsigned n, const char *byte, enum emu_access access, const void *pc, uint64_t stamp, bool is_write) {
     fail_conflict(f, at, n, access, pc, (struct party){.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = is_write});
+}
+
+/* An output that is given a value is not given another within a launch. */
+_Noreturn static void fail_twice(const struct fiber *f, const char *byte, unsigned n, const void *pc, uint64_t stamp) {
+    struct watch *w = machine_now->launch->watch;
+    struct party other = {.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = true};
+    char where[256], who[384];
+    if (w->seeks && w->other.at == byte && (other.thread != f->view.thread.x || other.block != f->view.block.x)) other.pc = w->other.pc;
+    w->other = other;
+    given_describe(w, byte, where, sizeof where);
+    describe_other(f, &other, who, sizeof who);
+    machine_fail(machine_now, pc, "writes %u bytes that hold a result already, at %s: %s", n, where, who);
 }
 
 static __attribute__((noinline)) void check_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
@@ -361,6 +328,8 @@ static void write_global(const struct fiber *f, const struct piece *p, const cha
     uint64_t before = (uint64_t)(machine_now->launch->watch->start + 1) << TIME_SHIFT, found = 0;
     for (unsigned i = 0; i < n; i++) found |= (s->written[offset + i] >= before) | (s->read[0][offset + i] >= before);
     if (found) check_global(f, p, at, n, EMU_WRITE, pc);
+    for (unsigned i = 0; found && p->is_output && i < n; i++)
+        if (s->written[offset + i] >= before) fail_twice(f, at + i, n, pc, s->written[offset + i]);
     for (unsigned i = 0; i < n; i++) s->written[offset + i] = f->global_stamp;
 }
 
@@ -369,14 +338,14 @@ static void touch_global(const struct fiber *f, const char *at, unsigned n, enum
     struct watch *w = m->launch->watch;
     const struct piece *p = w->last;
     char where[256];
-    if (!p || at < p->at || at >= p->end) w->last = p = find_piece(w, at);
+    if (!p || at < p->at || at >= p->end) w->last = p = given_find(w, at);
     if (!p && module_holds(m->launch->module, at)) return;
     if (!p || n > (size_t)(p->end - at)) {
-        fault_describe(m->launch, p ? p->end : at, where, sizeof where);
+        given_describe(w, p ? p->end : at, where, sizeof where);
         machine_fail(m, pc, "%s outside of what it was given: %s", verbs[access], where);
     }
     if (p->is_const && access == EMU_WRITE) {
-        fault_describe(m->launch, at, where, sizeof where);
+        given_describe(w, at, where, sizeof where);
         machine_fail(m, pc, "writes %u bytes to what is only to be read: %s", n, where);
     }
     if (!p->shadow) return;

@@ -321,6 +321,42 @@ START_TEST(test_as_h200) {
 }
 END_TEST
 
+/* As fx_launch does: x is read, y written, both within one allocation, with room between and around them. */
+static const struct {
+    const char *body, *because; /* NULL: nothing is wrong */
+} given[] = {
+    {"  y_[t] = x_[t];", NULL},
+    {"  if (t != 7 && t != 9) y_[t] = x_[t];", "2 elements of y are never written, [0,7] the first of them"},
+    {"  if (t != 7) y_[t] = x_[t]; else ((short *)y_)[14] = 0;", "1 elements of y are never written, [0,7]"},
+    {"  y_[t] = x_[t];\n  if (t == 63) y_[t] = x_[0];", "thread 63, line 6 writes 4 bytes that hold a result already, at byte 252 of the 256 of y: thread 63 writes"},
+    {"  y_[t] = x_[t];\n  fx_barrier();\n  if (t == 62) y_[63] = x_[0];", "thread 62, line 7 writes 4 bytes that hold a result already, at byte 252 of the 256 of y: thread 63 writes at line 5"},
+    {"  y_[t] = y_[t] * 0 + x_[t];", "reads 4 bytes that nobody has written: byte 0 of the 256 of y"},
+    {"  y_[t] = x_[t];\n  fx_warp_barrier();\n  y_[t] = y_[t] * 2;", "line 7 writes 4 bytes that hold a result already"},
+    {"  y_[t] = x_[t + (t == 63)];", "thread 63, line 5 reads outside of what it was given: 256 bytes from the start of x, which has 256"},
+    {"  y_[t] = x_[t];\n  if (t == 0) y_[64] = 1;", "writes outside of what it was given: 256 bytes from the start of y, which has 256"},
+    {"  y_[t] = x_[t - (t == 0)];", "reads outside of what it was given: 4 bytes before x"},
+};
+
+START_TEST(test_given) {
+    char source[1024], *at = take(1024, NULL), *x = at + 64, *y = at + 512;
+    int64_t shape[] = {1, 64};
+    snprintf(source, sizeof source, ENTRY "k(const float *x_, float *y_, long long n_) {\n  const int t = threadIdx.x;\n  float *s = (float *)fx_smem();\n%s\n}\n", given[_i].body);
+    void *module = compile(source, "k");
+    memset(x, 0, 256);
+    struct emu_memory memory[] = {{.name = "x", .address = (uintptr_t)x, .start = (uintptr_t)x, .n_bytes = 256, .is_read = true, .is_tensor = true, .rank = 2, .element_bytes = 4, .shape = shape},
+                                  {.name = "y", .address = (uintptr_t)y, .start = (uintptr_t)y, .n_bytes = 256, .is_written = true, .is_tensor = true, .rank = 2, .element_bytes = 4, .shape = shape}};
+    long long n = 64;
+    for (int again = 0; again < 2; again++) { /* what an earlier launch has written is not what this one writes */
+        emu_announce(memory, 2);
+        bool is_fine = launch(1, 64, 1024, false, (void *[]){&x, &y, &n});
+        if (emu_conclude(is_fine ? FX_OK : FX_ERR_GPU) != FX_OK && is_fine) snprintf(words, sizeof words, "%s", fx_last_error()), is_fine = false;
+        ck_assert_msg(is_fine == !given[_i].because, "%s: %s", given[_i].body, words);
+        if (!is_fine) ck_assert_msg(strstr(words, given[_i].because) != NULL, "'%s' is not in: %s", given[_i].because, words);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
 /* ---- the compiler ---- */
 
 START_TEST(test_compiler) {
@@ -356,6 +392,7 @@ int main(void) {
     tcase_add_checked_fixture(t, setup_watched, NULL);
     tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
     tcase_add_test(t, test_watched_grid);
+    tcase_add_loop_test(t, test_given, 0, (int)(sizeof given / sizeof *given));
     suite_add_tcase(s, t);
     return run_suite(s);
 }
