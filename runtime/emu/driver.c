@@ -115,7 +115,9 @@ static bool run_all(struct launch *l) {
         s.seed += emulation.seed;
         s.is_watched = l->watch && i == 0;
         if (i > 0) restore(&r);
+        if (s.is_watched) seen_begin(l->watch);
         is_fine = run_once(l, &s, &r);
+        if (s.is_watched) seen_end(l->watch, is_fine);
         if (!is_fine && s.is_watched && l->watch->other.at && !l->watch->other.pc) { /* once more, to see where the other did what it did */
             l->watch->seeks = true;
             restore(&r);

@@ -9,6 +9,7 @@
 
 #include "calls.h"
 #include "runtime.h"
+#include "seen.h"
 
 /* ---- fiber.c, switch.S: stacks ---- */
 /* Memory for the stacks of a launch, as many bytes or more; NULL where there is none. */
@@ -70,8 +71,19 @@ int module_open(struct module **out, const void *image);
 void module_close(struct module *m);
 /* Whether the address is of its code or data. */
 bool module_holds(const struct module *m, const void *address);
-/* "line 12" or "line 12, inlined at line 30": of the emitted file, "" where it cannot be said. */
-void module_line(const struct module *m, const void *pc, char *text, size_t size);
+/* Of the emitted file; none where it cannot be said. */
+void module_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out);
+
+/* ---- seen.c: what an observer is shown ---- */
+struct watch;
+struct fiber;
+void seen_begin(struct watch *w);
+void seen_end(struct watch *w, bool is_fine);
+void seen_tell(const struct fiber *f, const char *memory, uint64_t offset, unsigned n, enum emu_access access, const void *pc);
+/* As module_lines, with lines of the spec. */
+void seen_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out);
+/* "line 12, within line 30 (line 3 of the spec)", "" where it cannot be said. */
+void seen_line(const struct module *m, const void *pc, char *text, size_t size);
 
 /* ---- machine.c: a launch ---- */
 enum { WARP = 32, STACK_BYTES = EMU_STACK, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
@@ -99,6 +111,7 @@ struct fiber { /* a CUDA thread */
     struct copy *copies;    /* those that have not landed */
     int n_copies, copies_room;
     int n_groups;           /* committed so far */
+    unsigned turn;          /* times that it has waited for others */
     unsigned time;          /* watched: of its block, when it last waited for others */
     unsigned stamp;         /* time and thread, in shared memory */
     uint64_t global_stamp;  /* time, block and thread */
@@ -173,13 +186,15 @@ struct sight { /* a block's shared memory, and its time, which passes whenever t
     unsigned char *state;
     unsigned time, since;        /* now; at which stamps count from 0 */
     unsigned all_time;           /* at the last barrier of the whole block: what has an earlier time precedes all that follows */
+    unsigned n_epochs;           /* barriers of the whole block so far */
     unsigned grid_time;          /* likewise at the last barrier of the grid */
     unsigned recent;             /* all_time as a stamp */
     unsigned *seen;              /* [thread][warp]: what that warp did before this time precedes what the thread does now */
 };
 
 struct piece { /* memory that a launch was given: accesses within it are right */
-    const char *name;      /* of what it is; NULL: not announced */
+    const char *name;      /* of what it is */
+    bool is_announced;     /* it is exactly that, not the allocation around it */
     char *at, *end;
     const char *base;      /* of the region, from which its shadow counts */
     struct shadow *shadow; /* NULL: nothing is noted */
@@ -205,6 +220,11 @@ struct watch { /* the accesses of a launch */
     int n_sights;
     unsigned start;                  /* time before the launch */
     struct party other;              /* of the conflict that was found; `at` NULL where none was */
+    const struct emu_observer *observer; /* NULL: nobody is shown anything */
+    uint64_t n_seen;                 /* accesses so far */
+    unsigned n_phases;               /* barriers of the grid so far */
+    char names[2048];                /* of parameters that were not announced */
+    size_t n_names;                  /* bytes of them */
     bool seeks;                      /* the launch runs once more, for the other's pc */
 };
 /* False when out of memory. */
@@ -237,6 +257,8 @@ void do_together(struct warp *w);
 /* Catches faults of launches from now on; each operating-system thread that runs one enters first. */
 bool fault_watch(void);
 bool fault_enter(void);
+/* "x_" of parameter 1 of "const float *w_, float *x_, ..". */
+void parameter_name(const char *parameters, int i, char *name, size_t size);
 /* "4 bytes behind the 400 of argument 2 of float *x_, ..": what an address is to a launch. */
 void fault_describe(const struct launch *l, const void *address, char *text, size_t size);
 

@@ -29,8 +29,7 @@ static int parameter_of(const struct launch *l, const struct region *r) {
     return -1;
 }
 
-/* "x_" of parameter 1 of "const float *w_, float *x_, ..". */
-static void name_of(const char *parameters, int i, char *name, size_t size) {
+void parameter_name(const char *parameters, int i, char *name, size_t size) {
     const char *at = parameters, *end;
     for (; i > 0 && at; i--) at = strchr(at, ','), at += at != NULL;
     if (!at) at = "";
@@ -43,7 +42,7 @@ static void name_of(const char *parameters, int i, char *name, size_t size) {
 static void describe_region(const struct launch *l, const struct region *r, const char *address, char *text, size_t size) {
     char name[80] = "a piece of memory";
     int i = parameter_of(l, r);
-    if (i >= 0) name_of(l->module->entry->parameters, i, name, sizeof name);
+    if (i >= 0) parameter_name(l->module->entry->parameters, i, name, sizeof name);
     if (address < r->at) snprintf(text, size, "%td bytes before %s, which has %zu", r->at - address, name, r->n_bytes);
     else if (address >= r->at + r->n_bytes) snprintf(text, size, "%td bytes from the start of %s, which has %zu", address - r->at, name, r->n_bytes);
     else snprintf(text, size, "byte %td of the %zu of %s", address - r->at, r->n_bytes, name);

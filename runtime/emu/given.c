@@ -30,10 +30,10 @@ static bool is_const_parameter(const char *parameters, int i) {
     return parameters && strncmp(parameters, "const ", 6) == 0;
 }
 
-static struct piece *add_piece(struct watch *w, const char *name, char *at, size_t n_bytes) {
+static struct piece *add_piece(struct watch *w, char *at, size_t n_bytes) {
     if (w->n_pieces == MAX_PIECES || !n_bytes) return NULL;
     struct piece *p = &w->pieces[w->n_pieces++];
-    *p = (struct piece){.name = name, .at = at, .end = at + n_bytes};
+    *p = (struct piece){.at = at, .end = at + n_bytes};
     return p;
 }
 
@@ -43,9 +43,11 @@ static bool add_announced(struct watch *w, const char *address, bool is_const) {
     for (int i = 0; i < announced.n; i++) {
         const struct emu_memory *m = &announced.memory[i];
         if (m->address != (uint64_t)(uintptr_t)address || (m->is_tensor && !is_const && !m->is_written)) continue;
-        struct piece *p = add_piece(w, m->name, (char *)(uintptr_t)m->start, m->n_bytes);
+        struct piece *p = add_piece(w, (char *)(uintptr_t)m->start, m->n_bytes);
         is_known = true;
         if (!p) continue;
+        p->name = m->name;
+        p->is_announced = true;
         p->is_const = is_const;
         p->is_output = m->is_tensor && m->is_written && !m->is_read;
         p->fresh_time = m->is_written && !m->is_read ? announced.time + 1 : 0;
@@ -61,8 +63,12 @@ static void add_argument(struct watch *w, int i) {
     const struct region *r = memory_find(address);
     bool is_const = is_const_parameter(e->parameters, i);
     if (add_announced(w, address, is_const) || !r) return;
-    struct piece *p = add_piece(w, NULL, r->at, r->n_bytes);
-    if (p) p->is_const = is_const;
+    struct piece *p = add_piece(w, r->at, r->n_bytes);
+    if (!p) return;
+    p->is_const = is_const;
+    p->name = w->names + w->n_names;
+    parameter_name(e->parameters, i, w->names + w->n_names, sizeof w->names - w->n_names);
+    w->n_names += strlen(p->name) + (w->n_names + strlen(p->name) + 1 < sizeof w->names);
 }
 
 static int by_address(const void *x, const void *y) {
@@ -121,7 +127,7 @@ void given_describe(const struct watch *w, const char *at, char *text, size_t si
     for (int i = 0; i < w->n_pieces; i++) {
         const struct piece *p = &w->pieces[i];
         size_t distance = at < p->at ? (size_t)(p->at - at) : at >= p->end ? (size_t)(at - p->end) : 0;
-        if (p->name && distance < least) nearest = p, least = distance;
+        if (p->is_announced && distance < least) nearest = p, least = distance;
     }
     if (!nearest) fault_describe(w->launch, at, text, size);
     else if (at < nearest->at) snprintf(text, size, "%zu bytes before %s", (size_t)(nearest->at - at), nearest->name);

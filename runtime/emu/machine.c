@@ -113,6 +113,7 @@ static void make_ready(struct fiber *f) {
 
 static void stop(struct fiber *f, enum state state) {
     f->state = state;
+    f->turn++;
     f->warp->ready &= ~(1u << f->lane);
 }
 
@@ -299,6 +300,7 @@ static void begin_block(struct machine *m, struct block *b, unsigned number) {
         f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);
         f->view.block.x = number;
         f->n_copies = f->n_groups = 0;
+        f->turn = 0;
         make_ready(f);
     }
     if (b->sight) watch_begin_block(b);
@@ -369,7 +371,7 @@ static void run_grid(struct machine *m) {
 
 static void describe_error(const struct machine *m, char *error, size_t size) {
     char line[256] = "", who[128] = "";
-    if (m->error_pc) module_line(m->launch->module, m->error_pc, line, sizeof line);
+    if (m->error_pc) seen_line(m->launch->module, m->error_pc, line, sizeof line);
     if (m->culprit && strncmp(m->error, "deadlock", 8) != 0)
         snprintf(who, sizeof who, "block %u, thread %u%s%s ", m->culprit->view.block.x, m->culprit->view.thread.x, *line ? ", " : "", line);
     snprintf(error, size, "%s: %s%s", m->launch->module->name, who, m->error);

@@ -1,6 +1,7 @@
 /* Compiled code. In: a shared object in memory. Out: the entry within. Invariant: its file is held open as long as it is loaded, so that lines can be told. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -64,40 +65,57 @@ bool module_holds(const struct module *m, const void *address) {
 
 /* ---- lines ---- */
 
-/* The output of `addr2line -i -e FILE ADDRESS`, "" without one. */
-static void ask_lines(const char *file, const char *address, char *text, size_t size) {
-    char *argv[] = {"addr2line", "-i", "-e", (char *)file, (char *)address, NULL};
+/* Starts `addr2line -a -i -e FILE ADDRESS ..`; the end of a pipe from which to read, or NULL. */
+static FILE *ask_lines(const char *file, char *const *addresses, int n, pid_t *child) {
     posix_spawn_file_actions_t actions;
-    int ends[2], status;
-    pid_t child;
-    size_t n = 0;
-    text[0] = 0;
-    if (pipe(ends) != 0) return;
+    int ends[2];
+    char **argv = calloc((size_t)n + 6, sizeof *argv);
+    if (!argv || pipe(ends) != 0) return free(argv), NULL;
+    argv[0] = "addr2line", argv[1] = "-a", argv[2] = "-i", argv[3] = "-e", argv[4] = (char *)file;
+    for (int i = 0; i < n; i++) argv[5 + i] = addresses[i];
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
-    bool is_there = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ) == 0;
-    close(ends[1]);
-    for (ssize_t more; is_there && n + 1 < size && (more = read(ends[0], text + n, size - 1 - n)) > 0;) n += (size_t)more;
-    text[n] = 0;
-    close(ends[0]);
-    if (is_there) waitpid(child, &status, 0);
+    bool is_there = posix_spawnp(child, argv[0], &actions, NULL, argv, environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    free(argv);
+    if (is_there) return fdopen(ends[0], "r");
+    close(ends[0]);
+    return NULL;
 }
 
-void module_line(const struct module *m, const void *pc, char *text, size_t size) {
-    Dl_info info;
-    char lines[4096], address[32];
-    size_t n = 0;
-    text[0] = 0;
-    if (!dladdr(m->entry, &info)) return;
-    const void *base = info.dli_fbase;
-    if (!dladdr(pc, &info) || info.dli_fbase != base) return;
-    snprintf(address, sizeof address, "%#lx", (unsigned long)((const char *)pc - (const char *)base));
-    ask_lines(m->path, address, lines, sizeof lines);
-    for (const char *at = lines; n < size && (at = strstr(at, "kernel.cu:")); at++) {
-        int line = atoi(at + 10);
-        if (line) n += (size_t)snprintf(text + n, size - n, n ? ", within line %d" : "line %d", line);
+/* An address stands alone in a line, behind it where it comes from, inmost first. */
+static void read_lines(FILE *f, int n, struct emu_line *out) {
+    char text[1024];
+    int i = -1, depth = 0, line;
+    while (fgets(text, sizeof text, f)) {
+        const char *at = strstr(text, "kernel.cu:");
+        if (strncmp(text, "0x", 2) == 0) i++, depth = 0;
+        else if (at && i >= 0 && i < n && depth < EMU_DEPTH && (line = atoi(at + 10))) out[i].lines[depth++] = line;
     }
+}
+
+void module_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out) {
+    enum { TEXT = 32 };
+    Dl_info info;
+    int status;
+    pid_t child;
+    if (n == 0 || !dladdr(m->entry, &info)) return;
+    const char *base = info.dli_fbase;
+    char *texts = calloc((size_t)n, TEXT), **addresses = calloc((size_t)n, sizeof *addresses);
+    for (int i = 0; texts && addresses && i < n; i++) {
+        bool is_own = dladdr(pcs[i], &info) && info.dli_fbase == base;
+        addresses[i] = texts + (size_t)i * TEXT;
+        snprintf(addresses[i], TEXT, "%#lx", is_own ? (unsigned long)((const char *)pcs[i] - base) : 1ul);
+    }
+    FILE *f = texts && addresses ? ask_lines(m->path, addresses, n, &child) : NULL;
+    if (f) {
+        read_lines(f, n, out);
+        fclose(f);
+        waitpid(child, &status, 0);
+    }
+    free(texts);
+    free(addresses);
 }

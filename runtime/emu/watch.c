@@ -83,6 +83,7 @@ static void set_time(struct fiber *f) {
 void watch_begin(struct watch *w, struct machine *m) {
     for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
     w->start = watch_clock();
+    w->n_phases = 0;
     for (int i = 0; i < w->n_sights; i++) {
         struct sight *s = &w->sights[i];
         if (s->time) memset(s->written, 0, (size_t)w->launch->shared_bytes * 3 * sizeof *s->written);
@@ -100,6 +101,7 @@ void watch_block_met(struct block *b) {
         s->since = s->time;
     }
     s->all_time = ++s->time;
+    s->n_epochs++;
     s->recent = (s->all_time - s->since) << BLOCK_SHIFT;
     for (int i = 0; i < b->n_threads; i++) set_time(&b->warps[0].fibers[i]);
 }
@@ -107,9 +109,11 @@ void watch_block_met(struct block *b) {
 void watch_begin_block(struct block *b) {
     memset(b->sight->state, 0, b->warps[0].fibers[0].view.shared_bytes);
     watch_block_met(b);
+    b->sight->n_epochs = 0;
 }
 
 void watch_grid_met(struct machine *m) {
+    m->launch->watch->n_phases++;
     for (int i = 0; i < m->n_blocks; i++) {
         watch_block_met(&m->blocks[i]);
         m->blocks[i].sight->grid_time = m->blocks[i].sight->time;
@@ -153,7 +157,7 @@ static const char *const verbs[] = {"reads", "writes", "copies"};
 
 static void describe_other(const struct fiber *f, const struct party *o, char *text, size_t size) {
     char line[256] = "", block[32] = "";
-    if (o->pc) module_line(machine_now->launch->module, o->pc, line, sizeof line);
+    if (o->pc) seen_line(machine_now->launch->module, o->pc, line, sizeof line);
     if (o->block != f->view.block.x) snprintf(block, sizeof block, " of block %u", o->block);
     snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "", line);
 }
@@ -248,6 +252,7 @@ static inline __attribute__((always_inline)) void write_shared(const struct fibe
 }
 
 static void touch_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+    if (machine_now->launch->watch->observer) seen_tell(f, NULL, at, n, access, pc);
     bool is_read = access == EMU_READ;
     switch (n) { /* the compiler unrolls each */
     case 2: is_read ? read_shared(f, at, 2, pc) : write_shared(f, at, 2, access, pc); break;
@@ -348,6 +353,7 @@ static void touch_global(const struct fiber *f, const char *at, unsigned n, enum
         given_describe(w, at, where, sizeof where);
         machine_fail(m, pc, "writes %u bytes to what is only to be read: %s", n, where);
     }
+    if (w->observer) seen_tell(f, p->name, (uint64_t)(at - p->at), n, access, pc);
     if (!p->shadow) return;
     if (access == EMU_READ) read_global(f, p, at, n, pc);
     else write_global(f, p, at, n, pc);

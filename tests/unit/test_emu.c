@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "fx_runtime.h"
 #include "runtime.h"
+#include "emu/seen.h"
 #include "suite.h"
 
 enum { N = 1024 };
@@ -357,6 +358,150 @@ START_TEST(test_given) {
 }
 END_TEST
 
+/* ---- what is seen ---- */
+
+enum { MOST_SEEN = 4096 };
+static struct emu_seen seen[MOST_SEEN];
+static int n_seen, n_begun, n_ended;
+
+static void on_begin(void *data, const struct emu_seen_launch *l) {
+    ck_assert_ptr_eq(data, seen);
+    ck_assert_str_eq(l->entry, "k");
+    ck_assert_uint_eq(l->n_threads, 64);
+    n_begun++, n_seen = 0;
+}
+
+static void on_access(void *data, const struct emu_seen *s) {
+    (void)data;
+    ck_assert_int_lt(n_seen, MOST_SEEN);
+    ck_assert_uint_eq(s->order, (uint64_t)n_seen);
+    seen[n_seen++] = *s;
+}
+
+static void on_end(void *data, bool is_fine) {
+    (void)data;
+    n_ended += is_fine;
+}
+
+static const struct emu_observer observer = {.data = seen, .begin = on_begin, .access = on_access, .end = on_end};
+
+START_TEST(test_observer) {
+    emu_observe(&observer);
+    ck_assert_msg(run("  s[t] = x_[t];\n  fx_barrier();\n  y_[t] = s[63 - t];", NULL), "%s", words);
+    ck_assert_int_eq(n_begun, 1); /* of three schedules one */
+    ck_assert_int_eq(n_ended, 1);
+    ck_assert_int_eq(n_seen, 256);
+    int n_of[4] = {0};
+    for (int i = 0; i < n_seen; i++) {
+        const struct emu_seen *e = &seen[i];
+        int which = e->epoch ? 2 + (e->memory != NULL) : e->memory == NULL;
+        static const char *const memories[] = {"x_", NULL, NULL, "y_"};
+        n_of[which]++;
+        ck_assert_uint_eq(e->n_bytes, 4);
+        ck_assert_uint_eq(e->offset, 4 * (which == 2 ? 63 - e->thread : e->thread));
+        ck_assert_int_eq(e->access, which % 2 ? EMU_WRITE : EMU_READ);
+        ck_assert(e->memory == memories[which] || strcmp(e->memory, memories[which]) == 0);
+        ck_assert_uint_eq(e->turn, e->epoch);
+    }
+    for (int i = 0; i < 4; i++) ck_assert_int_eq(n_of[i], 64);
+    emu_observe(NULL);
+}
+END_TEST
+
+/* Every function that is wider than a word, or checks its address itself, is seen as wide as it is. */
+static const struct {
+    const char *call;
+    enum emu_access access;
+    bool is_shared;
+    int n; /* accesses of that kind */
+    unsigned n_bytes;
+} wide[] = {
+    {"unsigned w[4]; fx_load_words(w, x_); y_[0] = w[0];", EMU_READ, false, 1, 16},
+    {"unsigned w[2]; fx_load_words(w, x_); y_[0] = w[0] + w[1];", EMU_READ, false, 1, 8},
+    {"unsigned w[8]; fx_load_words(w, x_); y_[0] = w[0] + w[7];", EMU_READ, false, 2, 16},
+    {"unsigned w[4] = {1, 2, 3, 4}; fx_store_words(y_, w);", EMU_WRITE, false, 1, 16},
+    {"y_[0] = fx_load_u8_if(x_, true) + fx_load_u8_if(x_ + 1, false);", EMU_READ, false, 1, 1},
+    {"y_[0] = fx_load_u16_if(x_, true) + fx_load_u16_if(x_ + 1, false);", EMU_READ, false, 1, 2},
+    {"y_[0] = fx_load_u32_if(x_, true) + fx_load_u32_if(x_ + 1, false);", EMU_READ, false, 1, 4},
+    {"unsigned w[6]; fx_load_24_if(w, x_, true); y_[0] = w[0] + w[5];", EMU_READ, false, 3, 8},
+    {"fx_shared_put_byte(fx_shared(s) + 3, 5);", EMU_WRITE, true, 1, 1},
+    {"fx_shared_put1(fx_shared(s), 5u);", EMU_WRITE, true, 1, 4},
+    {"fx_shared_put2(fx_shared(s), 1.0f, 2.0f);", EMU_WRITE, true, 1, 8},
+    {"fx_shared_put4(fx_shared(s), 1.0f, 2.0f, 3.0f, 4.0f);", EMU_WRITE, true, 1, 16},
+    {"double d[2] = {1, 2}; fx_shared_put<2>(fx_shared(s), d);", EMU_WRITE, true, 1, 16},
+    {"float f[4]; fx_shared_put4(fx_shared(s), 1.0f, 2.0f, 3.0f, 4.0f); fx_shared_get<4>(f, fx_shared(s)); y_[0] = f[0] + f[3];", EMU_READ, true, 1, 16},
+    {"fx_cp_async16(fx_shared(s), x_, true);", EMU_COPY, true, 1, 16},
+    {"fx_cp_async8(fx_shared(s), x_, true);", EMU_READ, false, 1, 8},
+    {"fx_cp_async4(fx_shared(s), x_, false);", EMU_COPY, true, 1, 4},
+};
+
+START_TEST(test_wide) {
+    char body[512];
+    int n = 0;
+    emu_observe(&observer);
+    snprintf(body, sizeof body, "  if (t == 0) { %s }", wide[_i].call);
+    ck_assert_msg(run(body, NULL), "%s: %s", body, words);
+    for (int i = 0; i < n_seen; i++) {
+        if (seen[i].access != wide[_i].access || (seen[i].memory == NULL) != wide[_i].is_shared) continue;
+        ck_assert_msg(seen[i].n_bytes == wide[_i].n_bytes, "%s: %u bytes", body, seen[i].n_bytes);
+        n++;
+    }
+    ck_assert_msg(n == wide[_i].n, "%s: %d accesses", body, n);
+    emu_observe(NULL);
+}
+END_TEST
+
+static const struct { /* of the two warps: requests, what they take, the least, at line 6 */
+    const char *line;
+    bool is_shared;
+    enum emu_access access;
+    uint64_t n_requests, n_taken, n_least;
+} counts[] = {
+    {"s[t] = 1;", true, EMU_WRITE, 2, 2, 2},
+    {"s[2 * t] = 1;", true, EMU_WRITE, 2, 4, 2},
+    {"((char *)s)[t] = 1;", true, EMU_WRITE, 2, 2, 2},
+    {"s[t] = 1;", true, EMU_COPY, 0, 0, 0}, /* nothing is copied there */
+    {"y_[t] = s[t % 8 * 32 + t % 2];", true, EMU_READ, 2, 8, 2},
+    {"y_[t] = s[5];", true, EMU_READ, 2, 2, 2},
+    {"y_[t] = s[t * 33 % 256];", true, EMU_READ, 2, 2, 2},
+    {"unsigned w[4]; fx_load_words(w, s + t * 4); y_[t] = w[0] + w[3];", true, EMU_READ, 2, 8, 8},
+    {"unsigned w[4]; fx_load_words(w, s + t % 8 * 32); y_[t] = w[0] + w[3];", true, EMU_READ, 2, 64, 8},
+    {"unsigned w[4]; fx_load_words(w, s + t % 8 * 32 + (t % 8) * 4); y_[t] = w[0] + w[3];", true, EMU_READ, 2, 8, 8},
+    {"unsigned r[4]; fx_ldmatrix(r, fx_shared(s) + t % 8 * 128); y_[t] = r[0];", true, EMU_READ, 2, 64, 8},
+    {"fx_cp_async16(fx_shared(s + t * 4), x_, false);", true, EMU_COPY, 2, 8, 8},
+    {"y_[t] = x_[t];", false, EMU_READ, 2, 8, 8},
+    {"y_[t] = x_[t];", false, EMU_WRITE, 2, 8, 8},
+    {"y_[t] = x_[t * 8 % 64];", false, EMU_READ, 2, 16, 2},
+    {"y_[t] = x_[0];", false, EMU_READ, 2, 2, 2},
+    {"y_[t] = x_[(t + 1) % 64];", false, EMU_READ, 2, 10, 8},
+    {"float f = 0; for (int i = 0; i <= t % 2; ++i) f += x_[t / 2 + 32 * i]; y_[t] = f;", false, EMU_READ, 4, 8, 8}, /* each lane's second visit is one request */
+};
+
+START_TEST(test_counts) {
+    char body[512];
+    int n, n_found = 0;
+    struct emu_counter *counter = emu_counter_open();
+    emu_observe(emu_counter_observer(counter));
+    snprintf(body, sizeof body, "  for (int i = t; i < 256; i += 64) s[i] = 1; fx_barrier();  // line 3: what is there\n  %s", counts[_i].line);
+    ck_assert_msg(run(body, NULL), "%s: %s", body, words);
+    const struct emu_count *c = emu_counter_result(counter, &n);
+    ck_assert_int_gt(n, 0);
+    for (int i = 0; i < n; i++) {
+        int line = 0;
+        for (int d = 0; d < EMU_DEPTH && c[i].line.lines[d]; d++) line = c[i].line.lines[d];
+        ck_assert(line == 5 || line == 6);
+        ck_assert_int_eq(c[i].line.spec_line, 3);
+        if (line != 6 || c[i].is_shared != counts[_i].is_shared || c[i].access != counts[_i].access) continue;
+        ck_assert_msg(c[i].n_requests == counts[_i].n_requests && c[i].n_taken == counts[_i].n_taken && c[i].n_least == counts[_i].n_least, "%s: %lu requests, %lu, at least %lu",
+                      counts[_i].line, (unsigned long)c[i].n_requests, (unsigned long)c[i].n_taken, (unsigned long)c[i].n_least);
+        n_found++;
+    }
+    ck_assert_int_eq(n_found, counts[_i].n_requests != 0);
+    emu_observe(NULL);
+    emu_counter_close(counter);
+}
+END_TEST
+
 /* ---- the compiler ---- */
 
 START_TEST(test_compiler) {
@@ -392,6 +537,9 @@ int main(void) {
     tcase_add_checked_fixture(t, setup_watched, NULL);
     tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
     tcase_add_test(t, test_watched_grid);
+    tcase_add_test(t, test_observer);
+    tcase_add_loop_test(t, test_wide, 0, (int)(sizeof wide / sizeof *wide));
+    tcase_add_loop_test(t, test_counts, 0, (int)(sizeof counts / sizeof *counts));
     tcase_add_loop_test(t, test_given, 0, (int)(sizeof given / sizeof *given));
     suite_add_tcase(s, t);
     return run_suite(s);
