@@ -24,7 +24,11 @@ double ldexp(double, int) noexcept;
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
+#ifdef FX_EMU_WATCHED  // where everything is inlined fewer variables are taken for what others may see
+#define FX_DEVICE inline __attribute__((always_inline))
+#else
 #define FX_DEVICE inline
+#endif
 
 // The thread that runs: the machine sets it whenever another one does. Code of one thread may count on it: it finds the same one whenever it runs.
 // (Weak, so that nothing is derived from what it is before any runs.)
