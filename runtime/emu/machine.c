@@ -370,7 +370,7 @@ static void run_grid(struct machine *m) {
 }
 
 static void describe_error(const struct machine *m, char *error, size_t size) {
-    char line[256] = "", who[128] = "";
+    char line[384] = "", who[512] = "";
     if (m->error_pc) seen_line(m->launch->module, m->error_pc, line, sizeof line);
     if (m->culprit && strncmp(m->error, "deadlock", 8) != 0)
         snprintf(who, sizeof who, "block %u, thread %u%s%s ", m->culprit->view.block.x, m->culprit->view.thread.x, *line ? ", " : "", line);

@@ -156,7 +156,7 @@ static bool global_precedes(const struct fiber *f, uint64_t stamp) {
 static const char *const verbs[] = {"reads", "writes", "copies"};
 
 static void describe_other(const struct fiber *f, const struct party *o, char *text, size_t size) {
-    char line[256] = "", block[32] = "";
+    char line[384] = "", block[32] = "";
     if (o->pc) seen_line(machine_now->launch->module, o->pc, line, sizeof line);
     if (o->block != f->view.block.x) snprintf(block, sizeof block, " of block %u", o->block);
     snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "", line);
@@ -166,7 +166,7 @@ static void describe_other(const struct fiber *f, const struct party *o, char *t
 _Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc, struct party other) {
     struct machine *m = machine_now;
     struct watch *w = m->launch->watch;
-    char where[256], who[384];
+    char where[256], who[512];
     if (w->seeks && w->other.at == other.at && !other.pc) other.pc = w->other.pc;
     w->other = other;
     given_describe(w, other.at, where, sizeof where);
@@ -185,7 +185,7 @@ _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc)
 _Noreturn static void fail_coming(const struct fiber *f, const char *at, const char *byte, unsigned n, enum emu_access access, const void *pc) {
     const struct block *b = f->warp->block;
     struct party other = {.at = byte, .block = b->number, .is_write = true};
-    char where[256], who[384];
+    char where[256], who[512];
     for (int i = 0; i < b->n_threads; i++) {
         const struct fiber *g = &b->warps[0].fibers[i];
         for (int c = 0; c < g->n_copies; c++)
@@ -299,7 +299,7 @@ _Noreturn static void fail_global(const struct fiber *f, const char *at, unsigne
 _Noreturn static void fail_twice(const struct fiber *f, const char *byte, unsigned n, const void *pc, uint64_t stamp) {
     struct watch *w = machine_now->launch->watch;
     struct party other = {.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = true};
-    char where[256], who[384];
+    char where[256], who[512];
     if (w->seeks && w->other.at == byte && (other.thread != f->view.thread.x || other.block != f->view.block.x)) other.pc = w->other.pc;
     w->other = other;
     given_describe(w, byte, where, sizeof where);
