@@ -98,6 +98,17 @@ static bool agrees(const struct launch *l, const struct schedule *s, const struc
     return false;
 }
 
+/* Where two accesses are in conflict it runs once more, to see where the other was. */
+static bool run_watched(const struct launch *l, const struct schedule *s, const struct reach *r) {
+    seen_begin(l->watch);
+    bool is_fine = run_once(l, s, r);
+    seen_end(l->watch, is_fine);
+    if (is_fine || !l->watch->other.at || l->watch->other.pc) return is_fine;
+    l->watch->seeks = true;
+    restore(r);
+    return run_once(l, s, r);
+}
+
 /* Under all schedules, from the same memory. */
 static bool run_all(struct launch *l) {
     static const struct schedule schedules[] = {{.order = ORDER_UP}, {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
@@ -115,14 +126,7 @@ static bool run_all(struct launch *l) {
         s.seed += emulation.seed;
         s.is_watched = l->watch && i == 0;
         if (i > 0) restore(&r);
-        if (s.is_watched) seen_begin(l->watch);
-        is_fine = run_once(l, &s, &r);
-        if (s.is_watched) seen_end(l->watch, is_fine);
-        if (!is_fine && s.is_watched && l->watch->other.at && !l->watch->other.pc) { /* once more, to see where the other did what it did */
-            l->watch->seeks = true;
-            restore(&r);
-            run_once(l, &s, &r);
-        }
+        is_fine = s.is_watched ? run_watched(l, &s, &r) : run_once(l, &s, &r);
         if (is_fine && i > 0) is_fine = agrees(l, &s, &r);
         if (is_fine && i == 0 && n > 1) is_fine = (r.after = save(&r)) != NULL;
     }

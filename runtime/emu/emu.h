@@ -229,8 +229,9 @@ struct watch { /* the accesses of a launch */
 };
 /* False when out of memory. */
 bool watch_open(struct watch *w, const struct launch *l);
-/* Later than what launches that have ended did. */
-unsigned watch_clock(void);
+/* A time later than what launches that have ended did; times may be compared until as many have left as have entered. */
+unsigned watch_enter(void);
+void watch_leave(void);
 void watch_close(struct watch *w);
 /* given.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
 bool given_open(struct watch *w);

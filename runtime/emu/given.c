@@ -18,7 +18,7 @@ static _Thread_local struct { /* for the launches of this thread until they are 
 void emu_announce(const struct emu_memory *memory, int n) {
     announced.memory = memory;
     announced.n = n;
-    announced.time = watch_clock();
+    announced.time = watch_enter();
     announced.is_watched = true;
 }
 
@@ -171,5 +171,6 @@ fx_status emu_conclude(fx_status status) {
     }
     announced.memory = NULL;
     announced.n = 0;
+    watch_leave();
     return status;
 }

@@ -14,11 +14,25 @@
 enum { THREADS = 1023, BLOCK_SHIFT = 10, BLOCKS = (1 << 22) - 1, MOST_TIMES = 1 << 21 };
 
 static unsigned clock_now = 1; /* later than all stamps of launches that have ended */
+static int n_entered;          /* who count on what the clock said: as long as there is one it does not begin anew */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-unsigned watch_clock(void) {
+unsigned watch_enter(void) {
     pthread_mutex_lock(&lock);
-    if (clock_now > 1u << 31) memory_forget(), clock_now = 1;
+    if (n_entered++ == 0 && clock_now > 1u << 31) memory_forget(), clock_now = 1;
+    unsigned now = clock_now;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+void watch_leave(void) {
+    pthread_mutex_lock(&lock);
+    n_entered--;
+    pthread_mutex_unlock(&lock);
+}
+
+static unsigned clock_read(void) {
+    pthread_mutex_lock(&lock);
     unsigned now = clock_now;
     pthread_mutex_unlock(&lock);
     return now;
@@ -50,6 +64,7 @@ static bool open_sights(struct watch *w) {
 
 bool watch_open(struct watch *w, const struct launch *l) {
     *w = (struct watch){.launch = l};
+    watch_enter();
     if (given_open(w) && open_sights(w)) return true;
     watch_close(w);
     return false;
@@ -63,6 +78,7 @@ void watch_close(struct watch *w) {
     }
     free(w->sights);
     w->sights = NULL;
+    watch_leave();
 }
 
 /* ---- time ---- */
@@ -82,7 +98,7 @@ static void set_time(struct fiber *f) {
 
 void watch_begin(struct watch *w, struct machine *m) {
     for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
-    w->start = watch_clock();
+    w->start = clock_read();
     w->n_phases = 0;
     for (int i = 0; i < w->n_sights; i++) {
         struct sight *s = &w->sights[i];
@@ -162,8 +178,8 @@ static void describe_other(const struct fiber *f, const struct party *o, char *t
     snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "", line);
 }
 
-/* Ends the launch: what f does at `at` is in conflict with what the other party did. */
-_Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc, struct party other) {
+/* Ends the launch: what f does is in conflict with what the other party did. */
+_Noreturn static void fail_conflict(const struct fiber *f, unsigned n, enum emu_access access, const void *pc, struct party other) {
     struct machine *m = machine_now;
     struct watch *w = m->launch->watch;
     char where[256], who[512];
@@ -172,7 +188,6 @@ _Noreturn static void fail_conflict(const struct fiber *f, const char *at, unsig
     given_describe(w, other.at, where, sizeof where);
     describe_other(f, &other, who, sizeof who);
     machine_fail(m, pc, "%s %u bytes at %s, which %s, and nothing orders the two", verbs[access], n, where, who);
-    (void)at;
 }
 
 _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc) {
@@ -182,7 +197,7 @@ _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc)
 }
 
 /* A byte of shared memory that a copy under way writes. */
-_Noreturn static void fail_coming(const struct fiber *f, const char *at, const char *byte, unsigned n, enum emu_access access, const void *pc) {
+_Noreturn static void fail_coming(const struct fiber *f, const char *byte, unsigned n, enum emu_access access, const void *pc) {
     const struct block *b = f->warp->block;
     struct party other = {.at = byte, .block = b->number, .is_write = true};
     char where[256], who[512];
@@ -194,14 +209,12 @@ _Noreturn static void fail_coming(const struct fiber *f, const char *at, const c
     fault_describe(machine_now->launch, byte, where, sizeof where);
     describe_other(f, &other, who, sizeof who);
     machine_fail(machine_now, pc, "%s %u bytes at %s, where a copy has not been waited for: %s", verbs[access], n, where, who);
-    (void)at;
 }
 
 /* ---- shared memory ---- */
 
-_Noreturn static void fail_shared(const struct fiber *f, unsigned at, unsigned n, unsigned byte, enum emu_access access, const void *pc, unsigned stamp, bool is_write) {
-    char *shared = f->view.shared;
-    fail_conflict(f, shared + at, n, access, pc, (struct party){.at = shared + byte, .block = f->view.block.x, .thread = stamp & THREADS, .is_write = is_write});
+_Noreturn static void fail_shared(const struct fiber *f, unsigned n, unsigned byte, enum emu_access access, const void *pc, unsigned stamp, bool is_write) {
+    fail_conflict(f, n, access, pc, (struct party){.at = f->view.shared + byte, .block = f->view.block.x, .thread = stamp & THREADS, .is_write = is_write});
 }
 
 /* The fast way has found something: what it is, if anything. */
@@ -209,11 +222,11 @@ static __attribute__((noinline)) void check_shared(const struct fiber *f, unsign
     const struct sight *s = sight_of(f);
     for (unsigned i = at; i < at + n; i++) {
         char *byte = f->view.shared + i;
-        if (s->state[i] & COMING) fail_coming(f, f->view.shared + at, byte, n, access, pc);
+        if (s->state[i] & COMING) fail_coming(f, byte, n, access, pc);
         if (access == EMU_READ && !(s->state[i] & KNOWN)) fail_unwritten(byte, n, pc);
-        if (!stamp_precedes(f, s->written[i])) fail_shared(f, at, n, i, access, pc, s->written[i], true);
+        if (!stamp_precedes(f, s->written[i])) fail_shared(f, n, i, access, pc, s->written[i], true);
         for (int r = 0; r < 2; r++)
-            if (access != EMU_READ && !stamp_precedes(f, s->read[r][i])) fail_shared(f, at, n, i, access, pc, s->read[r][i], false);
+            if (access != EMU_READ && !stamp_precedes(f, s->read[r][i])) fail_shared(f, n, i, access, pc, s->read[r][i], false);
     }
 }
 
@@ -291,8 +304,8 @@ void watch_landed(struct fiber *f, const struct copy *c) {
 
 /* ---- global memory ---- */
 
-_Noreturn static void fail_global(const struct fiber *f, const char *at, unsigned n, const char *byte, enum emu_access access, const void *pc, uint64_t stamp, bool is_write) {
-    fail_conflict(f, at, n, access, pc, (struct party){.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = is_write});
+_Noreturn static void fail_global(const struct fiber *f, unsigned n, const char *byte, enum emu_access access, const void *pc, uint64_t stamp, bool is_write) {
+    fail_conflict(f, n, access, pc, (struct party){.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = is_write});
 }
 
 /* An output that is given a value is not given another within a launch. */
@@ -312,9 +325,9 @@ static __attribute__((noinline)) void check_global(const struct fiber *f, const 
     for (const char *byte = at; byte < at + n; byte++) {
         size_t i = (size_t)(byte - p->base);
         if (access == EMU_READ && s->written[i] >> TIME_SHIFT < p->fresh_time) fail_unwritten(byte, n, pc);
-        if (!global_precedes(f, s->written[i])) fail_global(f, at, n, byte, access, pc, s->written[i], true);
+        if (!global_precedes(f, s->written[i])) fail_global(f, n, byte, access, pc, s->written[i], true);
         for (int r = 0; r < 2; r++)
-            if (access != EMU_READ && !global_precedes(f, s->read[r][i])) fail_global(f, at, n, byte, access, pc, s->read[r][i], false);
+            if (access != EMU_READ && !global_precedes(f, s->read[r][i])) fail_global(f, n, byte, access, pc, s->read[r][i], false);
     }
 }
 

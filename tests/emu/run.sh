@@ -30,7 +30,7 @@ run_values() { # ARGUMENTS of test_values
 }
 
 # shellcheck disable=SC2086
-run_values --emu ${EMU:---generated 20 --contractions 36}
+run_values --emu ${EMU:---generated 20 --contractions 34}
 [ -n "${EMU:-}" ] || run_values contractions: --watched --generated 0 --contractions 4 --seed 36
 
 for spec in tests/gpu/*.fx; do
