@@ -192,7 +192,7 @@ struct sight { /* a block's shared memory, and its time, which passes whenever t
     unsigned *seen;              /* [thread][warp]: what that warp did before this time precedes what the thread does now */
 };
 
-struct piece { /* memory that a launch was given: accesses within it are right */
+struct room { /* memory that a launch was given: accesses within it are right */
     const char *name;      /* of what it is */
     bool is_announced;     /* it is exactly that, not the allocation around it */
     char *at, *end;
@@ -213,9 +213,9 @@ struct party { /* another access, with which one is in conflict */
 enum { MAX_PIECES = FX_MAX_PARAMS + FX_MAX_BUFFERS };
 struct watch { /* the accesses of a launch */
     const struct launch *launch;
-    struct piece pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
+    struct room pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
     int n_pieces;
-    const struct piece *last;        /* found */
+    const struct room *last;        /* found */
     struct sight *sights;            /* of the blocks that are alive */
     int n_sights;
     unsigned start;                  /* time before the launch */
@@ -235,7 +235,7 @@ void watch_leave(void);
 void watch_close(struct watch *w);
 /* given.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
 bool given_open(struct watch *w);
-const struct piece *given_find(const struct watch *w, const char *at);
+const struct room *given_find(const struct watch *w, const char *at);
 void given_describe(const struct watch *w, const char *at, char *text, size_t size);
 /* A run begins: from the same time whenever it does. */
 void watch_begin(struct watch *w, struct machine *m);

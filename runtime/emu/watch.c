@@ -320,7 +320,7 @@ _Noreturn static void fail_twice(const struct fiber *f, const char *byte, unsign
     machine_fail(machine_now, pc, "writes %u bytes that hold a result already, at %s: %s", n, where, who);
 }
 
-static __attribute__((noinline)) void check_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
+static __attribute__((noinline)) void check_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
     const struct shadow *s = p->shadow;
     for (const char *byte = at; byte < at + n; byte++) {
         size_t i = (size_t)(byte - p->base);
@@ -331,7 +331,7 @@ static __attribute__((noinline)) void check_global(const struct fiber *f, const 
     }
 }
 
-static void read_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, const void *pc) {
+static void read_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, const void *pc) {
     check_global(f, p, at, n, EMU_READ, pc);
     for (size_t i = (size_t)(at - p->base); i < (size_t)(at - p->base) + n; i++) {
         uint64_t *a = &p->shadow->read[0][i], *b = &p->shadow->read[1][i];
@@ -340,7 +340,7 @@ static void read_global(const struct fiber *f, const struct piece *p, const char
     }
 }
 
-static void write_global(const struct fiber *f, const struct piece *p, const char *at, unsigned n, const void *pc) {
+static void write_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, const void *pc) {
     const struct shadow *s = p->shadow;
     size_t offset = (size_t)(at - p->base);
     uint64_t before = (uint64_t)(machine_now->launch->watch->start + 1) << TIME_SHIFT, found = 0;
@@ -354,7 +354,7 @@ static void write_global(const struct fiber *f, const struct piece *p, const cha
 static void touch_global(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc) {
     struct machine *m = machine_now;
     struct watch *w = m->launch->watch;
-    const struct piece *p = w->last;
+    const struct room *p = w->last;
     char where[256];
     if (!p || at < p->at || at >= p->end) w->last = p = given_find(w, at);
     if (!p && module_holds(m->launch->module, at)) return;
