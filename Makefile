@@ -54,7 +54,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu test-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu bench-gpu golden-update emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -201,6 +201,10 @@ test-docs: $(B)/fxc
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values
 	@sh tests/run.sh $(B) emu
 
+# Not part of test: it takes a quarter of an hour. OF=driver_row.cuh, or any part of a mutant's name, takes a piece.
+mutants: $(B)/tests/emu/mutants
+	@$(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') tests/gpu/smallest.fx tests/emu/mutants.fx
+
 test-arch: $(HOST)
 	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch
 
@@ -233,7 +237,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF=] golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
--include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ))
+-include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)

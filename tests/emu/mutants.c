@@ -4,7 +4,7 @@
  * survive, each with a proof that it changes no result. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails
  * (memory, deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the list, or is on it and was caught.
  *
- *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--list] SPEC...     --of: only those whose name contains TEXT
+ *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...     --of: only those whose name contains TEXT
  *
  * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. The rules:
  *   left out            a statement that synchronises: barriers, commits, waits, releases, the next segment; a loop that waits for a flag
@@ -33,7 +33,7 @@
 #undef machine
 #include "command.h"
 
-enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_MODULES = FX_MAX_LAUNCHES, LEAST_SECONDS = 5 };
+enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_MODULES = FX_MAX_LAUNCHES, LEAST_SECONDS = 5, FEW_BLOCKS = 2 };
 
 enum fate { UNSEEN, SAME, SURVIVES, CAUGHT }; /* in no spec; compiled, but never different; different, but never caught */
 
@@ -53,6 +53,7 @@ struct report { /* in memory that all processes share */
 static struct report *report;
 static const char *of = "", *only_kernel;
 static int n_jobs = 2, n_running;
+static bool takes_all;
 
 static void die(const char *what, const char *why) {
     printf("mutants: %s: %s\n0 passed, 1 failed\n", what, why);
@@ -340,20 +341,21 @@ static double now(void) {
 }
 
 /* Runs and compares; "" where everything is right, else what is wrong. */
-static void run(const struct job *job, const struct gpu *gpu, const struct expected *e, char *why) {
+static fx_status run(const struct job *job, const struct gpu *gpu, const struct expected *e, char *why) {
     why[0] = 0;
     fx_status status = gpu_run(gpu);
     if (status != FX_OK) {
         const char *error = fx_last_error(), *newline = strrchr(error, '\n');
         snprintf(why, REASON, "%s", newline && newline[1] ? newline + 1 : error);
         if (!why[0]) snprintf(why, REASON, "status %d", status);
-        return;
+        return status;
     }
     for (int i = 0; i < job->n_outputs && !why[0]; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
         struct comparison c = compare(a, &e[i], &job->request->block->tolerance);
         if (c.n_wrong) snprintf(why, REASON, "%lld of %lld elements of %s are wrong", (long long)c.n_wrong, (long long)c.n_compared, a->param->name);
     }
+    return FX_OK;
 }
 
 struct alive { /* the variables of each compiled entry */
@@ -384,6 +386,7 @@ static void try_mutant(const struct job *job, const struct gpu *gpu, const struc
     if (pipe(ends) != 0) die("no pipe", m->name);
     pid_t child = fork();
     if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(2); /* what is wrong goes to the report */
         alarm((unsigned)seconds);
         for (int i = 0; i < a->n; i++) *a->mutant[i] = number;
         run(job, gpu, e, why);
@@ -407,17 +410,21 @@ static void try_mutant(const struct job *job, const struct gpu *gpu, const struc
     m->fate = CAUGHT;
 }
 
-static void note_one(int n) {
+/* Whether it is asked for. */
+static bool note_one(int n) {
     if (report->mutants[n - 1].fate == UNSEEN) report->mutants[n - 1].fate = SAME;
+    return strstr(report->mutants[n - 1].name, of) != NULL;
 }
 
-/* The mutants of which the text has an instance. */
-static void note_compiled(const char *source) {
+/* Notes the mutants of which the text has an instance; whether any of them is asked for. */
+static bool note_compiled(const char *source) {
+    bool is_any = false;
     for (const char *at = source; (at = strstr(at, "fx_")); at++) {
         int i, right, left;
-        if (sscanf(at, "fx_xor<%d, %d>{}", &right, &left) == 2) note_one(right), note_one(left);
-        else if (sscanf(at, "fx_is<%d>", &i) == 1 || sscanf(at, "fx_relation_%*d<%d>{}", &i) == 1) note_one(i);
+        if (sscanf(at, "fx_xor<%d, %d>{}", &right, &left) == 2) is_any |= note_one(right) | note_one(left);
+        else if (sscanf(at, "fx_is<%d>", &i) == 1 || sscanf(at, "fx_relation_%*d<%d>{}", &i) == 1) is_any |= note_one(i);
     }
+    return is_any;
 }
 
 /* All mutants of one choice of variants. */
@@ -430,7 +437,7 @@ static void run_entry(const struct job *job, const struct expected *e, const cha
     else {
         find_variables(&gpu, &a);
         double start = now();
-        run(job, &gpu, e, why);
+        if (run(job, &gpu, e, why) == FX_ERR_USAGE) return; /* it wants addresses of a higher alignment than these sizes give */
         int seconds = LEAST_SECONDS + (int)(20 * (now() - start));
         __atomic_add_fetch(why[0] ? &report->n_broken : &report->n_entries, 1, __ATOMIC_RELAXED);
         for (int i = 0; i < a.n; i++)
@@ -447,27 +454,56 @@ static void wait_for_one(void) {
     if (status != 0) printf("FAIL mutants: a process ended with %#x\n", status), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
 }
 
+/* Whether the entry's body has the word. */
+static bool has_word(const char *source, const char *entry, const char *word) {
+    char head[300];
+    snprintf(head, sizeof head, "\n%s(", entry);
+    const char *at = strstr(source, head), *end = at ? strstr(at, "\n}") : NULL, *found = end ? strstr(at, word) : NULL;
+    if (!end) die("no such entry", entry);
+    return found && found < end;
+}
+
+/* Whether the entry's drivers take any grid: all but those that compute the tile of their block alone. */
+static bool takes_any_grid(const char *source, const char *entry) { return !has_word(source, entry, "fx_gemm<") && !has_word(source, entry, "fx_chain<"); }
+
+struct choice { /* what an entry is run as */
+    struct fx_kernel kernel;
+    struct fx_launch launches[FX_MAX_LAUNCHES];
+    struct fx_variant variants[FX_MAX_LAUNCHES];
+    struct fx_term grid[64]; /* of the launch in question, where it is limited */
+};
+
 /* Leaves launch i the variant v alone, the others what they would choose. False where one of them can choose none. */
-static bool choose_variants(const struct job *job, int i, int v, struct fx_kernel *kernel, struct fx_launch *launches) {
+static bool choose_variants(const struct job *job, int i, int v, bool is_few, struct choice *c) {
     struct fx_env env = job_env(job);
+    struct fx_kernel *kernel = &c->kernel;
+    struct fx_launch *launches = c->launches;
     *kernel = *job->kernel;
     kernel->launches = launches;
     for (int l = 0; l < kernel->n_launches; l++) {
         int chosen = l == i ? v : fx_choose_variant(&job->kernel->launches[l], &env);
         if (chosen < 0) return false;
         launches[l] = job->kernel->launches[l];
-        launches[l].variants = &job->kernel->launches[l].variants[chosen];
+        launches[l].variants = &c->variants[l];
         launches[l].n_variants = 1;
+        c->variants[l] = job->kernel->launches[l].variants[chosen];
     }
+    if (!is_few) return true;
+    const struct fx_expr *grid = &c->variants[i].grid;
+    int64_t n_blocks;
+    if (grid->n > 60 || !fx_expr_eval(grid, &env, &n_blocks) || n_blocks <= FEW_BLOCKS || !takes_any_grid(fx_get_plan(job->compilation)->source, c->variants[i].entry)) return false;
+    memcpy(c->grid, grid->terms, (size_t)grid->n * sizeof *c->grid);
+    c->grid[grid->n] = (struct fx_term){FX_T_CONST, FEW_BLOCKS};
+    c->grid[grid->n + 1] = (struct fx_term){FX_T_MIN, 0};
+    c->variants[i].grid = (struct fx_expr){grid->n + 2, c->grid};
     return true;
 }
 
-static void start_entry(struct job *job, const struct expected *e, int i, int v) {
-    struct fx_kernel kernel;
-    struct fx_launch launches[FX_MAX_LAUNCHES];
+static void start_entry(struct job *job, const struct expected *e, int i, int v, bool is_few) {
+    static struct choice c;
     char where[200];
-    if (!choose_variants(job, i, v, &kernel, launches)) return;
-    snprintf(where, sizeof where, "line %d, %s", job->request->block->line, launches[i].variants[0].entry);
+    if (!choose_variants(job, i, v, is_few, &c)) return;
+    snprintf(where, sizeof where, "line %d, %s%s", job->request->block->line, c.variants[i].entry, is_few ? ", two blocks" : "");
     while (n_running >= n_jobs) wait_for_one();
     fflush(stdout);
     pid_t child = fork();
@@ -477,9 +513,9 @@ static void start_entry(struct job *job, const struct expected *e, int i, int v)
         return;
     }
     struct fx_plan *plan = (struct fx_plan *)fx_get_plan(job->compilation); /* this process's alone */
-    plan->kernels = &kernel;
+    plan->kernels = &c.kernel;
     plan->n_kernels = 1;
-    job->kernel = &kernel;
+    job->kernel = &c.kernel;
     run_entry(job, e, where);
     fflush(stdout);
     _exit(0);
@@ -490,7 +526,30 @@ static bool holds(const struct job *job, const struct fx_variant *v) {
     return fx_expr_holds(&v->needs, &env);
 }
 
-/* A test block: every variant that its shape allows. */
+static int64_t shared_bytes(const struct job *job, const struct fx_variant *v) {
+    struct fx_env env = job_env(job);
+    int64_t n = 0;
+    fx_expr_eval(&v->smem, &env, &n);
+    return n;
+}
+
+/* Whether v runs: the one that is chosen; all of a kernel of one launch without a contraction; of others the smallest of those that want vectors and of those that do not. */
+static bool is_wanted(const struct job *job, const struct fx_launch *l, int v) {
+    struct fx_env env = job_env(job);
+    const struct fx_variant *of_v = &l->variants[v];
+    const char *source = fx_get_plan(job->compilation)->source;
+    if (!holds(job, of_v)) return false;
+    bool is_alone = job->kernel->n_launches == 1 && !has_word(source, of_v->entry, "fx_gemm") && !has_word(source, of_v->entry, "fx_chain");
+    if (takes_all || is_alone || v == fx_choose_variant(l, &env)) return true;
+    for (int w = 0; w < l->n_variants; w++) {
+        const struct fx_variant *of_w = &l->variants[w];
+        if (!holds(job, of_w) || has_word(source, of_v->entry, ", true>(") != has_word(source, of_w->entry, ", true>(")) continue;
+        if (shared_bytes(job, of_w) < shared_bytes(job, of_v) || (w < v && shared_bytes(job, of_w) == shared_bytes(job, of_v))) return false;
+    }
+    return true;
+}
+
+/* A test block: every variant that its shape allows, and, where the driver takes any grid, once more with few blocks, which go round. */
 static fx_status run_block(struct request *request, const struct machine *machine, void *list_only) {
     struct job job;
     struct expected *e = NULL;
@@ -500,13 +559,17 @@ static fx_status run_block(struct request *request, const struct machine *machin
     struct fx_plan *plan = (struct fx_plan *)fx_get_plan(job.compilation);
     plan->source = rewrite(plan->source, job.kernel->name);
     plan->source_len = strlen(plan->source);
-    note_compiled(plan->source);
-    if (!*(bool *)list_only && (status = expect_all(&job, &e)) == FX_OK) {
+    bool is_asked = note_compiled(plan->source);
+    if (is_asked && !*(bool *)list_only && (status = expect_all(&job, &e)) == FX_OK) {
         struct fx_env env = job_env(&job);
         for (int l = 0; l < job.kernel->n_launches; l++)
             for (int v = 0; v < job.kernel->launches[l].n_variants; v++)
-                if (holds(&job, &job.kernel->launches[l].variants[v]) && (l == 0 || v != fx_choose_variant(&job.kernel->launches[l], &env))) start_entry(&job, e, l, v);
+                if (is_wanted(&job, &job.kernel->launches[l], v)) {
+                    if (l == 0 || v != fx_choose_variant(&job.kernel->launches[l], &env)) start_entry(&job, e, l, v, false);
+                    if (v == fx_choose_variant(&job.kernel->launches[l], &env)) start_entry(&job, e, l, v, true);
+                }
     }
+    fprintf(stderr, "line %d, %s: %ld entries, %ld runs so far\n", request->block->line, job.kernel->name, report->n_entries, report->n_runs);
     expected_release(e, job.n_outputs);
     free((char *)plan->source);
     job_close(&job);
@@ -580,8 +643,9 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--survivors") && has_more) survivors = argv[++i];
         else if (!strcmp(argv[i], "--jobs") && has_more) n_jobs = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list")) is_list = true;
+        else if (!strcmp(argv[i], "--all-variants")) takes_all = true;
         else if (argv[i][0] != '-' && n_arguments < 60) arguments[n_arguments++] = argv[i];
-        else return fprintf(stderr, "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--list] SPEC...\n"), 2;
+        else return fprintf(stderr, "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"), 2;
     }
     double start = now();
     report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
