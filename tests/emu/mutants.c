@@ -4,9 +4,11 @@
  * survive, each with a proof that it changes no result. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails
  * (memory, deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the list, or is on it and was caught.
  *
- *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...     --of: only those whose name contains TEXT
+ *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...
+ *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that is_wanted() leaves out
  *
- * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. The rules:
+ * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the emitter writes (`emitted KERNEL`) only what
+ * synchronises is left out, in all entries of the kernel alike. The rules:
  *   left out            a statement that synchronises: barriers, commits, waits, releases, the next segment; a loop that waits for a flag
  *   one more, one less  the count of a wait (0 has no less)
  *   < to <=, ..         a comparison: < <= > >= between spaces, which is how operators, not templates, are written; not those that a constant is made of (constexpr,
@@ -33,7 +35,7 @@
 #undef machine
 #include "command.h"
 
-enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_MODULES = FX_MAX_LAUNCHES, LEAST_SECONDS = 5, FEW_BLOCKS = 2 };
+enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_ITEMS = 1024, MAX_MODULES = FX_MAX_LAUNCHES, LEAST_SECONDS = 5, FEW_BLOCKS = 2 };
 
 enum fate { UNSEEN, SAME, SURVIVES, CAUGHT }; /* in no spec; compiled, but never different; different, but never caught */
 
@@ -228,7 +230,7 @@ struct item {
     size_t n;
 };
 
-static struct item items[1024];
+static struct item items[MAX_ITEMS];
 static int n_items;
 
 static bool begins_item(const char *line) {
@@ -240,7 +242,7 @@ static void find_items(const char *file, const char *text) {
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         if (!begins_item(line)) continue;
         if (last) last->n = (size_t)(line - last->text);
-        if (n_items == 1024) die("too many items", file);
+        if (n_items == MAX_ITEMS) die("too many items", file);
         last = &items[n_items++];
         *last = (struct item){.file = file, .text = line, .n = strlen(line)};
         snprintf(last->name, sizeof last->name, "%.*s", (int)strcspn(line + 3, ":,"), line + 3);
@@ -299,7 +301,7 @@ static void add_grid_barrier(struct text *out) {
 }
 
 static char *rewrite(const char *source, const char *kernel) {
-    static struct scan generated; /* of the kernel's own text */
+    static struct scan generated; /* of a struct or an entry of the kernel's own text */
     struct text out = {0};
     bool is_behind = false; /* the hardware */
     generated.n = 0;
@@ -317,6 +319,7 @@ static char *rewrite(const char *source, const char *kernel) {
             char name[100];
             snprintf(name, sizeof name, "%s", kernel);
             add_lines(&out, "emitted", name, line, end, &generated);
+            if (*line == '}') generated.n = 0; /* what every entry has is one mutant */
         } else {
             add(&out, "%.*s", (int)(end - line), line);
         }

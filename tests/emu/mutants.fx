@@ -30,13 +30,16 @@ test outer_f32 { A=3 M=33 K=35 N=37 }
 kernel outer_made(x: f32[A,M,K], w: f32[A,K,N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x + 1) @[A,K] bf16(w * 2) }
 test outer_made { A=3 M=72 K=64 N=72 }
 test outer_made { A=3 M=65 K=67 N=67 }
+kernel outer_half(x: bf16[A,M,K], w: f32[A,K,N]) -> y: f32[M,N] with { fuse: require } { y = x @[A,K] bf16(w * 2) }
+test outer_half { A=3 M=72 K=64 N=72 }
+test outer_half { A=3 M=65 K=67 N=67 }
 kernel inverse(x: f32[M,K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = bf16(1 / x) @ w }
 test inverse { M=17 K=264 N=72 init: uniform(1,2) }
 test inverse { M=17 K=261 N=67 init: uniform(1,2) }
 kernel inverse_t(x: f32[K,M], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } { y = (1 / x) @[K] (1 / w) }
 test inverse_t { M=20 K=68 N=20 init: uniform(1,2) }
 test inverse_t { M=17 K=67 N=19 init: uniform(1,2) }
-kernel segments(x: f16[M,K], w: f16[K,N], a: f16[M,J], b: f16[J,N]) -> y: f32[M,N] with { fuse: require } { y = x @ w + a @ b }
+kernel segments(x: f16[M,K], w: f16[K,N], a: f16[J,M], b: f16[N,J]) -> y: f32[M,N] with { fuse: require } { y = x @ w + a @[J] b }
 test segments { M=72 K=200 J=40 N=72 }
 test segments { M=65 K=67 J=201 N=67 }
 kernel partial(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f32[M,N], r: f32[M], c: f32[N], a: f32) {
@@ -49,6 +52,12 @@ test partial { M=200 K=72 N=72 init: integers(-2,2) }
 test partial { M=195 K=33 N=67 init: integers(-2,2) }
 test partial { M=128 K=64 N=128 init: integers(-2,2) }
 test partial { M=64 K=64 N=64 init: integers(-2,2) }
+kernel tall(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f32[M,N], c: f32[N]) with { tile: [128, 128] } {
+  y = x @ w + g
+  c = sum[M](y)
+}
+test tall { M=128 K=64 N=72 init: integers(-2,2) }
+test tall { M=195 K=33 N=131 init: integers(-2,2) }
 kernel extremes(x: f32[B,T]) -> (a: i64[B], b: i64[B], c: i64[T]) {
   a = argmax[T](x)
   b = argmin[T](log(x))
