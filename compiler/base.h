@@ -137,5 +137,7 @@ struct cx {
     int n_defines;
     const char *arch; /* "sm_90a" */
 };
+/* Shared memory that a block may have on an architecture, one of fx_arch_name. */
+int arch_shared_bytes(const char *name);
 
 #endif

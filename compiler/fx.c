@@ -25,8 +25,18 @@ struct fx_compilation {
 
 extern const char fx_text_prelude[], fx_text_prelude_end[];
 
-static const char *const arches[] = {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
-const char *fx_arch_name(int i) { return i >= 0 && i < (int)(sizeof arches / sizeof *arches) ? arches[i] : NULL; }
+/* Shared memory: CUDA C++ Programming Guide, technical specifications per compute capability. */
+static const struct {
+    const char *name;
+    int shared_bytes; /* that a block may have */
+} arches[] = {{"sm_80", 163 << 10}, {"sm_86", 99 << 10}, {"sm_87", 163 << 10}, {"sm_89", 99 << 10}, {"sm_90", 227 << 10}, {"sm_90a", 227 << 10}};
+const char *fx_arch_name(int i) { return i >= 0 && i < (int)(sizeof arches / sizeof *arches) ? arches[i].name : NULL; }
+
+int arch_shared_bytes(const char *name) {
+    int i = 0;
+    while (strcmp(arches[i].name, name) != 0) i++;
+    return arches[i].shared_bytes;
+}
 
 static bool is_arch(const char *name) {
     for (int i = 0; fx_arch_name(i); i++)

@@ -101,7 +101,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
             const struct tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
             int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
-            if (smem > MOST_SHARED) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
+            if (smem > arch_shared_bytes(g->cx->arch)) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
             if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;
