@@ -41,7 +41,7 @@ TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
 # The command is not part of the library: it prints.
-COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain annotate)
+COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain annotate trace trace_watch trace_flow trace_json)
 RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c runtime/emu/*.c))) $(B)/obj/runtime/emu/switch.o $(B)/obj/runtime/emu/embed.o
 MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
@@ -122,6 +122,9 @@ $(B)/fxc: $(MAIN) $(B)/libfx.a
 
 # ---- programs of the tests, embedding examples ----
 
+# Objects that a program links beside the library.
+WITH :=
+
 # What several tests share; of the archive a program links what it needs.
 $(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -c -o $@ $<
@@ -129,8 +132,12 @@ $(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 $(B)/libfx_test.a: $(HELPERS)
 
 $(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) \
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(WITH) $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) \
 	    $$(pkg-config --libs check) $(LIBS)
+
+# Calls the subcommand itself.
+$(B)/tests/test_trace: $(filter-out %/main.o,$(MAIN))
+$(B)/tests/test_trace: WITH = $(filter-out %/main.o,$(MAIN))
 
 # Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/

@@ -26,8 +26,7 @@ static const char *read_include(void *user, const char *path, size_t *len) {
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
 
-/* *out is set, and to be closed, whenever the compiler got as far as having messages. */
-static fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
+fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     const char *path = r->spec->path;
     struct reader reader = {.spec = path, .is_quiet = wants_json(r->cmd)};
     struct fx_options options = FX_OPTIONS;

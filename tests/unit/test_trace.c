@@ -1,0 +1,290 @@
+/* Traces: the cells that each block reads and writes, held against plain loops over what the entry's configuration says a block does; documents as JSON, read by a
+ * strict reader, and as pages, whose every tag is closed. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "json_tree.h"
+#include "suite.h"
+
+static struct arena arena;
+static jmp_buf oom;
+static char folder[] = "/tmp/fx_trace_XXXXXX";
+
+static void setup(void) {
+    arena_init(&arena, &oom);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void teardown(void) {
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(system(arena_printf(&arena, "rm -rf %s", folder)), 0);
+    arena_release(&arena);
+}
+
+/* `fxc trace WORDS.. spec.fx`, of which the status comes back. */
+static fx_status trace(const char *spec, const char *words) {
+    char *argv[32] = {"fxc", "trace"}, *copy = arena_printf(&arena, "%s", words);
+    struct command cmd;
+    int argc = 2;
+    FILE *f = fopen("spec.fx", "w");
+    ck_assert_ptr_nonnull(f);
+    fputs(spec, f);
+    fclose(f);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    argv[argc++] = "spec.fx";
+    fx_status status = command_parse(argc, argv, &cmd);
+    if (status == FX_OK) status = command_trace(&cmd);
+    command_release(&cmd);
+    return status;
+}
+
+static const char *read_text(const char *path) {
+    char *text;
+    size_t n;
+    ck_assert_int_eq(read_whole(path, 1 << 28, &text, &n), FX_OK);
+    const char *kept = arena_strndup(&arena, text, n);
+    free(text);
+    return kept;
+}
+
+static const struct json_value *get(const struct json_value *v, const char *key) {
+    const struct json_value *m = v ? json_member(v, key) : NULL;
+    ck_assert_msg(m != NULL, "no %s", key);
+    return m;
+}
+static long long number(const struct json_value *v) { return v->kind == JSON_NUMBER ? atoll(v->text) : -1; }
+static const struct json_value *find(const struct json_value *list, const char *key, const char *value) {
+    for (int i = 0; i < list->n; i++) {
+        const struct json_value *m = get(list->items[i], key);
+        if (m->text && !strcmp(m->text, value)) return list->items[i];
+    }
+    return NULL;
+}
+
+/* The only launch of the only kernel of trace.json. */
+static const struct json_value *read_launch(void) {
+    size_t wrong = 0;
+    const struct json_value *v = json_read(&arena, read_text("trace.json"), &wrong);
+    ck_assert_msg(v != NULL, "no JSON at byte %zu", wrong);
+    ck_assert_int_eq(number(get(v, "version")), 1);
+    const struct json_value *launches = get(get(v, "kernels")->items[0], "launches");
+    ck_assert_int_eq(launches->n, 1);
+    return launches->items[0];
+}
+
+enum { MOST = 1 << 14 };
+
+/* Marks the cells of a list of runs; each run behind the one before it. */
+static int mark(const struct json_value *runs, bool *cells) {
+    long long end = 0;
+    int n_cells = 0;
+    memset(cells, 0, MOST);
+    for (int i = 0; i < runs->n; i++) {
+        long long first = number(runs->items[i]->items[0]), n = number(runs->items[i]->items[1]);
+        ck_assert(first >= end && n > 0 && first + n <= MOST);
+        end = first + n;
+        for (long long c = first; c < end; c++) cells[c] = true, n_cells++;
+    }
+    return n_cells;
+}
+
+/* A block's cells of a tensor, by "read" or "written". */
+static int touched(const struct json_value *launch, int block, const char *tensor, const char *side, bool *cells) {
+    const struct json_value *b = find(get(launch, "blocks"), "block", arena_printf(&arena, "%d", block));
+    ck_assert_msg(b != NULL, "no block %d", block);
+    const struct json_value *t = find(get(b, "tensors"), "tensor", tensor);
+    if (!t) return memset(cells, 0, MOST), 0;
+    return mark(get(get(t, side), "runs"), cells);
+}
+
+static long long total(const struct json_value *launch, int block, int tensor, int which) {
+    const struct json_value *b = get(get(launch, "totals")->items[block], "tensors");
+    for (int i = 0; i < b->n; i++)
+        if (number(b->items[i]->items[0]) == tensor) return number(b->items[i]->items[which]);
+    return 0;
+}
+
+#define POINTWISE "kernel twice(x: f32[M,N]) -> y: f32[M,N] { y = x + x }\n"
+#define TURN "kernel turn(x: f32[M,N]) -> y: f32[N,M] { y = x }\n"
+#define MATMUL "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }\n"
+#define TENSOR_CORES "kernel mm(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)  # <&>\n}\n"
+
+static bool got[MOST], want[MOST];
+
+/* Block b of 256 threads, 4 elements each, has elements 1024 b and on. */
+START_TEST(test_pointwise) {
+    enum { M = 40, N = 100 };
+    ck_assert_int_eq(trace(POINTWISE, "-D M=40 -D N=100 --block 0,1,2,3 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    ck_assert_int_eq(number(get(l, "grid")), 4);
+    for (int b = 0; b < 4; b++) {
+        int n = 0;
+        for (int i = 0; i < MOST; i++) n += want[i] = i / 1024 == b && i < M * N;
+        ck_assert_int_eq(touched(l, b, "x", "read", got), n);
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        ck_assert_int_eq(touched(l, b, "y", "written", got), n);
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        ck_assert_int_eq(touched(l, b, "x", "written", got) + touched(l, b, "y", "read", got), 0);
+        ck_assert_int_eq(total(l, b, 0, 1), n);
+        ck_assert_int_eq(total(l, b, 0, 2), n);
+        ck_assert_int_eq(total(l, b, 1, 3), n);
+        ck_assert_int_eq(total(l, b, 1, 4), n);
+    }
+    const struct json_value *y = get(find(get(l, "tensors"), "tensor", "y"), "written");
+    ck_assert_int_eq(number(get(y, "cells")), M * N);
+    ck_assert_int_eq(get(y, "runs")->n, 4);
+    for (int b = 0; b < 4; b++) ck_assert_int_eq(number(get(y, "runs")->items[b]->items[2]), b);
+}
+END_TEST
+
+/* What is stored at (n, m) is read at (m, n). */
+START_TEST(test_turn) {
+    enum { M = 40, N = 100 };
+    ck_assert_int_eq(trace(TURN, "-D M=40 -D N=100 --block 3,0 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    ck_assert_int_eq(get(l, "blocks")->n, 2);
+    for (int b = 0; b < 4; b += 3) {
+        int n = touched(l, b, "y", "written", got);
+        ck_assert_int_eq(n, b ? M * N - 3072 : 1024);
+        memset(want, 0, sizeof want);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < M; j++) want[j * N + i] = got[i * M + j];
+        ck_assert_int_eq(touched(l, b, "x", "read", got), n);
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+    }
+}
+END_TEST
+
+static int mark_rectangle(int row, int n_rows, int most_rows, int column, int n_columns, int most_columns) {
+    int n = 0;
+    memset(want, 0, sizeof want);
+    for (int i = row; i < row + n_rows && i < most_rows; i++)
+        for (int j = column; j < column + n_columns && j < most_columns; j++) want[i * most_columns + j] = true, n++;
+    return n;
+}
+
+/* Tiles of 64 x 64, those of a column one after another; each takes its rows and its columns over all k. */
+static void check_tiles(const struct json_value *l, int m, int n, int k) {
+    int rows = (m + 63) / 64;
+    for (int b = 0; b < rows * ((n + 63) / 64); b++) {
+        int m0 = b % rows * 64, n0 = b / rows * 64;
+        ck_assert_int_eq(touched(l, b, "x", "read", got), mark_rectangle(m0, 64, m, 0, k, k));
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        ck_assert_int_eq(touched(l, b, "w", "read", got), mark_rectangle(0, k, k, n0, 64, n));
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        ck_assert_int_eq(touched(l, b, "y", "written", got), mark_rectangle(m0, 64, m, n0, 64, n));
+        ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        ck_assert_int_eq(touched(l, b, "y", "read", got), 0);
+    }
+}
+
+START_TEST(test_matmul) {
+    ck_assert_int_eq(trace(MATMUL, "-D M=100 -D N=72 -D K=40 --block 0,1,2,3 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    ck_assert_str_eq(get(l, "driver")->text, "gemm");
+    ck_assert_int_eq(number(get(l, "grid")), 4);
+    check_tiles(l, 100, 72, 40);
+    /* Each row of x is read by both columns of tiles. */
+    const struct json_value *x = get(find(get(l, "tensors"), "tensor", "x"), "read");
+    ck_assert_int_eq(number(get(x, "cells")), 100 * 40);
+    for (int i = 0; i < get(x, "runs")->n; i++) ck_assert_int_eq(number(get(x, "runs")->items[i]->items[3]), 2);
+}
+END_TEST
+
+/* The smallest, a 16 x 16 tile, and one that walks along k through a ring of stages: what is read later belongs to a later epoch. */
+START_TEST(test_tensor_cores) {
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=16 -D N=16 -D K=16 -o trace.json"), FX_OK);
+    check_tiles(read_launch(), 16, 16, 16);
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=16 -D N=16 -D K=512 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    check_tiles(l, 16, 16, 512);
+    ck_assert_str_eq(get(l, "mma")->text, "m16n8k16");
+    const struct json_value *runs = get(get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "x"), "read"), "runs");
+    long long epoch = 0, order = -1;
+    int n_later = 0;
+    for (int i = 0; i < runs->n && number(runs->items[i]->items[0]) < 512; i++) {
+        ck_assert(number(runs->items[i]->items[3]) >= epoch && number(runs->items[i]->items[4]) > order);
+        n_later += number(runs->items[i]->items[3]) > epoch;
+        epoch = number(runs->items[i]->items[3]), order = number(runs->items[i]->items[4]);
+    }
+    ck_assert_int_ge(n_later, 3);
+}
+END_TEST
+
+/* What lines ask of memory: places of the emitted text, named as they stand there. */
+START_TEST(test_lines) {
+    ck_assert_int_eq(trace(POINTWISE, "-D M=40 -D N=100 -o trace.json"), FX_OK);
+    const struct json_value *lines = get(read_launch(), "lines");
+    long long requests[2] = {0}, taken[2] = {0};
+    ck_assert_int_gt(lines->n, 0);
+    for (int i = 0; i < lines->n; i++) {
+        bool is_write = !strcmp(get(lines->items[i], "access")->text, "write");
+        ck_assert_str_eq(get(lines->items[i], "memory")->text, "global");
+        ck_assert(number(get(lines->items[i], "line")) > 0 && *get(lines->items[i], "code")->text);
+        ck_assert_int_ge(number(get(lines->items[i], "taken")), number(get(lines->items[i], "least")));
+        requests[is_write] += number(get(lines->items[i], "requests")), taken[is_write] += number(get(lines->items[i], "taken"));
+    }
+    for (int side = 0; side < 2; side++) { /* 16 bytes a lane; 32 bytes a sector */
+        ck_assert_int_eq(requests[side], (4000 / 4 + 31) / 32);
+        ck_assert_int_eq(taken[side], 4000 * 4 / 32);
+    }
+}
+END_TEST
+
+/* Unfused, the sum and the activation are a launch of their own; fused they are in the product's. */
+START_TEST(test_flow) {
+    size_t wrong;
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=64 -o trace.json"), FX_OK);
+    const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0];
+    const struct json_value *fused = get(k, "fused"), *unfused = get(k, "unfused");
+    ck_assert_int_eq(get(fused, "launches")->n, 1);
+    ck_assert_int_eq(get(unfused, "launches")->n, 2);
+    ck_assert_int_eq(number(get(fused, "bytes")), 2 * (3 * 64 * 64 + 64));
+    ck_assert_int_gt(number(get(unfused, "bytes")), number(get(fused, "bytes")));
+    const struct json_value *lines = get(get(fused, "launches")->items[0], "lines");
+    ck_assert_int_eq(lines->n, 3);
+    ck_assert_str_eq(get(lines->items[2], "expression")->text, "gelu(x @ w + b)");
+    ck_assert_str_eq(get(lines->items[2], "place")->text, "epilogue");
+    ck_assert_int_eq(number(get(lines->items[2], "line")), 2);
+}
+END_TEST
+
+START_TEST(test_refused) {
+    static const struct { const char *spec, *words; fx_status status; } cases[] = {
+        {POINTWISE, "-D M=4", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 -o trace.txt", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 --block x -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 --block 1 -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 --block 0, -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 --block 0,1,2,3,4,5,6,7,8 -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "-D M=1024 -D N=1024 -o trace.json", FX_ERR_USAGE},
+        {MATMUL, "-D M=64 -D N=64 -D K=1000000 -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "-D M=4 -D N=4 -o nowhere/trace.json", FX_ERR_IO},
+        {"kernel k(x: f32[M]) -> y: f32[M] { y = z }", "-D M=4 -o trace.json", FX_ERR_COMPILE},
+    };
+    ck_assert_int_eq(trace(cases[_i].spec, cases[_i].words), cases[_i].status);
+    ck_assert_int_ne(access("trace.json", F_OK), 0);
+    ck_assert_int_ne(access("twice.html", F_OK), 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("trace");
+    TCase *c = tcase_create("trace");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, test_pointwise);
+    tcase_add_test(c, test_turn);
+    tcase_add_test(c, test_matmul);
+    tcase_add_test(c, test_tensor_cores);
+    tcase_add_test(c, test_lines);
+    tcase_add_test(c, test_flow);
+    tcase_add_loop_test(c, test_refused, 0, 10);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
