@@ -1,4 +1,4 @@
-/* The trace subcommand. Input: a kernel, small extents. Output: what its launches do to memory, cell by cell, as JSON: run once on the emulator, which sees
+/* The trace subcommand. Input: a kernel, small extents. Output: what its launches do to memory, cell by cell, as JSON or as a page: run once on the emulator, which sees
  * every access. Invariant: what would take longer than seconds, or more cells than can be shown, is refused before anything runs. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,14 @@
 
 /* ---- what is asked for ---- */
 
+enum form { FORM_NONE, FORM_JSON, FORM_PAGE };
+
 static bool ends_in(const char *s, const char *end) { return strlen(s) >= strlen(end) && !strcmp(s + strlen(s) - strlen(end), end); }
+
+static enum form form_of(const char *to) {
+    if (!strcmp(to, "-") || ends_in(to, ".json")) return FORM_JSON;
+    return ends_in(to, ".html") ? FORM_PAGE : FORM_NONE;
+}
 
 /* "0,5,17" */
 static fx_status read_blocks(const struct command *cmd, struct trace *t) {
@@ -166,7 +173,8 @@ static fx_status write_document(struct arena *a, struct trace *t, const char *re
     t->after = trace_flow_read(a, receipt, t->job->kernel, &env);
     find_before(a, t, &unfused);
     buf_init(&out, a);
-    trace_json(&out, t);
+    if (form_of(to) == FORM_JSON) trace_json(&out, t);
+    else trace_page(&out, t);
     fx_status status = write_whole(to, &(struct piece){out.s, out.len}, 1);
     fx_close(unfused);
     return status;
@@ -188,9 +196,9 @@ static fx_status trace_job(struct arena *a, struct trace *t, const char *to) {
 
 static fx_status trace_within(struct arena *a, struct trace *t) {
     const struct request *r = t->job->request;
-    const char *given = option_value(r->cmd, OPT_OUTPUT_TRACE), *to = given ? given : arena_printf(a, "%s.json", t->job->kernel->name);
+    const char *given = option_value(r->cmd, OPT_OUTPUT_TRACE), *to = given ? given : arena_printf(a, "%s.html", t->job->kernel->name);
     if (!strcmp(to, r->spec->path) && strcmp(to, "-") != 0) return usage_error(r->cmd, "the output %s would overwrite the input", to);
-    if (strcmp(to, "-") != 0 && !ends_in(to, ".json")) return usage_error(r->cmd, "-o %s: a trace is written to a .json", to);
+    if (form_of(to) == FORM_NONE) return usage_error(r->cmd, "-o %s: a trace is written to a .json or to a .html", to);
     return trace_job(a, t, to);
 }
 
@@ -204,25 +212,53 @@ static fx_status trace_in_arena(struct trace *t) {
     return status;
 }
 
-static fx_status trace_on(const struct request *request, const struct machine *none) {
-    struct machine machine = {0};
+static fx_status trace_on(const struct request *request, const struct machine *machine) {
     struct job job;
     struct trace t = {.job = &job, .spec = request->spec->text};
-    (void)none;
     fx_status status = read_blocks(request->cmd, &t);
+    if (status == FX_OK) status = job_open(request, machine, false, &job);
     if (status != FX_OK) return status;
-    status = fx_emulate(&(struct fx_emulation){.is_watched = true});
-    if (status == FX_OK) status = fx_context_open(0, &machine.context);
-    if (status != FX_OK) return gpu_failed(status, "no emulator");
-    status = job_open(request, &machine, false, &job);
-    if (status == FX_OK) {
-        t.plan = fx_get_plan(job.compilation);
-        status = trace_in_arena(&t);
-        trace_release(&t);
-        job_close(&job);
-    }
-    machine_close(&machine);
+    t.plan = fx_get_plan(job.compilation);
+    status = trace_in_arena(&t);
+    trace_release(&t);
+    job_close(&job);
     return status;
 }
 
-fx_status command_trace(const struct command *cmd) { return act_on_request(cmd, false, trace_on); }
+/* ---- the command ---- */
+
+/* Of the blocks the first. */
+static fx_status trace_block(struct request *r, const struct machine *machine, void *user) {
+    bool *is_done = user;
+    if (*is_done) return FX_OK;
+    *is_done = true;
+    return trace_on(r, machine);
+}
+
+/* As the command line says or, where it says nothing of extents and inputs, as the first test block does. */
+static fx_status trace_spec(const struct command *cmd, const struct spec *spec, const struct machine *machine) {
+    struct request request = {0};
+    bool is_done = false;
+    int n_blocks = 0;
+    fx_status status = FX_OK;
+    if (!is_given(cmd, OPT_DEFINE) && !is_given(cmd, OPT_INPUT)) status = act_on_blocks(cmd, spec, machine, false, &n_blocks, trace_block, &is_done);
+    if (status != FX_OK || n_blocks) return status;
+    status = request_open(cmd, spec, NULL, &request);
+    if (status == FX_OK) status = trace_on(&request, machine);
+    request_close(&request);
+    return status;
+}
+
+fx_status command_trace(const struct command *cmd) {
+    const char *path;
+    struct spec spec = {0};
+    struct machine machine = {0};
+    fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK) status = spec_read(path, &spec);
+    if (status == FX_OK) status = fx_emulate(&(struct fx_emulation){.is_watched = true});
+    if (status == FX_OK && (status = fx_context_open(0, &machine.context)) != FX_OK) gpu_failed(status, "no emulator");
+    if (status == FX_OK) status = trace_spec(cmd, &spec, &machine);
+    machine_close(&machine);
+    spec_release(&spec);
+    return status;
+}

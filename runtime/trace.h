@@ -113,9 +113,26 @@ struct trace_flow trace_flow_read(struct arena *a, const char *receipt, const st
 /* The dtype of a buffer of the kernel in the receipt, or NULL. */
 const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer);
 
-/* ---- trace_json.c: the document ---- */
+/* ---- trace_json.c, trace_page.c: documents ---- */
 void trace_json(struct buf *out, const struct trace *t);
+/* HTML that is XML too: one file, every figure a picture in it. */
+void trace_page(struct buf *out, const struct trace *t);
 /* Line number `line` of a text, without blanks around it. */
 const char *trace_text_line(struct arena *a, const char *text, int line);
+
+/* ---- trace_figure.c: pictures of tensors; trace_diagram.c: of what is done with them ---- */
+enum { TRACE_COLOURS = 12, TRACE_STEPS = 24 }; /* of blocks; most shades of time */
+struct trace_times { /* of a block: when it touched anything, in order */
+    int n;          /* distinct times */
+    uint64_t *keys; /* phase, then epoch; ascending */
+};
+struct trace_times trace_times_of(struct arena *a, const struct trace *t, const struct trace_detail *d);
+int trace_n_steps(const struct trace_times *times); /* shades they are shown in */
+void figure_map(struct buf *out, const struct trace *t, const struct trace_launch *l, int tensor);
+void figure_block(struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor);
+void figure_flow(struct buf *out, const struct trace *t);
+void figure_fragments(struct buf *out, const char *shape);
+/* As text of a page. */
+void put_escaped(struct buf *out, const char *s);
 
 #endif

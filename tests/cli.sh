@@ -56,7 +56,7 @@ FX
 files='scale.fx broken.fx two.fx out err'
 
 group help
-for sub in '' run check test bench explain annotate doctor; do
+for sub in '' run check test bench explain trace annotate doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
@@ -70,7 +70,7 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
 holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
-for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=emu scale.fx' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--skip=algebra.tea scale.fx' '--with=tea scale.fx' '--with=cse scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
@@ -429,6 +429,33 @@ for arguments in --skip=algebra --skip=algebra.scale_out; do
 done
 rm ruled.fx
 expect 1 "$fxc" explain broken.fx
+only $files
+
+group trace
+expect 0 "$fxc" trace scale.fx -D M=4 -D K=8
+silent out
+silent err
+only $files scale.html
+holds test "$(tail -n 1 scale.html)" = '</html>'
+rm scale.html
+expect 0 "$fxc" trace scale.fx -D M=4 -D K=8 -o -
+says out '^{"version":1,"file":"scale.fx","arch":"sm_90a","kernels":'
+silent err
+cp out twice
+expect 0 "$fxc" trace scale.fx -D M=4 -D K=8 -o trace.json
+holds cmp -s trace.json twice
+rm trace.json twice
+printf '\ntest scale { M=3 K=5 }\ntest scale { M=1024 K=1024 }\n' >>scale.fx
+expect 0 "$fxc" trace scale.fx -o -
+says out '"shape":\[3,5\]'
+expect 2 "$fxc" trace scale.fx --block=1 -o -
+silent out
+expect 2 "$fxc" trace scale.fx -D M=1024 -D K=1024
+says err 'smaller extents with -D'
+says err '^fxc: -D M=1024 -D K=1024$'
+expect 4 env FX_CXX=/nowhere FX_CACHE=off "$fxc" trace scale.fx
+expect 3 "$fxc" trace scale.fx -o nowhere/trace.html
+expect 1 "$fxc" trace broken.fx
 only $files
 
 group annotate

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "json_tree.h"
 #include "suite.h"
+#include "trace.h"
 
 static struct arena arena;
 static jmp_buf oom;
@@ -254,6 +255,119 @@ START_TEST(test_flow) {
 }
 END_TEST
 
+/* ---- pages ---- */
+
+enum { DEEP = 64, LONG = 32 };
+
+/* Every tag closed by its own, every attribute quoted, every `&` the beginning of an entity. */
+static void check_tags(const char *text) {
+    char open[DEEP][LONG];
+    int depth = 0;
+    for (const char *s = text + strlen("<!DOCTYPE html>"); *s; s++) {
+        if (*s == '&') ck_assert_msg(!strncmp(s, "&lt;", 4) || !strncmp(s, "&gt;", 4) || !strncmp(s, "&amp;", 5) || !strncmp(s, "&quot;", 6), "a bare & at: %.40s", s);
+        if (*s != '<') continue;
+        const char *name = s + 1 + (s[1] == '/'), *end = name + strcspn(name, " \n/>");
+        size_t n = (size_t)(end - name);
+        ck_assert_msg(n > 0 && n < LONG, "no tag: %.40s", s);
+        for (; *end && *end != '>'; end++) {
+            if (*end == '"') end = strchr(end + 1, '"');
+            ck_assert_msg(end && *end != '<', "a tag within a tag: %.40s", s);
+        }
+        ck_assert_msg(*end == '>', "a tag without end: %.40s", s);
+        if (s[1] == '/') {
+            ck_assert_msg(depth > 0 && strlen(open[depth - 1]) == n && !memcmp(open[depth - 1], name, n), "closed, not open: %.40s", s);
+            depth--;
+        } else if (end[-1] != '/') {
+            ck_assert_int_lt(depth, DEEP);
+            snprintf(open[depth++], LONG, "%.*s", (int)n, name);
+        }
+        s = end;
+    }
+    ck_assert_msg(depth == 0, "%s is open at the end", open[depth - 1]);
+}
+
+static int count(const char *text, const char *what) {
+    int n = 0;
+    for (; (text = strstr(text, what)); text += strlen(what)) n++;
+    return n;
+}
+
+static const char *read_page(const char *path) {
+    const char *page = read_text(path);
+    check_tags(page);
+    static const char *const outside[] = {"://", "src=", "href=", "url(", "@import"};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) ck_assert_msg(!strstr(page, outside[i]), "the page has %s", outside[i]);
+    return page;
+}
+
+START_TEST(test_page) {
+    ck_assert_int_eq(trace(POINTWISE, "-D M=40 -D N=100"), FX_OK);
+    const char *page = read_page("twice.html");
+    /* A map of x and one of y, each with the colours of four blocks, and three blocks outlined. */
+    for (int c = 0; c < 12; c++) ck_assert_int_eq(count(page, arena_printf(&arena, "<path class=\"c%d\"", c)), c < 4 ? 2 : 0);
+    ck_assert_int_eq(count(page, "<path class=\"outline"), 2 * 3);
+    ck_assert_int_eq(count(page, "<path class=\"read\""), 3);
+    ck_assert_int_eq(count(page, "<path class=\"written\""), 3);
+    ck_assert_int_eq(count(page, "type=\"range\""), 0); /* no barrier: one time */
+    ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 0);
+    ck_assert_ptr_nonnull(strstr(page, "N = 100"));
+    ck_assert_ptr_nonnull(strstr(page, "M = 40"));
+    ck_assert_int_eq(count(page, "<h2>"), 2);
+}
+END_TEST
+
+/* The squares of block 0's row of a 2 x 8 tensor, to the pixel: an element is 18 of them. */
+START_TEST(test_picture) {
+    ck_assert_int_eq(trace("kernel k(x: f32[M,N]) -> y: f32[M,N] { y = -x }", "-D M=2 -D N=8"), FX_OK);
+    const char *page = read_page("k.html"), *at = strstr(page, "class=\"written\"");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_msg(!strncmp(strstr(at, " d=") + 4, "M44 34h144v18h-144zM44 52h144v18h-144z\"", 39), "%.120s", at);
+}
+END_TEST
+
+START_TEST(test_page_of_tensor_cores) {
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=512 -o page.html"), FX_OK);
+    const char *page = read_page("page.html");
+    ck_assert_int_eq(count(page, "type=\"range\""), 1);
+    ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 1);
+    ck_assert_ptr_nonnull(strstr(page, "# &lt;&amp;&gt;"));
+    ck_assert_ptr_nonnull(strstr(page, "fx_cp_async16(stage"));
+    ck_assert_ptr_nonnull(strstr(page, "bytes through memory"));
+    ck_assert_int_eq(count(page, "class=\"move\""), 3);
+}
+END_TEST
+
+/* The element of A, B or the sums that `lane` holds as number i, as the PTX ISA has it for 16-bit floats, tf32 and bytes. */
+static void place_of(char matrix, int k, int lane, int i, int *row, int *column) {
+    int group = lane >> 2, thread = lane & 3;
+    if (matrix == 'C') *row = i < 2 ? group : group + 8, *column = thread * 2 + (i & 1);
+    else if (matrix == 'A' && k == 8) *row = i == 0 || i == 2 ? group : group + 8, *column = i < 2 ? thread : thread + 4;
+    else if (matrix == 'A' && k == 16) *row = i < 2 || (i >= 4 && i < 6) ? group : group + 8, *column = thread * 2 + (i & 1) + (i >= 4 ? 8 : 0);
+    else if (matrix == 'A') *row = i < 4 || (i >= 8 && i < 12) ? group : group + 8, *column = thread * 4 + (i & 3) + (i >= 8 ? 16 : 0);
+    else if (k == 8) *row = i == 0 ? thread : thread + 4, *column = group;
+    else if (k == 16) *row = thread * 2 + (i & 1) + (i >= 2 ? 8 : 0), *column = group;
+    else *row = thread * 4 + (i & 3) + (i >= 4 ? 16 : 0), *column = group;
+}
+
+START_TEST(test_fragments) {
+    static const struct { const char *shape; int k; } shapes[] = {{"m16n8k8", 8}, {"m16n8k16", 16}, {"m16n8k32", 32}};
+    struct buf out;
+    int k = shapes[_i].k, each = k / 8;
+    buf_init(&out, &arena);
+    figure_fragments(&out, shapes[_i].shape);
+    ck_assert_int_eq(count(out.s, "<title>"), 16 * k + k * 8 + 16 * 8);
+    for (const char *m = "ABC"; *m; m++)
+        for (int lane = 0; lane < 32; lane++)
+            for (int i = 0; i < (*m == 'A' ? 4 * each : *m == 'B' ? 2 * each : 4); i++) {
+                int row, column, parts = *m == 'C' ? 1 : each;
+                place_of(*m, k, lane, i, &row, &column);
+                char *title = arena_printf(&arena, "<title>%c[%d][%d]: lane %d, register %d", *m, row, column, lane, i / parts);
+                title = parts > 1 ? arena_printf(&arena, "%s, element %d of it</title>", title, i % parts) : arena_printf(&arena, "%s</title>", title);
+                ck_assert_msg(count(out.s, title) == 1, "%s", title);
+            }
+}
+END_TEST
+
 START_TEST(test_refused) {
     static const struct { const char *spec, *words; fx_status status; } cases[] = {
         {POINTWISE, "-D M=4", FX_ERR_USAGE},
@@ -284,6 +398,10 @@ int main(void) {
     tcase_add_test(c, test_tensor_cores);
     tcase_add_test(c, test_lines);
     tcase_add_test(c, test_flow);
+    tcase_add_test(c, test_page);
+    tcase_add_test(c, test_picture);
+    tcase_add_test(c, test_page_of_tensor_cores);
+    tcase_add_loop_test(c, test_fragments, 0, 3);
     tcase_add_loop_test(c, test_refused, 0, 10);
     suite_add_tcase(s, c);
     return run_suite(s);
