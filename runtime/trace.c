@@ -75,13 +75,21 @@ static fx_status find_tensors(struct arena *a, struct trace *t, const char *rece
     return FX_OK;
 }
 
+bool trace_is_own(const struct fx_kernel *k, int extent) {
+    if (job_is_of_a_part(k, extent)) return false;
+    for (int p = 0; p < k->n_params; p++)
+        for (int i = 0; i < k->params[p].rank; i++)
+            if (k->params[p].extents[i] == extent) return true;
+    return false;
+}
+
 /* Says how to ask for less. */
 static fx_status too_large(const struct job *job, const char *what, int64_t n, int64_t most) {
     const struct fx_kernel *k = job->kernel;
     complain(FX_ERR_USAGE, "%lld %s are more than a trace takes, %lld: give smaller extents with -D; now they are", (long long)n, what, (long long)most);
     fprintf(stderr, "fxc:");
     for (int e = 0; e < k->n_extents; e++)
-        if (!job_is_of_a_part(k, e)) fprintf(stderr, " -D %s=%lld", k->extents[e].name, (long long)job->extents[e]);
+        if (trace_is_own(k, e)) fprintf(stderr, " -D %s=%lld", k->extents[e].name, (long long)job->extents[e]);
     fprintf(stderr, "\n");
     return FX_ERR_USAGE;
 }
@@ -99,7 +107,8 @@ static fx_status check_size(const struct trace *t) {
 /* The engine that the entry's text names. */
 static void find_mma(const char *source, struct trace_launch *l) {
     static const struct { const char *engine, *shape, *dtype; } engines[] = {
-        {"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"}, {"fx_mma_16<fx_f16>", "m16n8k16", "f16"}, {"fx_mma_32", "m16n8k8", "tf32"}, {"fx_mma_8<", "m16n8k32", "int8"}};
+        {"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"}, {"fx_mma_16<fx_f16>", "m16n8k16", "f16"}, {"fx_chain_mma<fx_bf16", "m16n8k16", "bf16"},
+        {"fx_chain_mma<fx_f16", "m16n8k16", "f16"}, {"fx_mma_32", "m16n8k8", "tf32"}, {"fx_mma_8<", "m16n8k32", "int8"}};
     size_t length = strlen(l->variant->entry);
     const char *at = source;
     while ((at = strstr(at, l->variant->entry)) && (at == source || at[-1] != '\n' || at[length] != '(')) at += length;
@@ -144,7 +153,7 @@ static void find_before(struct arena *a, struct trace *t, fx_compilation **c) {
     r.n_defines = 0;
     for (int i = 0; i < t->job->request->n_defines; i++) r.defines[r.n_defines++] = t->job->request->defines[i];
     for (int e = 0; e < k->n_extents; e++)
-        if (k->extents[e].value < 0 && !job_is_of_a_part(k, e)) r.defines[r.n_defines++] = arena_printf(a, "%s=%lld", k->extents[e].name, (long long)t->job->extents[e]);
+        if (k->extents[e].value < 0 && trace_is_own(k, e)) r.defines[r.n_defines++] = arena_printf(a, "%s=%lld", k->extents[e].name, (long long)t->job->extents[e]);
     if (compile_request(&r, job_arch(t->job), false, c) != FX_OK) return;
     const char *receipt = fx_receipt(*c, FX_FORMAT_JSON, NULL);
     if (!receipt || !(unfused = fx_find_kernel(fx_get_plan(*c), k->name))) return;
@@ -163,7 +172,8 @@ static fx_status watch(struct trace *t, struct gpu *gpu) {
     struct trace_watch *w = trace_watch_open(t);
     if (!w) return FX_ERR_NOMEM;
     fx_status status = gpu_run(gpu), kept = trace_watch_close(w);
-    return status == FX_OK && kept != FX_OK ? complain(kept, "out of memory") : status;
+    if (status != FX_OK || kept == FX_OK) return status;
+    return complain(kept, kept == FX_ERR_NOMEM ? "out of memory" : "a launch was seen that the plan does not have");
 }
 
 static fx_status write_document(struct arena *a, struct trace *t, const char *receipt, const char *to) {

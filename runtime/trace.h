@@ -99,11 +99,15 @@ struct trace {
     int n_blocks;                      /* 0: the first, the middle and the last of each launch */
 };
 
+/* ---- trace.c ---- */
+/* Whether it is an extent that the spec has, of a tensor, rather than one that a pass made or that follows from others. */
+bool trace_is_own(const struct fx_kernel *k, int extent);
+
 /* ---- trace_watch.c: what is seen ---- */
 struct trace_watch;
 /* Watches launches from now on into t->launches, whose variants are set; NULL: out of memory. */
 struct trace_watch *trace_watch_open(struct trace *t);
-/* Ends that; FX_ERR_NOMEM without a word where something is missing. */
+/* Ends that; FX_ERR_NOMEM, FX_ERR_INTERNAL without a word where something is missing. */
 fx_status trace_watch_close(struct trace_watch *w);
 void trace_release(struct trace *t);
 

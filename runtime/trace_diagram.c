@@ -36,7 +36,8 @@ static void put_short(struct buf *out, const char *s) {
 }
 
 static void put_step(struct buf *out, const struct trace_step *s, int x, int y) {
-    buf_printf(out, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n<text class=\"strong\" x=\"%d\" y=\"%d\">", x, y, BOX, box_height(s), x + 10, y + 17);
+    buf_printf(out, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n"
+                    "<text class=\"strong\" x=\"%d\" y=\"%d\">", x, y, BOX, box_height(s), x + 10, y + 17);
     put_escaped(out, s->name);
     buf_puts(out, "</text>\n");
     if (s->bytes >= 0 && s->bytes_written >= 0) {
@@ -59,7 +60,8 @@ static void put_step(struct buf *out, const struct trace_step *s, int x, int y) 
 
 static void put_column(struct buf *out, const struct trace_flow *f, int x, const char *title) {
     int y = START;
-    buf_printf(out, "<text class=\"strong\" x=\"%d\" y=\"16\">%s</text>\n<text class=\"quiet\" x=\"%d\" y=\"32\">%d %s", x, title, x, f->n_steps, f->n_steps == 1 ? "launch" : "launches");
+    buf_printf(out, "<text class=\"strong\" x=\"%d\" y=\"16\">%s</text>\n", x, title);
+    buf_printf(out, "<text class=\"quiet\" x=\"%d\" y=\"32\">%d %s", x, f->n_steps, f->n_steps == 1 ? "launch" : "launches");
     if (f->bytes >= 0) {
         buf_puts(out, ", ");
         put_count(out, f->bytes);
@@ -114,8 +116,9 @@ enum { M = 16, N = 8, CELL = 25, MARGIN = 28, SPACE = 40 };
 static void put_element(struct buf *out, char matrix, int x, int y, int row, int column, int lane, int word, int part, int n_parts) {
     buf_printf(out, "<g data-lane=\"%d\"><title>%c[%d][%d]: lane %d, register %d", lane, matrix, row, column, lane, word);
     if (n_parts > 1) buf_printf(out, ", element %d of it", part);
-    buf_printf(out, "</title><rect class=\"c%d\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/><text class=\"lane\" x=\"%d\" y=\"%d\">%d</text></g>\n", word * 3 % TRACE_COLOURS, x + column * CELL, y + row * CELL,
-               CELL - 1, CELL - 1, x + column * CELL + CELL / 2, y + row * CELL + CELL / 2 + 4, lane);
+    x += column * CELL, y += row * CELL;
+    buf_printf(out, "</title><rect class=\"c%d\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>", word * 3 % TRACE_COLOURS, x, y, CELL - 1, CELL - 1);
+    buf_printf(out, "<text class=\"lane\" x=\"%d\" y=\"%d\">%d</text></g>\n", x + CELL / 2, y + CELL / 2 + 4, lane);
 }
 
 static void put_name(struct buf *out, const char *name, int x, int y) { buf_printf(out, "<text class=\"strong\" x=\"%d\" y=\"%d\">%s</text>\n", x, y - 8, name); }

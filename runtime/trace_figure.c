@@ -140,7 +140,7 @@ struct box { /* of a block's squares */
     int left, top, right, bottom, n;
 };
 
-/* Numbers of blocks whose squares fill a rectangle large enough. */
+/* Numbers of blocks whose squares nearly fill a rectangle that is large enough. */
 static void put_numbers(struct buf *out, const struct picture *p, const int *squares) {
     struct box boxes[LABELLED];
     for (int i = 0; i < LABELLED; i++) boxes[i] = (struct box){.left = p->w, .top = p->h};
@@ -158,7 +158,7 @@ static void put_numbers(struct buf *out, const struct picture *p, const int *squ
     for (int i = 0; i < LABELLED; i++) {
         const struct box *b = &boxes[i];
         int w = b->right - b->left, h = b->bottom - b->top;
-        if (b->n == 0 || b->n != w * h || w * p->pw < 18 || h * p->ph < 14) continue;
+        if (b->n * 5 < w * h * 4 || b->n == 0 || w * p->pw < 18 || h * p->ph < 14) continue;
         buf_printf(out, "<text class=\"number\" x=\"%d\" y=\"%d\">%d</text>\n", x_of(p, b->left) + w * p->pw / 2, y_of(p, b->top) + h * p->ph / 2 + 4, i);
     }
 }
@@ -170,8 +170,13 @@ void figure_map(struct buf *out, const struct trace *t, const struct trace_launc
     struct picture p = lay_out(&t->tensors[tensor]);
     int *squares = new_squares(out->arena, &p);
     char attributes[32];
-    for (int i = 0; i < map->n; i++) fill_run(&p, &map->runs[i], (int)map->runs[i].block, squares);
-    open_picture(out, &p, side == TRACE_WRITE ? "written" : "read");
+    unsigned most = 0;
+    for (int i = 0; i < map->n; i++) {
+        fill_run(&p, &map->runs[i], (int)map->runs[i].block, squares);
+        if (map->runs[i].n_blocks > most) most = map->runs[i].n_blocks;
+    }
+    const char *done = side == TRACE_WRITE ? "written" : "read";
+    open_picture(out, &p, most > 1 ? arena_printf(out->arena, "%s, a cell by up to %u blocks", done, most) : done);
     for (int c = 0; c < TRACE_COLOURS; c++) {
         snprintf(attributes, sizeof attributes, "class=\"c%d\"", c);
         put_squares(out, &p, squares, TRACE_COLOURS, c, 0, attributes);

@@ -143,7 +143,10 @@ static void put_totals(struct json *j, const struct trace *t, const struct trace
         for (int i = 0; i < t->n_tensors; i++) {
             const struct trace_total *x = block->tensors[i];
             if (!x[TRACE_READ].n_accesses && !x[TRACE_WRITE].n_accesses) continue;
-            list_of_ints(j, (int64_t[]){i, (int64_t)x[TRACE_READ].n_accesses, (int64_t)x[TRACE_READ].n_cells, (int64_t)x[TRACE_WRITE].n_accesses, (int64_t)x[TRACE_WRITE].n_cells}, 5);
+            json_open(j, '[');
+            json_int(j, i);
+            for (int side = 0; side < TRACE_SIDES; side++) json_int(j, (int64_t)x[side].n_accesses), json_int(j, (int64_t)x[side].n_cells);
+            json_close(j, ']');
         }
         json_close(j, ']');
         json_close(j, '}');

@@ -68,7 +68,7 @@ static void put_head(struct buf *out, const struct trace *t) {
     put_escaped(out, k->name);
     buf_puts(out, "</h1>\n<p>What its blocks do to memory, each access seen, on the emulator. ");
     for (int i = 0; i < k->n_extents; i++) {
-        if (job_is_of_a_part(k, i)) continue;
+        if (!trace_is_own(k, i)) continue;
         buf_puts(out, "<b>");
         put_escaped(out, k->extents[i].name);
         buf_printf(out, " = %lld</b> ", (long long)t->job->extents[i]);
@@ -85,7 +85,8 @@ static void put_head(struct buf *out, const struct trace *t) {
 static void put_flow(struct buf *out, const struct trace *t) {
     struct fx_env env = job_env(t->job);
     int64_t bytes;
-    buf_puts(out, "<h2>Before and after fusion</h2>\n<p>A box is a launch: its name, what it reads and writes once each, and the computations in it with their lines of the spec. ");
+    buf_puts(out, "<h2>Before and after fusion</h2>\n<p>A box is a launch: its name, what it reads and writes once each, and the computations in it with their lines "
+                  "of the spec. ");
     if (t->before.n_steps) buf_puts(out, "On the left as with <code>fuse: never</code>; a curve leads to where a computation went. What no arrow carries never leaves the chip. ");
     if (fx_expr_eval(&t->job->kernel->unfused_bytes, &env, &bytes))
         buf_printf(out, "With a kernel for every single operator it would be %d kernels and %lld bytes.", t->job->kernel->n_unfused, (long long)bytes);
@@ -96,24 +97,36 @@ static void put_flow(struct buf *out, const struct trace *t) {
 
 /* ---- a launch ---- */
 
-static bool is_touched(const struct trace_launch *l, int tensor) { return l->parts && (l->parts[tensor].total[TRACE_READ].n_cells || l->parts[tensor].total[TRACE_WRITE].n_cells); }
+static bool is_touched(const struct trace_launch *l, int tensor) {
+    return l->parts && (l->parts[tensor].total[TRACE_READ].n_cells || l->parts[tensor].total[TRACE_WRITE].n_cells);
+}
+
+static void put_number(struct buf *out, uint64_t n) { buf_printf(out, "%llu", (unsigned long long)n); }
 
 static void put_summary(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<table><tr><th>tensor</th><th class=\"n\">cells</th><th class=\"n\">cells read</th><th class=\"n\">reads</th><th class=\"n\">cells written</th><th class=\"n\">writes</th></tr>\n");
+    buf_puts(out, "<table><tr><th>tensor</th><th class=\"n\">cells</th><th class=\"n\">cells read</th>"
+                  "<th class=\"n\">reads</th><th class=\"n\">cells written</th><th class=\"n\">writes</th></tr>\n");
     for (int i = 0; i < t->n_tensors; i++) {
         if (!is_touched(l, i)) continue;
         const struct trace_total *x = l->parts[i].total;
         buf_puts(out, "<tr><td>");
         put_escaped(out, t->tensors[i].name);
         buf_printf(out, "</td><td class=\"n\">%lld</td>", (long long)t->tensors[i].n_cells);
-        for (int side = 0; side < TRACE_SIDES; side++) buf_printf(out, "<td class=\"n\">%llu</td><td class=\"n\">%llu</td>", (unsigned long long)x[side].n_cells, (unsigned long long)x[side].n_accesses);
+        for (int side = 0; side < TRACE_SIDES; side++) {
+            buf_puts(out, "<td class=\"n\">");
+            put_number(out, x[side].n_cells);
+            buf_puts(out, "</td><td class=\"n\">");
+            put_number(out, x[side].n_accesses);
+            buf_puts(out, "</td>");
+        }
         buf_puts(out, "</tr>\n");
     }
     buf_puts(out, "</table>\n");
 }
 
 static void put_maps(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>Which block touches which cell</h3>\n<p>A square is a cell, its colour the first block that writes it, or that reads it where none writes; the numbers are blocks, and colours come again after twelve. "
+    buf_puts(out, "<h3>Which block touches which cell</h3>\n<p>A square is a cell, its colour the first block that writes it, or that reads it where none "
+                  "writes; the numbers are blocks, and colours come again after twelve. "
                   "Outlined is what the blocks below touch.</p>\n");
     for (int i = 0; i < t->n_tensors; i++)
         if (is_touched(l, i)) figure_map(out, t, l, i);
@@ -125,22 +138,25 @@ static void put_times(struct buf *out, const struct trace_times *times) {
     buf_puts(out, "<p class=\"time\" data-names=\"");
     for (int s = 0; s < n; s++) {
         uint64_t key = times->keys[s * times->n / n];
-        buf_printf(out, "%sbehind ", s ? "|" : "");
-        if (key >> 32) buf_printf(out, "%d barriers of the grid and ", (int)(key >> 32));
-        buf_printf(out, "%u barriers of the block", (unsigned)key);
+        buf_printf(out, "%sbarriers of the block behind it: %u", s ? "|" : "", (unsigned)key);
+        if (times->keys[times->n - 1] >> 32) buf_printf(out, ", of the grid: %d", (int)(key >> 32));
     }
-    buf_printf(out, "\"><input type=\"range\" min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"time\"/> until <output>the end</output></p>\n", n - 1, n - 1);
+    buf_printf(out, "\"><input type=\"range\" min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"time\"/> <output>the end</output></p>\n", n - 1, n - 1);
 }
 
 static void put_details(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>What a block touches, and when</h3>\n<p><span class=\"key read\"></span>read <span class=\"key written\"></span>written. The fainter, the earlier: a shade is the time between two barriers of the block in which "
-                  "a cell was first touched.</p>\n");
+    buf_puts(out, "<h3>What a block touches, and when</h3>\n<p><span class=\"key read\"></span>read <span class=\"key written\"></span>written. "
+                  "The fainter, the earlier: a shade is the time between two barriers of the block in which a cell was first touched.</p>\n");
     for (int d = 0; d < l->n_details; d++) {
         const struct trace_detail *x = &l->details[d];
         struct trace_times times = trace_times_of(out->arena, t, x);
         const struct trace_block *b = &l->blocks[x->block];
-        buf_printf(out, "<details%s><summary>Block %u</summary>\n<p class=\"note\">%d times at which it touches tensors; of shared memory it reads %llu bytes and writes %llu</p>\n", d ? "" : " open=\"open\"", x->block, times.n,
-                   (unsigned long long)b->shared_bytes[TRACE_READ], (unsigned long long)b->shared_bytes[TRACE_WRITE]);
+        buf_printf(out, "<details%s><summary>Block %u</summary>\n<p class=\"note\">%d %s at which it touches tensors; of shared memory it reads ", d ? "" : " open=\"open\"", x->block, times.n,
+                   times.n == 1 ? "time" : "times");
+        put_number(out, b->shared_bytes[TRACE_READ]);
+        buf_puts(out, " bytes and writes ");
+        put_number(out, b->shared_bytes[TRACE_WRITE]);
+        buf_puts(out, "</p>\n");
         if (times.n > 1) put_times(out, &times);
         for (int i = 0; i < t->n_tensors; i++)
             if (x->tensors[i][TRACE_READ].n || x->tensors[i][TRACE_WRITE].n) figure_block(out, t, x, &times, i);
@@ -152,8 +168,8 @@ static void put_fragments(struct buf *out, const struct trace_launch *l) {
     static const struct { const char *shape, *section; } sections[] = {{"m16n8k8", "Matrix Fragments for mma.m16n8k8"},
                                                                       {"m16n8k16", "Matrix Fragments for mma.m16n8k16 with floating point type"},
                                                                       {"m16n8k32", "Matrix Fragments for mma.m16n8k32"}};
-    buf_printf(out, "<h3>Which lane holds which element</h3>\n<p>The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B below. The number in a square is the lane that holds the element, "
-                    "its colour the lane's register; point at one to see all that its lane holds.", l->mma, l->mma_dtype);
+    buf_printf(out, "<h3>Which lane holds which element</h3>\n<p>The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B. "
+                    "The number in a square is the lane that holds the element, its colour the lane's register; point at one to see all that its lane holds.", l->mma, l->mma_dtype);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (!strcmp(sections[i].shape, l->mma)) buf_printf(out, " PTX ISA, \xe2\x80\x9c%s\xe2\x80\x9d.", sections[i].section);
     buf_puts(out, "</p>\n<details><summary>Fragments</summary>\n<div class=\"scroll\">\n");
@@ -169,8 +185,15 @@ static bool is_same_place(const struct emu_count *a, const struct emu_count *b) 
 
 static void put_line(struct buf *out, const struct trace *t, const struct emu_count *c) {
     static const char *const accesses[] = {[EMU_READ] = "read", [EMU_WRITE] = "write", [EMU_COPY] = "copied to"};
-    buf_printf(out, "<tr><td>%s</td><td>%s</td><td class=\"n\">%llu</td><td class=\"n%s\">%llu</td><td class=\"n\">%llu</td><td class=\"n\">%d</td><td><code>", c->is_shared ? "shared" : "global", accesses[c->access],
-               (unsigned long long)c->n_requests, c->n_taken > c->n_least ? " bad" : "", (unsigned long long)c->n_taken, (unsigned long long)c->n_least, c->line.lines[0]);
+    buf_printf(out, "<tr><td>%s</td><td>%s</td><td class=\"n\">", c->is_shared ? "shared" : "global", accesses[c->access]);
+    put_number(out, c->n_requests);
+    buf_printf(out, "</td><td class=\"n%s\">", c->n_taken > c->n_least ? " bad" : "");
+    put_number(out, c->n_taken);
+    buf_puts(out, "</td><td class=\"n\">");
+    put_number(out, c->n_least);
+    buf_puts(out, "</td><td class=\"n\">");
+    if (c->line.lines[0]) buf_printf(out, "%d", c->line.lines[0]);
+    buf_puts(out, "</td><td><code>");
     put_escaped(out, trace_text_line(out->arena, t->plan->source, c->line.lines[0]));
     buf_puts(out, "</code></td><td>");
     if (c->line.spec_line) {
@@ -183,8 +206,9 @@ static void put_line(struct buf *out, const struct trace *t, const struct emu_co
 
 /* Places of the same line are one row. */
 static void put_lines(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>What each line asks of memory</h3>\n<p>A request is what the lanes of a warp ask for together. Taken: of global memory sectors of 32 bytes, of shared memory passes through its banks, one more for each "
-                  "conflict. Least: what the same bytes take where they lie together. <span class=\"bad\">Marked</span> is what takes more. Lines are those of the emitted file, then of the spec.</p>\n<div class=\"scroll\"><table>"
+    buf_puts(out, "<h3>What each line asks of memory</h3>\n<p>A request is what the lanes of a warp ask for together. Taken: of global memory sectors of 32 bytes, "
+                  "of shared memory passes through its banks, one more for each conflict. Least: what the same bytes take where they lie together. <span class=\"bad\">Marked</span> is what takes more. "
+                  "Lines are those of the emitted file, then of the spec.</p>\n<div class=\"scroll\"><table>"
                   "<tr><th>memory</th><th>access</th><th class=\"n\">requests</th><th class=\"n\">taken</th><th class=\"n\">least</th><th class=\"n\">line</th><th>emitted</th><th>spec</th></tr>\n");
     for (int i = 0; i < l->n_counts; i++) {
         struct emu_count sum = l->counts[i];
@@ -212,7 +236,8 @@ static void put_launch(struct buf *out, const struct trace *t, const struct trac
     put_escaped(out, l->variant->entry);
     buf_puts(out, "</code>, ");
     put_escaped(out, l->variant->config);
-    buf_printf(out, ": %u %s of %u threads, %u bytes of shared memory each%s.</p>\n", l->grid, l->grid == 1 ? "block" : "blocks", l->n_threads, l->shared_bytes, l->launch->is_cooperative ? "; the blocks wait for each other" : "");
+    buf_printf(out, ": %u %s of %u threads, %u bytes of shared memory each%s.</p>\n", l->grid, l->grid == 1 ? "block" : "blocks", l->n_threads, l->shared_bytes,
+               l->launch->is_cooperative ? "; the blocks wait for each other" : "");
     put_maps(out, t, l);
     put_details(out, t, l);
     if (l->mma) put_fragments(out, l);

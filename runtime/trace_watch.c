@@ -32,6 +32,7 @@ struct trace_watch {
     struct owner *owners[TRACE_SIDES];  /* by cell */
     struct cell *cells[TRACE_BLOCKS][TRACE_SIDES]; /* by cell */
     bool is_short;                   /* of memory */
+    bool is_lost;                    /* a launch was seen that is none of the trace's */
 };
 
 /* ---- room ---- */
@@ -118,8 +119,8 @@ static void on_begin(void *data, const struct emu_seen_launch *launch) {
     const struct emu_observer *counts = emu_counter_observer(w->counter);
     counts->begin(counts->data, launch);
     w->launch = find_launch(w, launch->entry);
-    w->is_short |= !w->launch || launch->grid > TRACE_MOST_GRID;
-    if (w->is_short) return;
+    w->is_lost |= !w->launch || launch->grid > TRACE_MOST_GRID;
+    if (w->is_short || w->is_lost) return;
     w->launch->grid = launch->grid;
     w->launch->n_threads = launch->n_threads;
     w->launch->shared_bytes = launch->shared_bytes;
@@ -161,7 +162,7 @@ static void on_access(void *data, const struct emu_seen *s) {
     const struct emu_observer *counts = emu_counter_observer(w->counter);
     int side = s->access == EMU_READ ? TRACE_READ : TRACE_WRITE;
     counts->access(counts->data, s);
-    if (w->is_short) return;
+    if (w->is_short || w->is_lost) return;
     struct trace_block *b = &w->launch->blocks[s->block];
     struct slot *slot = &w->slots[s->block % w->n_alive];
     if (s->phase >= b->n_phases) b->n_phases = s->phase + 1;
@@ -230,6 +231,7 @@ static void on_end(void *data, bool is_fine) {
     struct trace_watch *w = data;
     const struct emu_observer *counts = emu_counter_observer(w->counter);
     counts->end(counts->data, is_fine);
+    is_fine &= !w->is_lost;
     if (!w->is_short && is_fine) w->is_short = !keep_counts(w);
     for (int t = 0; !w->is_short && is_fine && t < w->trace->n_tensors; t++)
         for (int side = 0; side < TRACE_SIDES; side++) {
@@ -260,7 +262,7 @@ struct trace_watch *trace_watch_open(struct trace *t) {
 }
 
 fx_status trace_watch_close(struct trace_watch *w) {
-    fx_status status = w->is_short ? FX_ERR_NOMEM : FX_OK;
+    fx_status status = w->is_short ? FX_ERR_NOMEM : w->is_lost ? FX_ERR_INTERNAL : FX_OK;
     emu_observe(NULL);
     free_cells(w);
     emu_counter_close(w->counter);

@@ -217,6 +217,42 @@ START_TEST(test_tensor_cores) {
 }
 END_TEST
 
+/* In place: what a block reads it writes. */
+START_TEST(test_in_place) {
+    static bool read[MOST];
+    ck_assert_int_eq(trace("kernel k(h: inout f32[M,N], x: f32[M,N]) { h = h * 0.5 + x }", "-D M=60 -D N=70 --block 0,2 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    for (int b = 0; b < 4; b += 2) {
+        ck_assert_int_eq(touched(l, b, "h", "read", read), 1024);
+        ck_assert_int_eq(touched(l, b, "h", "written", got), 1024);
+        ck_assert_int_eq(memcmp(got, read, MOST), 0);
+    }
+}
+END_TEST
+
+/* Over several launches and workspace: totals of blocks add up to those of the launch, and every element of an output is written once. */
+START_TEST(test_totals) {
+    size_t wrong;
+    const char *spec = "kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], c: f32[N]) {\n  y = x @ w\n  c = sum[M](y)\n}";
+    ck_assert_int_eq(trace(spec, "-D M=130 -D K=24 -D N=80 -o trace.json"), FX_OK);
+    const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], *tensors = get(k, "tensors");
+    long long written = 0;
+    for (int i = 0; i < get(k, "launches")->n; i++) {
+        const struct json_value *l = get(k, "launches")->items[i], *touched_here = get(l, "tensors");
+        ck_assert_int_eq(get(l, "totals")->n, number(get(l, "grid")));
+        for (int t = 0; t < tensors->n; t++) {
+            const struct json_value *here = find(touched_here, "tensor", get(tensors->items[t], "name")->text);
+            long long reads = 0, writes = 0;
+            for (int b = 0; b < get(l, "totals")->n; b++) reads += total(l, b, t, 1), writes += total(l, b, t, 3);
+            ck_assert_int_eq(reads, here ? number(get(get(here, "read"), "accesses")) : 0);
+            ck_assert_int_eq(writes, here ? number(get(get(here, "written"), "accesses")) : 0);
+            if (here && !strcmp(get(tensors->items[t], "kind")->text, "output")) written += number(get(get(here, "written"), "cells"));
+        }
+    }
+    ck_assert_int_eq(written, 130 * 80 + 80);
+}
+END_TEST
+
 /* What lines ask of memory: places of the emitted text, named as they stand there. */
 START_TEST(test_lines) {
     ck_assert_int_eq(trace(POINTWISE, "-D M=40 -D N=100 -o trace.json"), FX_OK);
@@ -337,6 +373,31 @@ START_TEST(test_page_of_tensor_cores) {
 }
 END_TEST
 
+/* Which instruction an entry multiplies by. */
+START_TEST(test_mma) {
+    static const struct { const char *spec, *mma; } cases[] = {
+        {"kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m16n8k16"},
+        {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},
+        {"kernel mm(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }", "m16n8k32"},
+        {"kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }", "m16n8k16"},
+        {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
+    };
+    ck_assert_int_eq(trace(cases[_i].spec, "-D M=16 -D N=16 -D K=32 -o trace.json"), FX_OK);
+    const char *mma = get(read_launch(), "mma")->text;
+    ck_assert_msg(cases[_i].mma ? mma && !strcmp(mma, cases[_i].mma) : !mma, "%s: %s", cases[_i].spec, mma);
+}
+END_TEST
+
+/* Extents that passes made are none of the spec's: the unfused one is compiled without them. */
+START_TEST(test_made_extents) {
+    size_t wrong;
+    ck_assert_int_eq(trace("kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], r: f32[M]) {\n  y = x @ w\n  r = sum[N](y)\n}", "-D M=17 -D K=24 -D N=136 -o trace.json"), FX_OK);
+    const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0];
+    ck_assert_int_gt(get(k, "extents")->n, 3);
+    ck_assert_int_ge(get(get(k, "unfused"), "launches")->n, 2);
+}
+END_TEST
+
 /* The element of A, B or the sums that `lane` holds as number i, as the PTX ISA has it for 16-bit floats, tf32 and bytes. */
 static void place_of(char matrix, int k, int lane, int i, int *row, int *column) {
     int group = lane >> 2, thread = lane & 3;
@@ -396,11 +457,15 @@ int main(void) {
     tcase_add_test(c, test_turn);
     tcase_add_test(c, test_matmul);
     tcase_add_test(c, test_tensor_cores);
+    tcase_add_test(c, test_in_place);
+    tcase_add_test(c, test_totals);
     tcase_add_test(c, test_lines);
     tcase_add_test(c, test_flow);
     tcase_add_test(c, test_page);
     tcase_add_test(c, test_picture);
     tcase_add_test(c, test_page_of_tensor_cores);
+    tcase_add_loop_test(c, test_mma, 0, 5);
+    tcase_add_test(c, test_made_extents);
     tcase_add_loop_test(c, test_fragments, 0, 3);
     tcase_add_loop_test(c, test_refused, 0, 10);
     suite_add_tcase(s, c);
