@@ -4,8 +4,9 @@
  * survive, each with a proof that it changes no result. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails
  * (memory, deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the list, or is on it and was caught.
  *
- *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...
- *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that is_wanted() leaves out
+ *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...
+ *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that is_wanted() leaves out;
+ *     --so-far: names of mutants that earlier pieces of the same run have caught, which are not tried again; what this one catches is added block by block
  *
  * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the emitter writes (`emitted KERNEL`) only what
  * synchronises is left out, in all entries of the kernel alike. The rules:
@@ -16,7 +17,8 @@
  *   right, left dropped an exclusive or without one side: swizzles
  *
  * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The unchanged one runs first, and notes which mutants would
- * have computed anything else at any point (or were reached, of statements); only those then run, each in a process of its own, until one run catches it.
+ * have computed anything else at any point (or were reached, of statements); only those then run, each in a process of its own, until one run catches it. That goes
+ * through all specs unwatched, which is faster; what no spec has caught then goes through them once more, every access seen.
  * Invariant: the unchanged entry gives the oracle's results, else nothing is said of its mutants. */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -35,7 +37,7 @@
 #undef machine
 #include "command.h"
 
-enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_ITEMS = 1024, MAX_MODULES = FX_MAX_LAUNCHES, LEAST_SECONDS = 5, FEW_BLOCKS = 2 };
+enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_ITEMS = 1024, MAX_MODULES = FX_MAX_LAUNCHES, MAX_ENTRIES = 2048, LEAST_SECONDS = 5, FEW_BLOCKS = 2, SM_COUNT = 5 };
 
 enum fate { UNSEEN, SAME, SURVIVES, CAUGHT }; /* in no spec; compiled, but never different; different, but never caught */
 
@@ -50,12 +52,15 @@ struct report { /* in memory that all processes share */
     struct mutant mutants[MAX_MUTANTS];
     int n;
     long n_entries, n_runs, n_broken; /* entries compiled; runs of mutants; entries that are wrong as they are */
+    unsigned char differs[MAX_ENTRIES][MAX_MUTANTS + 1]; /* of each entry run: which mutants are different in it */
 };
 
 static struct report *report;
-static const char *of = "", *only_kernel;
+static const char *of = "", *only_kernel, *so_far;
+static char *caught_before; /* the text of so_far, between newlines */
 static int n_jobs = 2, n_running;
-static bool takes_all;
+static bool takes_all, is_watched; /* every access is seen */
+static int n_entries;              /* started in this pass, in the same order in each */
 
 static void die(const char *what, const char *why) {
     printf("mutants: %s: %s\n0 passed, 1 failed\n", what, why);
@@ -106,6 +111,14 @@ struct site { /* what is known of the line at hand */
 
 static const char *const relations[][2] = {{" < ", "<="}, {" <= ", "<"}, {" > ", ">="}, {" >= ", ">"}};
 
+/* Whether it is a line of the text. */
+static bool is_in(const char *text, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = text; at && (at = strstr(at, name)); at++)
+        if (at[-1] == '\n' && at[n] == '\n') return true;
+    return false;
+}
+
 /* The number of the mutant, from 1 on: a new one on the first scan, the same one whenever the item is met again. */
 static int number_of(const struct site *s, const char *rule, int nth) {
     char name[NAME];
@@ -114,6 +127,7 @@ static int number_of(const struct site *s, const char *rule, int nth) {
         if (!strcmp(report->mutants[i].name, name)) return i + 1;
     if (report->n == MAX_MUTANTS) die("too many mutants", name);
     strcpy(report->mutants[report->n].name, name);
+    if (is_in(caught_before, name)) report->mutants[report->n].fate = CAUGHT, strcpy(report->mutants[report->n].why, "earlier");
     return ++report->n;
 }
 
@@ -285,7 +299,7 @@ static const char helpers[] =
     "}\n"
     "#endif\n";
 
-/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the rest. */
+/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the rest. Not where accesses are seen: flags order nothing there. */
 static void add_grid_barrier(struct text *out) {
     struct scan scan = {0};
     struct text body = {0};
@@ -328,7 +342,7 @@ static char *rewrite(const char *source, const char *kernel) {
         if (!is_behind && !strncmp(begin, "#endif  // FX_PTX", 17)) {
             is_behind = true;
             add(&out, helpers, MAX_MUTANTS + 1);
-            if (strstr(line, "fx_grid_barrier(")) add_grid_barrier(&out);
+            if (!is_watched && strstr(line, "fx_grid_barrier(")) add_grid_barrier(&out);
         }
     }
     if (!is_behind) die("no end of the hardware section", kernel);
@@ -341,6 +355,26 @@ static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void read_so_far(void) {
+    FILE *f = so_far ? fopen(so_far, "r") : NULL;
+    struct text t = {0};
+    char line[NAME + 2];
+    add(&t, "\n");
+    while (f && fgets(line, sizeof line, f)) add(&t, "%s", line);
+    if (f) fclose(f);
+    caught_before = t.at;
+}
+
+static void write_so_far(void) {
+    FILE *f = so_far ? fopen(so_far, "w") : NULL;
+    if (!so_far) return;
+    if (!f) die("cannot write", so_far);
+    fputs(caught_before + 1, f);
+    for (int i = 0; i < report->n; i++)
+        if (report->mutants[i].fate == CAUGHT && !is_in(caught_before, report->mutants[i].name)) fprintf(f, "%s\n", report->mutants[i].name);
+    if (fclose(f) != 0) die("cannot write", so_far);
 }
 
 /* Runs and compares; "" where everything is right, else what is wrong. */
@@ -430,12 +464,13 @@ static bool note_compiled(const char *source) {
     return is_any;
 }
 
+static bool is_left(int m) { return report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of); }
+
 /* All mutants of one choice of variants. */
-static void run_entry(const struct job *job, const struct expected *e, const char *where) {
+static void run_entry(const struct job *job, const struct expected *e, unsigned char *differs, const char *where) {
     struct gpu gpu;
     struct alive a;
     char why[REASON];
-    static unsigned char differs[MAX_MUTANTS + 1];
     if (gpu_open(job, &gpu) != FX_OK) snprintf(why, sizeof why, "cannot be prepared"), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
     else {
         find_variables(&gpu, &a);
@@ -446,7 +481,7 @@ static void run_entry(const struct job *job, const struct expected *e, const cha
         for (int i = 0; i < a.n; i++)
             for (int m = 0; m <= report->n; m++) differs[m] |= a.differs[i][m];
         for (int m = 1; m <= report->n && !why[0]; m++)
-            if (differs[m] && report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of)) try_mutant(job, &gpu, e, &a, m, seconds, where);
+            if (differs[m] && is_left(m)) try_mutant(job, &gpu, e, &a, m, seconds, where);
     }
     if (why[0]) printf("FAIL mutants: %s as it is: %s\n", where, why), fflush(stdout);
 }
@@ -505,8 +540,13 @@ static bool choose_variants(const struct job *job, int i, int v, bool is_few, st
 static void start_entry(struct job *job, const struct expected *e, int i, int v, bool is_few) {
     static struct choice c;
     char where[200];
+    bool is_any = !is_watched;
     if (!choose_variants(job, i, v, is_few, &c)) return;
-    snprintf(where, sizeof where, "line %d, %s%s", job->request->block->line, c.variants[i].entry, is_few ? ", two blocks" : "");
+    if (n_entries == MAX_ENTRIES) die("too many entries", c.variants[i].entry);
+    unsigned char *differs = report->differs[n_entries++];
+    for (int m = 1; m <= report->n && !is_any; m++) is_any = differs[m] && is_left(m);
+    if (!is_any) return;
+    snprintf(where, sizeof where, "line %d, %s%s%s", job->request->block->line, c.variants[i].entry, is_few ? ", two blocks" : "", is_watched ? ", watched" : "");
     while (n_running >= n_jobs) wait_for_one();
     fflush(stdout);
     pid_t child = fork();
@@ -519,7 +559,7 @@ static void start_entry(struct job *job, const struct expected *e, int i, int v,
     plan->kernels = &c.kernel;
     plan->n_kernels = 1;
     job->kernel = &c.kernel;
-    run_entry(job, e, where);
+    run_entry(job, e, differs, where);
     fflush(stdout);
     _exit(0);
 }
@@ -576,6 +616,7 @@ static fx_status run_block(struct request *request, const struct machine *machin
     expected_release(e, job.n_outputs);
     free((char *)plan->source);
     job_close(&job);
+    write_so_far();
     return status;
 }
 
@@ -632,27 +673,41 @@ static int judge(double seconds) {
     return n_failed != 0 || n_passed == 0;
 }
 
+static void run_specs(const struct command *cmd, const struct machine *machine, bool *is_list) {
+    int n_blocks = 0;
+    n_entries = 0;
+    for (int i = 0; i < cmd->n_operands; i++) {
+        struct spec spec = {0};
+        if (spec_read(cmd->operands[i], &spec) != FX_OK || act_on_blocks(cmd, &spec, machine, false, &n_blocks, run_block, is_list) != FX_OK) die("cannot run", cmd->operands[i]);
+        while (n_running > 0) wait_for_one();
+        write_so_far();
+        spec_release(&spec);
+    }
+}
+
 int main(int argc, char **argv) {
-    char *arguments[64] = {"fxc", "test", "--device=emu:5"}; /* what the command would be given */
+    char *arguments[64] = {"fxc", "test", "--device=emu:5,plain"}; /* what the command would be given */
     const char *survivors = NULL;
     struct command cmd;
     struct machine machine;
-    int n_arguments = 3, n_blocks = 0;
+    int n_arguments = 3;
     bool is_list = false;
     for (int i = 1; i < argc; i++) {
         bool has_more = i + 1 < argc;
         if (!strcmp(argv[i], "--of") && has_more) of = argv[++i];
         else if (!strcmp(argv[i], "--kernel") && has_more) only_kernel = argv[++i];
         else if (!strcmp(argv[i], "--survivors") && has_more) survivors = argv[++i];
+        else if (!strcmp(argv[i], "--so-far") && has_more) so_far = argv[++i];
         else if (!strcmp(argv[i], "--jobs") && has_more) n_jobs = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list")) is_list = true;
         else if (!strcmp(argv[i], "--all-variants")) takes_all = true;
         else if (argv[i][0] != '-' && n_arguments < 60) arguments[n_arguments++] = argv[i];
-        else return fprintf(stderr, "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"), 2;
+        else return fprintf(stderr, "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"), 2;
     }
     double start = now();
     report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (report == MAP_FAILED) die("out of memory", "report");
+    read_so_far();
     setenv("FX_CACHE", "off", 1);
     for (int i = 0; i < N_PIECES; i++) find_items(pieces[i].file, pieces[i].text);
     struct text unused = {0};
@@ -665,12 +720,11 @@ int main(int argc, char **argv) {
     if (command_parse(n_arguments, arguments, &cmd) != FX_OK) return 2;
     machine_open(&cmd, &machine);
     if (!machine.context) die("no emulator", machine.no_gpu);
-    for (int i = 0; i < cmd.n_operands; i++) {
-        struct spec spec = {0};
-        if (spec_read(cmd.operands[i], &spec) != FX_OK || act_on_blocks(&cmd, &spec, &machine, false, &n_blocks, run_block, &is_list) != FX_OK) die("cannot run", cmd.operands[i]);
-        while (n_running > 0) wait_for_one();
-        spec_release(&spec);
-    }
+    run_specs(&cmd, &machine, &is_list);
+    fprintf(stderr, "all specs: %ld runs, %.0f s\n", report->n_runs, now() - start);
+    is_watched = true;
+    if (fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT, .is_watched = true}) != FX_OK) die("no emulator", "watched");
+    if (!is_list) run_specs(&cmd, &machine, &is_list);
     for (int i = 0; is_list && i < report->n; i++) printf("%s\n", report->mutants[i].name);
     return is_list ? 0 : judge(now() - start);
 }
