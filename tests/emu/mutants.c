@@ -18,7 +18,8 @@
  *
  * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The unchanged one runs first, and notes which mutants would
  * have computed anything else at any point (or were reached, of statements); only those then run, each in a process of its own, until one run catches it. That goes
- * through all specs unwatched, which is faster; what no spec has caught then goes through them once more, every access seen.
+ * through all specs unwatched, which is faster; what no spec has caught then goes through them once more, every access seen, and, where the variant allows it,
+ * with what is only read an element behind where memory begins.
  * Invariant: the unchanged entry gives the oracle's results, else nothing is said of its mutants. */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -466,24 +467,48 @@ static bool note_compiled(const char *source) {
 
 static bool is_left(int m) { return report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of); }
 
+/* All mutants that are left, on the arguments as they lie; false where the entry is wrong as it is. */
+static bool try_all(const struct job *job, const struct gpu *gpu, const struct expected *e, unsigned char *differs, const char *where) {
+    struct alive a;
+    char why[REASON];
+    find_variables(gpu, &a);
+    double start = now();
+    if (run(job, gpu, e, why) == FX_ERR_USAGE) return true; /* it wants addresses of a higher alignment than these sizes give */
+    int seconds = LEAST_SECONDS + (int)(20 * (now() - start));
+    __atomic_add_fetch(why[0] ? &report->n_broken : &report->n_entries, 1, __ATOMIC_RELAXED);
+    if (why[0]) printf("FAIL mutants: %s as it is: %s\n", where, why), fflush(stdout);
+    for (int i = 0; i < a.n; i++)
+        for (int m = 0; m <= report->n; m++) differs[m] |= a.differs[i][m];
+    for (int m = 1; m <= report->n && !why[0]; m++)
+        if (differs[m] && is_left(m)) try_mutant(job, gpu, e, &a, m, seconds, where);
+    return !why[0];
+}
+
+/* What is only read lies an element behind where memory begins from now on. */
+static fx_status move_inputs(const struct job *job, const struct gpu *gpu) {
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < job->kernel->n_params; i++) {
+        const struct argument *a = &job->arguments[i];
+        DLTensor *t = &gpu->set.tensors[i];
+        if (a->param->is_scalar || a->param->is_output || !a->n_bytes) continue;
+        size_t by = (size_t)(t->dtype.bits + 7) / 8;
+        fx_device_free(job->context, t->data);
+        status = fx_device_alloc(job->context, by + a->n_bytes, &t->data);
+        if (status == FX_OK) status = fx_device_write(job->context, (char *)t->data + by, a->data, a->n_bytes);
+        t->byte_offset = by;
+    }
+    return status;
+}
+
 /* All mutants of one choice of variants. */
 static void run_entry(const struct job *job, const struct expected *e, unsigned char *differs, const char *where) {
     struct gpu gpu;
-    struct alive a;
-    char why[REASON];
-    if (gpu_open(job, &gpu) != FX_OK) snprintf(why, sizeof why, "cannot be prepared"), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
-    else {
-        find_variables(&gpu, &a);
-        double start = now();
-        if (run(job, &gpu, e, why) == FX_ERR_USAGE) return; /* it wants addresses of a higher alignment than these sizes give */
-        int seconds = LEAST_SECONDS + (int)(20 * (now() - start));
-        __atomic_add_fetch(why[0] ? &report->n_broken : &report->n_entries, 1, __ATOMIC_RELAXED);
-        for (int i = 0; i < a.n; i++)
-            for (int m = 0; m <= report->n; m++) differs[m] |= a.differs[i][m];
-        for (int m = 1; m <= report->n && !why[0]; m++)
-            if (differs[m] && is_left(m)) try_mutant(job, &gpu, e, &a, m, seconds, where);
-    }
-    if (why[0]) printf("FAIL mutants: %s as it is: %s\n", where, why), fflush(stdout);
+    char behind[240];
+    snprintf(behind, sizeof behind, "%s, an element behind", where);
+    bool is_open = gpu_open(job, &gpu) == FX_OK;
+    if (is_open && (!try_all(job, &gpu, e, differs, where) || !is_watched)) return;
+    if (is_open && move_inputs(job, &gpu) == FX_OK) try_all(job, &gpu, e, differs, behind);
+    else printf("FAIL mutants: %s cannot be prepared\n", where), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
 }
 
 static void wait_for_one(void) {

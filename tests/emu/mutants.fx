@@ -39,6 +39,16 @@ test inverse { M=17 K=261 N=67 init: uniform(1,2) }
 kernel inverse_t(x: f32[K,M], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } { y = (1 / x) @[K] (1 / w) }
 test inverse_t { M=20 K=68 N=20 init: uniform(1,2) }
 test inverse_t { M=17 K=67 N=19 init: uniform(1,2) }
+# What made operands read, by way of shared memory: in pieces, with a context along k, values of the rows, along n; several blocks of k, also of several segments.
+kernel staged(x: f32[M,K], s: f32[K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x * s) @ w }
+test staged { M=72 K=264 N=72 }
+test staged { M=17 K=448 N=72 }
+kernel staged_rows(x: f32[M,K], g: f32[M], q: i8[N,K], s: f32[N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x * g) @ bf16(q * s) }
+test staged_rows { M=72 K=336 N=72 }
+kernel staged_t(x: bf16[M,K], w: f32[K,N], s: f32[K]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16(w * s) }
+test staged_t { M=17 K=264 N=72 }
+kernel staged_segments(x: bf16[M,K], s: f32[K], w: bf16[N,K], h: f32[M,J], u: bf16[N,J]) -> y: f32[M,N] with { fuse: require } { y = (x * s) @[K] w + bf16(h) @[J] u }
+test staged_segments { M=17 K=72 J=264 N=72 }
 kernel segments(x: f16[M,K], w: f16[K,N], a: f16[J,M], b: f16[N,J]) -> y: f32[M,N] with { fuse: require } { y = x @ w + a @[J] b }
 test segments { M=72 K=200 J=40 N=72 }
 test segments { M=65 K=67 J=201 N=67 }
