@@ -104,10 +104,8 @@ struct fx_row_walk {
 
   template <int P>
   FX_DEVICE void prepare() {
-    if (cols > 0) {
 #pragma unroll
-      for (int s = 0; s < SUMS; ++s) p.prepare(fx_pass<P>(), r[s], row + s);
-    }
+    for (int s = 0; s < SUMS; ++s) p.prepare(fx_pass<P>(), r[s], row + s);
   }
 
   // what the lanes of a row before this one add up to, and all of them; scans run along the row
@@ -123,7 +121,7 @@ struct fx_row_walk {
     T warps = p.identity(fx_scan<I>());
     if constexpr (LANES > 32) {
       unsigned *slots = (unsigned *)fx_smem();
-      fx_barrier();  // everyone has read what stood there
+      fx_barrier();  // everyone has read what stood there, of the scan before or of sums
       if (in_warp == 31) fx_words<T>::of(sum).put(slots, 33, lane / 32);
       fx_barrier();  // the warps' totals are there
       all = warps;
@@ -131,7 +129,6 @@ struct fx_row_walk {
         if (w == lane / 32) warps = all;
         all = p.join(fx_scan<I>(), all, fx_words<T>::from(slots, 33, w));
       }
-      fx_barrier();  // everyone has read them
     } else {
       all = sum;
 #pragma unroll
@@ -210,13 +207,12 @@ struct fx_row_walk {
       if constexpr (LANES > 32) {
         constexpr int WARPS = LANES / 32;
         unsigned *slots = (unsigned *)fx_smem() + P % 2 * (32 * PROBLEM::SUM_WORDS);  // taking turns: nobody writes where another may still read
-        if (PROBLEM::SCANS > 0) fx_barrier();                                       // everyone has read the sets of the walk before the scans
+        if (PROBLEM::SCANS > 0) fx_barrier();                                       // everyone has read what scans have in the same memory, or the set before
         if (lane % 32 == 0) fx_words<SUM>::of(a[0]).put(slots, 32, lane / 32);
         fx_barrier();  // the warps' sums are there
         a[0] = fx_words<SUM>::from(slots, 32, lane % WARPS);
 #pragma unroll
         for (int m = WARPS / 2; m > 0; m /= 2) p.join(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
-        if (PROBLEM::SCANS > 0) fx_barrier();  // everyone has read them: scans use the same memory
       }
     }
   }

@@ -45,6 +45,14 @@ test staged { M=72 K=264 N=72 }
 test staged { M=17 K=448 N=72 }
 kernel staged_rows(x: f32[M,K], g: f32[M], q: i8[N,K], s: f32[N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x * g) @ bf16(q * s) }
 test staged_rows { M=72 K=336 N=72 }
+kernel staged_two(x: bf16[M,K], q: i8[N,K], u: i8[N,K], s: f32[N]) -> y: f32[M,N] with { fuse: require, tile: [128, 64] } {
+  y = relu(x @ bf16(q * s)) * (x @ bf16(u * s))
+}
+test staged_two { M=17 K=336 N=72 }
+kernel staged_mixed(x: f32[M,K], m: bf16[M,K], s: f32[K], z: bf16[K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x * m * s + z) @ w }
+test staged_mixed { M=72 K=264 N=72 }
+kernel staged_words(x: f32[M,K], q: i8[N,K], s: f32[N]) -> y: f32[M,N] with { fuse: require, precision: tf32 } { y = x @ (q * s) }
+test staged_words { M=17 K=144 N=72 }
 kernel staged_t(x: bf16[M,K], w: f32[K,N], s: f32[K]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16(w * s) }
 test staged_t { M=17 K=264 N=72 }
 kernel staged_segments(x: bf16[M,K], s: f32[K], w: bf16[N,K], h: f32[M,J], u: bf16[N,J]) -> y: f32[M,N] with { fuse: require } { y = (x * s) @[K] w + bf16(h) @[J] u }
@@ -99,6 +107,9 @@ kernel none(x: f32[B,T], g: f32[B]) -> (y: f32[B], z: f32[B]) {
 }
 test none { B=3 T=0 }
 test none { B=3 T=65 }
+kernel beside(x: f32[B,T], g: f32[B]) -> y: f32[B] { y = sum[T](x * exp(g)) + exp(g) }
+test beside { B=3 T=0 }
+test beside { B=3 T=65 }
 kernel pointwise(x: f32[M,N]) -> y: f16[M,N] { y = 2 * x }
 test pointwise { M=9 N=37 }
 test pointwise { M=70 N=64 }
@@ -117,6 +128,7 @@ kernel causal(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f32[S,N] with { fuse:
 }
 test causal { S=128 T=128 D=64 N=64 }
 test causal { S=65 T=300 D=33 N=33 }
+test causal { S=1 T=72 D=128 N=128 }
 test causal { S=130 T=256 D=136 N=72 }
 kernel attention_f32(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> o: f32[S,N] with { fuse: require } { o = softmax[T](where(idx(T) <= idx(S), q @ k, -inf)) @ v }
 test attention_f32 { S=65 T=195 D=36 N=36 }

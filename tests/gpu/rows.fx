@@ -178,3 +178,8 @@ test few_down { K=40000 }
 test every { A=0 B=5 }
 test every { A=9 B=5 }
 test every { A=400 B=399 }
+
+# what is made of a row's own values stands in results of rows without elements too
+kernel beside(x: f32[B,T], g: f32[B]) -> y: f32[B] { y = sum[T](x * exp(g)) + exp(g) }
+test beside { B=3 T=0 }
+test beside { B=3 T=65 }
