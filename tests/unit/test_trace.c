@@ -103,6 +103,14 @@ static int touched(const struct json_value *launch, int block, const char *tenso
     return mark(get(get(t, side), "runs"), cells);
 }
 
+/* The order of the first touch of a block's only run. */
+static long long order_of(const struct json_value *launch, int block, const char *tensor, const char *side) {
+    const struct json_value *b = find(get(launch, "blocks"), "block", arena_printf(&arena, "%d", block));
+    const struct json_value *runs = get(get(find(get(b, "tensors"), "tensor", tensor), side), "runs");
+    ck_assert_int_eq(runs->n, 1);
+    return number(runs->items[0]->items[4]);
+}
+
 static long long total(const struct json_value *launch, int block, int tensor, int which) {
     const struct json_value *b = get(get(launch, "totals")->items[block], "tensors");
     for (int i = 0; i < b->n; i++)
@@ -130,6 +138,9 @@ START_TEST(test_pointwise) {
         ck_assert_int_eq(memcmp(got, want, MOST), 0);
         ck_assert_int_eq(touched(l, b, "y", "written", got), n);
         ck_assert_int_eq(memcmp(got, want, MOST), 0);
+        /* Each of 256 threads reads, then writes; the last block's are fewer, and behind all those before. */
+        ck_assert_int_eq(order_of(l, b, "x", "read"), b * 512);
+        ck_assert_int_eq(order_of(l, b, "y", "written"), b * 512 + 1);
         ck_assert_int_eq(touched(l, b, "x", "written", got) + touched(l, b, "y", "read", got), 0);
         ck_assert_int_eq(total(l, b, 0, 1), n);
         ck_assert_int_eq(total(l, b, 0, 2), n);
@@ -190,10 +201,16 @@ START_TEST(test_matmul) {
     ck_assert_str_eq(get(l, "driver")->text, "gemm");
     ck_assert_int_eq(number(get(l, "grid")), 4);
     check_tiles(l, 100, 72, 40);
-    /* Each row of x is read by both columns of tiles. */
+    /* Each row of x is read by both columns of tiles, the left one first. */
     const struct json_value *x = get(find(get(l, "tensors"), "tensor", "x"), "read");
     ck_assert_int_eq(number(get(x, "cells")), 100 * 40);
-    for (int i = 0; i < get(x, "runs")->n; i++) ck_assert_int_eq(number(get(x, "runs")->items[i]->items[3]), 2);
+    ck_assert_int_eq(get(x, "runs")->n, 2);
+    for (int i = 0; i < 2; i++) { /* 64 rows and 36, by blocks 0 and 2, 1 and 3 */
+        const struct json_value *run = get(x, "runs")->items[i];
+        ck_assert_int_eq(number(run->items[0]), i * 64 * 40);
+        ck_assert_int_eq(number(run->items[2]), i);
+        ck_assert_int_eq(number(run->items[3]), 2);
+    }
 }
 END_TEST
 
@@ -205,6 +222,10 @@ START_TEST(test_tensor_cores) {
     const struct json_value *l = read_launch();
     check_tiles(l, 16, 16, 512);
     ck_assert_str_eq(get(l, "mma")->text, "m16n8k16");
+    /* b is read again for each row, first before anything is written. */
+    const struct json_value *of_y = get(get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "y"), "written"), "runs");
+    ck_assert_int_eq(of_y->n, 1);
+    ck_assert_int_lt(order_of(l, 0, "b", "read"), number(of_y->items[0]->items[4]));
     const struct json_value *runs = get(get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "x"), "read"), "runs");
     long long epoch = 0, order = -1;
     int n_later = 0;
@@ -250,6 +271,28 @@ START_TEST(test_totals) {
         }
     }
     ck_assert_int_eq(written, 130 * 80 + 80);
+}
+END_TEST
+
+/* Of shared memory a lane takes 16 bytes where it copies, reads a row of ldmatrix or reads back sums, and stores sums by two. */
+START_TEST(test_shared) {
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=128 -D N=64 -D K=128 -o trace.json"), FX_OK);
+    const struct json_value *l = read_launch();
+    long long written = 0, read = 0;
+    for (int i = 0; i < get(l, "lines")->n; i++) {
+        const struct json_value *line = get(l, "lines")->items[i];
+        const char *access = get(line, "access")->text;
+        if (strcmp(get(line, "memory")->text, "shared") != 0) continue;
+        if (!strcmp(access, "read")) read += number(get(line, "requests")) * 32 * 16;
+        else written += number(get(line, "requests")) * 32 * (!strcmp(access, "copy") ? 16 : 8);
+    }
+    ck_assert_int_ge(written, 2 * (128 * 128 + 2 * 64 * 128)); /* what is copied, at least */
+    for (int b = 0; b < 2; b++) {
+        read -= number(get(get(l, "totals")->items[b], "shared_bytes_read"));
+        written -= number(get(get(l, "totals")->items[b], "shared_bytes_written"));
+    }
+    ck_assert_int_eq(read, 0);
+    ck_assert_int_eq(written, 0);
 }
 END_TEST
 
@@ -459,6 +502,7 @@ int main(void) {
     tcase_add_test(c, test_tensor_cores);
     tcase_add_test(c, test_in_place);
     tcase_add_test(c, test_totals);
+    tcase_add_test(c, test_shared);
     tcase_add_test(c, test_lines);
     tcase_add_test(c, test_flow);
     tcase_add_test(c, test_page);
