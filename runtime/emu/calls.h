@@ -32,6 +32,8 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*wait)(struct emu_thread *self, int n_groups);
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
+    void (*release)(struct emu_thread *self, const void *at); /* of watched threads: what stands there is about to be written, or has been read */
+    void (*acquire)(struct emu_thread *self, const void *at);
     void (*unwritten)(struct emu_thread *self, unsigned at, int n_bytes); /* may be read as it is */
     void (*touch)(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc); /* before each access to what others may see */
 };

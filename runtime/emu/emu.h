@@ -190,6 +190,13 @@ struct sight { /* a block's shared memory, and its time, which passes whenever t
     unsigned grid_time;          /* likewise at the last barrier of the grid */
     unsigned recent;             /* all_time as a stamp */
     unsigned *seen;              /* [thread][warp]: what that warp did before this time precedes what the thread does now */
+    unsigned *known;             /* [block][warp]: likewise of other blocks, for all threads; NULL where blocks do not run together */
+    unsigned **acquired;         /* [thread]: what it has learnt of other blocks since the last barrier; NULL: nothing */
+};
+
+struct released { /* by a store that others acquire */
+    const void *at;
+    unsigned *known;             /* [block][warp]: what they did before this time precedes what whoever acquires it does next */
 };
 
 struct room { /* memory that a launch was given: accesses within it are right */
@@ -220,6 +227,8 @@ struct watch { /* the accesses of a launch */
     int n_sights;
     unsigned start;                  /* time before the launch */
     struct party other;              /* of the conflict that was found; `at` NULL where none was */
+    struct released *released;       /* what flags hold */
+    int n_released, released_room;
     const struct emu_observer *observer; /* NULL: nobody is shown anything */
     uint64_t n_seen;                 /* accesses so far */
     unsigned n_phases;               /* barriers of the grid so far */
@@ -242,6 +251,8 @@ void watch_begin(struct watch *w, struct machine *m);
 void watch_begin_block(struct block *b);
 void watch_touch(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc);
 /* What holds nothing yet may be read. */
+void watch_release(struct emu_thread *self, const void *at);
+void watch_acquire(struct emu_thread *self, const void *at);
 void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
 /* An asynchronous copy is asked for; has landed, as far as its thread can tell. */
 void watch_copy(struct fiber *f, const struct copy *c);

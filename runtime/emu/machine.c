@@ -272,7 +272,8 @@ static void call_bad_alignment(struct emu_thread *self, const void *address, int
 }
 
 static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = call_grid_barrier, .give_way = call_give_way, .together = call_together, .copy = call_copy,
-                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment, .unwritten = watch_unwritten, .touch = watch_touch};
+                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment, .release = watch_release, .acquire = watch_acquire,
+                                       .unwritten = watch_unwritten, .touch = watch_touch};
 
 /* ---- running ---- */
 

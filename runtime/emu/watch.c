@@ -4,7 +4,8 @@
  *
  * Time passes in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time, block, thread) of who wrote it last and of two
  * who read it since, of different warps where there are such. An access precedes another if it is the same thread's, or earlier than a barrier that both
- * threads met at. Shuffles and matrix operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run met. */
+ * threads met at, or, of blocks that run together, ahead of a release that the other's thread, or one that it has met since, has acquired. Shuffles and matrix
+ * operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run met. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,18 @@ static void clock_advance(unsigned to) {
 
 /* ---- opening ---- */
 
+static void forget_acquired(const struct watch *w, struct sight *s) {
+    for (unsigned i = 0; s->acquired && i < w->launch->n_threads; i++) {
+        free(s->acquired[i]);
+        s->acquired[i] = NULL;
+    }
+}
+
+static void forget_released(struct watch *w) {
+    for (int i = 0; i < w->n_released; i++) free(w->released[i].known);
+    w->n_released = 0;
+}
+
 static bool open_sights(struct watch *w) {
     const struct launch *l = w->launch;
     size_t n_warps = (l->n_threads + WARP - 1) / WARP;
@@ -55,7 +68,8 @@ static bool open_sights(struct watch *w) {
         struct sight *s = &w->sights[i];
         s->written = memory_zeros((size_t)l->shared_bytes * (3 * sizeof *s->written + 1));
         s->seen = calloc(l->n_threads * n_warps, sizeof *s->seen);
-        if (!s->written || !s->seen) return false;
+        if (l->is_cooperative) s->known = calloc((size_t)l->grid * n_warps, sizeof *s->known), s->acquired = calloc(l->n_threads, sizeof *s->acquired);
+        if (!s->written || !s->seen || (l->is_cooperative && (!s->known || !s->acquired))) return false;
         s->read[0] = s->written + l->shared_bytes, s->read[1] = s->read[0] + l->shared_bytes;
         s->state = (unsigned char *)(s->read[1] + l->shared_bytes);
     }
@@ -74,8 +88,14 @@ void watch_close(struct watch *w) {
     for (int i = 0; w->sights && i < w->n_sights; i++) {
         clock_advance(w->sights[i].time);
         memory_zeros_give(w->sights[i].written, (size_t)w->launch->shared_bytes * (3 * sizeof(unsigned) + 1));
+        forget_acquired(w, &w->sights[i]);
         free(w->sights[i].seen);
+        free(w->sights[i].known);
+        free(w->sights[i].acquired);
     }
+    forget_released(w);
+    free(w->released);
+    w->released = NULL, w->released_room = 0;
     free(w->sights);
     w->sights = NULL;
     watch_leave();
@@ -100,17 +120,27 @@ void watch_begin(struct watch *w, struct machine *m) {
     for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
     w->start = clock_read();
     w->n_phases = 0;
+    forget_released(w);
     for (int i = 0; i < w->n_sights; i++) {
         struct sight *s = &w->sights[i];
         if (s->time) memset(s->written, 0, (size_t)w->launch->shared_bytes * 3 * sizeof *s->written);
         memset(s->seen, 0, w->launch->n_threads * (size_t)m->blocks[0].n_warps * sizeof *s->seen);
+        if (s->known) memset(s->known, 0, (size_t)w->n_sights * (size_t)m->blocks[0].n_warps * sizeof *s->known);
+        forget_acquired(w, s);
         s->time = s->since = s->all_time = s->grid_time = w->start;
         m->blocks[i].sight = s;
     }
 }
 
+static void join(unsigned *known, const unsigned *other, int n) {
+    for (int i = 0; other && i < n; i++)
+        if (other[i] > known[i]) known[i] = other[i];
+}
+
 void watch_block_met(struct block *b) {
     struct sight *s = b->sight;
+    for (int i = 0; s->acquired && i < b->n_threads; i++) join(s->known, s->acquired[i], machine_now->n_blocks * b->n_warps);
+    forget_acquired(machine_now->launch->watch, s);
     size_t n = (size_t)b->warps[0].fibers[0].view.shared_bytes;
     if (s->time - s->since > MOST_TIMES) { /* everything before is over: stamps begin anew */
         memset(s->written, 0, n * 3 * sizeof *s->written);
@@ -136,10 +166,32 @@ void watch_grid_met(struct machine *m) {
     }
 }
 
+/* What it has learnt by itself, to be added to; nothing so far where there was none. */
+static unsigned *acquired_by(const struct fiber *f) {
+    struct machine *m = machine_now;
+    unsigned **known = &sight_of(f)->acquired[index_of(f)];
+    if (!*known && !(*known = calloc((size_t)m->n_blocks * (size_t)f->warp->block->n_warps, sizeof **known))) machine_fail(m, NULL, "out of memory");
+    return *known;
+}
+
+/* What any of them has learnt of other blocks all of them know. */
+static void join_acquired(struct block *b, struct fiber *const *fibers, int n) {
+    struct sight *s = b->sight;
+    const struct fiber *first = NULL;
+    int n_known = machine_now->n_blocks * b->n_warps;
+    for (int i = 0; s->acquired && i < n; i++) {
+        if (!s->acquired[index_of(fibers[i])]) continue;
+        if (!first) first = fibers[i];
+        join(acquired_by(first), acquired_by(fibers[i]), n_known);
+    }
+    for (int i = 0; first && i < n; i++) join(acquired_by(fibers[i]), acquired_by(first), n_known);
+}
+
 void watch_some_met(struct block *b, struct fiber *const *fibers, int n) {
     struct sight *s = b->sight;
     unsigned joined[WARP] = {0};
     s->time++;
+    join_acquired(b, fibers, n);
     for (int i = 0; i < n; i++)
         for (int w = 0; w < b->n_warps; w++)
             if (seen_by(fibers[i])[w] > joined[w]) joined[w] = seen_by(fibers[i])[w];
@@ -148,6 +200,51 @@ void watch_some_met(struct block *b, struct fiber *const *fibers, int n) {
         memcpy(seen_by(fibers[i]), joined, (size_t)b->n_warps * sizeof *joined);
         set_time(fibers[i]);
     }
+}
+
+static struct released *released_at(struct watch *w, const void *at) {
+    for (int i = 0; i < w->n_released; i++)
+        if (w->released[i].at == at) return &w->released[i];
+    return NULL;
+}
+
+static struct released *add_released(struct machine *m, const void *at, size_t n) {
+    struct watch *w = m->launch->watch;
+    if (w->n_released == w->released_room) {
+        int room = w->released_room ? 2 * w->released_room : 64;
+        struct released *more = realloc(w->released, (size_t)room * sizeof *more);
+        if (!more) machine_fail(m, NULL, "out of memory");
+        w->released = more, w->released_room = room;
+    }
+    struct released *r = &w->released[w->n_released];
+    *r = (struct released){.at = at, .known = calloc(n, sizeof *r->known)};
+    if (!r->known) machine_fail(m, NULL, "out of memory");
+    w->n_released++;
+    return r;
+}
+
+/* All of f's own block that precedes it, what its warp has done so far, and what it knows of other blocks. Of its warp the other lanes pass for it. */
+void watch_release(struct emu_thread *self, const void *at) {
+    struct fiber *f = (struct fiber *)self;
+    struct machine *m = machine_now;
+    struct sight *s = sight_of(f);
+    if (!s->known) return;
+    int n_warps = f->warp->block->n_warps, n = m->n_blocks * n_warps;
+    struct released *r = released_at(m->launch->watch, at);
+    if (!r) r = add_released(m, at, (size_t)n);
+    memcpy(r->known, s->known, (size_t)n * sizeof *r->known);
+    join(r->known, s->acquired[index_of(f)], n);
+    unsigned *own = r->known + (size_t)f->view.block.x * (size_t)n_warps;
+    for (int w = 0; w < n_warps; w++) own[w] = s->all_time;
+    join(own, seen_by(f), n_warps);
+    own[f->warp->number] = ++s->time;
+    set_time(f);
+}
+
+void watch_acquire(struct emu_thread *self, const void *at) {
+    struct fiber *f = (struct fiber *)self;
+    const struct released *r = released_at(machine_now->launch->watch, at);
+    if (r) join(acquired_by(f), r->known, machine_now->n_blocks * f->warp->block->n_warps);
 }
 
 /* Whether what `thread` of f's block did at that time precedes what f does now. */
@@ -164,7 +261,10 @@ static bool global_precedes(const struct fiber *f, uint64_t stamp) {
     unsigned block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, time = (unsigned)(stamp >> TIME_SHIFT);
     if (time <= m->launch->watch->start) return true;
     if (block == f->view.block.x) return precedes(f, stamp & THREADS, time);
-    return m->launch->is_cooperative && time < m->blocks[block].sight->grid_time;
+    if (!m->launch->is_cooperative) return false;
+    const unsigned *known = sight_of(f)->known, *acquired = sight_of(f)->acquired[index_of(f)];
+    unsigned place = block * (unsigned)f->warp->block->n_warps + (unsigned)(stamp & THREADS) / WARP;
+    return time < m->blocks[block].sight->grid_time || time < known[place] || (acquired && time < acquired[place]);
 }
 
 /* ---- what is wrong ---- */

@@ -300,7 +300,7 @@ static const char helpers[] =
     "}\n"
     "#endif\n";
 
-/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the rest. Not where accesses are seen: flags order nothing there. */
+/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the rest. */
 static void add_grid_barrier(struct text *out) {
     struct scan scan = {0};
     struct text body = {0};
@@ -343,7 +343,7 @@ static char *rewrite(const char *source, const char *kernel) {
         if (!is_behind && !strncmp(begin, "#endif  // FX_PTX", 17)) {
             is_behind = true;
             add(&out, helpers, MAX_MUTANTS + 1);
-            if (!is_watched && strstr(line, "fx_grid_barrier(")) add_grid_barrier(&out);
+            if (strstr(line, "fx_grid_barrier(")) add_grid_barrier(&out);
         }
     }
     if (!is_behind) die("no end of the hardware section", kernel);

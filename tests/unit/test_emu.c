@@ -307,6 +307,23 @@ START_TEST(test_watched_grid) {
 }
 END_TEST
 
+/* What a block writes before it releases a flag, others may touch behind their acquiring it: those of its threads that have met the one that releases. */
+START_TEST(test_watched_flag) {
+    static const char *const meets[] = {"  fx_barrier();\n", "  if (t < 32) fx_warp_barrier();\n", "  fx_barrier();\n"}, *const waits[] = {"  fx_barrier();\n", "  fx_barrier();\n", ""};
+    static const char *const because[] = {NULL, "of block 0 writes at line 5, and nothing orders the two", "of block 0 writes at line 5, and nothing orders the two"};
+    for (int i = 0; i < 3; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, ENTRY "k(float *y_, unsigned long long *flags_) {\n  const int t = threadIdx.x;\n  if (blockIdx.x == 0) {\n  y_[t] = t;\n%s  if (t == 0) fx_store_release(flags_, 7);\n"
+                                              "  } else {\n  if (t == 0) while (fx_load_acquire(flags_) != 7) continue;\n%s  y_[64 + t] = y_[63 - t];\n  }\n}\n", meets[i], waits[i]);
+        void *module = compile(source, "k"), *y = take(128 * 4, NULL), *flags = take(8, &(unsigned long long){0});
+        bool is_fine = launch(2, 64, 0, true, (void *[]){&y, &flags});
+        ck_assert_msg(is_fine == !because[i], "%d: %s", i, words);
+        if (because[i]) ck_assert_msg(strstr(words, because[i]) != NULL, "'%s' is not in: %s", because[i], words);
+        cuda_driver.cuModuleUnload(module);
+    }
+}
+END_TEST
+
 /* What an H200 was seen to do where nothing else says it: the NaNs of conversions, selectors with their highest bit set. tests/gpu/ptx.cuh has the rest. */
 START_TEST(test_as_h200) {
     static const unsigned want[] = {0xe3b7b7af, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff812000, 0x7fc00000, 0x7fffffff, 0x7fffffff, 0x7f800000};
@@ -537,6 +554,7 @@ int main(void) {
     tcase_add_checked_fixture(t, setup_watched, NULL);
     tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
     tcase_add_test(t, test_watched_grid);
+    tcase_add_test(t, test_watched_flag);
     tcase_add_test(t, test_observer);
     tcase_add_loop_test(t, test_wide, 0, (int)(sizeof wide / sizeof *wide));
     tcase_add_loop_test(t, test_counts, 0, (int)(sizeof counts / sizeof *counts));
