@@ -147,6 +147,11 @@ kernel phases(x: f16[M,K], w: f16[K,N], r: f16[M,N]) -> (y: f16[M,N], s: f32[N])
 }
 test phases { M=200 K=72 N=200 }
 test phases { M=130 K=67 N=131 }
+kernel phases_rows(x: f16[M,K], w: f16[K,N], g: f32[B,T]) -> (y: f16[M,N], s: f32[B]) with { fuse: require } {
+  y = rsqrt(mean[K](x * x) + 1e-5) * (x @ w)
+  s = sum[T](g * g)
+}
+test phases_rows { M=70 K=72 N=72 B=70 T=2048 }
 kernel chain_phases(x: f16[M,K], w: f16[K,H], u: f16[H,N]) -> y: f16[M,N] with { fuse: require } { y = relu(rsqrt(mean[K](x * x) + 1e-5) * (x @ w)) @ u }
 test chain_phases { M=200 K=64 H=72 N=136 }
 test chain_phases { M=130 K=33 H=67 N=131 }
