@@ -208,9 +208,9 @@ test-docs: $(B)/fxc
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values
 	@sh tests/run.sh $(B) emu
 
-# Not part of test: it takes a quarter of an hour. OF=driver_row.cuh, or any part of a mutant's name, takes a piece.
+# Not part of test: it takes more than half an hour. OF=driver_row.cuh, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
 mutants: $(B)/tests/emu/mutants
-	@$(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') tests/gpu/smallest.fx tests/emu/mutants.fx
+	@$(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') $(if $(KERNEL),--kernel '$(KERNEL)') $(if $(SO_FAR),--so-far '$(SO_FAR)') tests/gpu/smallest.fx tests/emu/mutants.fx
 
 test-arch: $(HOST)
 	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch
@@ -244,7 +244,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF=] golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)
