@@ -89,7 +89,7 @@ static void put_flow(struct buf *out, const struct trace *t) {
                   "of the spec. ");
     if (t->before.n_steps) buf_puts(out, "On the left as with <code>fuse: never</code>; a curve leads to where a computation went. What no arrow carries never leaves the chip. ");
     if (fx_expr_eval(&t->job->kernel->unfused_bytes, &env, &bytes))
-        buf_printf(out, "With a kernel for every single operator it would be %d kernels and %lld bytes.", t->job->kernel->n_unfused, (long long)bytes);
+        buf_printf(out, "With a kernel for every single operator it would be %d kernel%s and %lld bytes.", t->job->kernel->n_unfused, t->job->kernel->n_unfused == 1 ? "" : "s", (long long)bytes);
     buf_puts(out, "</p>\n<div class=\"scroll\">\n");
     figure_flow(out, t);
     buf_puts(out, "</div>\n");

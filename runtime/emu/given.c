@@ -81,8 +81,8 @@ static void join_pieces(struct watch *w) {
     int n = 0;
     qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_address);
     for (int i = 0; i < w->n_pieces; i++) {
-        struct room *p = &w->pieces[i], *last = &w->pieces[n - 1];
-        if (n == 0 || p->at >= last->end) {
+        struct room *p = &w->pieces[i], *last = n > 0 ? &w->pieces[n - 1] : NULL;
+        if (!last || p->at >= last->end) {
             w->pieces[n++] = *p;
             continue;
         }
