@@ -1,6 +1,7 @@
 /* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/driver_gemm.cuh).
  *
- * In: where the operand stands (emit_operand.h). Out: raw and context, what a chunk reads; fetch and fetch_context, the loads alone; make, arithmetic alone. A chunk is V
+ * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make,
+ * arithmetic alone. A chunk is V
  * adjacent elements of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once for it. */
 #include <string.h>
 

@@ -20,7 +20,7 @@ struct operand_place { /* what an operand is written for */
 
 /* What t is called: as a member of p, or alone. */
 const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member);
-/* The members of an operand that is made, but for its layout: what chunks read, fetch, fetch_context, make. */
+/* The members of an operand that is made, but for its layout: what chunks read, the functions that fetch it, make. */
 void emit_made_operand(const struct operand_place *at, const struct operand *o);
 
 #endif
