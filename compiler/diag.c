@@ -194,12 +194,7 @@ void diag_print(const struct cx *cx, struct buf *out) {
 
 /* ---- for machines ---- */
 
-static void json_member_string(struct json *j, const char *key, const char *value) {
-    json_key(j, key);
-    json_string(j, value);
-}
-
-static void json_member_int(struct json *j, const char *key, bool is_known, int64_t value) {
+static void known_int(struct json *j, const char *key, bool is_known, int64_t value) {
     json_key(j, key);
     if (is_known) json_int(j, value);
     else json_null(j);
@@ -212,22 +207,22 @@ static void json_place(const struct cx *cx, struct json *j, struct span at) {
     if (at.len > len - at.start) at.len = (uint32_t)len - at.start;
     struct span end = {.start = at.start + at.len, .file = at.file};
     struct place past = find_place(cx, end);
-    json_member_string(j, "file", p.file ? p.file->name : NULL);
-    json_member_int(j, "line", p.file, p.line);
-    json_member_int(j, "column", p.file, p.file ? column_of(p, at) : 0);
-    json_member_int(j, "end_line", p.file, past.line);
-    json_member_int(j, "end_column", p.file, p.file ? column_of(past, end) : 0);
-    json_member_int(j, "byte_offset", p.file, at.start);
-    json_member_int(j, "byte_length", p.file, at.len);
+    json_member_text(j, "file", p.file ? p.file->name : NULL);
+    known_int(j, "line", p.file, p.line);
+    known_int(j, "column", p.file, p.file ? column_of(p, at) : 0);
+    known_int(j, "end_line", p.file, past.line);
+    known_int(j, "end_column", p.file, p.file ? column_of(past, end) : 0);
+    known_int(j, "byte_offset", p.file, at.start);
+    known_int(j, "byte_length", p.file, at.len);
 }
 
 static void json_one(const struct cx *cx, struct json *j, const struct diag *d) {
     json_open(j, '{');
-    json_member_string(j, "severity", d->level == DIAG_ERROR ? "error" : "warning");
-    json_member_string(j, "code", d->code < N_DIAG_CODES ? diag_code_name(d->code) : NULL);
-    json_member_string(j, "title", d->code < N_DIAG_CODES ? diag_code_title(d->code) : NULL);
-    json_member_string(j, "message", d->text);
-    json_member_string(j, "fix", d->fix);
+    json_member_text(j, "severity", d->level == DIAG_ERROR ? "error" : "warning");
+    json_member_text(j, "code", d->code < N_DIAG_CODES ? diag_code_name(d->code) : NULL);
+    json_member_text(j, "title", d->code < N_DIAG_CODES ? diag_code_title(d->code) : NULL);
+    json_member_text(j, "message", d->text);
+    json_member_text(j, "fix", d->fix);
     json_place(cx, j, d->span);
     json_close(j, '}');
 }

@@ -87,3 +87,35 @@ void json_null(struct json *j) {
     begin_value(j);
     buf_puts(j->out, "null");
 }
+
+/* ---- members ---- */
+
+void json_member_text(struct json *j, const char *key, const char *s) {
+    json_key(j, key);
+    json_string(j, s);
+}
+
+void json_member_int(struct json *j, const char *key, int64_t v) {
+    json_key(j, key);
+    json_int(j, v);
+}
+
+void json_member_bool(struct json *j, const char *key, bool v) {
+    json_key(j, key);
+    json_bool(j, v);
+}
+
+void json_member_real(struct json *j, const char *key, double v) {
+    json_key(j, key);
+    json_real(j, v);
+}
+
+void json_open_list(struct json *j, const char *key) {
+    json_key(j, key);
+    json_open(j, '[');
+}
+
+void json_open_object(struct json *j, const char *key) {
+    json_key(j, key);
+    json_open(j, '{');
+}

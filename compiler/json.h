@@ -21,5 +21,12 @@ void json_int(struct json *j, int64_t v);
 void json_real(struct json *j, double v);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+/* A member of an object: its key and value, or its key and what opens the value. */
+void json_member_text(struct json *j, const char *key, const char *s);
+void json_member_int(struct json *j, const char *key, int64_t v);
+void json_member_bool(struct json *j, const char *key, bool v);
+void json_member_real(struct json *j, const char *key, double v);
+void json_open_list(struct json *j, const char *key);
+void json_open_object(struct json *j, const char *key);
 
 #endif

@@ -5,31 +5,6 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-static void member_text(struct json *j, const char *key, const char *s) {
-    json_key(j, key);
-    json_string(j, s);
-}
-
-static void member_int(struct json *j, const char *key, int64_t v) {
-    json_key(j, key);
-    json_int(j, v);
-}
-
-static void member_real(struct json *j, const char *key, double v) {
-    json_key(j, key);
-    json_real(j, v);
-}
-
-static void member_bool(struct json *j, const char *key, bool v) {
-    json_key(j, key);
-    json_bool(j, v);
-}
-
-static void open_list(struct json *j, const char *key) {
-    json_key(j, key);
-    json_open(j, '[');
-}
-
 /* The next object of a list, on a line of its own. */
 static void open_item(struct json *j) {
     json_line(j);
@@ -40,7 +15,7 @@ static void open_item(struct json *j) {
 static void member_size(struct json *j, const char *key, const struct receipt_size *s) {
     json_key(j, key);
     json_open(j, '{');
-    member_text(j, "expression", s->text);
+    json_member_text(j, "expression", s->text);
     json_key(j, "value");
     if (s->is_known) json_int(j, s->value);
     else json_null(j);
@@ -48,25 +23,25 @@ static void member_size(struct json *j, const char *key, const struct receipt_si
 }
 
 static void put_extents(struct json *j, const struct receipt *r) {
-    open_list(j, "extents");
+    json_open_list(j, "extents");
     for (int i = 0; i < r->kernel->n_extents; i++) {
         json_open(j, '{');
-        member_text(j, "name", r->kernel->extents[i].name);
-        member_int(j, "value", r->extents[i]);
-        member_bool(j, "nominal", r->kernel->extents[i].value < 0);
+        json_member_text(j, "name", r->kernel->extents[i].name);
+        json_member_int(j, "value", r->extents[i]);
+        json_member_bool(j, "nominal", r->kernel->extents[i].value < 0);
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
 static void put_others(struct json *j, const struct receipt *r) {
-    open_list(j, "alternatives");
+    json_open_list(j, "alternatives");
     for (int i = 0; i < r->n_others; i++) {
         json_open(j, '{');
-        member_text(j, "partition", r->others[i].name);
-        member_int(j, "kernels", r->others[i].n_kernels);
-        member_real(j, "predicted_us", r->others[i].seconds * 1e6);
-        member_text(j, "why_not", r->others[i].why);
+        json_member_text(j, "partition", r->others[i].name);
+        json_member_int(j, "kernels", r->others[i].n_kernels);
+        json_member_real(j, "predicted_us", r->others[i].seconds * 1e6);
+        json_member_text(j, "why_not", r->others[i].why);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -76,64 +51,64 @@ static void put_others(struct json *j, const struct receipt *r) {
 static int64_t whole(double v) { return v < 0x1p63 ? (int64_t)v : INT64_MAX; }
 
 static void put_rules(struct json *j, const struct receipt *r) {
-    open_list(j, "rules");
+    json_open_list(j, "rules");
     for (int i = 0; i < r->n_rules; i++) {
         open_item(j);
-        member_text(j, "rule", r->rules[i].rule);
-        member_int(j, "line", r->rules[i].line);
-        member_text(j, "expression", r->rules[i].text);
-        member_int(j, "operations_before", whole(r->rules[i].before));
-        member_int(j, "operations_after", whole(r->rules[i].after));
+        json_member_text(j, "rule", r->rules[i].rule);
+        json_member_int(j, "line", r->rules[i].line);
+        json_member_text(j, "expression", r->rules[i].text);
+        json_member_int(j, "operations_before", whole(r->rules[i].before));
+        json_member_int(j, "operations_after", whole(r->rules[i].after));
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
 static void put_buffers(struct json *j, const struct receipt *r) {
-    open_list(j, "workspace");
+    json_open_list(j, "workspace");
     for (int i = 0; i < r->n_buffers; i++) {
         open_item(j);
-        member_text(j, "name", r->buffers[i].name);
-        member_text(j, "dtype", r->buffers[i].dtype);
+        json_member_text(j, "name", r->buffers[i].name);
+        json_member_text(j, "dtype", r->buffers[i].dtype);
         member_size(j, "bytes", &r->buffers[i].bytes);
-        member_text(j, "why", r->buffers[i].why);
-        member_bool(j, "rounded_once", r->buffers[i].is_rounded);
+        json_member_text(j, "why", r->buffers[i].why);
+        json_member_bool(j, "rounded_once", r->buffers[i].is_rounded);
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
 static void put_lines(struct json *j, const struct receipt_launch *l) {
-    open_list(j, "lines");
+    json_open_list(j, "lines");
     for (int i = 0; i < l->n_lines; i++) {
         open_item(j);
-        member_int(j, "line", l->lines[i].line);
-        member_text(j, "place", l->lines[i].place);
-        member_text(j, "name", l->lines[i].name);
-        member_text(j, "expression", l->lines[i].text);
-        member_text(j, "call", l->lines[i].call);
+        json_member_int(j, "line", l->lines[i].line);
+        json_member_text(j, "place", l->lines[i].place);
+        json_member_text(j, "name", l->lines[i].name);
+        json_member_text(j, "expression", l->lines[i].text);
+        json_member_text(j, "call", l->lines[i].call);
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
 static void put_copies(struct json *j, const struct receipt_launch *l) {
-    open_list(j, "copies");
+    json_open_list(j, "copies");
     for (int i = 0; i < l->n_copies; i++) {
         json_open(j, '{');
-        member_text(j, "from", l->copies[i].from);
-        member_text(j, "into", l->copies[i].into);
+        json_member_text(j, "from", l->copies[i].from);
+        json_member_text(j, "into", l->copies[i].into);
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
 static void put_rejected(struct json *j, const struct receipt_launch *l) {
-    open_list(j, "schedules_not_taken");
+    json_open_list(j, "schedules_not_taken");
     for (int i = 0; i < l->n_rejected; i++) {
         json_open(j, '{');
-        member_text(j, "schedule", l->rejected[i].schedule->name);
-        member_text(j, "why_not", l->rejected[i].why);
+        json_member_text(j, "schedule", l->rejected[i].schedule->name);
+        json_member_text(j, "why_not", l->rejected[i].why);
         json_key(j, "predicted_us");
         if (l->rejected[i].why) json_null(j);
         else json_real(j, l->rejected[i].seconds * 1e6);
@@ -149,44 +124,44 @@ static void put_compiled(struct json *j, const struct fx_resources *c) {
         return;
     }
     json_open(j, '{');
-    member_int(j, "registers", c->registers);
-    member_int(j, "local_bytes", c->local_bytes);
-    member_int(j, "static_shared_bytes", c->shared_bytes);
-    member_int(j, "max_threads", c->max_threads);
+    json_member_int(j, "registers", c->registers);
+    json_member_int(j, "local_bytes", c->local_bytes);
+    json_member_int(j, "static_shared_bytes", c->shared_bytes);
+    json_member_int(j, "max_threads", c->max_threads);
     json_close(j, '}');
 }
 
 static void put_entry(struct json *j, const struct receipt_entry *e) {
     open_item(j);
-    member_text(j, "entry", e->variant->entry);
-    member_text(j, "config", e->variant->config);
-    member_int(j, "threads", e->variant->block);
+    json_member_text(j, "entry", e->variant->entry);
+    json_member_text(j, "config", e->variant->config);
+    json_member_int(j, "threads", e->variant->block);
     member_size(j, "shared_bytes", &e->shared);
     put_compiled(j, e->compiled);
     member_size(j, "grid", &e->grid);
-    member_int(j, "blocks_an_sm", e->resident);
-    member_int(j, "waves", e->waves);
-    member_bool(j, "takes_extents", e->takes);
-    member_bool(j, "launched", e->is_chosen);
-    member_bool(j, "passed_over", e->is_passed_over);
+    json_member_int(j, "blocks_an_sm", e->resident);
+    json_member_int(j, "waves", e->waves);
+    json_member_bool(j, "takes_extents", e->takes);
+    json_member_bool(j, "launched", e->is_chosen);
+    json_member_bool(j, "passed_over", e->is_passed_over);
     json_close(j, '}');
 }
 
 static void put_launch(struct json *j, const struct receipt_launch *l) {
     open_item(j);
-    member_text(j, "name", l->launch->name);
-    member_text(j, "driver", l->launch->driver);
-    member_text(j, "schedule", l->schedule);
+    json_member_text(j, "name", l->launch->name);
+    json_member_text(j, "driver", l->launch->driver);
+    json_member_text(j, "schedule", l->schedule);
     put_copies(j, l);
     put_lines(j, l);
     member_size(j, "bytes", &l->bytes);
     member_size(j, "bytes_written", &l->written);
     member_size(j, "flops", &l->flops);
-    member_real(j, "predicted_us", l->seconds * 1e6);
-    member_real(j, "bytes_alone_us", l->memory_seconds * 1e6);
-    member_text(j, "bound", l->bound);
+    json_member_real(j, "predicted_us", l->seconds * 1e6);
+    json_member_real(j, "bytes_alone_us", l->memory_seconds * 1e6);
+    json_member_text(j, "bound", l->bound);
     put_rejected(j, l);
-    open_list(j, "entries");
+    json_open_list(j, "entries");
     for (int i = 0; i < l->n_entries; i++) put_entry(j, &l->entries[i]);
     json_close(j, ']');
     json_close(j, '}');
@@ -194,9 +169,9 @@ static void put_launch(struct json *j, const struct receipt_launch *l) {
 
 static void put_kernel(struct json *j, const struct receipt *r) {
     open_item(j);
-    member_text(j, "name", r->kernel->name);
-    member_text(j, "partition", r->partition);
-    member_real(j, "predicted_us", r->seconds * 1e6);
+    json_member_text(j, "name", r->kernel->name);
+    json_member_text(j, "partition", r->partition);
+    json_member_real(j, "predicted_us", r->seconds * 1e6);
     put_others(j, r);
     put_extents(j, r);
     json_key(j, "bytes");
@@ -204,16 +179,16 @@ static void put_kernel(struct json *j, const struct receipt *r) {
     else json_null(j);
     json_key(j, "unfused");
     json_open(j, '{');
-    member_int(j, "kernels", r->kernel->n_unfused);
+    json_member_int(j, "kernels", r->kernel->n_unfused);
     member_size(j, "bytes", &r->unfused);
     json_close(j, '}');
     put_rules(j, r);
-    member_text(j, "saved", *r->saved ? r->saved : NULL);
+    json_member_text(j, "saved", *r->saved ? r->saved : NULL);
     put_buffers(j, r);
-    open_list(j, "notes");
+    json_open_list(j, "notes");
     for (int i = 0; i < r->n_notes; i++) json_string(j, r->notes[i]);
     json_close(j, ']');
-    open_list(j, "launches");
+    json_open_list(j, "launches");
     for (int i = 0; i < r->n_launches; i++) put_launch(j, &r->launches[i]);
     json_close(j, ']');
     json_close(j, '}');
@@ -222,12 +197,12 @@ static void put_kernel(struct json *j, const struct receipt *r) {
 void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels) {
     struct json j = {.out = out};
     json_open(&j, '{');
-    member_int(&j, "version", SCHEMA_VERSION);
-    member_text(&j, "file", p->file);
-    member_text(&j, "arch", p->arch);
-    member_text(&j, "predicted_for", "H200");
-    member_int(&j, "multiprocessors", RECEIPT_SMS);
-    open_list(&j, "kernels");
+    json_member_int(&j, "version", SCHEMA_VERSION);
+    json_member_text(&j, "file", p->file);
+    json_member_text(&j, "arch", p->arch);
+    json_member_text(&j, "predicted_for", "H200");
+    json_member_int(&j, "multiprocessors", RECEIPT_SMS);
+    json_open_list(&j, "kernels");
     for (int i = 0; i < p->n_kernels; i++) put_kernel(&j, kernels[i]);
     json_close(&j, ']');
     json_close(&j, '}');

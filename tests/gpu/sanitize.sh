@@ -15,7 +15,7 @@ export check='
     extents=; for extent; do extents="$extents -D $extent"; done
     if compute-sanitizer --tool "$tool" --error-exitcode 99 "$dir/fxc" check --all-variants -k "$kernel" $extents "$spec" >"$log" 2>&1 &&
         grep -q "SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$log"; then echo "ok $tool $kernel $*"
-    else echo "FAIL $tool $kernel $*"; grep "=========\|wrong\|fxc:" "$log" | head -20; fi'
+    else echo "FAIL $tool $kernel $*"; grep "=========\|wrong\|fxc:" "$log" | head -20 | sed "s/^/    /"; fi'
 sed -n 's/^test \([a-z0-9_]*\) { \(.*\) }$/\1 \2/p' "$spec" | while read -r case; do
     for tool in memcheck racecheck synccheck; do echo "$tool $case"; done
 done | xargs -P "$(nproc)" -I CASE sh -c 'sh -c "$check" check $0' CASE >"$work/all"
