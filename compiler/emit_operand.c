@@ -1,4 +1,4 @@
-/* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/driver_gemm.cuh).
+/* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/made.cuh).
  *
  * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make,
  * arithmetic alone. A chunk is V

@@ -34,7 +34,7 @@ struct made { /* an operand that is made, chunk by chunk */
 struct made made_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn);
 /* Whether what is read by values, neither held nor shared, is the same for all k of the segment. */
 bool made_is_fixed(const struct made *m, const struct segment *e);
-/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of fx_gemm_made (kernels/driver_gemm.cuh); chunks of
+/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of fx_gemm_made (kernels/made.cuh); chunks of
  * `chunk` elements, blocks of bk k for `turns` blocks. 0: nothing waits there. */
 int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, int bk, int chunk, int turns);
 /* The nodes that o reads. Returns how many, at most `max`. */

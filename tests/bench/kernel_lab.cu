@@ -22,6 +22,7 @@
 #include "../../compiler/kernels/access.cuh"
 #include "../../compiler/kernels/engine_simt.cuh"
 #include "../../compiler/kernels/engine_mma.cuh"
+#include "../../compiler/kernels/made.cuh"
 #include "../../compiler/kernels/driver_gemm.cuh"
 #include "../../compiler/kernels/driver_pointwise.cuh"
 
