@@ -58,7 +58,7 @@ void fx_cache_describe(char *text, size_t size);
 struct fx_emulation { /* a device without a GPU; zeros are defaults */
     int sm_count;    /* multiprocessors it claims to have; 0: 132 */
     int n_schedules; /* orders of threads under which a launch runs, all of which must leave the same bytes; 0: as many as there are */
-    uint64_t seed;   /* of the random one */
+    uint64_t seed;   /* of the random one, and which comes first: 0 up from thread 0, 1 at random, 2 down from the last, and so on */
     bool is_watched; /* every access of the first of them is seen: what is in conflict with another, or reads what nobody has written, fails */
 };
 /* From now on this process has the emulator in the place of a GPU: contexts are opened on it, what is prepared is compiled by the host's C++ compiler (g++,

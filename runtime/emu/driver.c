@@ -122,7 +122,7 @@ static bool run_all(struct launch *l) {
     if (is_fine && is_watched && (is_fine = watch_open(&watch, l))) l->watch = &watch;
     if (!is_fine) snprintf(failure, sizeof failure, "out of memory");
     for (int i = 0; is_fine && i < n; i++) {
-        struct schedule s = schedules[i];
+        struct schedule s = schedules[((uint64_t)i + emulation.seed) % N_SCHEDULES];
         s.seed += emulation.seed;
         s.is_watched = l->watch && i == 0;
         if (i > 0) restore(&r);

@@ -86,7 +86,8 @@ void seen_lines(const struct module *m, const void *const *pcs, int n, struct em
 void seen_line(const struct module *m, const void *pc, char *text, size_t size);
 
 /* ---- machine.c: a launch ---- */
-enum { WARP = 32, STACK_BYTES = EMU_STACK, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
+/* Stacks are a few cache lines more than a power of two apart: at one depth they would otherwise all fall into the same few lines of the cache. */
+enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
 enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, RETURNED };
 

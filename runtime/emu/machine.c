@@ -39,8 +39,8 @@ static unsigned draw(struct machine *m, unsigned below) {
 static struct fiber *lane_of(struct machine *m, struct warp *w, int after) {
     unsigned ready = w->ready;
     if (m->schedule.order == ORDER_RANDOM) {
-        for (unsigned skip = draw(m, (unsigned)__builtin_popcount(ready)); skip > 0; skip--) ready &= ready - 1;
-        return &w->fibers[__builtin_ctz(ready)];
+        unsigned above = ready & (~0u << draw(m, WARP));
+        return &w->fibers[__builtin_ctz(above ? above : ready)];
     }
     if (m->schedule.order == ORDER_DOWN) {
         unsigned below = after >= WARP ? ready : ready & ((1u << after) - 1);
@@ -89,17 +89,19 @@ static void describe_deadlock(const struct machine *m, char *text, size_t size) 
     if (n < size && n) text[n - 1] = 0;
 }
 
+/* By itself, so that only who fails has room for the text on its stack. */
+__attribute__((noinline)) _Noreturn static void fail_deadlocked(struct machine *m) {
+    char text[MACHINE_TEXT];
+    describe_deadlock(m, text, sizeof text);
+    machine_fail(m, NULL, "%s", text);
+}
+
 static void run_next(struct machine *m, bool leaves_warp) {
     struct fiber *from = m->now;
     struct warp *w = from->warp;
     if (leaves_warp || !w->ready) w = warp_of(m, w);
-    if (!w) {
-        char text[MACHINE_TEXT];
-        describe_deadlock(m, text, sizeof text);
-        machine_fail(m, NULL, "%s", text);
-    }
+    if (!w) fail_deadlocked(m);
     struct fiber *to = lane_of(m, w, w == from->warp ? from->lane : m->schedule.order == ORDER_DOWN ? WARP : -1);
-    if (*(const uint64_t *)from->stack != STACK_END) machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
     if (to == from) return;
     m->now = to;
     *m->launch->module->entry->self = &to->view;
@@ -109,6 +111,11 @@ static void run_next(struct machine *m, bool leaves_warp) {
 static void make_ready(struct fiber *f) {
     f->state = READY;
     f->warp->ready |= 1u << f->lane;
+}
+
+/* What waits for more than its warp, or has returned, shows whether its stack has sufficed; to look at every switch would cost a cache line each time. */
+static void check_stack(struct machine *m, const struct fiber *f) {
+    if (*(const uint64_t *)f->stack != STACK_END) machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
 }
 
 static void stop(struct fiber *f, enum state state) {
@@ -146,6 +153,7 @@ static void call_barrier(struct emu_thread *self, int id, int n_threads) {
         machine_fail(m, (const char *)__builtin_return_address(0) - 1, "barrier %d is for %d threads by one, for %d by another", id, b->n_expected[id], expected);
     b->n_expected[id] = expected;
     f->barrier = id;
+    check_stack(m, f);
     stop(f, AT_BARRIER);
     if (++b->n_arrived[id] < expected) {
         run_next(m, false);
@@ -167,6 +175,7 @@ static void call_grid_barrier(struct emu_thread *self, void *flags) {
     volatile unsigned long long *flag = (volatile unsigned long long *)flags + self->block.x;
     if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "a barrier of the grid in a launch that is not cooperative");
     *flag = *flag; /* where there is no flag this is where it shows */
+    check_stack(m, f);
     stop(f, AT_GRID_BARRIER);
     if (++m->n_at_grid_barrier < (long)m->launch->grid * m->launch->n_threads) {
         run_next(m, false);
@@ -282,6 +291,7 @@ static void start(void) {
     struct machine *m = machine_now;
     m->launch->module->entry->call(m->launch->arguments);
     struct fiber *f = m->now;
+    check_stack(m, f);
     stop(f, RETURNED);
     f->warp->block->n_live--;
     if (--m->n_live == 0) emu_switch(&f->stack_pointer, m->outside);
@@ -297,7 +307,6 @@ static void begin_block(struct machine *m, struct block *b, unsigned number) {
     for (int i = 0; i < b->n_warps; i++) b->warps[i].arrived = 0;
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *f = &b->warps[0].fibers[i];
-        *(uint64_t *)f->stack = STACK_END;
         f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);
         f->view.block.x = number;
         f->n_copies = f->n_groups = 0;
@@ -328,7 +337,8 @@ static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_wa
         if (t % WARP == 0) *w = (struct warp){.block = b, .fibers = f, .number = t / WARP};
         f->warp = w;
         f->lane = w->n++;
-        f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_BYTES;
+        f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_STEP;
+        *(uint64_t *)f->stack = STACK_END;
         f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0}, .block_dim = {l->n_threads, 1, 1}, .grid_dim = {l->grid, 1, 1},
                                       .shared = b->shared.at, .shared_bytes = l->shared_bytes, .calls = &f->view.table, .table = calls,
                                       .stack = f->stack, .is_watched = m->schedule.is_watched};
@@ -339,7 +349,7 @@ static bool open_blocks(struct machine *m, struct warp **warps) {
     const struct launch *l = m->launch;
     int n_warps = ((int)l->n_threads + WARP - 1) / WARP;
     size_t n_fibers = (size_t)m->n_blocks * l->n_threads;
-    m->stacks_bytes = n_fibers * STACK_BYTES;
+    m->stacks_bytes = n_fibers * STACK_STEP;
     m->blocks = calloc((size_t)m->n_blocks, sizeof *m->blocks);
     m->fibers = calloc(n_fibers, sizeof *m->fibers);
     *warps = calloc((size_t)m->n_blocks * (size_t)n_warps, sizeof **warps);

@@ -8,10 +8,12 @@
  * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
  * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
- *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief]
  *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
  *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind where it begins, once
  *   --watched: on the emulator, which sees every access
+ *   --brief: what is chosen alone, for each shape in one layout and alignment, which change from seed to seed; on the emulator under one order of threads, the
+ *       random one, unless it is watched
  *   FX_DRY=right|wrong|outside test_values ..   without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which
  *       must pass and must fail: a test of this program and of the generator alone */
 #include <math.h>
@@ -30,11 +32,11 @@
 #include "spec_gen.h"
 #include "values_file.h"
 
-enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_SHARE = 8, PAGE = 4096 };
+enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_POINTS = 1 << 13, EMULATED_SHARE = 8, PAGE = 4096 };
 
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
-static bool is_emulated, is_watched;
+static bool is_emulated, is_watched, is_brief;
 static const char *found_folder = "build/found";
 static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
@@ -55,6 +57,7 @@ struct job { /* a case of a file, or a generated spec at all its shapes */
     char *report;                /* of what is wrong, "" while nothing is */
     enum outcome outcome;
     atomic_bool is_done;
+    int n_shapes;                /* of a generated spec, that were compared */
     long n_launches, n_elements, n_exact, n_open; /* exact: only one result is right; open: any is */
 };
 
@@ -105,6 +108,7 @@ struct trial {
     fx_prepared *prepared;
     void *stream;
     bool is_hinted;       /* prepared for one shape: only what is chosen runs */
+    int shape;            /* of a generated spec */
     struct argument args[MAX_PARAMS];
     struct fx_value values[MAX_PARAMS];
     unsigned align[MAX_PARAMS];
@@ -421,7 +425,7 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
 static bool launch_variants(struct trial *t) {
     struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context), .strides = t->strides};
     bool is_fine = launch(t, "as chosen", 0xFF);
-    if (dry || t->is_hinted) return is_fine;
+    if (dry || t->is_hinted || (is_emulated && t->layout != ROW_MAJOR)) return is_fine;
     for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];
         for (int v = 0; v < of->n_variants && is_fine; v++) {
@@ -441,13 +445,15 @@ static void free_data(struct trial *t) {
     }
 }
 
-/* The kernel on arguments whose data stand: both alignments, all layouts, all variants. */
+/* The kernel on arguments whose data stand: both alignments, all layouts, all variants; the emulator has strided ones by the variant that is chosen. */
 static bool run_trial(struct trial *t) {
     struct job *j = t->job;
     void *block = NULL, *workspace = NULL;
     bool is_fine = ask_oracle(t), is_strided = false;
     for (int p = 0; p < t->kernel->n_params; p++) is_strided |= t->args[p].param->is_strided;
-    for (unsigned way = 0; way < (is_strided ? 2 * N_LAYOUTS : 2) && is_fine; way++) {
+    unsigned n_ways = is_strided ? 2 * N_LAYOUTS : 2, only = (unsigned)(j->seed + (unsigned)t->shape) % n_ways;
+    for (unsigned way = 0; way < n_ways && is_fine; way++) {
+        if (is_brief && way != only) continue;
         unsigned shift = way % 2;
         enum layout layout = (enum layout)(way / 2);
         place_arguments(t, shift, layout);
@@ -572,8 +578,9 @@ static void run_sample(struct job *j, void *stream) {
 
 /* ---- generated specs ---- */
 
-/* Extents of the labels for shape `shape`: the spec's own; then others, the last label still made of the two it is made of. */
-static void choose_extents(struct spec *s, const int *own, int shape, uint64_t *random) {
+/* Extents of the labels for shape `shape`: the spec's own; then others, the last label still made of the two it is made of. The others come to at most so many
+ * points, the last label left aside. */
+static void choose_extents(struct spec *s, const int *own, int shape, int most, uint64_t *random) {
     static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 130};
     int points = 1;
     memcpy(s->extents, own, sizeof s->extents);
@@ -581,7 +588,7 @@ static void choose_extents(struct spec *s, const int *own, int shape, uint64_t *
         int n = sizes[random_below(random, (int)(sizeof sizes / sizeof *sizes))];
         if (random_below(random, 40) == 0) n = 0;
         if (s->is_fixed[i]) n = own[i];
-        while (!s->is_fixed[i] && n > 1 && (int64_t)points * n > MOST_POINTS / (s->n_labels - i)) n /= 2;
+        while (!s->is_fixed[i] && n > 1 && (int64_t)points * n > most / (s->n_labels - i)) n /= 2;
         s->extents[i] = n;
         points *= n > 1 ? n : 1;
     }
@@ -660,6 +667,7 @@ static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *ra
     static const char *const at[N_SHAPES][2] = {
         {"shape 0, integers, ", "shape 0, fractions, "}, {"shape 1, integers, ", "shape 1, fractions, "}, {"shape 2, integers, ", "shape 2, fractions, "}};
     bool has_fractions = t->job->part == CONTRACTIONS && shape == 1;
+    t->shape = shape;
     t->job->at = at[shape][INTEGERS];
     if (!is_prepared && !prepare_kernel(t, true)) return;
     for (enum data kind = INTEGERS; kind <= (has_fractions ? FRACTIONS : INTEGERS) && t->job->outcome == RIGHT; kind++) {
@@ -670,11 +678,25 @@ static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *ra
     }
 }
 
-/* Labels made of others make tensors that take the emulator minutes. */
-static bool is_large(const struct trial *t) {
+/* Labels made of others make loops and tensors that take the emulator minutes. */
+static bool is_large(const struct trial *t, const struct spec *s) {
     size_t n = 0;
+    int64_t points = 1;
     for (int p = 0; p < t->kernel->n_params; p++) n += t->args[p].n_bytes;
-    return n > EMULATED_BYTES;
+    for (int i = 0; i < s->n_labels; i++) points *= s->extents[i] > 1 ? s->extents[i] : 1;
+    return n > EMULATED_BYTES || (t->job->part == GENERATED && points > EMULATED_POINTS);
+}
+
+/* Extents that the kernel takes; smaller ones where the emulator would take too long. False, with why, where there are none. */
+static bool find_extents(struct trial *t, struct spec *s, const int *own, int shape, uint64_t *random, char *message, size_t size) {
+    for (int share = is_emulated ? EMULATED_SHARE : 1; share <= MOST_POINTS; share *= 4) {
+        if (t->job->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape] / share, random);
+        else choose_extents(s, own, shape, MOST_POINTS / share, random);
+        if (!take_extents(t, s, message, size)) return false;
+        if (!is_emulated || !is_large(t, s)) return true;
+    }
+    snprintf(message, size, "all extents found are too large for the emulator");
+    return false;
 }
 
 static void run_shapes(struct trial *t, struct spec *s, const char *text) {
@@ -682,16 +704,14 @@ static void run_shapes(struct trial *t, struct spec *s, const char *text) {
     uint64_t random = j->seed * 0x9E3779B97F4A7C15u + 77;
     int own[SPEC_MAX_LABELS], n_run = 0;
     char message[256] = "";
-    bool prepares_all = j->part != CONTRACTIONS || j->seed % 4 == 0;
+    bool prepares_all = !is_brief && ((j->part != CONTRACTIONS && !is_emulated) || j->seed % 4 == 0);
     memcpy(own, s->extents, sizeof own);
     if (prepares_all && !prepare_kernel(t, false)) return;
     for (int shape = 0; shape < N_SHAPES && j->outcome == RIGHT; shape++) {
-        if (j->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape] / (is_emulated ? EMULATED_SHARE : 1), &random);
-        else choose_extents(s, own, shape, &random);
-        if (!take_extents(t, s, message, sizeof message)) continue;
+        if (!find_extents(t, s, own, shape, &random, message, sizeof message)) continue;
         n_run++;
-        if (is_emulated && is_large(t)) continue;
         run_shape(t, shape, prepares_all, &random);
+        j->n_shapes += j->outcome == RIGHT;
     }
     if (!n_run && j->outcome == RIGHT) wrong(j, "no extents were found: %s", message);
     if (j->part == CONTRACTIONS && n_run < N_SHAPES && j->outcome == RIGHT) wrong(j, "extents were found for %d shapes only: %s", n_run, message);
@@ -804,16 +824,17 @@ static int report(const int *n_wanted, double seconds) {
     long total[3] = {0};
     bool is_hollow = false;
     for (int part = 0; part < N_PARTS; part++) {
-        long count[3] = {0}, n_launches = 0, n_elements = 0, n_exact = 0, n_open = 0;
+        long count[3] = {0}, n_shapes = 0, n_launches = 0, n_elements = 0, n_exact = 0, n_open = 0;
         for (int i = 0; i < n_jobs; i++) {
             const struct job *j = &jobs[i];
             if ((int)j->part != part) continue;
             count[j->outcome]++, total[j->outcome]++;
-            n_launches += j->n_launches, n_elements += j->n_elements, n_exact += j->n_exact, n_open += j->n_open;
+            n_shapes += j->n_shapes, n_launches += j->n_launches, n_elements += j->n_elements, n_exact += j->n_exact, n_open += j->n_open;
         }
         if (!n_wanted[part]) continue;
-        printf("%s: %ld compared, %ld failed, %ld not checked; %ld launches, %ld elements, %ld of them exact, %ld open\n", part_names[part], count[RIGHT],
-               count[WRONG], count[REFUSED], n_launches, n_elements, n_exact, n_open);
+        printf("%s: %ld compared, %ld failed, %ld not checked; ", part_names[part], count[RIGHT], count[WRONG], count[REFUSED]);
+        if (n_shapes) printf("%ld shapes, ", n_shapes);
+        printf("%ld launches, %ld elements, %ld of them exact, %ld open\n", n_launches, n_elements, n_exact, n_open);
         is_hollow |= n_launches == 0 || n_elements == n_open;
     }
     if (is_hollow || n_jobs == 0) {
@@ -833,7 +854,8 @@ static double now(void) {
 static bool choose_dry(void) {
     const char *how = getenv("FX_DRY");
     dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
-    if (is_emulated && !dry && fx_emulate(&(struct fx_emulation){.sm_count = EMULATED_SM_COUNT, .is_watched = is_watched}) != FX_OK) return false;
+    struct fx_emulation emulation = {.sm_count = EMULATED_SM_COUNT, .is_watched = is_watched, .n_schedules = is_brief && !is_watched, .seed = is_brief && !is_watched};
+    if (is_emulated && !dry && fx_emulate(&emulation) != FX_OK) return false;
     return dry || fx_context_open(0, &context) == FX_OK;
 }
 
@@ -844,7 +866,7 @@ static bool has_any(enum part part) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]\n"
+    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief]\n"
                     "N is at most 1000000\n");
     return 2;
 }
@@ -864,6 +886,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--found") && has_more) found_folder = argv[++i];
         else if (!strcmp(argv[i], "--emu")) is_emulated = true;
         else if (!strcmp(argv[i], "--watched")) is_emulated = is_watched = true;
+        else if (!strcmp(argv[i], "--brief")) is_brief = true;
         else if (argv[i][0] != '-' && !filter) filter = argv[i];
         else return usage();
     }
