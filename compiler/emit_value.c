@@ -371,7 +371,7 @@ struct point *value_open_access(struct values *w, struct point *p, struct node *
     for (int i = 0; i < n->n_at; i++) {
         /* Of a label fixed at 1 only one position lies inside, and no address has it. */
         const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : value_at(w, p, n->args[1 + i]);
-        positions[i] = n->has_fill || strpbrk(text, " (") ? arena_printf(a, "%s_%d", t, i) : text;
+        positions[i] = n->has_fill || strpbrk(text, " (") ? arena_printf(a, "%s_at%d", t, i) : text;
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
         value_line(w, "const %s %s = %s;", is_u64 ? "unsigned long long" : "long long", positions[i], text);

@@ -183,3 +183,10 @@ test every { A=400 B=399 }
 kernel beside(x: f32[B,T], g: f32[B]) -> y: f32[B] { y = sum[T](x * exp(g)) + exp(g) }
 test beside { B=3 T=0 }
 test beside { B=3 T=65 }
+
+# Three positions of a filled access beside the names of its uses.
+kernel folded_access(x: f32[N,M,K], b: i32[B]) -> y: f32[N,M] {
+  y = -(sum[B](x[N: (idx(M) * size(M)) + idx(M), M: (size(M) - 1) - idx(B)] ?? 1){K->N})
+}
+test folded_access { N=5 M=3 K=5 B=70 init: integers(-2,2) }
+test folded_access { N=1 M=1 K=1 B=7 init: integers(-2,2) }
