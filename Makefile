@@ -54,7 +54,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu sanitize-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -221,6 +221,10 @@ golden-update: $(B)/fxc
 test-gpu: $(B)/fxc $(GPU)
 	@sh tests/gpu/run.sh $(B)
 
+# Generated specs for a while, on from a seed that is printed: SEED=4711 SECONDS=600.
+fuzz-gpu: $(B)/tests/gpu/test_values
+	@seed='$(or $(SEED),$(shell date +%s))'; echo "seeds from $$seed on"; $< seed --seed $$seed --generated 100000 --contractions 100000 --seconds '$(or $(SECONDS),600)' --found $(B)/found
+
 sanitize-gpu: $(B)/fxc
 	@sh tests/gpu/sanitize.sh $(B)
 
@@ -248,6 +252,6 @@ clean:
 
 help:
 	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
-	@echo 'test-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
+	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)

@@ -17,6 +17,17 @@ char *stacks_take(size_t *n_bytes);
 void stacks_give(char *at, size_t n_bytes);
 /* Leaves the running stack, noted in *from, for another. */
 void emu_switch(void **from, void *to);
+/* The same, of which the address sanitizer is told where it builds this: the stack that is gone on with, NULL for the one of whoever runs the machine, of which
+ * fiber_outside is told before. fiber_entered: the first thing that a new stack does. */
+#ifdef __SANITIZE_ADDRESS__
+void fiber_switch(void **from, void *to, const char *stack);
+void fiber_outside(void);
+void fiber_entered(void);
+#else
+static inline void fiber_switch(void **from, void *to, const char *stack) { (void)stack, emu_switch(from, to); }
+static inline void fiber_outside(void) {}
+static inline void fiber_entered(void) {}
+#endif
 /* What a switch to the result begins: `start`, at the top of an empty stack, which never returns. */
 void *fiber_begin(char *stack, size_t n_bytes, void (*start)(void));
 

@@ -39,6 +39,29 @@ void stacks_give(char *at, size_t n_bytes) {
     if (n_bytes) munmap(at, n_bytes);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+
+static _Thread_local void *outside_stack; /* lowest address, of the operating-system thread that runs the machine */
+static _Thread_local size_t outside_bytes;
+
+void fiber_outside(void) {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    pthread_attr_getstack(&attributes, &outside_stack, &outside_bytes);
+    pthread_attr_destroy(&attributes);
+}
+
+void fiber_entered(void) { __sanitizer_finish_switch_fiber(NULL, NULL, NULL); }
+
+void fiber_switch(void **from, void *to, const char *stack) {
+    void *fake;
+    __sanitizer_start_switch_fiber(&fake, stack ? stack : outside_stack, stack ? STACK_BYTES : outside_bytes);
+    emu_switch(from, to);
+    __sanitizer_finish_switch_fiber(fake, NULL, NULL);
+}
+#endif
+
 #ifdef __x86_64__
 
 /* The last switch away from a stack left six registers and an address on it; a new one looks as if it had. */

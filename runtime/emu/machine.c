@@ -24,7 +24,7 @@ _Noreturn void machine_fail(struct machine *m, const void *pc, const char *forma
     m->has_failed = true;
     m->error_pc = pc;
     m->culprit = m->now;
-    emu_switch(&scrap, m->outside);
+    fiber_switch(&scrap, m->outside, NULL);
     __builtin_unreachable();
 }
 
@@ -105,7 +105,7 @@ static void run_next(struct machine *m, bool leaves_warp) {
     if (to == from) return;
     m->now = to;
     *m->launch->module->entry->self = &to->view;
-    emu_switch(&from->stack_pointer, to->stack_pointer);
+    fiber_switch(&from->stack_pointer, to->stack_pointer, to->stack);
 }
 
 static void make_ready(struct fiber *f) {
@@ -288,13 +288,14 @@ static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = 
 
 /* A fiber, from its first instruction to its last. The last of all leaves the machine. */
 static void start(void) {
+    fiber_entered();
     struct machine *m = machine_now;
     m->launch->module->entry->call(m->launch->arguments);
     struct fiber *f = m->now;
     check_stack(m, f);
     stop(f, RETURNED);
     f->warp->block->n_live--;
-    if (--m->n_live == 0) emu_switch(&f->stack_pointer, m->outside);
+    if (--m->n_live == 0) fiber_switch(&f->stack_pointer, m->outside, NULL);
     run_next(m, false);
     __builtin_unreachable();
 }
@@ -322,7 +323,7 @@ static void run_blocks(struct machine *m) {
     m->n_at_grid_barrier = 0;
     m->now = lane_of(m, first, m->schedule.order == ORDER_DOWN ? WARP : -1);
     *m->launch->module->entry->self = &m->now->view;
-    emu_switch(&m->outside, m->now->stack_pointer);
+    fiber_switch(&m->outside, m->now->stack_pointer, m->now->stack);
 }
 
 static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_warps) {
@@ -395,6 +396,7 @@ bool machine_run(const struct launch *launch, const struct schedule *schedule, c
     bool is_open = fault_enter() && open_blocks(&m, &warps);
     if (is_open) {
         machine_now = &m;
+        fiber_outside();
         if (m.schedule.is_watched) watch_begin(launch->watch, &m);
         run_grid(&m);
         machine_now = NULL;

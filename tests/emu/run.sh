@@ -29,9 +29,15 @@ run_values() { # ARGUMENTS of test_values
     close_part values "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
 }
 
-# shellcheck disable=SC2086
-run_values --emu ${EMU:---generated 20 --contractions 34}
-[ -n "${EMU:-}" ] || run_values contractions: --watched --generated 0 --contractions 4 --seed 36
+# Seeds: the first ones by every variant and in every layout, then 200 of which every access is seen under every order of threads, then the rest as they are chosen.
+if [ -n "${EMU:-}" ]; then
+    # shellcheck disable=SC2086
+    run_values --emu $EMU
+else
+    run_values --emu --generated 20 --contractions 34
+    run_values seed --watched --brief --generated 100 --contractions 100 --seed 1000
+    run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
+fi
 
 for spec in tests/gpu/*.fx; do
     device=emu:5,plain

@@ -8,8 +8,9 @@
  * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
  * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
- *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief]
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief] [--seconds N]
  *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
+ *   --seconds: nothing is begun any more after so many
  *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind where it begins, once
  *   --watched: on the emulator, which sees every access
  *   --brief: what is chosen alone, for each shape in one layout and alignment, which change from seed to seed; on the emulator under one order of threads, the
@@ -32,7 +33,7 @@
 #include "spec_gen.h"
 #include "values_file.h"
 
-enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_POINTS = 1 << 13, EMULATED_SHARE = 8, PAGE = 4096 };
+enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, MOST_DRAWS = 12, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_POINTS = 1 << 13, EMULATED_SHARE = 8, PAGE = 4096 };
 
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
@@ -40,6 +41,7 @@ static bool is_emulated, is_watched, is_brief;
 static const char *found_folder = "build/found";
 static struct values language, hand; /* the folder; in hand/ the same kernels written out, for the same values */
 static atomic_int next_job;
+static double deadline = INFINITY; /* when no other job is begun */
 
 enum outcome { RIGHT, WRONG, REFUSED };
 enum part { FILES, BY_HAND, GENERATED, CONTRACTIONS, N_PARTS };
@@ -54,7 +56,7 @@ struct job { /* a case of a file, or a generated spec at all its shapes */
     const char *at;              /* "shape 1, fractions, ": where it is in its shapes */
     char name[160];
     char note[64];               /* what it was refused for, or how it was relaxed */
-    char *report;                /* of what is wrong, "" while nothing is */
+    char *report;                /* of what is wrong, "" while nothing is; NULL before it is begun */
     enum outcome outcome;
     atomic_bool is_done;
     int n_shapes;                /* of a generated spec, that were compared */
@@ -689,13 +691,15 @@ static bool is_large(const struct trial *t, const struct spec *s) {
 
 /* Extents that the kernel takes; smaller ones where the emulator would take too long. False, with why, where there are none. */
 static bool find_extents(struct trial *t, struct spec *s, const int *own, int shape, uint64_t *random, char *message, size_t size) {
-    for (int share = is_emulated ? EMULATED_SHARE : 1; share <= MOST_POINTS; share *= 4) {
+    int share = is_emulated ? EMULATED_SHARE : 1;
+    for (int i = 0; i < MOST_DRAWS; i++) {
         if (t->job->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape] / share, random);
         else choose_extents(s, own, shape, MOST_POINTS / share, random);
-        if (!take_extents(t, s, message, size)) return false;
+        if (!take_extents(t, s, message, size)) continue;
         if (!is_emulated || !is_large(t, s)) return true;
+        snprintf(message, size, "all extents found are too large for the emulator");
+        share *= share < MOST_POINTS ? 4 : 1;
     }
-    snprintf(message, size, "all extents found are too large for the emulator");
     return false;
 }
 
@@ -739,6 +743,12 @@ static void run_generated(struct job *j, void *stream) {
 
 /* ---- all of them ---- */
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void print_job(int i);
 
 /* Prints, in order, what is done and follows what was printed: a run that is ended early has told what it saw. */
@@ -756,7 +766,8 @@ static void *work(void *unused) {
     (void)unused;
     if (dry) stream = NULL;
     else if (fx_stream_open(context, &stream) != FX_OK) return NULL;
-    for (int i; (i = next_job++) < n_jobs;) {
+    for (int i; now() < deadline && (i = next_job++) < n_jobs;) {
+        jobs[i].report = need(calloc(1, REPORT_SIZE));
         if (jobs[i].sample) run_sample(&jobs[i], stream);
         else run_generated(&jobs[i], stream);
         jobs[i].is_done = true;
@@ -774,18 +785,32 @@ static void run_jobs(void) {
     for (int i = 0; i < n_started; i++) pthread_join(threads[i], NULL);
 }
 
+/* Forgets what was never begun. */
+static void drop_jobs(void) {
+    int n = 0;
+    for (int i = 0; i < n_jobs; i++)
+        if (jobs[i].is_done) jobs[n++] = jobs[i];
+    n_jobs = n;
+}
+
 static struct job *add_job(void) {
     struct job *j = &jobs[n_jobs++];
-    *j = (struct job){.report = need(calloc(1, REPORT_SIZE))};
+    *j = (struct job){0};
     return j;
 }
 
-static void add_generated(enum part part, const char *filter, int n, uint64_t seed) {
-    for (int i = 0; i < n; i++) {
-        struct job *j = add_job();
-        j->part = part, j->seed = seed + (uint64_t)i;
-        snprintf(j->name, sizeof j->name, "%s: seed %llu", part_names[part], (unsigned long long)j->seed);
-        if (filter && !strstr(j->name, filter)) n_jobs--;
+static void add_seed(enum part part, const char *filter, uint64_t seed) {
+    struct job *j = add_job();
+    j->part = part, j->seed = seed;
+    snprintf(j->name, sizeof j->name, "%s: seed %llu", part_names[part], (unsigned long long)seed);
+    if (filter && !strstr(j->name, filter)) n_jobs--;
+}
+
+/* Both kinds in turn, so that one that is ended early has had both. */
+static void add_generated(const char *filter, const int *n_of, uint64_t seed) {
+    for (int i = 0; i < n_of[GENERATED] || i < n_of[CONTRACTIONS]; i++) {
+        if (i < n_of[GENERATED]) add_seed(GENERATED, filter, seed + (uint64_t)i);
+        if (i < n_of[CONTRACTIONS]) add_seed(CONTRACTIONS, filter, seed + (uint64_t)i);
     }
 }
 
@@ -845,12 +870,6 @@ static int report(const int *n_wanted, double seconds) {
     return total[WRONG] != 0;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool choose_dry(void) {
     const char *how = getenv("FX_DRY");
     dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
@@ -866,7 +885,7 @@ static bool has_any(enum part part) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief]\n"
+    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief] [--seconds N]\n"
                     "N is at most 1000000\n");
     return 2;
 }
@@ -887,6 +906,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--emu")) is_emulated = true;
         else if (!strcmp(argv[i], "--watched")) is_emulated = is_watched = true;
         else if (!strcmp(argv[i], "--brief")) is_brief = true;
+        else if (!strcmp(argv[i], "--seconds") && has_more) deadline = now() + atof(argv[++i]);
         else if (argv[i][0] != '-' && !filter) filter = argv[i];
         else return usage();
     }
@@ -903,10 +923,10 @@ int main(int argc, char **argv) {
     }
     jobs = need(calloc((size_t)(2 * language.n_samples + n_of[GENERATED] + n_of[CONTRACTIONS] + 1), sizeof *jobs));
     add_files(FILES, &language, filter), add_files(BY_HAND, &hand, filter);
-    add_generated(GENERATED, filter, n_of[GENERATED], seed);
-    add_generated(CONTRACTIONS, filter, n_of[CONTRACTIONS], seed);
+    add_generated(filter, n_of, seed);
     for (int part = 0; part < N_PARTS; part++) n_of[part] = has_any((enum part)part) || (n_of[part] && !filter);
     run_jobs();
+    drop_jobs();
     int status = report(n_of, now() - start);
     if (!dry) fx_context_close(context);
     return status;
