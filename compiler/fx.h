@@ -63,6 +63,14 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);
 
+struct fx_lines { /* of the text given to fx_compile, from 1, the last one included */
+    int first, last;
+};
+/* The lines that a kernel is made of: its own, those of every const and fn of the text that it needs, and those of the kernel whose gradient it is, with the
+ * comments right above them; ascending, apart. What an include brings is not among them. Returns how many parts there are in lines[most], 0 where there is no such
+ * kernel. It counts into the compilation: one thread at a time. */
+int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most);
+
 enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX };
 /* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every kernel, gradients among them, as
  * .fx with fns written out. */

@@ -105,6 +105,8 @@ struct machine { /* the GPU, if there is one */
 };
 /* --device: auto, gpu, emu or cpu. */
 fx_status read_device(const struct command *cmd, const char **device);
+/* The emulator that "emu", "emu:4", "emu,plain" or "emu:4,plain" asks for: 4 multiprocessors, accesses not watched. False where `device` is none of these. */
+bool read_emulation(const char *device, struct fx_emulation *e);
 void machine_open(const struct command *cmd, struct machine *m);
 void machine_close(struct machine *m);
 /* Reads the only operand, opens a request of the command line and, where wanted, the GPU, and acts. */

@@ -87,8 +87,7 @@ void request_close(struct request *r) {
     *r = (struct request){0};
 }
 
-/* What "emu:4,plain" asks for: 4 multiprocessors, accesses not watched; either may be missing. False where the device is another. */
-static bool read_emulation(const char *device, struct fx_emulation *e) {
+bool read_emulation(const char *device, struct fx_emulation *e) {
     const char *at = device + 3;
     char *end;
     *e = (struct fx_emulation){.is_watched = true};

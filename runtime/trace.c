@@ -260,12 +260,15 @@ static fx_status trace_spec(const struct command *cmd, const struct spec *spec, 
 }
 
 fx_status command_trace(const struct command *cmd) {
-    const char *path;
+    const char *path, *device = option_value(cmd, OPT_DEVICE_TRACE);
     struct spec spec = {0};
     struct machine machine = {0};
+    struct fx_emulation emulation = {.is_watched = true};
     fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK && device && !(read_emulation(device, &emulation) && emulation.is_watched))
+        status = usage_error(cmd, "--device=%s: a trace is of the emulator that sees every access: emu or emu:N", device);
     if (status == FX_OK) status = spec_read(path, &spec);
-    if (status == FX_OK) status = fx_emulate(&(struct fx_emulation){.is_watched = true});
+    if (status == FX_OK) status = fx_emulate(&emulation);
     if (status == FX_OK && (status = fx_context_open(0, &machine.context)) != FX_OK) gpu_failed(status, "no emulator");
     if (status == FX_OK) status = trace_spec(cmd, &spec, &machine);
     machine_close(&machine);

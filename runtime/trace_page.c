@@ -4,7 +4,7 @@
 
 #include "trace.h"
 
-enum { MOST_SPEC = 1 << 13 }; /* bytes of a spec that is shown */
+enum { MOST_PARTS = 32, MOST_LINES = 120 }; /* of a spec that are shown */
 
 void put_escaped(struct buf *out, const char *s) {
     for (; *s; s++) {
@@ -25,7 +25,7 @@ static const char style[] =
     "--c0:#2c6494;--c1:#93591f;--c2:#397a3b;--c3:#90434a;--c4:#654b93;--c5:#7d6d1c;--c6:#2b7773;--c7:#8a3f6c;--c8:#5b6470;--c9:#647a21;--c10:#4453a0;--c11:#79583a}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--text);background:var(--page);max-width:1080px;margin:0 auto;padding:16px}\n"
     "h1{font-size:24px}h2{font-size:19px;margin-top:40px;border-bottom:1px solid var(--line)}h3{font-size:16px}\n"
-    "figure{display:inline-block;margin:0 24px 16px 0;vertical-align:top}figcaption{font-size:13px}.note,.quiet{color:var(--quiet);font-size:13px;margin:2px 0}\n"
+    "figure{display:inline-block;margin:0 24px 16px 0;vertical-align:top}figcaption{font-size:13px}.note,.quiet{color:var(--quiet);font-size:13px;margin:2px 0}pre .quiet{font-size:12px}\n"
     "svg{max-width:100%;font:12px system-ui,sans-serif;display:block}svg.wide{height:auto}svg text{fill:var(--text)}svg .tick,svg .quiet{fill:var(--quiet);font-size:11px}\n"
     "svg .end{text-anchor:end}svg .number,svg .lane{text-anchor:middle;font-size:11px}svg .strong{font-weight:600;font-size:13px}svg .code{font:12px ui-monospace,monospace}\n"
     ".ground{fill:var(--ground);stroke:var(--line)}.grid{stroke:var(--page);stroke-opacity:.45;fill:none}.border{stroke:var(--page);fill:none}\n"
@@ -57,6 +57,34 @@ static const char script[] =
     "  };\n"
     "});\n";
 
+/* One line of a text, NULL past the last; *end is where the next begins. */
+static const char *line_of(const char *text, int line, const char **end) {
+    for (; line > 1 && text; line--) text = (text = strchr(text, '\n')) ? text + 1 : NULL;
+    if (!text || !*text) return NULL;
+    *end = text + strcspn(text, "\n");
+    return text;
+}
+
+/* What the kernel is made of: its own lines of the spec, and those of what it needs, with their numbers. */
+static void put_definition(struct buf *out, const struct trace *t) {
+    struct fx_lines parts[MOST_PARTS];
+    int n = fx_definition(t->job->compilation, t->job->kernel->name, parts, MOST_PARTS), n_lines = 0;
+    if (!n) return;
+    buf_puts(out, "<pre>");
+    for (int i = 0; i < n; i++) {
+        if (i) buf_puts(out, "<span class=\"quiet\">   \xe2\x8b\xae</span>\n");
+        for (int line = parts[i].first; line <= parts[i].last && n_lines < MOST_LINES; line++, n_lines++) {
+            const char *end, *at = line_of(t->spec, line, &end);
+            if (!at) break;
+            buf_printf(out, "<span class=\"quiet\">%4d</span>  ", line);
+            put_escaped(out, arena_strndup(out->arena, at, (size_t)(end - at)));
+            buf_putc(out, '\n');
+        }
+    }
+    if (n_lines == MOST_LINES) buf_puts(out, "<span class=\"quiet\">   \xe2\x8b\xae</span>\n");
+    buf_puts(out, "</pre>\n");
+}
+
 static void put_head(struct buf *out, const struct trace *t) {
     const struct fx_kernel *k = t->job->kernel;
     buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
@@ -74,10 +102,7 @@ static void put_head(struct buf *out, const struct trace *t) {
         buf_printf(out, " = %lld</b> ", (long long)t->job->extents[i]);
     }
     buf_puts(out, "</p>\n");
-    if (strlen(t->spec) > MOST_SPEC) return;
-    buf_puts(out, "<pre>");
-    put_escaped(out, t->spec);
-    buf_puts(out, "</pre>\n");
+    put_definition(out, t);
 }
 
 /* ---- dataflow ---- */

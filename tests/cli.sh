@@ -70,7 +70,7 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
 holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
-for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=emu scale.fx' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=gpu scale.fx -D M=2 -D K=2' 'trace --device=emu,plain scale.fx -D M=2 -D K=2' 'trace --device=emu:0 scale.fx -D M=2 -D K=2' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--skip=algebra.tea scale.fx' '--with=tea scale.fx' '--with=cse scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
@@ -450,6 +450,12 @@ expect 0 "$fxc" trace scale.fx -o -
 says out '"shape":\[3,5\]'
 expect 2 "$fxc" trace scale.fx --block=1 -o -
 silent out
+printf 'kernel again(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) with { fuse: require } { y = x * sum[M](x); s = sum[K](y) }\n' >again.fx
+expect 0 "$fxc" trace --device=emu:3 again.fx -D M=512 -D K=64 -o -
+says out '"grid":3,'
+expect 0 "$fxc" trace --device=emu again.fx -D M=512 -D K=64 -o -
+says out '"grid":32,'
+rm again.fx
 expect 2 "$fxc" trace scale.fx -D M=1024 -D K=1024
 says err 'smaller extents with -D'
 says err '^fxc: -D M=1024 -D K=1024$'

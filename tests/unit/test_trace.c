@@ -404,6 +404,61 @@ START_TEST(test_picture) {
 }
 END_TEST
 
+/* Of the spec the page has what the kernel is made of, with numbers of lines, and nothing else. */
+START_TEST(test_definition) {
+    ck_assert_int_eq(trace("const half = 0.5   # too\n"
+                           "fn other(v) = v + 1\n"
+                           "# about act\n"
+                           "fn act(v) = max(v, floor_of(v))\n"
+                           "\n"
+                           "fn floor_of(v) = half * v\n"
+                           "# not of this one\n"
+                           "kernel b(x: f32[M]) -> y: f32[M] { y = other(x) }\n"
+                           "# about k\n"
+                           "  # and more\n"
+                           "kernel k(x: f32[M]) -> y: f32[M] {\n"
+                           "  y = act(x)\n"
+                           "}\n"
+                           "test k { M=4 }\n"
+                           "kernel k_bwd = grad(k, wrt: x)\n",
+                           "-k k_bwd -D M=4"),
+                     FX_OK);
+    const char *page = read_page("k_bwd.html"), *at = strstr(page, "<pre>"), *end = strstr(page, "</pre>");
+    ck_assert(at != NULL && end != NULL);
+    char *part = arena_strndup(&arena, at, (size_t)(end - at)), *to = part;
+    for (const char *from = part; *from; from++) { /* without tags */
+        if (*from == '<') from = strchr(from, '>');
+        else *to++ = *from;
+    }
+    *to = '\0';
+    ck_assert_str_eq(part, "   1  const half = 0.5   # too\n"
+                           "   \xe2\x8b\xae\n"
+                           "   3  # about act\n"
+                           "   4  fn act(v) = max(v, floor_of(v))\n"
+                           "   \xe2\x8b\xae\n"
+                           "   6  fn floor_of(v) = half * v\n"
+                           "   \xe2\x8b\xae\n"
+                           "   9  # about k\n"
+                           "  10    # and more\n"
+                           "  11  kernel k(x: f32[M]) -&gt; y: f32[M] {\n"
+                           "  12    y = act(x)\n"
+                           "  13  }\n"
+                           "   \xe2\x8b\xae\n"
+                           "  15  kernel k_bwd = grad(k, wrt: x)\n");
+}
+END_TEST
+
+/* Blocks of a launch that waits for itself are as many as the emulator has room for. */
+START_TEST(test_multiprocessors) {
+    ck_assert_int_eq(trace("kernel k(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) with { fuse: require } { y = x * sum[M](x); s = sum[K](y) }",
+                           "--device=emu:3 -D M=512 -D K=64 -o trace.json"),
+                     FX_OK);
+    size_t wrong;
+    const struct json_value *launches = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "launches");
+    ck_assert_int_eq(number(get(launches->items[0], "grid")), 3);
+}
+END_TEST
+
 START_TEST(test_page_of_tensor_cores) {
     ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=512 -o page.html"), FX_OK);
     const char *page = read_page("page.html");
@@ -481,6 +536,8 @@ START_TEST(test_refused) {
         {POINTWISE, "-D M=4 -D N=4 --block 0, -o trace.json", FX_ERR_USAGE},
         {POINTWISE, "-D M=4 -D N=4 --block 0,1,2,3,4,5,6,7,8 -o trace.json", FX_ERR_USAGE},
         {POINTWISE, "-D M=1024 -D N=1024 -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "--device=emu,plain -D M=4 -D N=4 -o trace.json", FX_ERR_USAGE},
+        {POINTWISE, "--device=gpu -D M=4 -D N=4 -o trace.json", FX_ERR_USAGE},
         {MATMUL, "-D M=64 -D N=64 -D K=1000000 -o trace.json", FX_ERR_USAGE},
         {POINTWISE, "-D M=4 -D N=4 -o nowhere/trace.json", FX_ERR_IO},
         {"kernel k(x: f32[M]) -> y: f32[M] { y = z }", "-D M=4 -o trace.json", FX_ERR_COMPILE},
@@ -507,11 +564,13 @@ int main(void) {
     tcase_add_test(c, test_flow);
     tcase_add_test(c, test_page);
     tcase_add_test(c, test_picture);
+    tcase_add_test(c, test_definition);
+    tcase_add_test(c, test_multiprocessors);
     tcase_add_test(c, test_page_of_tensor_cores);
     tcase_add_loop_test(c, test_mma, 0, 5);
     tcase_add_test(c, test_made_extents);
     tcase_add_loop_test(c, test_fragments, 0, 3);
-    tcase_add_loop_test(c, test_refused, 0, 10);
+    tcase_add_loop_test(c, test_refused, 0, 12);
     suite_add_tcase(s, c);
     return run_suite(s);
 }
