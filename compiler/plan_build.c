@@ -87,6 +87,10 @@ static struct fx_expr prefers(struct arena *a, const struct chosen *c, const str
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }
+    if (x.is_never) { /* of constant extents: taken where nothing else can be */
+        x.n = 0;
+        terms_constant(&x, 0);
+    }
     return terms_done(&x);
 }
 

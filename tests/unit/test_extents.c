@@ -334,6 +334,31 @@ START_TEST(strides_choose_variants) {
 }
 END_TEST
 
+/* Which variant is the faster choice does not depend on whether the extents stand in the spec or come with the arguments. */
+START_TEST(fixed_extents_choose_alike) {
+    static const struct { int64_t b, t; } shapes[] = {{4, 100}, {4, 1000}, {37, 4000}, {4, 20000}, {3, 7}, {5, 2001}, {4096, 8192}};
+    fx_compilation *free_ones = compile("kernel f(x: f32[B,T]) -> z: f32[B] { z = sum[T](x) }", NULL);
+    const struct fx_launch *l = &fx_get_plan(free_ones)->kernels[0].launches[0];
+    int n_kinds = 0;
+    const char *last = "";
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char text[128];
+        int64_t extents[] = {shapes[i].b, shapes[i].t};
+        struct fx_env env = {.extents = extents, .sm_count = 132};
+        snprintf(text, sizeof text, "kernel f(x: f32[B=%d,T=%d]) -> z: f32[B] { z = sum[T](x) }", (int)shapes[i].b, (int)shapes[i].t);
+        fx_compilation *fixed = compile(text, NULL);
+        const struct fx_launch *other = &fx_get_plan(fixed)->kernels[0].launches[0];
+        const char *want = l->variants[fx_choose_variant(l, &env)].entry, *got = other->variants[fx_choose_variant(other, &env)].entry;
+        ck_assert_msg(strcmp(want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
+        n_kinds += strcmp(last, want) != 0;
+        last = want;
+        fx_close(fixed);
+    }
+    ck_assert_int_ge(n_kinds, 5);
+    fx_close(free_ones);
+}
+END_TEST
+
 /* A running sum over 2^40 elements is more than the oracle keeps. */
 START_TEST(oracle_out_of_memory) {
     fx_compilation *c = compile("kernel long_sum(x: f32[M]) -> (s: f32[M], y: f32[T=1099511627776]) { s = 2 * x\n y = cumsum[T](idx(T) * (x[M: 0] ?? 0)) }", NULL);
@@ -432,6 +457,7 @@ int main(void) {
     tcase_add_loop_test(t, in_place_kernels, 0, sizeof in_places / sizeof *in_places);
     tcase_add_test(t, strides_are_conditions);
     tcase_add_test(t, strides_choose_variants);
+    tcase_add_test(t, fixed_extents_choose_alike);
     tcase_add_test(t, concat_names_its_operands);
     tcase_add_test(t, oracle_out_of_memory);
     tcase_add_test(t, align_is_a_promise);
