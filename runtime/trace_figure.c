@@ -5,7 +5,7 @@
 
 #include "trace.h"
 
-enum { BINS = 128, WIDTH = 384, LEFT = 44, TOP = 34, LEAST_PIXELS = 3, MOST_PIXELS = 18, THIN = 20, NO_ONE = -1, LABELLED = 64 };
+enum { BINS = 128, WIDTH = 384, LEFT = 44, TOP = 34, LEAST_PIXELS = 3, MOST_PIXELS = 18, THIN = 20, LEAST_SIDE = 36, NO_ONE = -1, LABELLED = 64 };
 
 struct picture { /* of a tensor */
     const struct trace_tensor *tensor;
@@ -14,6 +14,13 @@ struct picture { /* of a tensor */
     int w, h;               /* squares */
     int pw, ph;             /* pixels of one */
 };
+
+/* Pixels of each of n squares side by side: more where all of them would be a line. */
+static int wide_enough(int pixels, int n) {
+    int least = n ? (LEAST_SIDE + n - 1) / n : 0;
+    if (least > MOST_PIXELS) least = MOST_PIXELS;
+    return pixels > least ? pixels : least;
+}
 
 static struct picture lay_out(const struct trace_tensor *x) {
     int64_t columns = x->rank ? x->shape[x->rank - 1] : 1, rows = columns ? x->n_cells / columns : 0;
@@ -24,6 +31,8 @@ static struct picture lay_out(const struct trace_tensor *x) {
     p.h = (int)((rows + p.down - 1) / p.down);
     int most = p.w > p.h ? p.w : p.h, pixels = most ? WIDTH / most : MOST_PIXELS;
     p.pw = p.ph = pixels < LEAST_PIXELS ? LEAST_PIXELS : pixels > MOST_PIXELS ? MOST_PIXELS : pixels;
+    p.pw = wide_enough(p.pw, p.w);
+    p.ph = wide_enough(p.ph, p.h);
     if (p.h == 1) p.ph = THIN;
     return p;
 }
@@ -100,14 +109,24 @@ static void put_rows_label(struct buf *out, const struct trace_tensor *x) {
     }
 }
 
+/* About as long as that is. */
+static int label_pixels(const struct trace_tensor *x) {
+    int n = 2;
+    char digits[24];
+    for (int i = 0; i + 1 < x->rank; i++) n += 3 + (int)strlen(x->axes[i]) + snprintf(digits, sizeof digits, "%lld", (long long)x->shape[i]) + (i ? 3 : 0);
+    return 8 * n;
+}
+
 static void open_picture(struct buf *out, const struct picture *p, const char *what) {
     const struct trace_tensor *x = p->tensor;
     int width = p->w * p->pw, height = p->h * p->ph;
     int whole = LEFT + width + 12 > 220 ? LEFT + width + 12 : 220;
+    int tall = TOP + height + 8, label = x->rank > 1 ? TOP + label_pixels(x) : 0;
+    if (tall < label) tall = label;
     buf_printf(out, "<figure><figcaption><b>");
     put_escaped(out, x->name);
-    buf_printf(out, "</b> %s %s</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", x->dtype ? x->dtype : "", what, whole, TOP + height + 8,
-               whole, TOP + height + 8);
+    buf_printf(out, "</b> %s %s</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", x->dtype ? x->dtype : "", what, whole, tall,
+               whole, tall);
     put_escaped(out, x->name);
     buf_printf(out, ", %s\">\n<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", what, LEFT, TOP, width, height);
     if (x->rank == 0) return;

@@ -122,8 +122,9 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     if (c->min_blocks * threads > 2048) c->min_blocks = 2048 / threads;
     c->suffix = arena_printf(a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
-    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row",
-                           t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : "",
+    int n_walks = x->n_passes + x->stores_elements;
+    const char *walks = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : n_walks > 1 ? arena_printf(a, "read in each of %d walks, ", n_walks) : "";
+    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", walks,
                            is_aligned ? "16-byte accesses" : is_small ? "any alignment" : "any size");
 }
 

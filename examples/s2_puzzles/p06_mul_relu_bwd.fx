@@ -1,5 +1,6 @@
-# Puzzle 6, the backward of relu(x * y) by x, derived rather than written. Where x * y is 0 the derivative of relu is 0; the notebook's
-# kernel, which asks for x * y < 0, passes dz on there. Integers hit that corner in one of three products.
+# Puzzle 6, the backward of relu(x * y) by x, derived rather than written. Where x * y is 0 the derivative of relu is 0;
+# the notebook's kernel, which asks for x * y < 0, passes dz on there. Integers hit that corner in one of three
+# products.
 kernel mul_relu_2d(x: f32[J,I], y: f32[J]) -> z: f32[J,I] with { fuse: require } { z = relu(x * y) }
 kernel mul_relu_2d_bwd = grad(mul_relu_2d, wrt: x) with { fuse: require }         # (x, y, dz) -> dx
 

@@ -1,5 +1,5 @@
-# Puzzle 8, softmax of rows of any length, shifted by the maximum. The compiler writes exp as exp2, log2(e) multiplied in, and chooses between keeping a row,
-# reading it again and one walk with online sums: `fxc explain` says which.
+# Puzzle 8, softmax of rows of any length, shifted by the maximum. The compiler writes exp as exp2, log2(e) multiplied
+# in, and chooses between keeping a row, reading it again and one walk with online sums: `fxc explain` says which.
 kernel softmax_rows(x: f32[B,T]) -> z: f32[B,T] with { fuse: require } { z = softmax[T](x) }
 
 test softmax_rows { B=4 T=200 init: uniform(0,1) tol: abs <= 0.001 }

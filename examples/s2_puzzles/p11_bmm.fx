@@ -1,5 +1,5 @@
-# Puzzle 11, products of a batch of matrices: B is in both operands and in the output and is kept, K is summed over. The notebook's strides and masks are
-# right for squares alone, so the other tests have none.
+# Puzzle 11, products of a batch of matrices: B is in both operands and in the output and is kept, K is summed over. The
+# notebook's strides and masks are right for squares alone, so the other tests have none.
 kernel bmm(x: f32[B,M,K], y: f32[B,K,N]) -> z: f32[B,M,N] with { fuse: require } { z = x @ y }
 
 test bmm { B=4 M=32 K=32 N=32 init: uniform(0,1) tol: abs <= 0.001 }

@@ -1,6 +1,7 @@
-# Puzzle 12, a product with 4-bit weights: z = (scale * (weight - offset)) @ activation, eight weights to an i32, groups of eight along L, with a scale and
-# a 4-bit offset each. Weights are unpacked as they are loaded. quant_dot_8 takes the offsets as the notebook has them, one i32 a row for exactly eight groups.
-# The notebook's own kernel leaves scale and offset out.
+# Puzzle 12, a product with 4-bit weights: z = (scale * (weight - offset)) @ activation, eight weights to an i32, groups
+# of eight along L, with a scale and a 4-bit offset each. Weights are unpacked as they are loaded. quant_dot_8 takes the
+# offsets as the notebook has them, one i32 a row for exactly eight groups. The notebook's own kernel leaves scale and
+# offset out.
 kernel quant_dot(scale: f32[J, G=L/8], offset: u4[J, G=L/8] packed(i32, G, lsb), weight: u4[J, L] packed(i32, L, lsb), activation: f32[L,C])
     -> z: f32[J,C] with { fuse: require } {
   z = (scale[G: L/8] * (weight - offset[G: L/8])) @[L] activation
