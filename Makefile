@@ -54,7 +54,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -218,6 +218,9 @@ test-arch: $(HOST)
 golden-update: $(B)/fxc
 	@sh tests/golden/run.sh $(B)/fxc --update
 
+pages: $(B)/fxc
+	@sh tests/pages.sh $(B)/fxc --update
+
 test-gpu: $(B)/fxc $(GPU)
 	@sh tests/gpu/run.sh $(B)
 
@@ -251,7 +254,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)

@@ -78,7 +78,7 @@ int definition_lines(struct cx *cx, const struct ast_file *file, const char *ker
         all.start += all.len ? all.len - 1 : 0;
         part.last = span_line(cx, all);
         while (part.first > 1 && is_comment(&cx->files[0], part.first - 1)) part.first--;
-        bool is_beside = n && part.first <= lines[n - 1].last; /* several items in a line */
+        bool is_beside = n && part.first <= lines[n - 1].last + 1;
         if (is_beside && part.last > lines[n - 1].last) lines[n - 1].last = part.last;
         if (!is_beside && n < most) lines[n++] = part;
     }

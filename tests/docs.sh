@@ -5,7 +5,7 @@
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
 # block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain block lines of its receipt. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
-# tables of the sources list must stand on the page about it, and links must lead somewhere. Output: what failed, `docs: N passed, M failed`. Exit 1 when
+# tables of the sources list must stand on the page about it, links must lead somewhere, and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
 set -u
 set -f
@@ -176,6 +176,8 @@ for command in 'make demo' 'make test'; do
     grep -qF "$command" README.md
     result $? 'README.md leaves out a command'
 done
+sh tests/pages.sh "$fxc" >"$work/why" 2>&1
+result $? 'pages are not what fxc trace writes'
 split_page README.md
 diff -u examples/linear_gelu.fx "$work/blocks/001" >"$work/why"
 result $? 'README.md shows another linear_gelu.fx'

@@ -1,5 +1,6 @@
-# Puzzle 8, softmax of rows of any length, shifted by the maximum. The compiler writes exp as exp2, log2(e) multiplied
-# in, and chooses between keeping a row, reading it again and one walk with online sums: `fxc explain` says which.
+# Puzzle 8, softmax of rows of any length, shifted by the maximum. A row that fits is kept in registers and read once, a
+# longer one is read in each of three walks: `fxc explain` says which at every entry. With --with=algebra.exp2 exp becomes
+# exp2, log2(e) multiplied in.
 kernel softmax_rows(x: f32[B,T]) -> z: f32[B,T] with { fuse: require } { z = softmax[T](x) }
 
 test softmax_rows { B=4 T=200 init: uniform(0,1) tol: abs <= 0.001 }
