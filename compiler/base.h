@@ -136,7 +136,13 @@ struct cx {
     struct define *defines;
     int n_defines;
     const char *arch; /* "sm_90a" */
+    void (*on_stage)(void *user, const char *stage, const char *of, bool is_over); /* or NULL */
+    void *stage_user; /* handed to it */
 };
+/* Says that a stage begins, or is over. */
+static inline void stage(const struct cx *cx, const char *name, const char *of, bool is_over) {
+    if (cx->on_stage) cx->on_stage(cx->stage_user, name, of, is_over);
+}
 /* Shared memory that a block may have on an architecture, one of fx_arch_name. */
 int arch_shared_bytes(const char *name);
 

@@ -172,15 +172,30 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
 }
 
 static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct chosen **out) {
-    const char *wrong = NULL;
+    const char *wrong = NULL, *name = c->program->kernels[i].name;
+    stage(&c->cx, "lower", name, false);
     c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
+    stage(&c->cx, "lower", name, true);
     c->fused[i] = pipeline_run(c->lowered[i], o, &c->dump, &wrong);
     if (wrong) {
         diag_refuse(&c->cx, "internal: %s; please report it with the spec", wrong);
         return FX_ERR_INTERNAL;
     }
+    stage(&c->cx, "schedule", name, false);
     *out = fx_schedule(&c->cx, c->fused[i]);
+    stage(&c->cx, "schedule", name, true);
     return *out ? FX_OK : FX_ERR_COMPILE;
+}
+
+/* The items of the text and of what it includes, c->ast its own alone; NULL where there are errors. */
+static struct ast_file *read_items(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
+    struct ast_file *whole = NULL;
+    stage(&c->cx, "parse", file, false);
+    source_open(&c->cx, file, text, len);
+    struct ast_file *own = fx_parse(&c->cx, 0);
+    if (!c->cx.n_errors) c->ast = own, whole = with_includes(c, o);
+    stage(&c->cx, "parse", file, true);
+    return c->cx.n_errors ? NULL : whole;
 }
 
 static fx_status compile(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
@@ -189,18 +204,16 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip, o->with};
     if (!read_options(c, o)) return FX_ERR_USAGE;
     buf_init(&c->dump, a);
-    source_open(cx, file, text, len);
-    struct ast_file *ast = fx_parse(cx, 0);
-    if (cx->n_errors) return FX_ERR_COMPILE;
-    c->ast = ast;
-    ast = with_includes(c, o);
-    if (cx->n_errors) return FX_ERR_COMPILE;
+    struct ast_file *ast = read_items(c, text, len, file, o);
+    if (!ast) return FX_ERR_COMPILE;
     if (o->kernel && !has_kernel(ast, o->kernel)) {
         diag_refuse(cx, "the file has no kernel %s", o->kernel);
         return FX_ERR_USAGE;
     }
     struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    stage(cx, "check", file, false);
     struct program *program = (o->tests_only ? fx_check_tests : fx_check)(cx, ast, prelude, o->kernel);
+    stage(cx, "check", file, true);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
     if (o->tests_only) return FX_OK;
@@ -219,9 +232,13 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
         if (s) status = s;
     }
     if (status) return status;
+    stage(cx, "emit", file, false);
     c->unit = emit_unit(cx, cx->files[0].name, chosen, program->n_kernels);
+    stage(cx, "emit", file, true);
     if (cx->n_errors) return FX_ERR_COMPILE;
+    stage(cx, "plan", file, false);
     c->plan = plan_build(cx, c->unit);
+    stage(cx, "plan", file, true);
     return FX_OK;
 }
 
@@ -239,23 +256,32 @@ const char *fx_messages_json(const fx_compilation *c) {
     return own->messages_json = b.s;
 }
 
-fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
-    struct fx_options o = {0};
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    *out = NULL;
-    fx_compilation *volatile c = calloc(1, sizeof *c);
-    if (!c) return FX_ERR_NOMEM;
-    if (setjmp(c->cx.oom)) {
-        fx_close(c);
-        return FX_ERR_NOMEM;
-    }
-    arena_init(&c->cx.arena, &c->cx.oom);
-    fx_status status = compile(c, text, len, file ? file : "<text>", &o);
+/* Apart from its caller, so that no variable of it lives across the longjmp. */
+static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
     struct buf b;
+    if (setjmp(c->cx.oom)) return FX_ERR_NOMEM;
+    arena_init(&c->cx.arena, &c->cx.oom);
+    fx_status status = compile(c, text, len, file, o);
     buf_init(&b, &c->cx.arena);
     diag_print(&c->cx, &b);
     c->messages = b.s;
-    *out = c;
+    return status;
+}
+
+fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
+    struct fx_options o = {0};
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (!file) file = "<text>";
+    *out = NULL;
+    fx_compilation *c = calloc(1, sizeof *c);
+    if (!c) return FX_ERR_NOMEM;
+    c->cx.on_stage = o.on_stage;
+    c->cx.stage_user = o.stage_user;
+    stage(&c->cx, "compile", file, false);
+    fx_status status = compile_guarded(c, text, len, file, &o);
+    stage(&c->cx, "compile", file, true);
+    if (status == FX_ERR_NOMEM) fx_close(c);
+    else *out = c;
     return status;
 }
 

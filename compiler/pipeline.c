@@ -43,8 +43,11 @@ struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, st
     for (int i = 0; i < N_PASSES; i++) {
         const struct pass *p = &passes[i];
         if (!p->is_required && (stopped || list_has(o->skip, p->name))) continue;
+        stage(g->cx, p->name, g->kernel->name, false);
         g = p->run(g);
-        if ((*wrong = ir_verify(g))) {
+        *wrong = ir_verify(g);
+        stage(g->cx, p->name, g->kernel->name, true);
+        if (*wrong) {
             *wrong = arena_printf(&g->cx->arena, "after %s: %s", p->name, *wrong);
             return NULL;
         }

@@ -70,8 +70,10 @@ fx_status fx_context_open(int ordinal, fx_context **out) {
     if (!ctx) return error_nomem();
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_cond_init(&ctx->changed, NULL);
+    uint64_t began = timeline_begin();
     status = take_context(ctx, ordinal);
     if (status == FX_OK) status = read_device(ctx);
+    timeline_end(began, "open", ctx->name, &(struct timeline_arg){.key = "arch", .text = ctx->arch}, 1);
     if (status == FX_OK) *out = ctx;
     else fx_context_close(ctx);
     return status;

@@ -9,16 +9,23 @@ struct fx_timer {
     void *start, *stop; /* events */
 };
 
+/* The event of a call about n bytes. */
+static fx_status told(uint64_t began, const char *what, size_t n_bytes, fx_status status) {
+    const struct timeline_arg args[] = {{.key = "bytes", .number = (int64_t)n_bytes}, {.key = "status", .number = status}};
+    if (began) timeline_end(began, what, "", args, sizeof args / sizeof *args);
+    return status;
+}
+
 static uint64_t address_of(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
     struct scope s;
-    uint64_t address = 0;
+    uint64_t address = 0, began = timeline_begin();
     *out = NULL;
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemAlloc(&address, n_bytes)));
     *out = (void *)(uintptr_t)address;
-    return status;
+    return told(began, "allocate", n_bytes, status);
 }
 
 void fx_device_free(fx_context *ctx, void *p) {
@@ -29,27 +36,32 @@ void fx_device_free(fx_context *ctx, void *p) {
 
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes) {
     struct scope s;
+    uint64_t began = timeline_begin();
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status != FX_OK) return status;
     status = CU(ctx, cuMemcpyHtoD(address_of(device), host, n_bytes));
     /* A copy from pageable memory may still be under way when the call returns, and our streams do not wait for the default one. */
     if (status == FX_OK) status = CU(ctx, cuStreamSynchronize(NULL));
-    return scope_leave(ctx, &s, status);
+    return told(began, "write", n_bytes, scope_leave(ctx, &s, status));
 }
 
 fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes) {
     struct scope s;
+    uint64_t began = timeline_begin();
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
-    return status == FX_OK ? scope_leave(ctx, &s, CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes))) : status;
+    if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes)));
+    return told(began, "read", n_bytes, status);
 }
 
 fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream) {
     struct scope s;
+    uint64_t began = timeline_begin();
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
-    return status == FX_OK ? scope_leave(ctx, &s, CU(ctx, cuMemsetD8Async(address_of(device), byte, n_bytes, stream))) : status;
+    if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemsetD8Async(address_of(device), byte, n_bytes, stream)));
+    return told(began, "fill", n_bytes, status);
 }
 
 /* ---- streams ---- */
@@ -69,8 +81,10 @@ void fx_stream_close(fx_context *ctx, void *stream) {
 
 fx_status fx_stream_wait(fx_context *ctx, void *stream) {
     struct scope s;
+    uint64_t began = timeline_begin();
     fx_status status = scope_enter(ctx, &s);
-    return status == FX_OK ? scope_leave(ctx, &s, CU(ctx, cuStreamSynchronize(stream))) : status;
+    if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuStreamSynchronize(stream)));
+    return told(began, "wait", 0, status);
 }
 
 /* ---- timers ---- */
@@ -115,11 +129,14 @@ fx_status fx_timer_stop(fx_timer *t, void *stream) { return record(t, t->stop, s
 fx_status fx_timer_read(fx_timer *t, double *microseconds) {
     struct scope s;
     float milliseconds = 0;
+    uint64_t began = timeline_begin();
     *microseconds = 0;
     fx_status status = scope_enter(t->ctx, &s);
     if (status != FX_OK) return status;
     status = CU(t->ctx, cuEventSynchronize(t->stop));
     if (status == FX_OK) status = CU(t->ctx, cuEventElapsedTime(&milliseconds, t->start, t->stop));
     *microseconds = 1e3 * (double)milliseconds;
-    return scope_leave(t->ctx, &s, status);
+    status = scope_leave(t->ctx, &s, status);
+    timeline_end(began, "timer", "", &(struct timeline_arg){.key = "gpu_ns", .number = (int64_t)(1e3 * *microseconds)}, 1);
+    return status;
 }

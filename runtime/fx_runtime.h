@@ -54,6 +54,12 @@ fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kerne
 /* One line about the disk cache of what fx_prepare compiles: its folder, entries and bytes, or why there is none (docs/runtime.md). */
 void fx_cache_describe(char *text, size_t size);
 
+/* ---- FX_TRACE=FILE: what this process does, as a chrome trace (docs/runtime.md) ---- */
+/* Whether one is being written; else *why_not, if not NULL, says what is in the way, "" where none is asked for. */
+bool fx_trace_is_on(const char **why_not);
+/* For fx_options.on_stage: stages of the compiler join the trace. */
+void fx_trace_stage(void *unused, const char *stage, const char *of, bool is_over);
+
 /* ---- the emulator ---- */
 struct fx_emulation { /* a device without a GPU; zeros are defaults */
     int sm_count;    /* multiprocessors it claims to have; 0: 132 */

@@ -1,6 +1,7 @@
 /* Launching. In: a prepared kernel, arguments, workspace, stream. Out: its GPU kernels enqueued, all of them checked before the
  * first. No allocation, no synchronisation, no compilation: a launch may be captured into a graph. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime.h"
@@ -99,8 +100,22 @@ static int list_memory(const fx_prepared *p, const struct fx_value *args, const 
     return n;
 }
 
+/* What the trace says of a launch that was enqueued since `began`: how long that took the host, and what the GPU was asked for. */
+static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready *r, const struct fx_env *env, const void *stream, fx_status status) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    char number[32];
+    int64_t bytes = 0, flops = 0;
+    snprintf(number, sizeof number, "%p", stream);
+    (void)fx_expr_eval(&l->bytes, env, &bytes);
+    (void)fx_expr_eval(&l->flops, env, &flops);
+    const struct timeline_arg args[] = {{.key = "kernel", .text = p->kernel->name}, {.key = "launch", .text = l->name}, {.key = "grid", .number = r->grid}, {.key = "block", .number = r->block},
+                                        {.key = "shared_bytes", .number = r->shared_bytes}, {.key = "bytes", .number = bytes}, {.key = "flops", .number = flops},
+                                        {.key = "stream", .text = number}, {.key = "status", .number = status}};
+    timeline_end(began, "enqueue", r->entry->name, args, sizeof args / sizeof *args);
+}
+
 /* The driver copies what the pointers point to before it returns. */
-static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, uint64_t *buffers, void *stream) {
+static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env, uint64_t *buffers, void *stream) {
     const struct fx_kernel *k = p->kernel;
     void *arguments[FX_MAX_ARGS];
     fx_status status = FX_OK;
@@ -113,7 +128,9 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
                            : arg->kind == FX_ARG_STRIDE ? (void *)&b->strides[arg->index]
                                                         : (void *)&b->extents[arg->index];
         }
+        uint64_t began = timeline_begin();
         status = enqueue(p->ctx, &ready[i], arguments, stream);
+        if (began) tell(began, p, i, &ready[i], env, stream, status);
         /* Only now: a failure met here is that of a kernel launched before. */
         if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);
         else error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
@@ -125,8 +142,7 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
     return status;
 }
 
-fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
-                    void *stream) {
+static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes, void *stream) {
     const struct fx_kernel *k = p->kernel;
     struct bound b;
     struct ready ready[FX_MAX_LAUNCHES];
@@ -149,7 +165,15 @@ fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_arg
     struct emu_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
     if (emu_is_watched()) emu_announce(memory, list_memory(p, args, &b, &env, buffers, memory));
     status = scope_enter(p->ctx, &scope);
-    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, buffers, stream)) : status;
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, &env, buffers, stream)) : status;
+}
+
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
+                    void *stream) {
+    uint64_t began = timeline_begin();
+    fx_status status = launch(p, args, n_args, workspace, workspace_bytes, stream);
+    if (began) timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
+    return status;
 }
 
 fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {

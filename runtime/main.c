@@ -55,6 +55,8 @@ int main(int argc, char **argv) {
     fx_status status = command_parse(argc, argv, &cmd);
     if (status == FX_OK) status = dispatch(&cmd);
     command_release(&cmd);
+    const char *why_not;
+    if (!fx_trace_is_on(&why_not) && *why_not && status == FX_OK) status = complain(FX_ERR_IO, "FX_TRACE: %s", why_not);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == FX_OK) status = complain(FX_ERR_IO, "cannot write stdout");
     return (int)status;
 }

@@ -188,7 +188,11 @@ static void load_tasks(fx_context *ctx, struct batch *b) {
             task_fail(t, status);
             continue;
         }
+        uint64_t began = timeline_begin();
         fx_status loaded = load_entry(ctx, t->want->entry, t->compile.image, t->want);
+        const struct fx_resources *r = &t->want->entry->resources;
+        const struct timeline_arg args[] = {{.key = "registers", .number = r->registers}, {.key = "local_bytes", .number = r->local_bytes}, {.key = "status", .number = loaded}};
+        timeline_end(began, "load", t->want->entry->name, args, sizeof args / sizeof *args);
         if (loaded != FX_OK) task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name, &t->compile));
     }
     if (status != FX_OK) return;

@@ -118,7 +118,7 @@ static bool take_cached(struct compile *c, const struct options *o, const char *
     c->log = e.log;
     c->major = e.major;
     c->minor = e.minor;
-    return true;
+    return c->was_cached = true;
 }
 
 static void keep(const struct compile *c, const struct options *o) {
@@ -128,9 +128,8 @@ static void keep(const struct compile *c, const struct options *o) {
 }
 
 /* Which library would be opened is a guess; where the one that was is another, it has a say of its own. */
-fx_status nvrtc_compile(struct compile *c) {
+static fx_status compile_or_take(struct compile *c) {
     struct options o;
-    if (emu_is_on() && c->entry) return emu_compile(c);
     const char *foreseen = c->cache ? c->cache->library : "";
     c->image = c->log = NULL;
     c->n_bytes = 0;
@@ -142,6 +141,18 @@ fx_status nvrtc_compile(struct compile *c) {
     if (strcmp(nvrtc_library(), foreseen) != 0 && take_cached(c, &o, nvrtc_library())) return FX_OK;
     status = compile(c, &o);
     if (status == FX_OK) keep(c, &o);
+    return status;
+}
+
+fx_status nvrtc_compile(struct compile *c) {
+    uint64_t began = timeline_begin();
+    bool is_emulated = emu_is_on() && c->entry;
+    c->was_cached = false;
+    fx_status status = is_emulated ? emu_compile(c) : compile_or_take(c);
+    const struct timeline_arg args[] = {{.key = "by", .text = is_emulated ? "host compiler" : "NVRTC"}, {.key = "arch", .text = is_emulated ? "emulator" : c->arch},
+                                        {.key = "cache", .text = c->was_cached ? "hit" : c->cache && c->cache->folder >= 0 ? "miss" : "none"}, {.key = "bytes", .number = (int64_t)c->n_bytes},
+                                        {.key = "status", .number = status}};
+    timeline_end(began, "build", c->entry ? c->entry : c->file, args, sizeof args / sizeof *args);
     return status;
 }
 

@@ -212,7 +212,9 @@ fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *ke
     p->ctx = ctx;
     p->plan = plan;
     p->kernel = k;
+    uint64_t began = timeline_begin();
     fx_status status = prepare(p, hints, hints ? n_hints : 0);
+    timeline_end(began, "prepare", k->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
     if (status == FX_OK) *out = p;
     else fx_prepared_release(p);
     return status;

@@ -21,6 +21,21 @@ static inline fx_status cu_status(fx_context *ctx, int code, const char *call, c
     return code == 0 ? FX_OK : driver_failed(ctx, code, call, file, line);
 }
 
+/* ---- timeline.c: FX_TRACE, what this process does and when ---- */
+enum { TIMELINE_UNKNOWN, TIMELINE_OFF, TIMELINE_ON };
+extern atomic_int timeline_state;
+struct timeline_arg { /* a member of an event's `args` */
+    const char *key;  /* as it stands in JSON */
+    const char *text; /* NULL: the number */
+    int64_t number;
+};
+/* Now in nanoseconds, or 0 where there is no trace; finds that out the first time. */
+uint64_t timeline_now(void);
+/* The same for what begins here: a branch where there is none. */
+static inline uint64_t timeline_begin(void) { return atomic_load_explicit(&timeline_state, memory_order_relaxed) == TIMELINE_OFF ? 0 : timeline_now(); }
+/* The event "WHAT OF" since `began`, unless that is 0. Allocates nothing. */
+void timeline_end(uint64_t began, const char *what, const char *of, const struct timeline_arg *args, int n_args);
+
 /* ---- context.c ---- */
 struct fx_context {
     void *cuda;          /* the CUDA context; borrowed unless is_primary */
@@ -60,6 +75,7 @@ struct compile {
     void *image;      /* out: malloc'ed */
     size_t n_bytes;   /* out: of image */
     char *log;        /* out: malloc'ed, never NULL on success */
+    bool was_cached;  /* out: the image is the cache's */
     int major, minor; /* out: version of the NVRTC that made the image */
 };
 

@@ -464,6 +464,22 @@ expect 3 "$fxc" trace scale.fx -o nowhere/trace.html
 expect 1 "$fxc" trace broken.fx
 only $files
 
+group timeline
+expect 0 env FX_TRACE=time.json "$fxc" run --device=emu scale.fx -D M=4 -D K=8
+holds test "$(head -n 1 time.json)$(tail -n 1 time.json)" = '[]'
+for event in 'compile scale.fx' 'parse scale.fx' 'fuse scale' 'schedule scale' 'plan scale.fx' 'prepare scale' 'build fx_scale' 'load fx_scale' 'enqueue fx_scale' 'launch scale'; do
+    says time.json "^{\"name\":\"$event"
+done
+says time.json '"by":"host compiler","arch":"emulator","cache":"'
+holds test "$(grep -c '"ph":"X","ts":[0-9]*\.[0-9]*,"dur":[0-9]*\.[0-9]*,"pid":[0-9]*,"tid":[0-9]*,"args":{' time.json)" = "$(grep -c '"ph":"X"' time.json)"
+expect 0 env FX_TRACE=time.json "$fxc" run --device=emu scale.fx -D M=4 -D K=8
+says time.json '"cache":"hit"'
+expect 0 env FX_TRACE= "$fxc" run --device=emu scale.fx -D M=4 -D K=8
+expect 3 env FX_TRACE=nowhere/time.json "$fxc" run --device=emu scale.fx -D M=4 -D K=8
+says err 'FX_TRACE: cannot write nowhere/time.json'
+rm time.json
+only $files
+
 group annotate
 expect 0 "$fxc" annotate scale.fx
 says out '^kernel scale$'

@@ -189,7 +189,7 @@ fx_status emu_compile(struct compile *c) {
     list[n_options++] = only;
     struct cache_key key = {.source = c->source, .file = c->file, .arch = "emulator", .options = list, .n_options = n_options, .library = library, .build = FX_BUILD};
     if (c->cache && cache_get(c->cache, &key, &e)) {
-        c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log;
+        c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log, c->was_cached = true;
         return FX_OK;
     }
     fx_status status = compile(c, path);

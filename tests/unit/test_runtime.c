@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda_api.h"
 #include "fx_runtime.h"
+#include "json_tree.h"
 #include "suite.h"
 
 #ifndef FX_TEST_DIR
@@ -1085,6 +1087,188 @@ START_TEST(nvrtc_errors_are_whole) {
 }
 END_TEST
 
+/* ---- FX_TRACE ---- */
+
+static char trace_path[64];
+static struct arena trace_arena;
+static jmp_buf trace_oom;
+
+static void want_trace(void) {
+    snprintf(trace_path, sizeof trace_path, "/tmp/fx_trace_%d.json", (int)getpid());
+    ck_assert_int_eq(setenv("FX_TRACE", "/tmp/fx_trace_%p.json", 1), 0);
+    arena_init(&trace_arena, &trace_oom);
+}
+
+/* As it stands in the file now, which has to be JSON at any time. */
+static const struct json_value *read_trace(void) {
+    static char text[1 << 22];
+    size_t wrong;
+    FILE *file = fopen(trace_path, "r");
+    ck_assert_msg(file != NULL, "%s is not there", trace_path);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = 0;
+    const struct json_value *v = json_read(&trace_arena, text, &wrong);
+    ck_assert_msg(v != NULL && v->kind == JSON_LIST, "no JSON from byte %zu:\n%.300s", wrong, text + (wrong > 100 ? wrong - 100 : 0));
+    return v;
+}
+
+static const char *text_of(const struct json_value *event, const char *key) {
+    const struct json_value *v = json_member(event, key);
+    ck_assert_msg(v != NULL && v->text != NULL, "no %s", key);
+    return v->text;
+}
+
+/* The event number `nth` of that name, with whole numbers of everything a viewer wants; NULL where there are fewer. */
+static const struct json_value *find_event(const struct json_value *trace, const char *name, int nth) {
+    for (int i = 0; i < trace->n; i++) {
+        const struct json_value *e = trace->items[i];
+        if (strcmp(text_of(e, "name"), name) != 0 || nth-- > 0) continue;
+        ck_assert_str_eq(text_of(e, "ph"), "X");
+        ck_assert(atof(text_of(e, "ts")) > 0 && atof(text_of(e, "dur")) >= 0);
+        ck_assert_int_eq(atoi(text_of(e, "pid")), (int)getpid());
+        ck_assert_int_gt(atoi(text_of(e, "tid")), 0);
+        return e;
+    }
+    return NULL;
+}
+
+static bool is_within(const struct json_value *inner, const struct json_value *outer) {
+    double from = atof(text_of(inner, "ts")), begin = atof(text_of(outer, "ts"));
+    return begin <= from && from + atof(text_of(inner, "dur")) <= begin + atof(text_of(outer, "dur")) + 0.002;
+}
+
+START_TEST(traces) {
+    struct call c;
+    want_trace();
+    open_all();
+    const struct json_value *t = read_trace(), *prepare = find_event(t, "prepare f", 0), *build = find_event(t, "build f_0_big", 0), *load = find_event(t, "load f_1", 0);
+    ck_assert(fx_trace_is_on(NULL));
+    ck_assert(find_event(t, "open Fake GPU", 0) && prepare && build && load);
+    ck_assert(is_within(build, prepare) && is_within(load, prepare));
+    ck_assert_str_eq(text_of(json_member(build, "args"), "by"), "NVRTC");
+    ck_assert_str_eq(text_of(json_member(build, "args"), "cache"), "none");
+    ck_assert_str_eq(text_of(json_member(load, "args"), "registers"), "40");
+    ck_assert_ptr_null(find_event(t, "launch f", 0));
+    make_call(&c, 100, 4);
+    ck_assert_int_eq(launch(&c, (void *)0x1230), FX_OK);
+    t = read_trace();
+    const struct json_value *whole = find_event(t, "launch f", 0), *first = find_event(t, "enqueue f_0_big", 0), *second = find_event(t, "enqueue f_1", 0);
+    ck_assert(whole && first && second && is_within(first, whole) && is_within(second, whole));
+    const struct json_value *args = json_member(second, "args");
+    ck_assert_str_eq(text_of(args, "kernel"), "f");
+    ck_assert_str_eq(text_of(args, "grid"), "800");
+    ck_assert_str_eq(text_of(args, "block"), "32");
+    ck_assert_str_eq(text_of(args, "shared_bytes"), "16");
+    ck_assert_str_eq(text_of(args, "stream"), "0x1230");
+    c.workspace_bytes = 0;
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    const struct json_value *refused = find_event(read_trace(), "launch f", 1);
+    ck_assert(refused && atoi(text_of(json_member(refused, "args"), "status")) == FX_ERR_USAGE);
+    close_all();
+    ck_assert_int_eq(read_trace()->n, t->n + 1);
+    ck_assert_int_eq(remove(trace_path), 0);
+}
+END_TEST
+
+/* What the driver is asked for, by launches above all, is the same with a trace and without. */
+START_TEST(traces_ask_the_driver_for_nothing) {
+    static char without[1 << 16];
+    struct call c;
+    use_fakes();
+    if (_i) want_trace();
+    open_all();
+    make_call(&c, 100, 4);
+    cuda.clear();
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    snprintf(without, sizeof without, "%s", cuda.log());
+    ck_assert_int_eq(occurrences(without, "cuLaunchKernel"), 6);
+    ck_assert_int_eq(occurrences(without, "\n"), 3 * 5); /* current, pushed, launched twice, popped */
+    close_all();
+    if (_i) ck_assert_int_eq(remove(trace_path), 0);
+}
+END_TEST
+
+enum { N_LAUNCHING = 8, N_EACH = 40 };
+
+static void *launch_often(void *unused) {
+    struct call c;
+    make_call(&c, 100, 4);
+    for (int i = 0; i < N_EACH; i++)
+        if (launch(&c, NULL) != FX_OK) return unused;
+    return NULL;
+}
+
+START_TEST(traces_of_threads) {
+    pthread_t threads[N_LAUNCHING];
+    static int n_by[1 << 22];
+    int n_launches = 0, n_threads = 0;
+    want_trace();
+    open_all();
+    for (int i = 0; i < N_LAUNCHING; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, launch_often, &threads), 0);
+    for (int i = 0; i < N_LAUNCHING; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        ck_assert_ptr_null(failed);
+    }
+    const struct json_value *t = read_trace();
+    for (int i = 0; i < t->n; i++) {
+        if (strcmp(text_of(t->items[i], "name"), "launch f") != 0) continue;
+        int tid = atoi(text_of(t->items[i], "tid")) & ((1 << 22) - 1);
+        n_threads += n_by[tid]++ == 0;
+        n_launches++;
+    }
+    ck_assert_int_eq(n_launches, N_LAUNCHING * N_EACH);
+    ck_assert_int_eq(n_threads, N_LAUNCHING);
+    close_all();
+    ck_assert_int_eq(remove(trace_path), 0);
+}
+END_TEST
+
+/* Stages nest; what a stage left open, since memory ran out in it, is over with the one around it. Texts stay text. */
+START_TEST(traces_stages) {
+    want_trace();
+    fx_trace_stage(NULL, "compile", "a", false);
+    fx_trace_stage(NULL, "parse", "a", false);
+    fx_trace_stage(NULL, "compile", "a", true);
+    fx_trace_stage(NULL, "compile", "b", false);
+    fx_trace_stage(NULL, "parse", "b", false);
+    fx_trace_stage(NULL, "parse", "b", true);
+    fx_trace_stage(NULL, "compile", "b\"\\\n\x80", true);
+    fx_trace_stage(NULL, "parse", "none began", true);
+    const struct json_value *t = read_trace();
+    ck_assert_int_eq(t->n, 4);
+    ck_assert(find_event(t, "compile a", 0) && !find_event(t, "parse a", 0));
+    ck_assert(is_within(find_event(t, "parse b", 0), find_event(t, "compile b\"\\\n?", 0)));
+    ck_assert_int_eq(remove(trace_path), 0);
+}
+END_TEST
+
+START_TEST(traces_that_cannot_be_written) {
+    struct call c;
+    const char *why_not;
+    setenv("FX_TRACE", "/nowhere/at/all.json", 1);
+    open_all();
+    make_call(&c, 100, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    ck_assert(!fx_trace_is_on(&why_not));
+    ck_assert_str_eq(why_not, "cannot write /nowhere/at/all.json: No such file or directory");
+    close_all();
+}
+END_TEST
+
+/* A disk without room: the launch works all the same. */
+START_TEST(traces_on_a_full_disk) {
+    struct call c;
+    setenv("FX_TRACE", "/dev/full", 1);
+    open_all();
+    make_call(&c, 100, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    ck_assert(!fx_trace_is_on(NULL));
+    close_all();
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("runtime");
     TCase *tests = tcase_create("runtime");
@@ -1123,6 +1307,12 @@ int main(void) {
     tcase_add_test(tests, the_stub_is_passed_over);
     tcase_add_test(tests, an_nvrtc_that_cannot_compile_is_passed_over);
     tcase_add_test(tests, a_library_that_is_another_is_passed_over);
+    tcase_add_test(tests, traces);
+    tcase_add_loop_test(tests, traces_ask_the_driver_for_nothing, 0, 2);
+    tcase_add_test(tests, traces_of_threads);
+    tcase_add_test(tests, traces_stages);
+    tcase_add_test(tests, traces_that_cannot_be_written);
+    tcase_add_test(tests, traces_on_a_full_disk);
     tcase_add_test(tests, nvrtc_compiles);
     tcase_add_test(tests, nvrtc_errors_are_whole);
     suite_add_tcase(suite, tests);
