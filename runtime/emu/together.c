@@ -50,39 +50,58 @@ static float half_of(unsigned bits) {
 }
 
 /* Element e of a fragment's word. Of tf32 the bits below the fraction do not count. */
-static double element_of(enum emu_operation op, unsigned word, int e, bool is_b) {
-    unsigned byte = word >> 8 * e & 255;
+static inline double element_of(enum emu_operation op, unsigned word, int e, bool is_b) {
     bool is_signed = is_b ? op == EMU_MMA_I8_I8 || op == EMU_MMA_U8_I8 : op == EMU_MMA_I8_I8 || op == EMU_MMA_I8_U8;
     switch (op) {
     case EMU_MMA_F16: return half_of(word >> 16 * e & 0xffff);
     case EMU_MMA_BF16: return float_of(word >> 16 * e << 16);
     case EMU_MMA_TF32: return float_of(word & 0xffffe000);
-    default: return is_signed ? (signed char)byte : (int)byte;
+    default: return is_signed ? (signed char)(word >> 8 * e) : (int)(word >> 8 * e & 255);
     }
 }
 
-/* A 16 x K, B K x 8, a word of a fragment holding EACH elements: word i of A is row g + 8 (i % 2), elements from EACH (t + 4 (i / 2)) on, word i of B column
- * g, elements from EACH (t + 4 i) on, where lane = 4 g + t; D element i is row g + 8 (i / 2), column 2 t + i % 2. */
-static void multiply(struct warp *w, int each) {
-    double a[16][32], b[8][32];
-    int k = 8 * each;
-    enum emu_operation op = w->operation;
+enum { MMA_M = 16, MMA_N = 8, MMA_MOST_K = 32 };
+typedef double pair __attribute__((vector_size(16)));
+
+/* A, and B turned around, from the words that lanes hold, EACH elements a word: word i of A is row g + 8 (i % 2), elements from EACH (t + 4 (i / 2)) on, word i of
+ * B column g, elements from EACH (t + 4 i) on, where lane = 4 g + t. Returns K. Operation and EACH are constants wherever that matters. */
+static inline __attribute__((always_inline)) int gather(const struct warp *w, enum emu_operation op, int each, double a[MMA_M][MMA_MOST_K], double b[MMA_MOST_K][MMA_N]) {
     for (int lane = 0; lane < WARP; lane++) {
         const unsigned *words = w->fibers[lane].view.words;
         int g = lane / 4, t = lane % 4;
         for (int e = 0; e < each; e++) {
             for (int i = 0; i < 4; i++) a[g + 8 * (i % 2)][each * (t + 4 * (i / 2)) + e] = element_of(op, words[4 + i], e, false);
-            for (int i = 0; i < 2; i++) b[g][each * (t + 4 * i) + e] = element_of(op, words[8 + i], e, true);
+            for (int i = 0; i < 2; i++) b[each * (t + 4 * i) + e][g] = element_of(op, words[8 + i], e, true);
         }
     }
+    return 8 * each;
+}
+
+static int gather_any(const struct warp *w, double a[MMA_M][MMA_MOST_K], double b[MMA_MOST_K][MMA_N]) {
+    switch (w->operation) {
+    case EMU_MMA_F16: return gather(w, EMU_MMA_F16, 2, a, b);
+    case EMU_MMA_BF16: return gather(w, EMU_MMA_BF16, 2, a, b);
+    case EMU_MMA_TF32: return gather(w, EMU_MMA_TF32, 1, a, b);
+    default: return gather(w, w->operation, 4, a, b);
+    }
+}
+
+/* D element i of lane 4 g + t is row g + 8 (i / 2), column 2 t + i % 2. The sums of a row go on side by side, each in the order of k. */
+static void multiply(struct warp *w) {
+    double a[MMA_M][MMA_MOST_K], b[MMA_MOST_K][MMA_N] __attribute__((aligned(16)));
+    enum emu_operation op = w->operation;
+    int k = gather_any(w, a, b);
     bool is_float = op == EMU_MMA_F16 || op == EMU_MMA_BF16 || op == EMU_MMA_TF32;
-    for (int lane = 0; lane < WARP; lane++) {
-        unsigned *d = w->fibers[lane].view.words;
-        for (int i = 0; i < 4; i++) {
-            const double *row = a[lane / 4 + 8 * (i / 2)], *col = b[lane % 4 * 2 + i % 2];
-            double sum = 0;
-            for (int j = 0; j < k; j++) sum += row[j] * col[j];
-            d[i] = is_float ? bits_of((float)(sum + float_of(d[i]))) : d[i] + (unsigned)(int)sum;
+    for (int row = 0; row < MMA_M; row++) {
+        pair s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        for (int j = 0; j < k; j++) {
+            const pair *col = (const pair *)b[j];
+            s0 += a[row][j] * col[0], s1 += a[row][j] * col[1], s2 += a[row][j] * col[2], s3 += a[row][j] * col[3];
+        }
+        const double sums[MMA_N] = {s0[0], s0[1], s1[0], s1[1], s2[0], s2[1], s3[0], s3[1]};
+        for (int n = 0; n < MMA_N; n++) {
+            unsigned *d = &w->fibers[4 * (row % 8) + n / 2].view.words[2 * (row / 8) + n % 2];
+            *d = is_float ? bits_of((float)(sums[n] + float_of(*d))) : *d + (unsigned)(int)sums[n];
         }
     }
 }
@@ -93,13 +112,13 @@ void do_together(struct warp *w) {
     case EMU_SHUFFLE_UP: shuffle(w, true); break;
     case EMU_LDMATRIX: load_matrices(w, false); break;
     case EMU_LDMATRIX_TRANS: load_matrices(w, true); break;
-    case EMU_MMA_TF32: multiply(w, 1); break;
+    case EMU_MMA_TF32:
     case EMU_MMA_F16:
-    case EMU_MMA_BF16: multiply(w, 2); break;
+    case EMU_MMA_BF16:
     case EMU_MMA_I8_I8:
     case EMU_MMA_I8_U8:
     case EMU_MMA_U8_I8:
-    case EMU_MMA_U8_U8: multiply(w, 4); break;
+    case EMU_MMA_U8_U8: multiply(w); break;
     case EMU_WARP_BARRIER: break;
     }
 }
