@@ -106,14 +106,30 @@ bool memory_is_broken(const struct region *r, long *offset) {
     return false;
 }
 
+enum { MAX_SPARE = 8 };
+static struct shared spare[MAX_SPARE]; /* of launches that have ended last, whose pages are there already */
+static unsigned next_spare;
+
+/* What lies in it is whatever was left there: a block begins by filling it. What lies behind it is 0. */
 bool shared_open(struct shared *s, size_t n_bytes) {
     size_t n_pages_bytes = whole_pages(n_bytes + 1), rounded = (n_bytes + 1023) / 1024 * 1024;
-    if (!(s->mapped = map(n_pages_bytes, PAGE, &s->n_mapped))) return false;
+    *s = (struct shared){0};
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MAX_SPARE && !s->mapped; i++)
+        if (spare[i].mapped && spare[i].n_mapped == n_pages_bytes + 2 * PAGE) *s = spare[i], spare[i].mapped = NULL;
+    pthread_mutex_unlock(&lock);
+    if (!s->mapped && !(s->mapped = map(n_pages_bytes, PAGE, &s->n_mapped))) return false;
     s->at = s->mapped + PAGE + n_pages_bytes - rounded;
+    memset(s->at + n_bytes, 0, rounded - n_bytes);
     return true;
 }
 
 void shared_close(struct shared *s) {
-    if (s->mapped) munmap(s->mapped, s->n_mapped);
+    if (!s->mapped) return;
+    pthread_mutex_lock(&lock);
+    struct shared *slot = &spare[next_spare++ % MAX_SPARE], oldest = *slot;
+    *slot = *s;
+    pthread_mutex_unlock(&lock);
+    if (oldest.mapped) munmap(oldest.mapped, oldest.n_mapped);
     s->mapped = NULL;
 }
