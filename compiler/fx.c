@@ -293,15 +293,15 @@ void fx_close(fx_compilation *c) {
 
 const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c->plan; }
 
-const struct fx_test *fx_tests(const fx_compilation *c, int *n) {
-    *n = c->program ? c->program->n_tests : 0;
-    return c->program ? c->program->tests : NULL;
-}
-
 int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most) {
     fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
     if (!c->ast || setjmp(own->cx.oom)) return 0;
     return definition_lines(&own->cx, c->ast, kernel, lines, most);
+}
+
+const struct fx_test *fx_tests(const fx_compilation *c, int *n) {
+    *n = c->program ? c->program->n_tests : 0;
+    return c->program ? c->program->tests : NULL;
 }
 
 static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) {

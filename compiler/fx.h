@@ -28,13 +28,13 @@ struct fx_options { /* zero means the default of every field */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
                                                                            * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
-    bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
-    bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
-    const char *with;           /* rules to apply that are off by default: "algebra.exp2,algebra.norm_fold" */
     void (*on_stage)(void *user, const char *stage, const char *of, bool is_over); /* told when a stage begins, and when it is over: "compile" the file, in it
                                                    * "parse" and "check", then of each kernel "lower", the passes by name, "schedule", then "emit" and "plan".
                                                    * Stages nest; of one that memory runs out in only "compile" is said to be over */
     void *stage_user;           /* handed to on_stage */
+    bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
+    bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
+    const char *with;           /* rules to apply that are off by default: "algebra.exp2,algebra.norm_fold" */
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
 
@@ -56,6 +56,14 @@ const char *fx_messages_json(const fx_compilation *c);
 /* The plan, or NULL when the compilation failed. */
 const struct fx_plan *fx_get_plan(const fx_compilation *c);
 
+struct fx_lines { /* of the text given to fx_compile, from 1, the last one included */
+    int first, last;
+};
+/* The lines that a kernel is made of: its own, those of every const and fn of the text that it needs, and those of the kernel whose gradient it is, with the
+ * comments right above them; ascending, apart. What an include brings is not among them. Returns how many parts there are in lines[most], 0 where there is no such
+ * kernel. It counts into the compilation: one thread at a time. */
+int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most);
+
 enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON };
 /* The receipts of all kernels of the plan: where every line of the spec went, bytes, flops, predicted times, what was not taken and why (docs/receipt.md
  * has the schema of the JSON). Numbers are those at fixed extents, and at nominal ones of labels that are free. compiled, by fx_variant.number and
@@ -66,14 +74,6 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
 /* The test and bench blocks in the order of the text, those of options.kernel alone where it was given; *n of them, 0 when the compilation
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);
-
-struct fx_lines { /* of the text given to fx_compile, from 1, the last one included */
-    int first, last;
-};
-/* The lines that a kernel is made of: its own, those of every const and fn of the text that it needs, and those of the kernel whose gradient it is, with the
- * comments right above them; ascending, apart. What an include brings is not among them. Returns how many parts there are in lines[most], 0 where there is no such
- * kernel. It counts into the compilation: one thread at a time. */
-int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most);
 
 enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX };
 /* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every kernel, gradients among them, as

@@ -39,11 +39,11 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.stop_after = option_value(r->cmd, OPT_STOP_AFTER);
     options.skip = option_value(r->cmd, OPT_SKIP);
     options.with = option_value(r->cmd, OPT_WITH);
+    options.on_stage = fx_trace_stage;
     options.read_file = read_include;
     options.user = &reader;
     options.tests_only = r->wants_tests;
     options.unfused = r->is_unfused;
-    options.on_stage = fx_trace_stage;
     fx_status status = fx_compile(r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
     if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
     for (int i = 0; i < reader.n_texts; i++) free(reader.texts[i]);
