@@ -4,6 +4,12 @@
 
 #include "emu.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define __asan_unpoison_memory_region(at, n) ((void)0)
+#endif
+
 enum { MAX_SPARE = 4 };
 
 static struct {
@@ -66,6 +72,7 @@ void fiber_switch(void **from, void *to, const char *stack) {
 
 /* The last switch away from a stack left six registers and an address on it; a new one looks as if it had. */
 void *fiber_begin(char *stack, size_t n_bytes, void (*start)(void)) {
+    __asan_unpoison_memory_region(stack, n_bytes); /* the last fiber's frames were left, not returned from */
     void **top = (void **)(stack + n_bytes);
     *--top = NULL; /* where `start` would return to; then the stack is aligned as after a call */
     *--top = (void *)(uintptr_t)start;
@@ -77,6 +84,7 @@ void *fiber_begin(char *stack, size_t n_bytes, void (*start)(void)) {
 #include <ucontext.h>
 
 void *fiber_begin(char *stack, size_t n_bytes, void (*start)(void)) {
+    __asan_unpoison_memory_region(stack, n_bytes);
     ucontext_t *c = (ucontext_t *)(stack + n_bytes - sizeof *c);
     getcontext(c);
     c->uc_stack.ss_sp = stack;
