@@ -91,6 +91,7 @@ static void visit(struct finder *f, struct node *n, bool is_far) {
         }
         return;
     }
+    if (n->kind == N_SHARE) fail(f, arena_printf(a, "%s is reduced over parts of its rows", quoted(f->g, n->args[0])));
     if (n->dtype == FX_F64) fail(f, arena_printf(a, "%s is f64", quoted(f->g, n)));
     for (int i = 0; i < n->n_args; i++) visit(f, n->args[i], is_far || (n->kind == N_ACCESS && i == 0));
 }

@@ -179,10 +179,13 @@ const char *emit_label_index(struct arena *a, const char *const *names, const st
     return index;
 }
 
-/* Whether `word` stands in one of the lines from `first` on that are kept. */
-static bool is_mentioned(const char *const *lines, const bool *is_kept, int first, int n, const char *word) {
-    for (int i = first; i < n; i++)
+/* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope: where a line is indented less. */
+static bool is_mentioned(const char *const *lines, const bool *is_kept, int at, int n, const char *word) {
+    size_t indent = strspn(lines[at], " ");
+    for (int i = at + 1; i < n; i++) {
+        if (*lines[i] != '#' && strspn(lines[i], " ") < indent) return false;
         if (is_kept[i] && strstr(lines[i], word)) return true;
+    }
     return false;
 }
 
@@ -199,7 +202,7 @@ void emit_drop_unread(struct buf *out, const char *text) {
         is_kept[i] = true;
         if (!mark) continue;
         const char *name = strchr(mark + strlen(EMIT_MARK "const "), ' ') + 1; /* behind its type, one word */
-        is_kept[i] = is_mentioned(lines, is_kept, i + 1, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
+        is_kept[i] = is_mentioned(lines, is_kept, i, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
         memmove(mark, mark + strlen(EMIT_MARK), strlen(mark));
     }
     for (int i = 0; i < n; i++)
@@ -231,6 +234,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
     if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     int sum = group_sum(b->l->kernel->group, n);
     if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
+    if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "shared%d[v]", n->id);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if (!p->outer && is_fetched(b, &t)) {
         const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
@@ -249,14 +253,11 @@ static bool is_elsewhere(const struct body *b, int s) {
 static bool is_leaf(const struct body *b, const struct node *n) {
     const struct group *r = b->l->kernel->group;
     struct tensor t;
-    return group_sum(r, n) >= 0 || is_chain_step(r, n) || node_is_loaded(b->g, b->c->partition, r, n, &t);
+    return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) || node_is_loaded(b->g, b->c->partition, r, n, &t);
 }
 
-/* The values of all stores, operands first and each once, so that no chain of them is walked deep. */
-static void emit_values(struct body *b, struct point *p) {
-    const struct group *r = b->l->kernel->group;
-    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+/* The values of marked nodes, operands first and each once, so that no chain of them is walked deep. */
+static void emit_values(struct body *b, struct point *p, bool *needed) {
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
         if (!needed[i] || is_leaf(b, n) || (n->kind != N_OP && n->kind != N_CAST)) continue;
@@ -305,6 +306,12 @@ static bool has_element(const struct body *b, int s) {
     for (int i = 0; i < s; i++)
         if (is_partial_store(b->g, r, &r->stores[i], &y) && x.of == y.of) return true;
     return false;
+}
+
+/* Whether all threads see a tile through, for what they reduce or share. */
+static bool takes_whole_tiles(const struct body *b) {
+    struct node **shared;
+    return b->is_gemm && (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
 }
 
 static void emit_partial_elements(struct body *b) {
@@ -361,10 +368,54 @@ static void emit_partials(struct body *b) {
     buf_line(b->out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
 }
 
+/* Opens a loop over the elements of a row that a thread has; returns their point. */
+static struct point *open_elements(struct body *b, const struct point *row) {
+    struct point *p = point_open(&b->w, NULL);
+    memcpy(p->at, row->at, (size_t)b->g->kernel->n_axes * sizeof *p->at);
+    buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
+    buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
+    b->w.indent = 3;
+    if (b->is_general) buf_line(b->out, "      if (v >= n_valid) break;  // what lies outside is not read");
+    bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    return p;
+}
+
+/* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make of it together. */
+static void emit_shared(struct body *b, const struct point *row) {
+    struct node **shared;
+    int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
+    for (int i = 0; i < n; i++) {
+        const char *type = value_ctype(shared[i]->dtype), *name = arena_printf(arena(b), "shared%d", shared[i]->id);
+        bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+        buf_printf(b->out, "    %s %s[V]%s;", type, name, b->is_general ? " = {}" : "");
+        if (shared[i]->source) {
+            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, shared[i]->span));
+            ast_print_expr_short(b->out, shared[i]->source, 60);
+        }
+        buf_putc(b->out, '\n');
+        struct point *p = open_elements(b, row);
+        needed[shared[i]->args[0]->id] = true;
+        emit_values(b, p, needed);
+        buf_line(b->out, "      %s[v] = %s;", name, value_at(&b->w, p, shared[i]->args[0]));
+        buf_line(b->out, "    }");
+        buf_line(b->out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+        memset(b->w.n_named, 0, (size_t)b->g->n_nodes * sizeof *b->w.n_named); /* another loop, another scope */
+    }
+}
+
+/* Whether all that the group stores are results of runs, which the driver puts where they belong. */
+static bool stores_partials_alone(const struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    for (int s = 0; s < r->n_stores; s++)
+        if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
+    return true;
+}
+
 static void emit_store_text(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
-    bool has_partials = b->is_gemm && gemm_has_reduced(b->g, r);
+    bool has_partials = takes_whole_tiles(b);
     buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
          b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
@@ -375,21 +426,20 @@ static void emit_store_text(struct body *b) {
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         buf_line(b->out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
-    struct point *p = point_open(&b->w, NULL);
+    struct point *row = point_open(&b->w, NULL);
     b->w.indent = 2;
     if (b->is_gemm) {
-        bind_labels(b, p, &b->l->kernel->gemm.batch, "batch");
-        bind_labels(b, p, &b->l->kernel->gemm.m, "m");
+        bind_labels(b, row, &b->l->kernel->gemm.batch, "batch");
+        bind_labels(b, row, &b->l->kernel->gemm.m, "m");
     } else {
-        bind_labels(b, p, &b->l->kernel->pointwise.rows, "row");
+        bind_labels(b, row, &b->l->kernel->pointwise.rows, "row");
     }
-    buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
-    buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
-    b->w.indent = 3;
-    if (b->is_general) buf_line(b->out, "      if (v >= n_valid) break;  // what lies outside is not read");
-    bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    emit_shared(b, row);
+    struct point *p = open_elements(b, row);
     if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
-    emit_values(b, p);
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    emit_values(b, p, needed);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
@@ -401,6 +451,8 @@ static void emit_store_text(struct body *b) {
         buf_line(b->out, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
     }
     buf_line(b->out, "    }");
+    struct node **shared;
+    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
@@ -497,9 +549,10 @@ static void look_at_stores(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
-        if (!seen[i] || is_leaf(b, n)) continue;
-        b->has_loops |= n->kind == N_REDUCE || n->kind == N_SCAN;
-        b->is_general |= n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
+        bool is_shared = is_shared_by(r, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
+        if (!seen[i] || (is_leaf(b, n) && !is_shared)) continue;
+        b->has_loops |= is_loop;
+        b->is_general |= is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
     }
 }
@@ -531,7 +584,7 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     }
     emit_frag(&b);
     emit_fetch(&b);
-    if (b.is_gemm && gemm_has_reduced(b.g, l->kernel->group)) emit_partials(&b);
+    if (takes_whole_tiles(&b)) emit_partials(&b);
     emit_store(&b);
     buf_line(b.out, "};");
 }

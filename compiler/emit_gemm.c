@@ -193,6 +193,9 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chose
     struct operand_place b = place_of(out, u, c, l, s);
     buf_line(out, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
     buf_line(out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
+    struct node **shared;
+    bool is_sharing = gemm_shared(c->graph, l->kernel->group, &shared);
+    if (gemm_has_reduced(c->graph, l->kernel->group) || is_sharing) buf_line(out, "  static constexpr bool SHARES = %s;  // whether threads give each other values in store", is_sharing ? "true" : "false");
     buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
     emit_gemm_segments(out, u, c, l, s, 0, true);
@@ -203,5 +206,5 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chose
     }
     buf_line(out, "  }");
     buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",
-         gemm_has_reduced(c->graph, l->kernel->group) ? "fx_gemm_reduce" : "fx_gemm_epilogue");
+         gemm_has_reduced(c->graph, l->kernel->group) || is_sharing ? "fx_gemm_reduce" : "fx_gemm_epilogue");
 }

@@ -192,7 +192,7 @@ static bool reads_positions(const struct maker *b, const struct node *n) {
     for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) is_needed[n->args[i]->id] = true;
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = b->g->nodes[i];
-        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN)) return true;
+        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE)) return true;
         for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
     }
     return false;

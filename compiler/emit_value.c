@@ -363,6 +363,21 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     return t;
 }
 
+/* By a loop over the run that p stands in. */
+static const char *share_at(struct values *w, struct point *p, struct node *n) {
+    const char *t = name_of(w, n), *at = index_at(w, p, n->axis), *i = loop_variable(w, n->axis);
+    begin_hoist(w, p, n->args[0], &n->axis, 1);
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
+    value_line(w, "for (long long %s = (%s) / %d * %dll, %s_end = %s + %d; %s < %s_end; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
+    w->indent++;
+    struct point *inner = point_open(w, p);
+    inner->at[n->axis] = i;
+    const char *term = value_at(w, inner, n->args[0]);
+    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
+    close_loops(w, 1);
+    return t;
+}
+
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside) {
     struct arena *a = value_arena(w);
     const char *t = name_of(w, n), *positions[MAX_AXES];
@@ -418,6 +433,7 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
     switch (n->kind) {
     case N_REDUCE: return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN ? extreme_at(w, p, n) : reduce_at(w, p, n);
     case N_SCAN: return scan_at(w, p, n);
+    case N_SHARE: return share_at(w, p, n);
     case N_ACCESS: return access_at(w, p, n);
     case N_INPUT: what = load_param(w, p, n->param); break;
     case N_CAST: what = value_cast(w, n, value_at(w, p, n->args[0])); break;

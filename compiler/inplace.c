@@ -50,7 +50,7 @@ enum old_reads group_reads(const struct graph *g, const struct partition *p, con
         if (n->kind == N_INPUT && n->param == param && reads != READS_OTHERS) reads = is_own(g, r, n, places[i]) ? READS_OWN : READS_OTHERS;
         bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_step = is_loop && is_row_step(r, n);
         for (int a = 0; a < n->n_args; a++) {
-            bool is_elsewhere = (is_loop && !is_step) || (n->kind == N_ACCESS && a == 0);
+            bool is_elsewhere = (is_loop && !is_step) || (n->kind == N_SHARE && !is_shared_by(r, n)) || (n->kind == N_ACCESS && a == 0);
             places[n->args[a]->id] |= is_elsewhere ? ELSEWHERE : is_step ? AT_ELEMENT | (places[i] & ELSEWHERE) : places[i];
         }
     }

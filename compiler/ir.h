@@ -19,6 +19,7 @@ enum node_kind { /* as the value_kind of check.h in the same place: lower.c reli
     N_SCAN,   /* running sum or product of args[0] along `axis` */
     N_CAST,   /* args[0] converted to `to`, as a value of its compute type */
     N_ACCESS, /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
+    N_SHARE,  /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the extent is whole runs. No value of a spec is one: the pass `share` makes them */
 };
 
 struct node {
@@ -33,7 +34,8 @@ struct node {
     int reduced[MAX_AXES]; /* a set: ascending */
     bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a computed one may be rounded to it (f8: to bf16) */
     bool may_tf32;         /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a product whose factors carry what is summed */
-    int axis;              /* N_INDEX, N_SIZE, N_SCAN */
+    int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
+    int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
     int n_at;
     int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending */
     bool has_fill;         /* N_ACCESS: the last operand is the value outside */
@@ -164,6 +166,8 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
 /* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile (then true, with how). */
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
+/* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's contraction. */
+bool is_shared_by(const struct group *r, const struct node *n);
 /* Whether n is computed by row program or chain r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);
 /* Likewise by chain r: a reduction of the middle's rows. */

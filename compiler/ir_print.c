@@ -73,6 +73,9 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
         print_axes(out, g, &n->axis, 1);
         buf_printf(out, " %%%d", n->args[0]->id);
         break;
+    case N_SHARE:
+        buf_printf(out, "%s[" NAME_FMT " by %d] %%%d", reduction_name(n->reduction), NAME_ARG(g->kernel->axes[n->axis].name), n->run, n->args[0]->id);
+        break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));
         print_axes(out, g, n->reduced, n->n_reduced);

@@ -65,7 +65,7 @@ static int arity_of(const struct node *n) {
     if (n->n_at < 0 || n->n_at > MAX_AXES) return -1;
     switch (n->kind) {
     case N_OP: return op_info[n->op].arity;
-    case N_REDUCE: case N_SCAN: case N_CAST: return 1;
+    case N_REDUCE: case N_SCAN: case N_SHARE: case N_CAST: return 1;
     case N_ACCESS: return 1 + n->n_at + n->has_fill;
     default: return 0;
     }
@@ -78,7 +78,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
     if (n->kind != N_ACCESS && (n->n_at || n->has_fill)) return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
-    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && (int)n->reduction >= N_REDUCTIONS) return fail(g, n, "has no reduction that there is");
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS) return fail(g, n, "has no reduction that there is");
     if (n->may_round && n->kind != N_REDUCE) return fail(g, n, "may round, but is no reduction");
     if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32)) return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
     for (int a = 0; a < n->n_args; a++)
@@ -100,6 +100,12 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype)) return fail(g, n, "has another dtype than what it reduces");
     if (n->kind == N_REDUCE && is_arg && n->n_reduced != 1) return fail(g, n, "finds an index along several axes");
     if (n->kind == N_SCAN && (n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_PROD)) return fail(g, n, "is no running sum or product");
+    if (n->kind != N_SHARE && n->run) return fail(g, n, "has runs, but shares nothing");
+    if (n->kind == N_SHARE) {
+        bool is_run = n->run >= 2 && n->run <= PARTIAL_RUN && (n->run & (n->run - 1)) == 0;
+        if (!is_run || n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_MIN) return fail(g, n, "is shared by no runs");
+        if (g->kernel->axes[n->axis].extent % n->run > 0) return fail(g, n, "is shared by runs that are not whole");
+    }
     const char *wrong = n->kind == N_OP ? verify_op(g, n) : n->kind == N_ACCESS ? verify_access(g, n) : NULL;
     return wrong ? wrong : verify_axes(g, n);
 }

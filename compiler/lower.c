@@ -108,6 +108,8 @@ bool is_row_step(const struct group *r, const struct node *n) {
 
 bool is_chain_step(const struct group *r, const struct node *n) { return r->middle && is_row_step(r, n); }
 
+bool is_shared_by(const struct group *r, const struct node *n) { return n->kind == N_SHARE && r->contraction && !r->middle; }
+
 int group_sum(const struct group *r, const struct node *n) {
     for (int i = 0; i < r->n_sums; i++)
         if (r->sums[i].sum == n) return i;

@@ -15,7 +15,7 @@ int operand_leaves(const struct graph *g, const struct partition *p, const struc
         struct node *at = g->nodes[i];
         struct tensor t;
         if (!needed[i]) continue;
-        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN;
+        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE;
         if (is_leaf && n < max) leaves[n++] = at;
         for (int a = 0; !is_leaf && a < at->n_args; a++) needed[at->args[a]->id] = true;
     }

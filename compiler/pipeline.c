@@ -11,6 +11,7 @@ static const struct pass passes[] = {
     {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal"},
     {"access", pass_access, false, true, "before algebra, which looks through no access"},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute"},
+    {"share", pass_share, false, false, "after algebra, which looks into no run, and before partial, which begins reductions of what runs share"},
     {"partial", pass_partial, false, false, "after algebra, whose rules see whole reductions, and before dce, which drops those it replaces"},
     {"dce", pass_dce, false, true, "after the passes that leave nodes behind, before fuse counts what is there"},
     {"fuse", pass_fuse, true, true, "last: it decides on the graph that will be emitted"},

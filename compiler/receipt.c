@@ -59,7 +59,7 @@ static void mark(const struct marks *m, const struct node *n, enum place place) 
         mark_factors(m, &m->group->sums[sum]);
         return;
     }
-    bool is_loop = (n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n);
+    bool is_loop = ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n)) || (n->kind == N_SHARE && !is_shared_by(m->group, n));
     if (is_loop) place = LOOP;
     m->place[n->id] = is_row_step(m->group, n) ? OF_A_ROW : place;
     for (int i = 0; i < n->n_args; i++) {
@@ -108,7 +108,7 @@ static void add_lines(const struct facts *f, struct receipt_launch *l, const str
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_CAST || n->kind == N_ACCESS;
+        bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE || n->kind == N_CAST || n->kind == N_ACCESS;
         if (m.place[i] && n->source && is_computed) add_line(f, l, n, is_side_product ? SIDE_PRODUCT : m.place[i]);
     }
 }

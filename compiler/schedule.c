@@ -116,7 +116,7 @@ static void add_footprint(const struct graph *g, const struct partition *p, cons
         const struct node *n = g->nodes[i];
         struct tensor t = {.param = -1, .buffer = -1};
         if (times[i] == 0 || group_sum(r, n) >= 0) continue;
-        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
         f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
         bool is_input = n->kind == N_INPUT && t.buffer < 0;
         if (is_input || n->kind == N_SCALAR) f->params[n->param] = true;
@@ -129,7 +129,7 @@ static void add_footprint(const struct graph *g, const struct partition *p, cons
         if (n->axis >= 0) touch_axes(f, &n->axis, 1);
         touch_axes(f, n->at, n->n_at);
         touch_axes(f, n->reduced, n->n_reduced);
-        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : 1);
+        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : is_loop ? n->run : 1);
         if (is_loop && f->turns < inside) f->turns = inside;
         for (int k = 0; k < n->n_args; k++)
             if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;

@@ -199,6 +199,8 @@ struct gemm_reduced { /* how a store reduces runs of elements */
 };
 struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
 bool gemm_has_reduced(const struct graph *g, const struct group *r);
+/* What elements of the epilogue share with their runs, operands first: how many there are. */
+int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
 /* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
 /* Its parts, for chains too. Factor s of sum x on its way into a mainloop. */

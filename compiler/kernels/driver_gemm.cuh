@@ -387,8 +387,25 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
   }
 };
 
-// fx_gemm_reduce: fx_gemm_epilogue where elements are also reduced (PROBLEM::partials): every thread stays to the end, whatever it has of the tile. The slots of
-// partials over rows lie behind the staged tile.
+// fx_share: every element gets what `join` makes of those of its run, RUN adjacent columns of a row; a thread has V of them, its neighbours those beside
+template <int RUN, int V, class T, class JOIN>
+FX_DEVICE void fx_share(T (&x)[V], JOIN join) {
+  constexpr int OWN = RUN < V ? RUN : V;  // of a run, in a thread
+  static_assert(RUN / OWN <= 32, "a run lies in a warp");
+#pragma unroll
+  for (int first = 0; first < V; first += OWN) {
+    T all = x[first];
+#pragma unroll
+    for (int i = 1; i < OWN; ++i) all = join(all, x[first + i]);
+#pragma unroll
+    for (int mask = 1; mask < RUN / OWN; mask *= 2) all = join(all, fx_from_lane_xor(all, mask));
+#pragma unroll
+    for (int i = 0; i < OWN; ++i) x[first + i] = all;
+  }
+}
+
+// fx_gemm_reduce: fx_gemm_epilogue where elements are also reduced (PROBLEM::partials), or share something with their runs (PROBLEM::SHARES): every thread stays to the
+// end, whatever it has of the tile. The slots of partials over rows lie behind the staged tile.
 template <class ENGINE, bool ALIGNED, int SUMS, class PROBLEM>
 FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V, STEP = ENGINE::THREADS / ACROSS, RUN = 64;
@@ -416,11 +433,11 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
     for (int end = row + RUN; row < end; row += STEP) {
       typename PROBLEM::template elements<V> x;
       if (row + AHEAD * STEP < last) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
-      if (row < last) {
+      if (PROBLEM::SHARES || row < last) {
         typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
         for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
-        p.template store<V, ALIGNED>(acc, ahead[0], x, at.batch, at.m + row, at.n + col, n_valid);
+        p.template store<V, ALIGNED>(acc, ahead[0], x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
       }
       reduced.add(p, x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
 #pragma unroll

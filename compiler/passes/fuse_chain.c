@@ -97,7 +97,7 @@ static bool follows_chain(struct fuser *f, struct group *r, struct node *value, 
         if (n == r->contraction && is_of_rows) return false;
         reaches |= is_own;
         if (is_own) continue;
-        if (n->kind == N_ACCESS) return false;
+        if (n->kind == N_ACCESS || n->kind == N_SHARE) return false;
         if (n->kind == N_REDUCE || n->kind == N_SCAN) {
             if (is_of_chain(f, r, n)) return false; /* each would wait for the other */
             f->below[(*n_below)++] = n;

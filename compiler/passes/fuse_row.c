@@ -51,18 +51,20 @@ bool fuse_fits_row(const struct group *r, const struct node *n) {
 
 bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
     const int reached = fuse_walk(f);
+    bool is_found = false;
     f->mark[value->id] = reached;
     for (int i = value->id; i >= 0; i--) {
         const struct node *n = f->g->nodes[i];
         if (f->mark[i] != reached || fuse_is_for_mainloop(f, n)) continue;
+        if (n->kind == N_SHARE) return false; /* row programs keep no runs */
         if (n->kind == N_REDUCE || n->kind == N_SCAN) {
             bool is_read = find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
-            if (!is_read && makes_rows(f, n, axes, n_axes, row)) return true;
+            if (!is_read && !is_found) is_found = makes_rows(f, n, axes, n_axes, row);
             continue;
         }
         for (int k = n->kind == N_ACCESS; k < n->n_args; k++) f->mark[n->args[k]->id] = reached;
     }
-    return false;
+    return is_found;
 }
 
 /* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where neither waits for another kernel. */

@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "chain.h"
+#include "epilogue.h"
 #include "passes.h"
 
 enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
@@ -15,97 +16,10 @@ enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers o
 
 struct splitter {
     const struct graph *g;
-    const int *readers;
-    bool *depends;    /* by node: on the product at hand */
-    bool *is_element; /* by node: the product, or pointwise of it, over the product's labels */
-    bool *is_late;    /* by node: of those, such as also read it through something else */
+    struct epilogue e;
     struct kernel *kernel; /* of the new graph */
     int *run, *inner; /* by label of the old kernel: the two that it became, or -1 */
 };
-
-static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST; }
-
-/* What depends on product c, and how. */
-static void look_from(struct splitter *s, const struct node *c) {
-    for (int i = 0; i < s->g->n_nodes; i++) {
-        const struct node *n = s->g->nodes[i];
-        bool reads_element = n == c;
-        s->depends[i] = n == c;
-        s->is_late[i] = false;
-        for (int a = 0; a < n->n_args; a++) {
-            int from = n->args[a]->id;
-            s->depends[i] |= s->depends[from];
-            s->is_late[i] |= s->is_element[from] ? s->is_late[from] : s->depends[from];
-            reads_element |= is_pointwise(n) && s->is_element[from];
-        }
-        s->is_element[i] = reads_element && nodes_same_axes(n->axes, n->n_axes, c->axes, c->n_axes);
-    }
-}
-
-/* Adds the labels of a that b lacks, more than one element long, to `axes`; true if they are one, which n reduces, or any number of which it reduces none. */
-static bool split_side(const struct graph *g, const struct node *c, const struct node *a, const struct node *b, const struct node *n, int *labels, int *n_labels) {
-    int n_own = 0, n_reduced = 0, last = -1;
-    for (int i = 0; i < a->n_axes; i++) {
-        int axis = a->axes[i];
-        if (!node_has_axis(c, axis) || node_has_axis(b, axis) || g->kernel->axes[axis].extent == 1) continue;
-        n_own++;
-        last = axis;
-        n_reduced += set_has(n->reduced, n->n_reduced, axis);
-    }
-    if (n_reduced) labels[(*n_labels)++] = last;
-    return n_reduced == 0 || (n_own == 1 && n_reduced == 1);
-}
-
-/* Whether n reduces elements of product c, after look_from(c), in a way that its epilogue can begin: along which labels, ascending. */
-static bool is_candidate(const struct splitter *s, const struct node *c, const struct node *n, int *labels, int *n_labels) {
-    struct contraction x;
-    *n_labels = 0;
-    if (n->kind != N_REDUCE || n->reduction > RED_MIN || is_matrix_product(s->g, n)) return false;
-    const struct node *f = n->args[0];
-    if (!s->is_element[f->id] || s->is_late[f->id] || c->n_axes + 2 > MAX_AXES || !as_contraction(c, &x)) return false;
-    if (!split_side(s->g, c, x.a, x.b, n, labels, n_labels) || !split_side(s->g, c, x.b, x.a, n, labels, n_labels)) return false;
-    if (*n_labels == 2 && labels[0] > labels[1]) {
-        int first = labels[0];
-        labels[0] = labels[1], labels[1] = first;
-    }
-    return *n_labels > 0;
-}
-
-/* Whether n is one factor times another on the way into a mainloop, and nothing else. */
-static bool is_product_of_factors(const struct splitter *s, const struct node *n) {
-    int n_mainloops = 0;
-    for (int i = n->id + 1; i < s->g->n_nodes; i++)
-        if (s->readers[i] && s->g->nodes[i]->n_args == 1 && s->g->nodes[i]->args[0] == n) n_mainloops += is_matrix_product(s->g, s->g->nodes[i]);
-    return n_mainloops > 0 && n_mainloops == s->readers[n->id];
-}
-
-/* Whether product c, after look_from(c), is needed whole by what neither is an element of its epilogue nor reduces such. */
-static bool is_needed_whole(const struct splitter *s, const struct node *c) {
-    int labels[MAX_AXES], n_labels;
-    for (int i = c->id + 1; i < s->g->n_nodes; i++) {
-        const struct node *n = s->g->nodes[i];
-        bool reads = false;
-        for (int a = 0; a < n->n_args; a++) reads |= s->is_element[n->args[a]->id];
-        if (!s->readers[i] || !reads) continue;
-        if (s->is_element[i] ? s->is_late[i] : !is_candidate(s, c, n, labels, &n_labels) && !is_product_of_factors(s, n)) return true;
-    }
-    for (int i = 0; i < s->g->n_outputs; i++) {
-        const struct output *o = &s->g->outputs[i];
-        if (s->is_element[o->value->id] && s->g->kernel->params[o->param].n_axes != c->n_axes) return true;
-    }
-    return false;
-}
-
-/* The last product that f is an element of, seen from which nothing else that it reads comes later. */
-static struct node *host_of(struct splitter *s, const struct node *f) {
-    for (int i = f->id; i >= 0; i--) {
-        struct node *c = s->g->nodes[i];
-        if (!is_matrix_product(s->g, c) || !nodes_same_axes(c->axes, c->n_axes, f->axes, f->n_axes)) continue;
-        look_from(s, c);
-        if (s->is_element[f->id]) return c;
-    }
-    return NULL;
-}
 
 /* ---- labels ---- */
 
@@ -187,9 +101,9 @@ static bool is_long(const struct splitter *s, const struct node *c, int label) {
 
 /* Whether reduction n is taken apart, and along which labels. */
 static bool is_split(struct splitter *s, const struct node *n, int *labels, int *n_labels) {
-    if (n->kind != N_REDUCE || !s->readers[n->id]) return false;
-    const struct node *c = host_of(s, n->args[0]);
-    return c && is_candidate(s, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !is_needed_whole(s, c));
+    if (n->kind != N_REDUCE || !s->e.readers[n->id]) return false;
+    const struct node *c = epilogue_host(&s->e, n->args[0]);
+    return c && epilogue_reduces(&s->e, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
 }
 
 /* Marks, by id, the reductions that a chain does along its middle: what they reduce is never stored. */
@@ -215,9 +129,7 @@ struct graph *pass_partial(const struct graph *g) {
     const bool *is_step = find_chain_steps(g);
     struct graph *out = graph_like(g);
     struct node **map = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
-    struct splitter s = {.g = g, .readers = count_readers(g), .depends = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_element = NEW_ARRAY(a, bool, g->n_nodes + 1),
-                         .is_late = NEW_ARRAY(a, bool, g->n_nodes + 1), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
-                         .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
+    struct splitter s = {.g = g, .e = epilogue_open(g), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1), .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
     int labels[MAX_AXES], n_labels, n_split = 0;
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     *s.kernel = *g->kernel;

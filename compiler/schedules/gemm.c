@@ -200,6 +200,37 @@ void gemm_choose_layouts(const struct graph *g, const struct partition *p, const
     split_segments(shape);
 }
 
+int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    *nodes = NULL;
+    if (r->middle) return 0;
+    for (int s = 0; s < r->n_stores; s++) is_read[store_element(g, r, &r->stores[s])->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        bool is_far = at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_ACCESS;
+        for (int a = 0; is_read[i] && !is_far && a < at->n_args; a++) is_read[at->args[a]->id] = true;
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (is_read[i] && is_shared_by(r, g->nodes[i])) PUSH(&g->cx->arena, *nodes, n) = g->nodes[i];
+    return n;
+}
+
+/* The label whose runs elements share something with, or -1: no tile may cut them. */
+static int shared_label(const struct graph *g, const struct group *r) {
+    struct node **shared;
+    return gemm_shared(g, r, &shared) ? shared[0]->axis : -1;
+}
+
+/* Moves a label to the end, if it stands in l. */
+static void move_last(struct axis_list *l, int axis) {
+    for (int i = 0; i + 1 < l->n; i++) {
+        if (l->axes[i] != axis) continue;
+        l->axes[i] = l->axes[i + 1];
+        l->axes[i + 1] = axis;
+    }
+}
+
 /* What decides which labels are n: the first store of elements; where there is none, what is read besides over most labels. */
 static struct tensor main_store(const struct graph *g, const struct partition *p, const struct group *r) {
     struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
@@ -220,8 +251,8 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     if (!r->n_sums) return *why_not = "it has no contraction", false;
     const struct product *x = &r->sums[0];
     struct tensor out = main_store(g, p, r);
-    /* n is the factor that has the output's last axis alone. */
-    int last = out.n_axes ? out.axes[out.n_axes - 1] : -1;
+    /* n is the factor that has the output's last axis alone, or the label of runs. */
+    int shared = shared_label(g, r), last = shared >= 0 ? shared : out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
     *shape = (struct gemm_shape){.a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side]};
     gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
@@ -235,6 +266,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     gemm_labels(g, x, a_side, as[0], LABEL_OWN, &out, &shape->m);
     gemm_labels(g, x, 1 - a_side, bs[0], LABEL_OWN, &out, &shape->n);
     gemm_split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
+    move_last(&shape->n, shared);
     gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
     gemm_choose_layouts(g, p, r, shape);
     return true;
@@ -301,7 +333,8 @@ int gemm_vector(const struct graph *g, const struct partition *p, const struct s
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
     int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->middle ? 0 : s->group->n_sums - 1;
     for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
-    int least = gemm_has_reduced(g, s->group) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
+    struct node **shared;
+    int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
     while (most > least && most * n_along > HELD) most /= 2;
     return most;
 }

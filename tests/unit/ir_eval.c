@@ -139,6 +139,18 @@ static struct ir_value scanned(struct evaluator *ev, const struct node *n, const
     return total;
 }
 
+/* Of the run that the element stands in, in ascending order. */
+static struct ir_value shared(struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
+    int64_t first = ev->at[n->axis] / n->run * n->run;
+    struct ir_value total = start_of(n->reduction, n->dtype);
+    if (ev->extents[n->axis] % n->run) return refuse(ev, n, "is shared by a run that is cut"), total;
+    for (int64_t i = first; i < first + n->run; i++) {
+        ev->at[n->axis] = i;
+        total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, element(ev, n->args[0], elements)));
+    }
+    return total;
+}
+
 static struct ir_value converted(const struct node *n, struct ir_value x) {
     enum fx_dtype from = n->args[0]->dtype;
     bool from_integer = fx_is_integer(from);
@@ -173,6 +185,7 @@ static struct ir_value computed_element(struct evaluator *ev, const struct node 
         return settled(ev, n->dtype, operate(op_of(ev, n), n->args[n->n_args - 1]->dtype, x));
     case N_REDUCE: return reduced(ev, n, (const struct node *const *)n->args, args, 1);
     case N_SCAN: return scanned(ev, n, args[0]);
+    case N_SHARE: return shared(ev, n, args[0]);
     case N_CAST: return converted(n, element(ev, n->args[0], args[0]));
     case N_ACCESS: return accessed(ev, n, args);
     }

@@ -771,6 +771,7 @@ static void print_form(struct buf *out, const struct graph *g, const struct node
     case N_INDEX: buf_puts(out, "(idx"); break;
     case N_SIZE: buf_puts(out, "(size"); break;
     case N_SCAN: buf_printf(out, "(cum%s", reduction_name(n->reduction)); break;
+    case N_SHARE: buf_printf(out, "(%s by %d", reduction_name(n->reduction), n->run); break;
     case N_CAST: buf_printf(out, "(%s", fx_dtype_name(n->to)); break;
     case N_ACCESS: buf_puts(out, "(at"); break;
     case N_REDUCE: buf_printf(out, "(%s", reduction_name(n->reduction)); break;
@@ -1126,6 +1127,8 @@ static void add_pair(struct graph *g, struct node *x, int pair, int trial) {
     case 6: n = (struct node){.kind = N_CONST, .dtype = FX_I32, .integer = 7 * trial, .axis = -1}, m = n, m.integer++; break;
     case 7: n = (struct node){.kind = N_CAST, .dtype = FX_I32, .to = FX_I8, .axis = -1, .args = {x}}, m = n, m.to = FX_I16; break;
     case 8: n = (struct node){.kind = N_SCAN, .dtype = FX_F32, .axis = axis, .args = {x}}, m = n, m.axis = next; break;
+    case 9: n = (struct node){.kind = N_SHARE, .dtype = FX_F32, .axis = axis, .run = 8, .args = {x}}, m = n, m.run = 16; break;
+    case 10: n = (struct node){.kind = N_SHARE, .dtype = FX_F32, .axis = axis, .run = 8, .args = {x}}, m = n, m.axis = next; break;
     default: n = (struct node){.kind = N_CONST, .dtype = FX_F32, .num = 0, .axis = -1}, m = n, m.num = -0.0; break;
     }
     for (int i = 0; i < trial % 7; i++) build_number(g, FX_F32, 100 + trial + i, x); /* so that ids and slots vary */
@@ -1262,6 +1265,18 @@ BREAK(size_with_axis) { node_of(g, N_SIZE)->n_axes = 1; }
 BREAK(scan_along_missing_axis) { node_of(g, N_SCAN)->axis = g->kernel->n_axes - 1; }
 BREAK(scan_of_maxima) { node_of(g, N_SCAN)->reduction = RED_MAX; }
 BREAK(scan_dtype) { node_of(g, N_SCAN)->dtype = FX_I64; }
+static struct node *scan_as_share(struct graph *g, int run) {
+    struct node *n = node_of(g, N_SCAN);
+    n->kind = N_SHARE, n->run = run;
+    return n;
+}
+BREAK(share_of_three) { scan_as_share(g, 3); }
+BREAK(share_of_one) { scan_as_share(g, 1); }
+BREAK(share_of_a_tile) { scan_as_share(g, 2 * PARTIAL_RUN); }
+BREAK(share_along_missing_axis) { scan_as_share(g, 4)->axis = g->kernel->n_axes - 1; }
+BREAK(share_of_indices) { scan_as_share(g, 4)->reduction = RED_ARGMAX; }
+BREAK(share_dtype) { scan_as_share(g, 4)->dtype = FX_I64; }
+BREAK(op_has_runs) { op_of(g, O_MUL)->run = 4; }
 BREAK(cast_in_storage_dtype) { node_of(g, N_CAST)->dtype = node_of(g, N_CAST)->to; }
 BREAK(index_of_extreme_of_two) {
     struct node *n = node_of(g, N_REDUCE);
@@ -1327,7 +1342,8 @@ static const struct {
     BROKEN(access_without_axes), BROKEN(access_of_missing_axis), BROKEN(access_unordered), BROKEN(access_twice), BROKEN(access_at_float), BROKEN(access_of_other_dtype),
     BROKEN(access_filled_with_integer), BROKEN(access_fill_missing), BROKEN(access_fill_uncounted), BROKEN(access_keeps_axis), BROKEN(index_of_nothing),
     BROKEN(index_elsewhere), BROKEN(index_narrow), BROKEN(size_of_nothing), BROKEN(size_with_axis), BROKEN(scan_along_missing_axis), BROKEN(scan_of_maxima),
-    BROKEN(scan_dtype), BROKEN(cast_in_storage_dtype), BROKEN(index_of_extreme_of_two), BROKEN(extreme_is_float), BROKEN(reduction_unknown), BROKEN(op_reads),
+    BROKEN(scan_dtype), BROKEN(share_of_three), BROKEN(share_of_one), BROKEN(share_of_a_tile), BROKEN(share_along_missing_axis), BROKEN(share_of_indices), BROKEN(share_dtype),
+    BROKEN(op_has_runs), BROKEN(cast_in_storage_dtype), BROKEN(index_of_extreme_of_two), BROKEN(extreme_is_float), BROKEN(reduction_unknown), BROKEN(op_reads),
     BROKEN(op_reduces), BROKEN(op_may_round), BROKEN(fill_on_op),
 };
 enum { N_BROKEN_KINDS = sizeof broken_kinds / sizeof *broken_kinds };
@@ -1417,7 +1433,7 @@ int main(void) {
     tcase_add_loop_test(t, test_access, 0, (int)(sizeof accesses / sizeof *accesses));
     tcase_add_loop_test(t, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(t, test_cse_of_many);
-    tcase_add_loop_test(t, test_cse_of_pairs, 0, 10);
+    tcase_add_loop_test(t, test_cse_of_pairs, 0, 12);
     tcase_add_loop_test(t, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
     tcase_add_loop_test(t, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(t, test_broken_kind, 0, N_BROKEN_KINDS);
