@@ -7,6 +7,7 @@
 
 #include "chain.h"
 #include "fx_print.h"
+#include "passes/passes.h"
 #include "row.h"
 
 struct facts { /* what they are collected from */
@@ -242,7 +243,10 @@ static void add_chain_notes(struct facts *f, const struct chain *x) {
 /* What the kernel allows that no schedule makes use of. */
 static void add_notes(struct facts *f) {
     const struct kernel *k = f->chosen->graph->kernel;
-    if (k->fast_math) note(f, "fast_math is allowed; no schedule of this version makes use of it");
+    bool is_used = false;
+    for (int i = 0; i < f->chosen->graph->n_applied; i++)
+        for (int r = 0; algebra_rule(r); r++) is_used |= algebra_rule(r)->is_fast && strcmp(algebra_rule(r)->name, f->chosen->graph->applied[i].rule) == 0;
+    if (k->fast_math) note(f, is_used ? "fast_math: rules are applied that hold for finite values whose sums stay in range" : "fast_math is allowed; nothing here makes use of it");
     if (k->round != ROUND_ONCE)
         note(f, k->round == ROUND_OP ? "round: op: every operation's result is rounded to the dtype of its tensors"
                                      : "round: eager: every operation's result is rounded to the dtype of its tensors");

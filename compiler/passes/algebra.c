@@ -215,6 +215,23 @@ static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
     return n_shared ? build_sum(a->g, r, shared, n_shared, n) : sum_of_one(a, r, n); /* no factor is as stored any more: no licence to round the other */
 }
 
+/* Whether `at`, which nothing else reads, is a contraction that n may be taken through, or a sum or difference that leads to one. */
+static bool leads_through(const struct algebra *a, const struct node *n, const struct node *at, int depth) {
+    if (depth == MAX_PATH || at->id >= a->n_old || a->readers[at->id] != 1 || a->is_consumed[at->id]) return false;
+    if (is_op(at, O_ADD) || is_op(at, O_SUB)) return leads_through(a, n, at->args[0], depth + 1) || leads_through(a, n, at->args[1], depth + 1);
+    if (!is_sum(at) || !is_op(at->args[0], O_MUL)) return false;
+    const struct node *x = at->args[0]->args[0], *y = at->args[0]->args[1];
+    return (has_reduced(n, x) && lacks_reduced(n, y)) || (has_reduced(n, y) && lacks_reduced(n, x));
+}
+
+static struct node *split_sum(struct algebra *a, struct node *n) {
+    struct node *t = n->args[0];
+    if (!is_sum(n) || (!is_op(t, O_ADD) && !is_op(t, O_SUB)) || !has_reduced(n, t->args[0]) || !has_reduced(n, t->args[1])) return NULL;
+    if (!leads_through(a, n, t->args[0], 0) && !leads_through(a, n, t->args[1], 0)) return NULL;
+    if (!own(a, t)) return NULL;
+    return build_op(a->g, t->op, sum_like(a, n, t->args[0], false), sum_like(a, n, t->args[1], false), NULL, n);
+}
+
 static struct node *one_element(struct algebra *a, struct node *n) {
     struct node access = {.kind = N_ACCESS, .dtype = 0, .axis = -1, .span = n->span, .source = n->source}, left = *n;
     if (n->kind != N_REDUCE) return NULL;
@@ -402,26 +419,30 @@ static const struct {
     struct algebra_rule rule;
     struct node *(*apply)(struct algebra *a, struct node *n); /* what stands for n, or NULL */
 } rules[] = {
-    {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1", "none: to the bit", true}, one_element},
+    {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1", "none: to the bit", true, false}, one_element},
     {{"scale_out", "sum_k (c * x_k) -> c * sum_k x_k",
       "c is a constant, of floats within 2^-24 and 2^24; a factor that may be rounded to 16 bits keeps its scale unless it is stored so",
-      "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range", true},
+      "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range", true, false},
      scale_out},
     {{"sum_through_contraction", "sum_n sum_k (x_k * w_kn) -> sum_k (x_k * sum_n w_kn)",
       "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
-      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", false},
+      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", false, true},
      sum_through_contraction},
+    {{"split_sum", "sum_n (sum_k (x_k * w_kn) + b_n) -> sum_n sum_k (x_k * w_kn) + sum_n b_n, also for -",
+      "one of the two is made by additions of a contraction that sum_through_contraction may take, and read by nothing else",
+      "terms are added in another order: within the bound of one sum over the terms of both, while each stays in range", false, true},
+     split_sum},
     {{"k_concat", "sum_k (a_k * b_k) + s * sum_r (c_r * d_r) -> sum_p (x_p * y_p), p over k, then r",
       "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
-      "as scale_out for s; sums are added in another order", false},
+      "as scale_out for s; sums are added in another order", false, false},
      k_concat},
     {{"norm_fold", "sum_k ((x_k - m) * r * w_k) -> r * (sum_k (x_k * w_k) - m * sum_k w_k)", "m and r are constant along k, w is not",
-      "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x", false},
+      "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x", false, false},
      norm_fold},
     {{"row_scale_out", "sum_k (x_k / s) -> (sum_k x_k) / s, also for s *, where(c, 0, ..)", "s and c are constant along k, s is no constant",
-      "as scale_out where neither the products nor the sum leave the range of normal numbers; a rounded factor is rounded without its scale", false},
+      "as scale_out where neither the products nor the sum leave the range of normal numbers; a rounded factor is rounded without its scale", false, false},
      row_scale_out},
-    {{"exp2", "exp(x) -> exp2(x * log2 e)", "a constant factor of x is folded in", "relative: (2 + 2 |x|) * 2^-24 more", false}, exp2_for_exp},
+    {{"exp2", "exp(x) -> exp2(x * log2 e)", "a constant factor of x is folded in", "relative: (2 + 2 |x|) * 2^-24 more", false, false}, exp2_for_exp},
 };
 enum { N_RULES = sizeof rules / sizeof *rules };
 
@@ -469,7 +490,7 @@ static bool try_rule(struct algebra *a, struct node *n, int i) {
 static bool is_on(const struct graph *g, const struct algebra_rule *r) {
     char name[64] = "algebra.";
     strncat(name, r->name, sizeof name - strlen(name) - 1);
-    return !list_has(g->skip, name) && (r->is_default || list_has(g->with, name));
+    return !list_has(g->skip, name) && (r->is_default || (r->is_fast && g->kernel->fast_math) || list_has(g->with, name));
 }
 
 struct emitter { /* puts the nodes that outputs reach in order, replacements in place of what they replace */

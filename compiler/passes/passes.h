@@ -28,6 +28,7 @@ struct algebra_rule {
     const char *condition;    /* when it applies, besides: what is rewritten has no other reader, and no more flops follow */
     const char *error;        /* how far values may move */
     bool is_default;          /* on unless left out; else off unless asked for */
+    bool is_fast;             /* on where the kernel says fast_math: as good as the default ones but for values that are not finite or leave the range */
 };
 /* The rules of algebra in the order they are tried; NULL past the end. */
 const struct algebra_rule *algebra_rule(int i);

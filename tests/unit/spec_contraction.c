@@ -506,6 +506,22 @@ static expr reduced(struct maker *g, expr h, int column) {
     }
 }
 
+/* All that a spec may do with a result: each element with what its run of 4 has in common, or sums of rows of it and of what is added. */
+static expr taken_whole(struct maker *g, expr h) {
+    static const char *const sums[] = {"sum", "max", "min", "sum"};
+    unsigned n = 1u << L_N, parts = 1u << L_T | 1u << L_E;
+    if (g->spec->rules[L_N].kind != SPEC_TIMES) {
+        h = infix(g, h, chance(g, 50) ? " + " : " - ", beside(g, chance(g, 50) ? n : labels_of(h)));
+        return over(g, "sum", n, h, false);
+    }
+    expr e = named(g, relabelled(g, epilogue(g, h, L_N), n, parts, "{N->(T,E=4)}"));
+    for (int times = chance(g, 50) ? 2 : 1; times > 0; times--) {
+        expr r = over(g, PICK(g, sums), 1u << L_E, chance(g, 50) && e->type == SPEC_FLOAT ? call(g, "abs", e) : e, false);
+        e = named(g, chance(g, 50) ? infix(g, e, " - ", r) : infix(g, r, " + ", e));
+    }
+    return relabelled(g, e, parts, n, "{(T,E)->N}");
+}
+
 static void choose_arithmetic(struct maker *g) {
     static const char *const narrow[] = {"f16", "bf16", "f16", "bf16", "f8e4m3"}, *const wholes[] = {"i8", "u8", "i8", "i32"};
     int kind = below(g, 100);
@@ -542,6 +558,11 @@ struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     if (chance(&g, 20)) rule(&g, L_N, SPEC_TIMES, L_T, 0, 4), equation(&g, L_T, "N/4", 1u << L_N); /* before others lean on N */
     s->is_fixed[L_E] = s->is_fixed[L_W] = s->is_fixed[L_Z] = true;
     expr h = result(&g, L_N);
+    if (chance(&g, s->rules[L_N].kind == SPEC_TIMES ? 40 : 8)) {
+        output(&g, taken_whole(&g, h));
+        small_extents(&g);
+        return s;
+    }
     bool is_chain = chance(&g, 22);
     h = named(&g, is_chain ? middle(&g, h) : epilogue(&g, h, L_N));
     int column = L_N;

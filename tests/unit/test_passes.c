@@ -254,6 +254,7 @@ struct tally { /* over many specs */
     int n_partitions, n_rounded, n_exact; /* proposals; those with 16-bit buffers; of them those that lost nothing */
     int n_fired[16];                      /* by rule of the algebra: rewrites that were compared */
     int n_changed[16];                    /* by pass: graphs that it changed, of those compared */
+    int n_shares;                         /* values that runs share, in graphs that were compared */
     int n_partials, n_both, n_epilogues;  /* reductions in runs that were compared; over two labels; stores of them by a contraction's kernel */
     int n_accesses, n_folded;             /* accesses as lowered; fewer, or other ones, after access */
     int n_drawn;                          /* specs for which extents were found */
@@ -346,6 +347,12 @@ static void count_epilogues(const struct graph *g, const struct partition *p, st
         for (int s = 0; s < p->groups[i].n_stores; s++) tally->n_epilogues += is_partial_store(g, &p->groups[i], &p->groups[i].stores[s], &x);
 }
 
+static int count_kind(const struct graph *g, enum node_kind kind) {
+    int n = 0;
+    for (int i = 0; i < g->n_nodes; i++) n += g->nodes[i]->kind == kind;
+    return n;
+}
+
 static const char *check_partitions(const struct graph *g, const struct ir_data *d, struct ir_value *const *want, bool is_exact, const struct tolerance *t, struct tally *tally) {
     struct arena *a = &g->cx->arena;
     for (int i = 0; i < g->n_partitions; i++) {
@@ -402,6 +409,7 @@ static const char *check_sequence(struct subject *s, const char *sequence, const
         if (wrong) return arena_printf(a, "%s: %s", where, wrong);
         if (strcmp(before, text_of(g)) != 0) return arena_printf(a, "%s: the graph before was changed", where);
         if (strcmp(pass->name, "partial") == 0) count_partials(next, tally);
+        if (strcmp(pass->name, "share") == 0) tally->n_shares += count_kind(next, N_SHARE);
         if (!pass->is_exact) t.is_numeric = true, t.relative = is_exact ? 0 : 1e-9;
         struct ir_value **got = ir_eval(a, next, &x->data, &wrong);
         if (!got) return arena_printf(a, "%s: %s\n%s", where, wrong, text_of(next));
@@ -483,12 +491,6 @@ static const char *check_result(struct subject *s) {
 static const char *const sequences[] = {"", "partial dce fuse", "canonicalise cse dce fuse", "cse", "dce", "fuse", "cse canonicalise", "dce cse canonicalise", "canonicalise canonicalise cse dce fuse",
                                         "cse dce fuse", "access", "canonicalise cse access dce fuse", "cse access dce access fuse", "algebra"};
 enum { N_SEQUENCES = sizeof sequences / sizeof *sequences };
-
-static int count_kind(const struct graph *g, enum node_kind kind) {
-    int n = 0;
-    for (int i = 0; i < g->n_nodes; i++) n += g->nodes[i]->kind == kind;
-    return n;
-}
 
 /* No access may stand over anything but what it cannot go through. */
 static const char *check_accesses(struct subject *s, struct tally *tally) {
@@ -596,6 +598,7 @@ START_TEST(test_tally) {
     for (int i = 0; pipeline_pass(i); i++) ck_assert_msg(all->n_changed[i] > 0, "%s changed no graph: tests/golden/fuse has none for it", pipeline_pass(i)->name);
     ck_assert_msg(all->n_partials >= 100 && all->n_both >= 30 && all->n_epilogues >= 400, "%d reductions in runs, %d of them over two labels, %d in epilogues", all->n_partials,
                   all->n_both, all->n_epilogues);
+    ck_assert_msg(all->n_shares >= 30, "%d values that runs share", all->n_shares);
     ck_assert_msg(all->n_exact * 2 >= all->n_rounded, "only %d of %d partitions with 16-bit buffers had data that fits them", all->n_exact, all->n_rounded);
     ck_assert_msg(all->n_rounded >= 50, "only %d partitions with 16-bit buffers", all->n_rounded);
     ck_assert_msg(all->n_accesses >= 500 && all->n_folded >= 300, "%d accesses, specs that access changed: %d", all->n_accesses, all->n_folded);
@@ -866,6 +869,15 @@ static const struct {
     {"y: f32[M], u: f32[M,N]", "u = x @ w\n y = sum[N](u)", "sum_through_contraction", NULL},
     {"y: f32[M]", "y = max[N](x @ w)", "sum_through_contraction", NULL},
     {"y: f32[M]", "y = sum[N](x @ w + b[R: 0] ?? 0)", "sum_through_contraction", NULL},
+    {"y: f32[M]", "y = sum[N](x @ w + sum[R](b))", "split_sum", "(ADD (sum (sum (MUL x w))) (sum (sum b)))"},
+    {"y: f32[M]", "y = sum[N](sum[R](b) - x @ w)", "split_sum", "(SUB (sum (sum b)) (sum (sum (MUL x w))))"},
+    {"y: f32[M]", "y = sum[N](x @ w + sum[R](b) - max[R](b))", "split_sum", "(SUB (ADD (sum (sum (MUL x w))) (sum (sum b))) (sum (max b)))"},
+    {"y: f32[]", "y = sum[M,N](x @ w + sum[R](b))", "split_sum", NULL},           /* both factors carry a label of the sum */
+    {"y: f32[M]", "y = sum[N](x @ w + m)", "split_sum", NULL},                    /* m is constant along N */
+    {"y: f32[M]", "y = sum[N](relu(x @ w) + sum[R](b))", "split_sum", NULL},      /* no contraction that a sum may be taken through */
+    {"y: f32[M]", "y = sum[N](sum[R](b) + max[R](b)) + m", "split_sum", NULL},
+    {"y: f32[M]", "y = max[N](x @ w + sum[R](b))", "split_sum", NULL},
+    {"y: f32[M], u: f32[M,N]", "u = x @ w\n y = sum[N](u + sum[R](b))", "split_sum", NULL}, /* u is needed whole */
     {"y: f32[M,N]", "y = sum[O](o)", "one_element", "(ADD (at o 0) 0)"}, /* -0 becomes 0, as in a sum */
     {"y: f32[M,N]", "y = max[O](relu(o))", "one_element", "(MAX (at o 0) 0)"},
     {"y: f32[M]", "y = sum[O,N](o)", "one_element", "(sum (at o 0))"},
@@ -939,7 +951,7 @@ static const struct {
 } errors[] = {
     {"scale_out", "y: f32[M,N]) { y = (0.3 * x) @ w }", 60}, {"scale_out", "y: f32[M,N]) { y = (x / 7) @ w }", 60}, {"scale_out", "y: f32[M]) { y = sum[K](x * 1e-7) }", 60},
     {"sum_through_contraction", "y: f32[M]) { y = sum[N](x @ w) }", 1200}, {"sum_through_contraction", "y: f32[N]) { y = sum[M](x @ w) }", 240},
-    {"row_scale_out", "y: f32[M,N]) { y = (x * m) @ w }", 60}, {"row_scale_out", "y: f32[M,N]) { y = (x / (abs(m) + 1)) @ w }", 60},
+    {"split_sum", "y: f32[M]) { y = sum[N](x @ w - w[K: 3]) }", 1220}, {"row_scale_out", "y: f32[M,N]) { y = (x * m) @ w }", 60}, {"row_scale_out", "y: f32[M,N]) { y = (x / (abs(m) + 1)) @ w }", 60},
     {"norm_fold", "y: f32[M,N]) { y = ((x - m) * m) @ w }", 60}, {"norm_fold", "y: f32[P,J]) { y = (u + 100) @ v }", 7},
     {"k_concat", "y: f32[P,J]) { y = u @ v + 0.3 * ((u * u) @ (v + 1)) }", 14}, {"exp2", "y: f32[M,K]) { y = exp(x) }", 0}, {"exp2", "y: f32[M,K]) { y = exp(x * 0.7) }", 0},
 };
@@ -1406,7 +1418,7 @@ START_TEST(test_pipeline) {
 }
 END_TEST
 
-/* Every rule of algebra has a row in docs/passes.md, and says on or off. */
+/* Every rule of algebra has a row in docs/passes.md, and says on, off, or which attribute turns it on. */
 START_TEST(test_docs) {
     char *text = read_text("docs/passes.md");
     for (int i = 0; algebra_rule(i); i++) {
@@ -1414,7 +1426,7 @@ START_TEST(test_docs) {
         snprintf(row, sizeof row, "\n| %s |", algebra_rule(i)->name);
         const char *at = strstr(text, row), *end = at ? strchr(at + 1, '\n') : NULL;
         ck_assert_msg(at && end, "docs/passes.md has no row of %s", algebra_rule(i)->name);
-        const char *is_default = algebra_rule(i)->is_default ? "| on |" : "| off |";
+        const char *is_default = algebra_rule(i)->is_default ? "| on |" : algebra_rule(i)->is_fast ? "| fast_math |" : "| off |";
         ck_assert_msg(strncmp(end - strlen(is_default), is_default, strlen(is_default)) == 0, "docs/passes.md says otherwise of %s", algebra_rule(i)->name);
     }
     free(text);
