@@ -104,6 +104,7 @@ static struct node *with_shared(struct sharer *s, const struct node *n) {
         if (!node_has_axis(copy.args[0], s->at.whole)) return NULL;
         copy.kind = N_SHARE;
         copy.n_reduced = 0;
+        copy.may_round = copy.may_tf32 = false; /* it is no contraction any more */
         copy.axis = s->at.whole;
         copy.run = s->at.run;
     }

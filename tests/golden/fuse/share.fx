@@ -15,6 +15,10 @@ kernel then_whole_rows(x: f16[M,K], w: f16[K,N]) -> (y: f16[M,N], z: f32[M]) {
   y = (h - max[C](h)){(G,C)->N}
   z = sum[N](y)
 }
+kernel squares(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } {
+  h = (x @ w){N->(G,C=32)}
+  y = (h * rsqrt(sum[C](h * h))){(G,C)->N}
+}
 # Not where something else reads what a run shares, or the product whole; not runs that a tile might cut; not what a chain computes.
 kernel read_by_run(x: f16[M,K], w: f16[K,N]) -> (y: f16[M,N], z: f32[M,G]) {
   h = (x @ w){N->(G,C=16)}
