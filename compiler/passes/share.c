@@ -169,6 +169,20 @@ static bool is_in_chain(const struct graph *g, const struct node *c) {
     return false;
 }
 
+/* Whether outputs that are elements of product c, at hand, have neighbours along the side of `axis` side by side, as n has them: else they are written a stride apart. */
+static bool lies_along(const struct epilogue *e, const struct node *c, int axis) {
+    struct contraction x;
+    as_contraction(c, &x);
+    for (int i = 0; i < e->g->n_outputs; i++) {
+        const struct param *p = &e->g->kernel->params[e->g->outputs[i].param];
+        int last = p->n_axes - 1;
+        while (last >= 0 && e->g->kernel->axes[p->axes[last]].extent == 1) last--;
+        bool has_x = last >= 0 && node_has_axis(x.a, p->axes[last]), has_y = last >= 0 && node_has_axis(x.b, p->axes[last]);
+        if (e->is_element[e->g->outputs[i].value->id] && has_x != has_y && has_x != node_has_axis(x.a, axis)) return false;
+    }
+    return true;
+}
+
 /* Whether every value that runs share is an element of an epilogue, along the columns of all that may have a part in it, and nothing reads the product otherwise. */
 static bool is_in_epilogues(const struct graph *g) {
     struct epilogue e = epilogue_open(g);
@@ -177,6 +191,7 @@ static bool is_in_epilogues(const struct graph *g) {
         if (n->kind != N_SHARE || !e.readers[i]) continue;
         c = epilogue_host(&e, n);
         if (!c || e.is_late[i] || epilogue_is_read_whole(&e, c) || is_in_chain(g, c)) return false;
+        if (g->kernel->fuse != FUSE_REQUIRE && !lies_along(&e, c, n->axis)) return false;
         for (int k = 0; k < g->n_nodes; k++) {
             const struct node *other = g->nodes[k];
             if (!e.readers[k] || !nodes_same_axes(other->axes, other->n_axes, n->axes, n->n_axes)) continue;

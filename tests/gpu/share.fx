@@ -21,7 +21,7 @@ kernel gated(x: f32[M,K], w: f32[N,K], v: f32[N,K], s: f32[G]) -> y: f32[M,N] wi
   h = ((x @ w) * sigmoid(x @ v)){N->(G,C=4)}
   y = (h - s * mean[C](h)){(G,C)->N}
 }
-kernel rows(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] {
+kernel rows(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } {
   h = x @ w
   y = h - (sum[C](h{M->(G,C=4)}))[G: idx(M) // 4]
 }

@@ -43,6 +43,10 @@ kernel two_ways(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
   r = h{M->(R,S=16)}
   y = h - (max[C](g))[G: idx(N) // 16] - (max[S](r))[R: idx(M) // 16]
 }
+kernel across(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
+  h = (x @ w){M->(G,C=16)}
+  y = (h - max[C](h)){(G,C)->M}
+}
 kernel apart(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { fuse: never } {
   h = (x @ w){N->(G,C=16)}
   y = (h - max[C](h)){(G,C)->N}
