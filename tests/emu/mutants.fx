@@ -70,6 +70,20 @@ test partial { M=200 K=72 N=72 init: integers(-2,2) }
 test partial { M=195 K=33 N=67 init: integers(-2,2) }
 test partial { M=128 K=64 N=128 init: integers(-2,2) }
 test partial { M=64 K=64 N=64 init: integers(-2,2) }
+kernel shared(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f32[M,N], r: f32[M]) {
+  h = (x @ w + g){N->(G,C=32)}
+  e = h * 2 - max[C](h)
+  y = (e - sum[C](e)){(G,C)->N}
+  r = max[N](y)
+}
+test shared { M=67 K=33 N=96 init: integers(-2,2) }
+test shared { M=64 K=64 N=64 init: integers(-2,2) }
+kernel shared_pairs(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] {
+  h = (x @ w){N->(G,C=2)}
+  y = (h - max[C](h)){(G,C)->N}
+}
+test shared_pairs { M=20 K=36 N=68 init: integers(-2,2) }
+test shared_pairs { M=19 K=33 N=66 init: integers(-2,2) }
 kernel tall(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f32[M,N], c: f32[N]) with { tile: [128, 128] } {
   y = x @ w + g
   c = sum[M](y)
