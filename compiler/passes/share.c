@@ -123,7 +123,7 @@ static struct node *shared_form(struct sharer *s, const struct node *n) {
     return is_pointwise || is_reduction_of_run(s, n) ? with_shared(s, n) : NULL;
 }
 
-/* What node i becomes: an element that is made of what its run shares, if it is one. */
+/* What n becomes where it is an element that is made of what its run shares; else NULL. */
 static struct node *element_form(struct sharer *s, const struct node *n) {
     if (s->at.number >= 0) return is_shared_access(s, n) && s->is_below[n->args[0]->id] ? s->shared[n->args[0]->id] : NULL;
     return s->is_made[n->id] && n->kind != N_REDUCE && node_has_axis(n, s->at.place) ? s->shared[n->id] : NULL;
@@ -135,15 +135,10 @@ static void rewrite(struct sharer *s) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node n = *g->nodes[i], *element;
         for (int k = 0; k < n.n_args; k++) n.args[k] = s->map[n.args[k]->id];
-        bool is_native = s->at.number < 0;
-        if (!is_native) {
-            element = element_form(s, g->nodes[i]);
-            s->map[i] = element ? element : graph_add(s->out, &n);
-        }
-        if (is_native) s->map[i] = graph_add(s->out, &n);
+        s->map[i] = graph_add(s->out, &n);
         s->shared[i] = shared_form(s, g->nodes[i]);
         s->is_made[i] = s->shared[i] && s->shared[i] != s->map[i];
-        if (is_native && (element = element_form(s, g->nodes[i]))) s->map[i] = element;
+        if ((element = element_form(s, g->nodes[i]))) s->map[i] = element;
     }
     graph_map_outputs(s->out, g, s->map);
 }
