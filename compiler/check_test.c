@@ -232,7 +232,7 @@ static bool is_drawable(struct name n, double x, double y) {
     if (!isfinite(x) || !isfinite(y)) return false;
     if (name_is(n, "normal")) return y >= 0;
     if (name_is(n, "uniform")) return x <= y;
-    return name_is(n, "integers") && x <= y && x == floor(x) && y == floor(y) && fabs(x) <= 0x1p31 && fabs(y) <= 0x1p31;
+    return name_is(n, "integers") && x <= y && x == floor(x) && y == floor(y) && fabs(x) <= 0x1p52 && fabs(y) <= 0x1p52;
 }
 
 /* The text of a distribution as -i takes it, or NULL. */

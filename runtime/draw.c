@@ -130,8 +130,8 @@ static bool check_pair(const struct draw *d, char *message, size_t size) {
     else if (d->kind == DRAW_UNIFORM && d->b < d->a) wrong = "the bounds are in the wrong order";
     else if (d->kind == DRAW_INTEGERS && (d->b < d->a || d->a != floor(d->a) || d->b != floor(d->b)))
         wrong = "the bounds are no integers in ascending order";
-    else if (d->kind == DRAW_INTEGERS && (fabs(d->a) > 0x1p31 || fabs(d->b) > 0x1p31))
-        wrong = "the bounds are beyond 2^31";
+    else if (d->kind == DRAW_INTEGERS && (fabs(d->a) > 0x1p52 || fabs(d->b) > 0x1p52))
+        wrong = "the bounds are beyond 2^52";
     if (wrong) snprintf(message, size, "%s", wrong);
     return !wrong;
 }

@@ -92,6 +92,15 @@ START_TEST(bounds_hold) {
         seen[(int)x[i] + 2]++;
     }
     for (int i = 0; i < 5; i++) ck_assert_int_gt(seen[i], N / 5 - N / 25);
+    struct draw wide = parse("integers(-4503599627370496,4503599627370496)"); /* 2^52 */
+    int64_t *whole = malloc(N * sizeof *whole), low = 0;
+    draw_fill(&wide, 1, FX_I64, whole, N);
+    for (int i = 0; i < N; i++) {
+        ck_assert(whole[i] >= -(INT64_C(1) << 52) && whole[i] <= INT64_C(1) << 52);
+        low += whole[i] & 1;
+    }
+    ck_assert(low > N / 2 - N / 25 && low < N / 2 + N / 25); /* the lowest bit is drawn too */
+    free(whole);
     free(x);
 }
 END_TEST
@@ -121,7 +130,7 @@ END_TEST
 
 START_TEST(refused) {
     static const char *const wrong[] = {"normal(", "normal()", "normal(1)", "normal(0,-1)", "normal(0,1", "normal(0,1)x", "uniform(2,1)",
-                                        "uniform(0,inf)", "uniform(nan,1)", "integers(0.5,2)", "integers(2,1)", "integers(0,1e300)",
+                                        "uniform(0,inf)", "uniform(nan,1)", "integers(0.5,2)", "integers(2,1)", "integers(0,1e300)", "integers(0,4503599627370497)",
                                         "integers(1,2,3)"};
     static const char *const paths[] = {"", "x.npy", "normals", "uniform", "ones.npy", "1.npy", "./1", "-"};
     struct draw d;
