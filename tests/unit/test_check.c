@@ -308,6 +308,7 @@ static const struct {
     {"kernel k(x: f32[F=2*N], y: f32[N=A-4096,A]) -> z: f32[F] { z = x }", "2 1 4096"},
     {"kernel k(x: f32[A,B]) -> z: f32[P] { z = x{(A,B)->P} }", "4096 4096 65536"},
     {"kernel k(x: f32[A=100,B]) -> z: f32[P=6400] { z = x{(A,B)->P} }", "100 64 6400"}, /* as the checker fixes it */
+    {"kernel k(w: f32[U=I*I], s: f32[D,E], c: f32[I=D*E]) -> y: f32[I,J] { v = w{U->(I,J)}; y = v * c{I->J} }", "65536 4096 4096 65536 65536"}, /* J not U / I */
     {"kernel k(x: f32[A=B,B=A]) -> z: f32[A] { z = sum[B](x) }", "4096 4096"},
 };
 
