@@ -1,6 +1,6 @@
 /* Brings every node into one form, by named rules. Each rule keeps the node's dtype and axes, never duplicates a
  * reduction, and reduces (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out of
- * order), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers as they wrap. */
+ * order; operands), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers as they wrap. */
 #include <math.h>
 
 #include "build.h"
@@ -122,6 +122,12 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
     return taken && nodes_same_axes(taken->axes, taken->n_axes, n->axes, n->n_axes) ? taken : NULL;
 }
 
+/* A condition counts as 1 and 0: -0 in its place would be another value. */
+static struct node *where_number(struct rewrite *w, struct node *n) {
+    if (!is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) || signbit(n->args[2]->num)) return NULL;
+    return build_node(w->g, (struct node){.kind = N_CAST, .dtype = n->dtype, .to = n->dtype, .args = {n->args[0]}, .n_args = 1, .span = n->span, .source = n->source});
+}
+
 static struct node *round_twice(struct rewrite *w, struct node *n) {
     (void)w;
     return n->kind == N_CAST && n->args[0]->kind == N_CAST && n->args[0]->to == n->to ? n->args[0] : NULL;
@@ -179,6 +185,7 @@ static const struct {
     RULE(div_power_of_two, "x / 4 -> x * 0.25"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
+    RULE(where_number, "where(c, 1, 0) -> i32(c)"),
     RULE(round_twice, "bf16(bf16(x)) -> bf16(x)"),
     RULE(cast_to_own, "f32(f16(x)) -> f16(x), i32(i) -> i"),
     RULE(detached, "detach(x) -> x"),

@@ -805,6 +805,7 @@ static const struct {
     {"x * x", "(MUL x x)"}, {"where(x < y && x < y, x, y)", NULL},
     {"where(true, x, y)", "x"}, {"where(false, x, y)", "y"}, {"where(x < y, x, x)", "x"}, {"where(x < y, x, y)", "(WHERE (LT x y) x y)"}, /* where_decided */
     {"where(true, s, x)", "(WHERE 1 s x)"}, {"where(x < 1, s, s)", "(WHERE (LT x 1) s s)"},               /* the value would lose its axis */
+    {"x * where(x < y, 1, 0)", "(MUL x (f32 (LT x y)))"}, {"x + where(x < y, 0, 1)", "(ADD x (WHERE (LT x y) 0 1))"}, {"x + where(x < y, 1, -0.0)", "(ADD x (WHERE (LT x y) 1 -0))"}, {"x + where(x < y, s, 0)", "(ADD x (WHERE (LT x y) s 0))"}, /* where_number */
     {"bf16(bf16(x))", "(bf16 x)"}, {"f16(bf16(x))", "(f16 (bf16 x))"}, {"bf16(f16(x))", "(bf16 (f16 x))"},                        /* round_twice */
     {"f16(h)", "h"}, {"bf16(h)", "(bf16 h)"}, {"f16(x)", "(f16 x)"}, {"f16(h + h)", "(f16 (ADD h h))"},   /* round_stored */
     {"f32(h)", "h"},
