@@ -2,6 +2,7 @@
  * that are fixed, and at the nominal ones of labels that are not. Invariant: nothing is decided here; what the plan and the schedules decided is told. */
 #include "receipt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,18 +219,31 @@ static void add_rules(struct facts *f) {
 
 static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f->r->n_notes) = text; }
 
+/* How often a chain computes its middle: once for every tile of columns of the entry that is launched, tile_n wide; 0: none is. */
+static const char *times_anew(const struct facts *f, const struct chain *x, int tile_n) {
+    struct buf b;
+    double columns = 1;
+    buf_init(&b, f->a);
+    for (int i = 0; i < x->second.n.n; i++) {
+        int axis = x->second.n.axes[i];
+        buf_printf(&b, "%s%s", i ? " * " : "", f->r->kernel->extents[axis].name);
+        columns *= (double)f->r->extents[axis];
+    }
+    if (!x->second.n.n) return "once";
+    if (!tile_n) return arena_printf(f->a, "%s over the tile's columns times", b.s);
+    double times = ceil(columns / tile_n);
+    return arena_printf(f->a, "cdiv(%s, %d) = %.10g time%s", b.s, tile_n, times, times == 1 ? "" : "s");
+}
+
 /* What a chain computes more than once, and what it rounds on the way. */
-static void add_chain_notes(struct facts *f, const struct chain *x) {
-    const struct fx_kernel *k = f->r->kernel;
-    struct buf t, n;
+static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) {
+    struct buf t;
     buf_init(&t, f->a);
-    buf_init(&n, f->a);
-    for (int i = 0; i < x->parts.n_t; i++) buf_printf(&t, "%s%s", i ? "," : "", k->extents[x->parts.t[i]].name);
-    for (int i = 0; i < x->second.n.n; i++) buf_printf(&n, "%s%s", i ? " * " : "", k->extents[x->second.n.axes[i]].name);
+    for (int i = 0; i < x->parts.n_t; i++) buf_printf(&t, "%s%s", i ? "," : "", f->r->kernel->extents[x->parts.t[i]].name);
     const char *first = x->parts.n_inner > 1 ? "the first contractions are" : "the first contraction is";
     const char *times = x->n_walks == 1 ? "once" : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_walks, first);
-    note(f, arena_printf(f->a, "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew, %s over the tile's columns times", t.s,
-                         times, x->second.n.n ? n.s : "1"));
+    note(f, arena_printf(f->a, "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s", t.s,
+                         times, times_anew(f, x, tile_n)));
     for (int i = 0; i < x->n_folds; i++)
         if (chain_is_online(x, i, x->folds[i].walk))
             note(f, arena_printf(f->a, "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves", span_line(f->unit->cx, x->folds[i].extreme->span)));
@@ -288,8 +302,11 @@ static void add_launches(struct facts *f, int kernel) {
         const struct joined *d = &f->unit->joined[kernel][i];
         const struct launch *phases = f->unit->launches[kernel] + d->first;
         struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[i]);
+        int chosen = 0;
+        while (chosen < l.n_entries && !l.entries[chosen].is_chosen) chosen++;
         for (int p = 0; p < d->n; p++)
-            if (phases[p].kernel->chain) add_chain_notes(f, phases[p].kernel->chain);
+            if (phases[p].kernel->chain)
+                add_chain_notes(f, phases[p].kernel->chain, chosen < l.n_entries ? phases[p].kernel->configs[chosen].tile_n : 0);
         r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
         PUSH(f->a, r->launches, r->n_launches) = l;
     }
