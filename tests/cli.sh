@@ -392,6 +392,23 @@ says err 'not timed'
 expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
 holds test "$(grep -c bench out)" = 0
 
+# What is fixed when it is compiled is not divided by: rows of 512 take shifts, rows of any length a division. Without NVRTC there is nothing to look at.
+group ptx
+for spec in s3_06_add_relu s3_07_add_relu_any; do
+    "$fxc" --emit=ptx -o $spec.ptx "$examples/s3_fused_kernels/$spec.fx" >out 2>err
+    status=$?
+    line="--emit=ptx $spec.fx"
+    [ $status = 4 ] || holds test $status = 0
+    [ $status = 4 ] || holds test "$(grep -cE '\<(div|rem)\.' $spec.ptx)" $([ $spec = s3_06_add_relu ] && echo = || echo -gt) 0
+done
+
+group double
+cat >double.fx <<'END'
+kernel double(x: inout f32[M,N], b: f32[N], t: f32[M,N], mult: f64) { x = f32(relu(x + b + mult * t)) }
+END
+expect 0 "$fxc" explain --no-compile double.fx
+says err 'warning: f32 and f64 meet here.*FX2027'
+
 group explain
 expect 0 "$fxc" explain --no-compile scale.fx
 silent err
