@@ -86,5 +86,6 @@ const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const 
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
 /* host_c.c: a C launcher over the driver API for every kernel of the plan. */
 void emit_host_c(struct buf *out, const struct fx_plan *p);
+void emit_host_h(struct buf *out, const struct fx_plan *p); /* what it declares */
 
 #endif

@@ -326,6 +326,9 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
     case FX_TEXT_HOST_C:
         if (c->plan) emit_host_c(out, c->plan);
         return c->plan != NULL;
+    case FX_TEXT_HOST_H:
+        if (c->plan) emit_host_h(out, c->plan);
+        return c->plan != NULL;
     case FX_TEXT_FX:
         for (int i = 0; c->program && i < c->program->n_kernels; i++) {
             if (i) buf_putc(out, '\n');

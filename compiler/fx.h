@@ -75,7 +75,7 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);
 
-enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX };
+enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX, FX_TEXT_HOST_H };
 /* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every kernel, gradients among them, as
  * .fx with fns written out. */
 /* A stage as text, NUL-terminated, valid until fx_close; NULL when the compilation did not get that far. It is printed into the

@@ -1,8 +1,8 @@
 /* A C launcher (--emit=host-c): one self-contained file that loads and launches every kernel of a plan through the CUDA
- * driver API, for programs that link neither compiler nor runtime.
+ * driver API, for programs that link neither compiler nor runtime; and the header that declares it (--emit=host-h).
  *
- * In: a plan, nothing else. Out: C11 text; of the spec only re-encoded identifiers and numbers reach it. What it computes at launch are expressions of the plan
- * (host_c_expr.c). */
+ * In: a plan, nothing else. Out: C11 text that is C++ too; of the spec only re-encoded identifiers and numbers reach it. What it computes at launch are
+ * expressions of the plan (host_c_expr.c). */
 #include <limits.h>
 #include <string.h>
 
@@ -174,8 +174,9 @@ static const struct helper {
                  "    return at;\n"
                  "}\n"},
     {"fx_entry", "/* Finds a kernel and raises its limit of dynamic shared memory where it needs more than it has unasked. */\n"
-                 "static CUresult fx_entry(CUmodule module, const char *name, int shared, CUfunction *out) {\n"
-                 "    const CUresult r = cuModuleGetFunction(out, module, name);\n"
+                 "static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunction *out), void *user, const char *entry, int shared,\n"
+                 "                         CUfunction *out) {\n"
+                 "    const CUresult r = find(user, entry, out);\n"
                  "    if (r != CUDA_SUCCESS || shared <= 48 * 1024) return r;\n"
                  "    return cuFuncSetAttribute(*out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);\n"
                  "}\n"},
@@ -272,7 +273,7 @@ static void put_module(struct host_writer *w, const char *name) {
     put(w, "struct %s_module {\n    CUmodule module;\n    int64_t sm_count;\n", name);
     for (int i = 0; i < w->k->n_launches; i++)
         if (w->k->launches[i].n_variants) put(w, "    CUfunction launch%d[%d];\n", i, w->k->launches[i].n_variants);
-    put(w, "};\n\n");
+    put(w, "};\n");
 }
 
 /* Whether e is the same at every launch. */
@@ -282,28 +283,39 @@ static bool is_known(const struct fx_expr *e) {
     return true;
 }
 
+#define FIND "CUresult (*find)(void *user, const char *entry, CUfunction *out), void *user"
+
+static void put_load_entries(struct host_writer *w) {
+    for (int i = 0; i < w->k->n_launches; i++)
+        for (int v = 0; v < w->k->launches[i].n_variants; v++) {
+            const struct fx_variant *f = &w->k->launches[i].variants[v];
+            int64_t shared = 0;
+            if (is_known(&f->smem) && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
+            put(w, "    if (r == CUDA_SUCCESS) r = fx_entry(find, user, \"%s\", %s, &m->launch%d[%d]);\n", f->entry,
+                is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
+        }
+}
+
 static void put_load(struct host_writer *w, const char *name) {
-    const struct fx_kernel *k = w->k;
-    bool is_sized_at_launch = false;
-    for (int i = 0; i < k->n_launches; i++)
-        for (int v = 0; v < k->launches[i].n_variants; v++)
-            is_sized_at_launch |= !is_known(&k->launches[i].variants[v].smem);
-    put(w, "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUdevice device;\n    int sm_count = 0;\n", name, name);
+    bool is_sized_at_launch = false, has_entries = false;
+    for (int i = 0; i < w->k->n_launches; i++)
+        for (int v = 0; v < w->k->launches[i].n_variants; v++) {
+            is_sized_at_launch |= !is_known(&w->k->launches[i].variants[v].smem);
+            has_entries = true;
+        }
+    put(w, "CUresult %s_load_from(struct %s_module *m, " FIND ") {\n    CUdevice device;\n    int sm_count = 0;\n", name, name);
     if (is_sized_at_launch) put(w, "    int max_shared = 0;\n");
-    put(w, "    CUresult r = cuModuleLoadData(&m->module, cubin);\n    if (r != CUDA_SUCCESS) return r;\n    r = cuCtxGetDevice(&device);\n");
+    put(w, "    m->module = NULL;\n    CUresult r = cuCtxGetDevice(&device);\n");
     put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);\n    m->sm_count = sm_count;\n");
     if (is_sized_at_launch)
         put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&max_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);\n");
-    for (int i = 0; i < k->n_launches; i++)
-        for (int v = 0; v < k->launches[i].n_variants; v++) {
-            const struct fx_variant *f = &k->launches[i].variants[v];
-            int64_t shared = 0;
-            if (is_known(&f->smem) && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
-            put(w, "    if (r == CUDA_SUCCESS) r = fx_entry(m->module, \"%s\", %s, &m->launch%d[%d]);\n", f->entry,
-                is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
-        }
-    put(w, "    if (r != CUDA_SUCCESS) cuModuleUnload(m->module);\n    return r;\n}\n\n");
-    put(w, "CUresult %s_unload(struct %s_module *m) { return cuModuleUnload(m->module); }\n\n", name, name);
+    if (has_entries) put_load_entries(w);
+    else put(w, "    (void)find, (void)user;\n");
+    put(w, "    return r;\n}\n\n");
+    put(w, "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUmodule module;\n    CUresult r = cuModuleLoadData(&module, cubin);\n", name, name);
+    put(w, "    if (r != CUDA_SUCCESS) return r;\n    r = %s_load_from(m, fx_find_in, module);\n    m->module = module;\n", name);
+    put(w, "    if (r != CUDA_SUCCESS) cuModuleUnload(module);\n    return r;\n}\n\n");
+    put(w, "CUresult %s_unload(struct %s_module *m) { return m->module ? cuModuleUnload(m->module) : CUDA_SUCCESS; }\n\n", name, name);
 }
 
 /* A refusal when some extent is out of range; nothing where the spec fixes them all. */
@@ -332,11 +344,16 @@ static void put_layout(struct host_writer *w) {
     put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = fx_place(sizes, %d, offsets);\n", k->n_buffers, k->n_buffers);
 }
 
-static void put_workspace(struct host_writer *w, const char *name) {
+static void put_workspace_signature(struct host_writer *w, const char *name) {
     const char *device = sizes_use_device(w->k) ? arena_printf(w->arena, "const struct %s_module *m", name) : "";
     put(w, "size_t %s_workspace_bytes(%s", name, device);
     int n = put_extents(w, *device ? ", " : "");
-    put(w, "%s) {\n", n || *device ? "" : "void");
+    put(w, "%s)", n || *device ? "" : "void");
+}
+
+static void put_workspace(struct host_writer *w, const char *name) {
+    put_workspace_signature(w, name);
+    put(w, " {\n");
     put_extent_check(w, "SIZE_MAX");
     if (w->k->n_buffers) put_layout(w);
     put(w, "    return %s;\n}\n\n", w->k->n_buffers ? "bytes" : "0");
@@ -381,7 +398,7 @@ static void put_signature(struct host_writer *w, const char *name) {
     put_extents(w, ", ");
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++) put(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
-    put(w, ") {\n");
+    put(w, ")");
 }
 
 /* Elements, or words, along an axis of a parameter. */
@@ -470,6 +487,7 @@ static void put_arguments(struct host_writer *w) {
 static void put_launch(struct host_writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     put_signature(w, name);
+    put(w, " {\n");
     put_arguments(w);
     if (!is_launchable(k)) {
         put(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n", k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
@@ -486,27 +504,54 @@ static void put_kernel(struct buf *out, const struct fx_kernel *k, const char *n
     struct host_writer w = {.out = out, .arena = out->arena, .k = k};
     name_arguments(&w);
     put_title(&w, name);
+    put(&w, "#ifndef %s_ENTRIES /* its header is not included */\n", name);
     put_module(&w, name);
+    put(&w, "#endif\n\n");
     put_load(&w, name);
     put_workspace(&w, name);
     put_launch(&w, name);
 }
 
-/* ---- the file ---- */
+/* What the header says of a kernel. */
+static void put_declarations(struct buf *out, const struct fx_kernel *k, const char *name) {
+    struct host_writer w = {.out = out, .arena = out->arena, .k = k};
+    name_arguments(&w);
+    put_title(&w, name);
+    put_module(&w, name);
+    put(&w, "\nCUresult %s_load(struct %s_module *m, const void *cubin);\n", name, name);
+    put(&w, "CUresult %s_load_from(struct %s_module *m, " FIND ");\n", name, name);
+    put(&w, "CUresult %s_unload(struct %s_module *m);\n", name, name);
+    put_workspace_signature(&w, name);
+    put(&w, ";\n");
+    put_signature(&w, name);
+    put(&w, ";\n#define %s_ENTRIES(X)", name);
+    for (int i = 0; i < k->n_launches; i++)
+        for (int v = 0; v < k->launches[i].n_variants; v++) put(&w, " X(%s)", k->launches[i].variants[v].entry);
+    put(&w, "\n\n");
+}
 
-static void put_opening(struct buf *out, const struct fx_plan *p) {
-    buf_printf(out, "/* Written by fxc %s for %s: loads and launches its kernels through the CUDA driver API. Link with libcuda.\n", FX_VERSION, p->arch);
+/* ---- the files ---- */
+
+static void put_opening(struct buf *out, const struct fx_plan *p, const char *what) {
+    buf_printf(out, "/* Written by fxc %s for %s: %s\n", FX_VERSION, p->arch, what);
     buf_puts(out, " *\n"
                   " * For each kernel NAME below, in order:\n"
                   " *   NAME_load             once a context, which must be current; cubin is what `fxc --emit=cubin` makes of the same spec\n"
+                  " *   NAME_load_from        instead, where the kernels come from elsewhere, as when the .cu is compiled into the program: find gives each of them\n"
                   " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
                   " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
                   " *   NAME_unload           when nothing of it runs any more\n"
                   " * Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory\n"
                   " * with nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a\n"
                   " * time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched. A loaded module may be used from\n"
-                  " * several threads. */\n"
-                  "#include <cuda.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n");
+                  " * several threads. */\n");
+}
+
+static void put_includes(struct buf *out) {
+    buf_puts(out, "#include <cuda.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n");
+}
+
+static void put_types(struct buf *out) {
     buf_puts(out, "#define FX_MAX_EXTENT (INT64_C(1) << 40)\n"
                   "#define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */\n\n"
                   "struct fx_variant { /* one way to run a launch */\n"
@@ -517,7 +562,9 @@ static void put_opening(struct buf *out, const struct fx_plan *p) {
                   "struct fx_ready { /* a launch, chosen */\n"
                   "    CUfunction entry;\n"
                   "    unsigned grid, block, cluster, shared;\n"
-                  "};\n\n");
+                  "};\n\n"
+                  "/* Of a module. */\n"
+                  "static CUresult fx_find_in(void *user, const char *entry, CUfunction *out) { return cuModuleGetFunction(out, (CUmodule)user, entry); }\n\n");
 }
 
 void emit_host_c(struct buf *out, const struct fx_plan *p) {
@@ -525,7 +572,19 @@ void emit_host_c(struct buf *out, const struct fx_plan *p) {
     struct buf kernels;
     buf_init(&kernels, out->arena);
     for (int i = 0; i < p->n_kernels; i++) put_kernel(&kernels, &p->kernels[i], encode(&scope, p->kernels[i].name, ""));
-    put_opening(out, p);
+    put_opening(out, p, "loads and launches its kernels through the CUDA driver API. Link with libcuda.");
+    put_includes(out);
+    put_types(out);
     put_helpers(out, kernels.s ? kernels.s : "");
     buf_put(out, kernels.s, kernels.len ? kernels.len - 1 : 0);
+}
+
+void emit_host_h(struct buf *out, const struct fx_plan *p) {
+    struct scope scope = {.arena = out->arena};
+    put_opening(out, p, "declares what `fxc --emit=host-c` makes of the same spec. NAME_ENTRIES(X) is X(entry) for each of its entries.");
+    buf_puts(out, "#pragma once\n\n");
+    put_includes(out);
+    buf_puts(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    for (int i = 0; i < p->n_kernels; i++) put_declarations(out, &p->kernels[i], encode(&scope, p->kernels[i].name, ""));
+    buf_puts(out, "#ifdef __cplusplus\n}\n#endif\n");
 }

@@ -120,6 +120,8 @@ expect 0 "$fxc" --emit=fx -o again.fx scale.out.fx
 holds cmp -s scale.out.fx again.fx
 expect 0 "$fxc" --emit=host-c scale.fx
 holds test -s scale.c
+expect 0 "$fxc" --emit=host-h scale.fx
+says scale.h scale_launch
 expect 0 "$fxc" -o - scale.fx
 holds cmp -s out scale.cu
 expect 0 sh -c "\"$fxc\" -o - - <scale.fx"

@@ -22,7 +22,7 @@
 enum { MAX_NAMES = 16, MAX_RECORDS = 16, HELD = 3, COOPERATIVE = 1000 }; /* blocks an SM of the fake driver holds; recorded for a cluster */
 
 static const char fake_cuda[] =
-    "#include <stddef.h>\ntypedef unsigned long long CUdeviceptr;\n"
+    "#pragma once\n#include <stddef.h>\ntypedef unsigned long long CUdeviceptr;\n"
     "typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_FOUND = 500 } CUresult;\n"
     "typedef int CUdevice;\n"
     "typedef struct fake_module *CUmodule;\n"
@@ -60,9 +60,9 @@ static const char fake_driver[] =
     "#include <string.h>\n" EXPAND(RECORD) "\n"
     "int sm_count, n_records, shared_limit, is_loaded; struct record records[16];\n"
     "int (*arg_bytes)(const char *entry, int i); int (*shared_bytes)(const char *entry, int bytes);\n"
-    "CUresult cuModuleLoadData(CUmodule *m, const void *p) { *m = 0; is_loaded++; return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
-    "CUresult cuModuleUnload(CUmodule m) { (void)m; is_loaded--; return CUDA_SUCCESS; }\n"
-    "CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { (void)m; *f = name; return arg_bytes(name, -1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n"
+    "CUresult cuModuleLoadData(CUmodule *m, const void *p) { *m = (CUmodule)&is_loaded; is_loaded++; return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
+    "CUresult cuModuleUnload(CUmodule m) { is_loaded -= m == (CUmodule)&is_loaded; return CUDA_SUCCESS; }\n"
+    "CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { *f = name; return m == (CUmodule)&is_loaded && arg_bytes(name, -1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n"
     "CUresult cuFuncSetAttribute(CUfunction f, int what, int n) { (void)what; return shared_bytes(f, n) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
     "CUresult cuCtxGetDevice(CUdevice *d) { *d = 0; return CUDA_SUCCESS; }\n"
     "CUresult cuDeviceGetAttribute(int *v, int what, CUdevice d) {\n"
@@ -99,7 +99,7 @@ static void compile(const char *source, const char *flags, const char *out) {
     ck_assert(p != NULL);
     size_t n = fread(said, 1, sizeof said - 1, p);
     said[n] = 0;
-    ck_assert_msg(pclose(p) == 0, "%s\n%s", command, said);
+    ck_assert_msg(pclose(p) == 0, "%s\n%.1500s", command, said);
 }
 
 static const char *cuda_include(void) {
@@ -196,6 +196,18 @@ static int shared_bytes(const char *entry, int bytes) {
     return fx_expr_eval(&l->variants[v].smem, &(struct fx_env){0}, &need) && bytes == (need < INT_MAX ? need : INT_MAX) && need > 48 * 1024;
 }
 
+/* The file behind the header that declares it: they agree. */
+static void check_header(struct arena *a, const struct fx_plan *p, const char *dir, const char *host_c) {
+    struct buf text;
+    char *h = arena_printf(a, "%s/declared.h", dir), *c = arena_printf(a, "%s/both.c", dir), *o = arena_printf(a, "%s/both.o", dir);
+    buf_init(&text, a);
+    emit_host_h(&text, p);
+    write_file(h, text.s);
+    write_file(c, arena_printf(a, "#include \"declared.h\"\n%s", host_c));
+    compile(c, arena_printf(a, "-I%s -c", dir), o);
+    remove(h), remove(c), remove(o);
+}
+
 static struct library load_library(struct arena *a, const struct fx_plan *p, const char *host_c, const char *const *names) {
     struct library l;
     struct buf source;
@@ -212,6 +224,7 @@ static struct library load_library(struct arena *a, const struct fx_plan *p, con
     buf_puts(&source, fake_driver);
     put_shim(&source, p, names);
     write_file(header, fake_cuda);
+    check_header(a, p, l.dir, host_c);
     write_file(c, source.s);
     /* Undefined behaviour traps: it would be an overflow in an expression. */
     compile(c, arena_printf(a, "-I%s -shared -fPIC -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir), so);
