@@ -1,0 +1,84 @@
+#!/bin/sh
+# What fxc emits, in programs that have neither its compiler nor its runtime: a C program with the launcher, and an operator of PyTorch.
+#
+# Input: loading.sh BUILD_DIR. Output: a line a way, and a closing line `N ok, M failed, K not checked`; not checked is what lacks a compiler, cuda.h, nvcc, PyTorch or a
+# GPU, and says which. Exit 1 when M is not 0. PYTHON and NVCC name others than python3 and nvcc; ARCH another arch than sm_90a for the C program.
+set -u
+cd "$(dirname "$0")/../.." || exit 3
+dir=$1
+fxc=$dir/fxc
+folder=examples/s3_fused_kernels
+arch=${ARCH:-sm_90a}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ok=0 failed=0 unchecked=0
+
+# Where nvcc is, a toolkit is too; else where toolkits lie.
+nvcc=$(command -v "${NVCC:-nvcc}" || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+toolkit=
+for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "${nvcc%/bin/nvcc}" /usr/local/cuda /usr; do
+    [ -z "$toolkit" ] && [ -n "$home" ] && [ -f "$home/include/cuda.h" ] && toolkit=$home
+done
+
+skip() { # NAME WHY
+    unchecked=$((unchecked + 1))
+    echo "not checked  $1: $2"
+}
+
+# Runs a command that says itself what came out; 77 is what cannot run here.
+try() { # NAME COMMAND...
+    name=$1
+    shift
+    timeout "${LIMIT:-300}" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    [ $status = 127 ] && grep -q 'libcuda.so' "$work/err" && status=77 # no driver
+    case $status in
+    0) ok=$((ok + 1)) && echo "ok           $name: $(tail -n 1 "$work/out")" ;;
+    77) skip "$name" "$(tail -n 1 "$work/err")" ;;
+    *)
+        failed=$((failed + 1))
+        echo "FAILED       $name: $*"
+        tail -n 30 "$work/out" "$work/err"
+        ;;
+    esac
+}
+
+# A step on the way to something that is then tried.
+step() { # NAME COMMAND...
+    name=$1
+    shift
+    "$@" >"$work/out" 2>"$work/err" && return 0
+    failed=$((failed + 1))
+    echo "FAILED       $name: $*"
+    tail -n 30 "$work/out" "$work/err"
+    return 1
+}
+
+build_launcher() {
+    step "C program" "$fxc" --emit=host-c "--arch=$arch" -o "$work/lora.c" $folder/s3_11_lora.fx || return 1
+    step "C program" "$fxc" --emit=host-h "--arch=$arch" -o "$work/lora.h" $folder/s3_11_lora.fx || return 1
+    # The toolkit has a stub to link with where the driver is not installed.
+    step "C program" ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -I"$work" -I"$toolkit/include" $folder/launch.c "$work/lora.c" \
+        -L"$toolkit/lib64/stubs" -L"$toolkit/targets/x86_64-linux/lib/stubs" -lcuda -lm -o "$work/launch"
+}
+
+if [ -z "$toolkit" ]; then
+    skip "C program" "there is no cuda.h: CUDA_HOME, CUDA_PATH and /usr/local/cuda were looked at"
+elif build_launcher; then
+    # Waiting is the caller's to do.
+    if grep -qE 'Synchronize|cuMemAlloc' "$work/lora.c"; then
+        failed=$((failed + 1))
+        echo "FAILED       C program: the launcher waits or allocates"
+    fi
+    step "C program" "$fxc" --emit=cubin "--arch=$arch" -o "$work/lora.cubin" $folder/s3_11_lora.fx && try "C program, cubin of fxc" "$work/launch" "$work/lora.cubin"
+    if [ -z "$nvcc" ]; then
+        skip "C program, cubin of nvcc" "there is no nvcc"
+    elif step "nvcc" "$fxc" "--arch=$arch" -o "$work/lora.cu" $folder/s3_11_lora.fx &&
+        step "nvcc" "$nvcc" -arch="$arch" -cubin -Werror all-warnings -o "$work/nvcc.cubin" "$work/lora.cu"; then
+        try "C program, cubin of nvcc" "$work/launch" "$work/nvcc.cubin"
+    fi
+fi
+CUDA_HOME=${CUDA_HOME:-$toolkit} try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
+
+echo "$ok ok, $failed failed, $unchecked not checked"
+[ $failed = 0 ]
