@@ -1,0 +1,217 @@
+"""libfx.so by ctypes: specs compiled, kernels prepared and launched on memory that others own.
+
+In: a library that `make` built. Out: Spec, Kernel, Context. The structs below are those of compiler/plan.h, compiler/fx.h and runtime/fx_runtime.h, field by field; what
+fails raises Failure with the library's words.
+"""
+import ctypes as c
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DTYPES = re.findall(r'^DTYPE\(\w+, "(\w+)"', (ROOT / "compiler/dtypes.def").read_text(), re.M)
+MAX_RANK = 8
+TOLERANCES = ("derived", "exact", "abs", "rel", "f16_ulp")
+CODES = {"i": 0, "u": 1, "f": 2, "bf": 4, "bool": 6}  # DLPack's
+
+
+class Failure(Exception):
+    """A call that did not give FX_OK."""
+
+
+def fields(*given):
+    return [(name, kind) for names, kind in given for name in names.split()]
+
+
+class Expr(c.Structure):
+    _fields_ = fields(("n", c.c_int), ("terms", c.c_void_p))
+
+
+class Extent(c.Structure):
+    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64))
+
+
+class Packing(c.Structure):
+    _fields_ = fields(("factor storage axis", c.c_int), ("is_msb", c.c_bool))
+
+
+class Param(c.Structure):
+    _fields_ = fields(("name", c.c_char_p), ("dtype", c.c_int), ("is_scalar is_input is_output is_const is_strided has_value", c.c_bool), ("value", c.c_double),
+                      ("packed", Packing), ("align rank", c.c_int), ("extents", c.c_int * MAX_RANK), ("line", c.c_int))
+
+
+class Launch(c.Structure):
+    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative", c.c_bool), ("n_args n_variants", c.c_int),
+                      ("args variants", c.c_void_p))
+
+
+class KernelPlan(c.Structure):
+    _fields_ = fields(("name", c.c_char_p), ("n_extents n_params n_buffers n_launches n_checks n_equations", c.c_int), ("extents", c.POINTER(Extent)),
+                      ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p))
+
+
+class Env(c.Structure):
+    _fields_ = fields(("extents", c.c_void_p), ("align", c.c_void_p), ("sm_count", c.c_int), ("strides", c.c_void_p))
+
+
+class Tolerance(c.Structure):
+    _fields_ = fields(("kind", c.c_int), ("value", c.c_double))
+
+
+class Block(c.Structure):
+    _fields_ = fields(("kernel file", c.c_char_p), ("line", c.c_int), ("is_bench", c.c_bool), ("n_defines n_extents n_inputs n_beside", c.c_int),
+                      ("defines extents inputs beside", c.POINTER(c.c_char_p)), ("has_seed", c.c_bool), ("seed", c.c_uint64), ("tolerance", Tolerance), ("warmup rep", c.c_int64))
+
+
+class Options(c.Structure):
+    _fields_ = fields(("size", c.c_size_t), ("arch kernel", c.c_char_p), ("defines", c.POINTER(c.c_char_p)), ("n_defines", c.c_int), ("dump_after stop_after skip", c.c_char_p),
+                      ("oracle_only", c.c_bool), ("read_file user", c.c_void_p), ("tests_only unfused", c.c_bool), ("with_rules", c.c_char_p))
+
+
+class Tensor(c.Structure):
+    _fields_ = fields(("data", c.c_void_p), ("device_type device_id ndim", c.c_int32), ("code bits", c.c_uint8), ("lanes", c.c_uint16), ("shape strides", c.POINTER(c.c_int64)),
+                      ("byte_offset", c.c_uint64))
+
+
+class Value(c.Structure):
+    _fields_ = fields(("tensor", c.POINTER(Tensor)), ("number", c.c_double), ("integer", c.c_int64))
+
+
+class Hint(c.Structure):
+    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64))
+
+
+class Emulation(c.Structure):
+    _fields_ = fields(("sm_count n_schedules", c.c_int), ("seed", c.c_uint64), ("is_watched", c.c_bool))
+
+
+def load(path):
+    lib = c.CDLL(str(path))
+    for name in ("fx_messages", "fx_last_error", "fx_chosen_entry", "fx_context_arch", "fx_context_device"):
+        getattr(lib, name).restype = c.c_char_p
+    lib.fx_get_plan.restype = lib.fx_tests.restype = c.c_void_p
+    lib.fx_find_kernel.restype = c.POINTER(KernelPlan)
+    lib.fx_argument_extent.restype = c.c_int64
+    return lib
+
+
+def texts(given):
+    """A C array of strings."""
+    return (c.c_char_p * max(1, len(given)))(*[g.encode() for g in given])
+
+
+class Spec:
+    """A file, compiled; `kernel` alone where it is given. With tests_only nothing but its blocks."""
+
+    def __init__(self, lib, path, arch="sm_90a", kernel=None, defines=(), tests_only=False):
+        text = pathlib.Path(path).read_bytes()
+        self.lib, self.handle, self._given = lib, c.c_void_p(), texts(defines)
+        options = Options(size=c.sizeof(Options), arch=arch.encode(), kernel=kernel and kernel.encode(), defines=self._given, n_defines=len(defines), tests_only=tests_only)
+        status = lib.fx_compile(text, c.c_size_t(len(text)), str(path).encode(), c.byref(options), c.byref(self.handle))
+        if status:
+            raise Failure(lib.fx_messages(self.handle).decode() if self.handle else "out of memory")
+
+    def blocks(self):
+        n = c.c_int()
+        at = self.lib.fx_tests(self.handle, c.byref(n))
+        return [(c.cast(at, c.POINTER(Block)))[i] for i in range(n.value)]
+
+    def plan(self):
+        return c.c_void_p(self.lib.fx_get_plan(self.handle))
+
+
+class Context:
+    """A GPU, or the emulator: then before any other in this process."""
+
+    def __init__(self, lib, is_emulated=False):
+        self.lib, self.handle = lib, c.c_void_p()
+        if is_emulated:
+            self.check(lib.fx_emulate(c.byref(Emulation(sm_count=4, n_schedules=1))))
+        self.check(lib.fx_context_open(0, c.byref(self.handle)))
+        self.arch, self.device = lib.fx_context_arch(self.handle).decode(), lib.fx_context_device(self.handle).decode()
+
+    def check(self, status):
+        if status:
+            raise Failure(self.lib.fx_last_error().decode())
+
+    def alloc(self, n_bytes):
+        p = c.c_void_p()
+        self.check(self.lib.fx_device_alloc(self.handle, c.c_size_t(max(1, n_bytes)), c.byref(p)))
+        return p.value
+
+    def free(self, p):
+        self.lib.fx_device_free(self.handle, c.c_void_p(p))
+
+    def write(self, device, host, n_bytes):
+        self.check(self.lib.fx_device_write(self.handle, c.c_void_p(device), c.c_void_p(host), c.c_size_t(n_bytes)))
+
+    def read(self, host, device, n_bytes):
+        self.check(self.lib.fx_device_read(self.handle, c.c_void_p(host), c.c_void_p(device), c.c_size_t(n_bytes)))
+
+
+class Argument:
+    """A parameter at the extents of a kernel: name, dtype as it is stored, shape; or a scalar."""
+
+    def __init__(self, p, dtype, shape):
+        self.name, self.dtype, self.shape = p.name.decode(), dtype, shape
+        self.is_scalar, self.is_input, self.is_output = p.is_scalar, p.is_input, p.is_output
+        self.element, self.packed = DTYPES[p.dtype], (p.packed.factor, p.packed.axis, p.packed.is_msb)
+        self.default = p.value if p.has_value else None
+
+
+class Kernel:
+    """A kernel at given extents: {label: extent}, those that equations define left out or not."""
+
+    def __init__(self, spec, name, extents):
+        self.spec, self.lib, self.name = spec, spec.lib, name
+        self.plan = spec.lib.fx_find_kernel(spec.plan(), name.encode())[0]
+        self.labels = [self.plan.extents[i].name.decode() for i in range(self.plan.n_extents)]
+        self.extents = (c.c_int64 * max(1, len(self.labels)))(*[self.plan.extents[i].value for i in range(self.plan.n_extents)])
+        for label, value in extents.items():
+            self.extents[self.labels.index(label)] = value
+        message = c.create_string_buffer(400)
+        if spec.lib.fx_solve_extents(c.byref(self.plan), self.extents, message, c.c_size_t(400)):
+            raise Failure(message.value.decode())
+        if -1 in list(self.extents)[: len(self.labels)]:
+            raise Failure(f"{name}: no extent for {[l for l, e in zip(self.labels, self.extents) if e < 0]}")
+        self.args = [self._argument(self.plan.params[i]) for i in range(self.plan.n_params)]
+        self.launches = [(self.plan.launches[i].driver.decode(), self.plan.launches[i].n_phases) for i in range(self.plan.n_launches)]
+        self.prepared = c.c_void_p()
+
+    def _argument(self, p):
+        shape = [self.lib.fx_argument_extent(c.byref(p), axis, self.extents) for axis in range(p.rank)]
+        return Argument(p, DTYPES[p.packed.storage if p.packed.factor else p.dtype], shape)
+
+    def prepare(self, context):
+        """Compiles what these extents can reach."""
+        named = {}
+        for label, extent in zip(self.labels, self.extents):
+            named.setdefault(label, extent)  # of labels that share a name, as those of fns may, the first is the spec's
+        hints = (Hint * max(1, len(named)))(*[Hint(l.encode(), e) for l, e in named.items()])
+        self.context = context
+        context.check(self.lib.fx_prepare(context.handle, self.spec.plan(), self.name.encode(), hints, len(named), c.byref(self.prepared)))
+
+    def values(self, given):
+        """The arguments of a launch; given: an address, or a scalar's value, for each parameter."""
+        values = (Value * max(1, len(self.args)))()
+        for v, a, x in zip(values, self.args, given):
+            if a.is_scalar:
+                v.number, v.integer = float(x), int(x)
+                continue
+            class_name = re.match(r"[a-z]+", a.dtype).group()
+            bits = 8 if a.dtype == "bool" else int(re.match(r"[a-z]+(\d+)", a.dtype).group(1))
+            shape = (c.c_int64 * max(1, len(a.shape)))(*a.shape)
+            t = Tensor(data=x, device_type=2, device_id=0, ndim=len(a.shape), code=CODES[class_name], bits=bits, lanes=1, shape=shape)
+            v.tensor = c.pointer(t)
+        return values
+
+    def workspace_bytes(self, values):
+        n = c.c_size_t()
+        self.context.check(self.lib.fx_workspace_bytes(self.prepared, values, len(self.args), c.byref(n)))
+        return n.value
+
+    def launch(self, values, workspace, n_bytes, stream):
+        self.context.check(self.lib.fx_launch(self.prepared, values, len(self.args), c.c_void_p(workspace), c.c_size_t(n_bytes), c.c_void_p(stream)))
+
+    def entries(self, values):
+        """What a launch would take, an entry a kernel."""
+        return [(self.lib.fx_chosen_entry(self.prepared, i, values, len(self.args)) or b"?").decode() for i in range(self.plan.n_launches)]
