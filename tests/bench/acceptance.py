@@ -26,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -56,7 +57,7 @@ class Row:
         self.seed = block.seed if block.has_seed else 0
         self.tolerance = (libfx.TOLERANCES[block.tolerance.kind], block.tolerance.value)
         self.is_bench, self.line = block.is_bench, block.line
-        self.is_tf32 = self.kernel.endswith("_tf32") or "tf32" in self._attributes()
+        self.is_tf32 = "tf32" in self._attributes()
 
     def _pairs(self, given, n, of):
         for i in range(n):
@@ -66,9 +67,9 @@ class Row:
     def _attributes(self):
         """What stands in the kernel's `with`."""
         text = self.path.read_text()
-        at = re.search(rf"^kernel {re.escape(self.kernel)}\b[^\n{{]*?(?:\{{[^\n}}]*\}})?.*?with \{{([^}}]*)\}}", text, re.M | re.S)
-        own = re.search(rf"^kernel {re.escape(self.kernel)}\b.*?(?=^kernel |^test |^bench |\Z)", text, re.M | re.S)
-        return at.group(1) if at and own and at.group(1) in own.group() else ""
+        own = re.search(rf"^kernel {re.escape(self.kernel)}\b.*?(?=^(?:kernel|fn|test|bench) |\Z)", text, re.M | re.S)
+        attributes = re.search(r"\bwith \{([^}]*)\}", own.group()) if own else None
+        return attributes.group(1) if attributes else ""
 
     def title(self):
         return " ".join(f"{k}={v}" for k, v in (*self.extents.items(), *self.defines.items()))
@@ -115,6 +116,10 @@ def draw(source, argument, dtype, generator, device):
     return torch.full(shape, 1.0 if kind == "ones" else float(kind), device=device).to(dtype)
 
 
+def listed(got):
+    return list(got) if isinstance(got, (tuple, list)) else [got]
+
+
 class Problem:
     """A row's kernel, its arguments, and the function of them."""
 
@@ -141,15 +146,17 @@ class Problem:
                 out[a.name] = draw(source, a, TORCH[a.dtype], generator, self.device)
         return out
 
-    def call(self, inputs, is_double=False):
-        """The function of PyTorch, its results in a list."""
-        given = {self._keyword(k): v.double() if is_double and torch.is_tensor(v) and v.is_floating_point() else v for k, v in inputs.items()}
-        got = (self.exact if is_double else self.function)(**given, **self.row.defines)
-        return list(got) if isinstance(got, tuple) else [got]
+    def given(self, inputs, is_double=False):
+        """What the function is given: `in` is no name in Python."""
+        def of(v):
+            return v.double() if is_double and torch.is_tensor(v) and v.is_floating_point() else v
+        return {**{k + "_" if k == "in" else k: of(v) for k, v in inputs.items()}, **self.row.defines}
 
-    @staticmethod
-    def _keyword(name):
-        return name + "_" if name == "in" else name
+    def call(self, inputs):
+        return listed(self.function(**self.given(inputs)))
+
+    def reference(self, inputs):
+        return listed(self.exact(**self.given(inputs, True)))
 
     def bound(self, inputs, want, output):
         """How far from float64 an element may be, and what says so."""
@@ -163,8 +170,7 @@ class Problem:
             return torch.finfo(TORCH[output.dtype]).eps / 2 * largest
         if kind == "rel":
             return value * largest
-        given = {self._keyword(k): v.double() if torch.is_tensor(v) and v.is_floating_point() else v for k, v in inputs.items()}
-        of_sums = self.error(given, references.Rounding(self.row.is_tf32)) if self.error else 0.0
+        of_sums = self.error(self.given(inputs, True), references.Rounding(self.row.is_tf32)) if self.error else 0.0
         return of_sums + (torch.finfo(TORCH[output.dtype]).eps / 2 + 32 * references.U) * largest
 
 
@@ -258,7 +264,7 @@ def eager_of(problem, inputs):
 
 def compare(problem, inputs, results, eager):
     """Of all outputs the worst error beside its bound, by how much of the bound it takes, and eager's error of that output."""
-    want = problem.call(inputs, is_double=True)
+    want = problem.reference(inputs)
     if len(want) != len(results):
         raise libfx.Failure(f"{len(results)} outputs, of the PyTorch function {len(want)}")
     report = None
@@ -309,7 +315,7 @@ def time_all(calls, copies, rounds):
         launches[name] = copies * max(1, min(1000, math.ceil(500 / (estimate * copies))))
         graphs[name] = g if launches[name] == copies else graph_of(call, launches[name])
         del g
-    until, times = time.time() + 0.2, {name: [] for name in calls}
+    until, times = time.time() + 0.1, {name: [] for name in calls}
     while time.time() < until:
         for g in graphs.values():
             once(g)
@@ -329,25 +335,16 @@ def copies_of(inputs, outputs):
 
 
 def set_tf32(is_tf32):
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = is_tf32
-
-
-def mode_of(row):
-    return "max-autotune-no-cudagraphs" if row.group == "s4" else None
+    torch.set_float32_matmul_precision("high" if is_tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = is_tf32
 
 
 def compiled(problem):
-    """The function as torch.compile makes it, of positions rather than names: numbers are constants of it."""
-    row = problem.row
-    names = [n for n in problem.inputs if not n.is_scalar]
-
-    def f(*tensors, **numbers):
-        return problem.call({**dict(zip([n.name for n in names], tensors)), **numbers})
-
+    """The function as torch.compile makes it."""
     torch._dynamo.reset()
-    set_tf32(row.is_tf32)
-    g = torch.compile(f, dynamic=False, **({"mode": mode_of(row)} if mode_of(row) else {}))
-    return lambda inputs: g(*[inputs[n.name] for n in names], **{k: v for k, v in inputs.items() if not torch.is_tensor(v)})
+    set_tf32(problem.row.is_tf32)
+    mode = "max-autotune-no-cudagraphs" if problem.row.group == "s4" else "default"
+    return torch.compile(problem.function, dynamic=False, mode=mode)
 
 
 def measure(problem, ours, args, is_compile_ready):
@@ -370,10 +367,9 @@ def measure(problem, ours, args, is_compile_ready):
     calls = {"ours": lambda i: ours.launch(bound[i % copies]), "eager": lambda i: problem.call(sets[i % copies])}
     if is_compile_ready:
         try:
-            f = compiled(problem)
-            f(inputs)
-            out["compile_error"] = worst(problem_results(f(inputs))[0], problem.call(inputs, is_double=True)[0])
-            calls["compile"] = lambda i: f(sets[i % copies])
+            f, given = compiled(problem), [problem.given(s) for s in sets]
+            out["compile_error"] = worst(listed(f(**given[0]))[0], problem.reference(inputs)[0])
+            calls["compile"] = lambda i: f(**given[i % copies])
         except Slow:
             raise
         except Exception as e:  # whatever a compiler of others throws
@@ -381,10 +377,6 @@ def measure(problem, ours, args, is_compile_ready):
     for name, (us, spread) in time_all(calls, copies, args.rounds).items():
         out[name], out[name + "_spread"] = us, spread
     return out
-
-
-def problem_results(got):
-    return list(got) if isinstance(got, (tuple, list)) else [got]
 
 
 # ---- torch.compile ahead: processes that fill its cache on disk, each a share of the rows ----
@@ -395,7 +387,7 @@ def warm(args, rows):
     for row in rows[args.warm::args.workers]:
         try:
             problem = Problem(lib, row, "sm_90a", "cuda")
-            compiled(problem)(problem.draw())
+            compiled(problem)(**problem.given(problem.draw()))
             torch.cuda.synchronize()
             print("done", row.name(), flush=True)
         except Exception as e:
@@ -453,14 +445,18 @@ def on_alarm(*_):
     raise Slow("took too long")
 
 
+def failed(e):
+    return {"is_right": False, "note": "FAILED: " + (str(e) or type(e).__name__).splitlines()[0][:160].replace("|", "/")}
+
+
 def guarded(args, row, work):
     """What work() gives, or a dict with the reason why it gives nothing."""
     signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, args.row_seconds)
     try:
         return work()
-    except (libfx.Failure, Slow, RuntimeError, TypeError, IndexError, KeyError, ValueError) as e:
-        return {"is_right": False, "note": "FAILED: " + (str(e) or type(e).__name__).splitlines()[0][:160]}
+    except Exception as e:  # whatever it is: the rows behind it are to be measured
+        return failed(e)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -495,18 +491,22 @@ def on_emulator(args, lib, rows, log):
     return n, n_wrong
 
 
+def prepare(lib, row, context):
+    try:
+        problem = Problem(lib, row, context.arch, "cuda")
+        return {"problem": problem, "ours": Ours(problem, context)}
+    except libfx.Failure as e:
+        return failed(e)
+
+
 def on_gpu(args, lib, rows, log, argv):
     torch.cuda.init()
     torch.zeros(1, device="cuda")  # its context is the one we use
     started = time.time()
     ahead = Ahead(args, argv) if args.compile and not args.tests else None
     context = libfx.Context(lib)
-    prepared = {}
-    for row in rows:  # ours compile while theirs do
-        def work():
-            problem = Problem(lib, row, context.arch, "cuda")
-            return {"problem": problem, "ours": Ours(problem, context)}
-        prepared[id(row)] = guarded(args, row, work)
+    with ThreadPoolExecutor(4) as pool:  # ours compile while theirs do
+        prepared = dict(zip(map(id, rows), pool.map(lambda row: prepare(lib, row, context), rows)))
     print(f"<!-- {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}; ours prepared after {time.time() - started:.0f} s -->", flush=True)
     done = ahead.wait(started + args.deadline) if ahead else set()
     if ahead:
