@@ -5,18 +5,20 @@ kernel top_layer[P=(S+1)*E](d: f32[B,E], s: f32[B,S,E], w1: f32[H, R=P*P], b1: f
   h = relu((c * c{P->Q}) @[P,Q] w1{R->(P,Q)} + b1)
 }
 
-# hidden [16], the demo's size
+# hidden [16], the demo's size: two rows and 16 columns are one tile, so a sum a row of the outer product first, then the sum of these; else one block would do it all
 kernel prediction[P=(S+1)*E](d: f32[B,E], s: f32[B,S,E], w1: f32[H=16, R=P*P], b1: f32[H], w2: f32[O=1,H], b2: f32[O]) -> y: f32[B,O] {
   c = concat[P](d{E->P}, s{(S,E)->P})
-  h = relu((c * c{P->Q}) @[P,Q] w1{R->(P,Q)} + b1)
+  h = relu(sum[P]((c * c{P->Q}) @[Q] w1{R->(P,Q)}) + b1)
   y = sigmoid(h @ w2 + b2)
 }
 
-# 512-256-1, the main size
+# 512-256-1, the main size: likewise a sum a feature, of E rows
 kernel prediction_main[P=(S+1)*E](d: f32[B,E], s: f32[B,S,E], w1: f32[H1=512, R=P*P], b1: f32[H1],
-                       w2: f32[H2=256,H1], b2: f32[H2], w3: f32[O=1,H2], b3: f32[O]) -> y: f32[B,O] {
+                                  w2: f32[H2=256,H1], b2: f32[H2], w3: f32[O=1,H2], b3: f32[O]) -> y: f32[B,O] {
   c = concat[P](d{E->P}, s{(S,E)->P})
-  h1 = relu((c * c{P->Q}) @[P,Q] w1{R->(P,Q)} + b1)
+  z = (c * c{P->Q}){P->(F,G=E)}
+  w = w1{R->(P,Q)}
+  h1 = relu(sum[F](z @[G,Q] w{P->(F,G)}) + b1)
   h2 = relu(h1 @ w2 + b2)
   y = sigmoid(h2 @ w3 + b3)
 }

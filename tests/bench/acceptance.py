@@ -72,7 +72,8 @@ class Row:
         return attributes.group(1) if attributes else ""
 
     def title(self):
-        return " ".join(f"{k}={v}" for k, v in (*self.extents.items(), *self.defines.items()))
+        of_inputs = () if self.is_bench else ((k, v) for k, v in self.inputs.items())
+        return " ".join(f"{k}={v}" for k, v in (*self.extents.items(), *self.defines.items(), *of_inputs))
 
     def name(self):
         return f"{self.path.stem} {self.kernel} {self.title()}"
@@ -170,7 +171,7 @@ class Problem:
             return torch.finfo(TORCH[output.dtype]).eps / 2 * largest
         if kind == "rel":
             return value * largest
-        of_sums = self.error(self.given(inputs, True), references.Rounding(self.row.is_tf32)) if self.error else 0.0
+        of_sums = self.error(self.given(inputs, True), references.Rounding(self.row.is_tf32, {TORCH[a.dtype] for a in self.inputs})) if self.error else 0.0
         return of_sums + (torch.finfo(TORCH[output.dtype]).eps / 2 + 32 * references.U) * largest
 
 

@@ -32,10 +32,11 @@ def find(kernel):
 
 
 class Rounding:
-    """How factors and sums are rounded: of f32 in full, or to tf32; f16 and bf16 products are exact in f32."""
+    """How factors and sums are rounded: of f32 in full, or to tf32; f16 and bf16 products are exact in f32, and a computed factor may be rounded as the stored one is."""
 
-    def __init__(self, is_tf32):
+    def __init__(self, is_tf32, dtypes):
         self.factors = 2 * 2.0 ** -11 if is_tf32 else 0.0
+        self.computed = max([torch.finfo(t).eps / 2 for t in dtypes if t in (torch.float16, torch.bfloat16)], default=0.0)
 
     def dot(self, a, b):
         """Of a @ b: the largest error of any element."""
@@ -142,8 +143,8 @@ def geglu(x, w, b):
 
 def norm_error(a, r):
     n = F.layer_norm(a["x"], a["x"].shape[1:])
-    spread = a["x"].abs().max().item() / a["x"].std(1).min().item()  # of a mean far from 0 less is left of the deviations
-    return 1.13 * (r.dot(n, a["w"]) + 8 * U * spread * a["w"].abs().sum(0).max().item())
+    spread = a["x"].abs().max().item() / (a["x"].var(1, correction=0).min().item() + 1e-5) ** 0.5  # of a mean far from 0 less is left of the deviations
+    return 1.13 * (r.dot(n, a["w"]) + 8 * U * spread * a["w"].abs().sum(0).max().item() + r.computed * (n.abs() @ a["w"].abs()).max().item())
 
 
 @function("ln_linear_gelu", "ln_linear_gelu_const", "ln_linear_any", "folded", error=norm_error)
