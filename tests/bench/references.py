@@ -39,8 +39,10 @@ class Rounding:
         self.computed = max([torch.finfo(t).eps / 2 for t in dtypes if t in (torch.float16, torch.bfloat16)], default=0.0)
 
     def dot(self, a, b):
-        """Of a @ b: the largest error of any element."""
-        return ((a.shape[-1] + 16) * U + self.factors) * (a.abs() @ b.abs()).max().item()
+        """Of a @ b: the largest error of any element. Roundings of f32 sums are taken as independent, and as no more than 8 deviations together: of 186,624 terms
+        the sure bound, all of them in one direction, says nothing."""
+        k = a.shape[-1]
+        return ((min(k, 8 * k ** 0.5) + 16) * U + self.factors) * (a.abs() @ b.abs()).max().item()
 
 
 def single(t):
