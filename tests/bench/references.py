@@ -3,6 +3,8 @@
 In: tensors of any floating dtype; in float64 a function is the reference, in the kernel's dtype what PyTorch's users would write, which is what is timed. Out: one
 tensor an output, in order. Invariant: nothing here knows how fx computes anything.
 """
+import re
+
 import torch
 import torch.nn.functional as F
 
@@ -23,12 +25,13 @@ def function(*names, error=None, exact=None):
 
 
 def find(kernel):
-    """The function, the bound and the reference of a kernel: variants by dtype or precision share them."""
-    for suffix in ("", "_tf32", "_f16", "_bf16", "_f32", "_i32"):
-        name = kernel.removesuffix(suffix)
-        if kernel.endswith(suffix) and name in FUNCTIONS:
-            return FUNCTIONS[name], ERRORS[name], EXACT[name]
-    return None, None, None
+    """The function, the bound and the reference of a kernel: variants by dtype, precision or `const` share them."""
+    while kernel not in FUNCTIONS:
+        shorter = re.sub(r"_(tf32|f16|bf16|f32|i32|const)$", "", kernel)
+        if shorter == kernel:
+            return None, None, None
+        kernel = shorter
+    return FUNCTIONS[kernel], ERRORS[kernel], EXACT[kernel]
 
 
 class Rounding:
