@@ -402,10 +402,11 @@ class Ahead:
 
     def __init__(self, args, argv):
         self.processes, self.logs = [], []
+        env = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "2"}  # of each
         for i in range(args.workers):
             log = open(pathlib.Path(args.out) / f"compile.{i}.log", "w+")
             self.logs.append(log)
-            self.processes.append(subprocess.Popen([sys.executable, __file__, *argv, "--warm", str(i)], stdout=log, stderr=log))
+            self.processes.append(subprocess.Popen([sys.executable, __file__, *argv, "--warm", str(i)], stdout=log, stderr=log, env=env))
 
     def wait(self, until):
         while any(p.poll() is None for p in self.processes) and time.time() < until:
@@ -547,6 +548,8 @@ def main(argv):
     args = p.parse_args(argv)
     args.group = args.group or sorted(FOLDERS)
     args.tests = args.tests or args.emu
+    for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):  # by which the processes hand over what they compiled
+        os.environ.setdefault(name, "1")
     torch.manual_seed(0)
     random.seed(0)
     torch.set_grad_enabled(False)
