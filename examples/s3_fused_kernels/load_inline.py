@@ -65,16 +65,22 @@ def emit(fxc, folder, arch):
     return (folder / "kernels.cu").read_text()
 
 
+def driver(toolkit):
+    """What to link with for the driver: the stub that a toolkit has, or the driver itself."""
+    stubs = [os.path.join(toolkit, part, "stubs", "libcuda.so") for part in ("lib64", "lib", "targets/x86_64-linux/lib")]
+    drivers = [os.path.join(at, "libcuda.so.1") for at in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib")]
+    return next((path for path in stubs + drivers if os.path.exists(path)), "-lcuda")
+
+
 def build(fxc, folder, capability):
     from torch.utils.cpp_extension import CUDA_HOME, load_inline
     major, minor = capability
     suffix = "a" if major >= 9 else ""
     os.environ["TORCH_CUDA_ARCH_LIST"] = f"{major}.{minor}{suffix}"
     text = emit(fxc, folder, f"sm_{major}{minor}{suffix}")
-    stubs = os.path.join(CUDA_HOME, "lib64", "stubs")
     options = {"no_implicit_headers": True} if "no_implicit_headers" in inspect.signature(load_inline).parameters else {}
     return load_inline(name="fx_add_mul_relu", cpp_sources=[OPERATOR], cuda_sources=[text + FIND], functions=[KERNEL], with_cuda=True,
-                       extra_include_paths=[str(folder)], extra_ldflags=[f"-L{stubs}", "-lcuda"], build_directory=str(folder), **options)
+                       extra_include_paths=[str(folder)], extra_ldflags=[driver(CUDA_HOME)], build_directory=str(folder), **options)
 
 
 def compare(torch, operator):

@@ -20,6 +20,13 @@ for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "${nvcc%/bin/nvcc}" /usr/local/cud
     [ -z "$toolkit" ] && [ -n "$home" ] && [ -f "$home/include/cuda.h" ] && toolkit=$home
 done
 
+# The toolkit has a stub to link with; else the driver itself will do.
+driver=-lcuda
+for file in /run/opengl-driver/lib/libcuda.so.1 /usr/lib/wsl/lib/libcuda.so.1 /usr/local/nvidia/lib64/libcuda.so.1 /usr/lib64/libcuda.so.1 /usr/lib/x86_64-linux-gnu/libcuda.so.1 \
+    "$toolkit/targets/x86_64-linux/lib/stubs/libcuda.so" "$toolkit/lib/stubs/libcuda.so" "$toolkit/lib64/stubs/libcuda.so"; do
+    [ -f "$file" ] && driver=$file
+done
+
 skip() { # NAME WHY
     unchecked=$((unchecked + 1))
     echo "not checked  $1: $2"
@@ -57,9 +64,8 @@ step() { # NAME COMMAND...
 build_launcher() {
     step "C program" "$fxc" --emit=host-c "--arch=$arch" -o "$work/lora.c" $folder/s3_11_lora.fx || return 1
     step "C program" "$fxc" --emit=host-h "--arch=$arch" -o "$work/lora.h" $folder/s3_11_lora.fx || return 1
-    # The toolkit has a stub to link with where the driver is not installed.
     step "C program" ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -I"$work" -I"$toolkit/include" $folder/launch.c "$work/lora.c" \
-        -L"$toolkit/lib64/stubs" -L"$toolkit/targets/x86_64-linux/lib/stubs" -lcuda -lm -o "$work/launch"
+        "$driver" -lm -o "$work/launch"
 }
 
 if [ -z "$toolkit" ]; then
@@ -78,7 +84,8 @@ elif build_launcher; then
         try "C program, cubin of nvcc" "$work/launch" "$work/nvcc.cubin"
     fi
 fi
-CUDA_HOME=${CUDA_HOME:-$toolkit} try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
+[ -n "${CUDA_HOME:-}" ] || [ -z "$toolkit" ] || export CUDA_HOME="$toolkit"
+try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
 
 echo "$ok ok, $failed failed, $unchecked not checked"
 [ $failed = 0 ]
