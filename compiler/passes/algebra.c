@@ -250,6 +250,40 @@ static struct node *one_element(struct algebra *a, struct node *n) {
     return n->reduction == RED_SUM ? sum_of_one(a, left.args[0], n) : left.args[0];
 }
 
+/* Of `where(idx(P) == at, chosen, 0)`, P being summed and `at` constant along it: true, with its parts. */
+static bool as_choice_of_one(const struct node *sum, const struct node *n, int *axis, struct node **at, struct node **chosen) {
+    if (!is_op(n, O_WHERE) || (!is_op(n->args[0], O_EQ) && !is_op(n->args[0], O_NE))) return false;
+    const struct node *is_at = n->args[0];
+    int other = is_op(is_at, O_EQ) ? 2 : 1;
+    *chosen = n->args[3 - other];
+    for (int side = 0; side < 2 && is_zero(n->args[other]); side++) {
+        const struct node *i = is_at->args[side];
+        *at = is_at->args[1 - side];
+        *axis = i->axis;
+        if (i->kind != N_INDEX || !set_has(sum->reduced, sum->n_reduced, *axis) || node_has_axis(*at, *axis) || !node_has_axis(*chosen, *axis)) continue;
+        if ((*at)->dtype == FX_I64 || (*at)->dtype == FX_I32) return true;
+    }
+    return false;
+}
+
+/* One term of a sum is no 0: that term. Where the others are 0 already, they are so to the bit. */
+static struct node *one_term(struct algebra *a, struct node *n) {
+    struct node access = {.kind = N_ACCESS, .axis = -1, .n_at = 1, .span = n->span, .source = n->source}, left = *n, *at, *chosen;
+    int axis;
+    if (!is_sum(n) || !as_choice_of_one(n, n->args[0], &axis, &at, &chosen) || !own(a, n->args[0])) return NULL;
+    int64_t extent = a->g->kernel->axes[axis].extent;
+    access.dtype = chosen->dtype;
+    access.at[0] = axis;
+    access.args[0] = chosen, access.args[1] = at;
+    access.has_fill = at->kind != N_CONST || at->integer < 0 || at->integer >= extent;
+    if (access.has_fill) access.args[2] = build_zero(a->g, chosen->dtype, n);
+    left.args[0] = build_node(a->g, access);
+    left.n_reduced = 0;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (n->reduced[i] != axis) left.reduced[left.n_reduced++] = n->reduced[i];
+    return left.n_reduced ? build_node(a->g, left) : sum_of_one(a, left.args[0], n);
+}
+
 static const double LOG2_E = 1.4426950408889634074;
 
 static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
@@ -420,6 +454,7 @@ static const struct {
     struct node *(*apply)(struct algebra *a, struct node *n); /* what stands for n, or NULL */
 } rules[] = {
     {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1", "none: to the bit", true, false}, one_element},
+    {{"one_term", "sum_k where(k == i, x_k, 0) -> x_i", "i is an integer, constant along k, and x is not; outside of the axis it gives 0", "none: to the bit", true, false}, one_term},
     {{"scale_out", "sum_k (c * x_k) -> c * sum_k x_k",
       "c is a constant, of floats within 2^-24 and 2^24; a factor that may be rounded to 16 bits keeps its scale unless it is stored so",
       "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range", true, false},
