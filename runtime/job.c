@@ -236,6 +236,12 @@ static fx_status check_scalars(const struct job *job) {
     return status == FX_OK ? FX_OK : complain(status, "%s", message);
 }
 
+static bool is_beyond(const struct job *job, const double *max_flops) {
+    int64_t flops, bytes;
+    job_work(job, &flops, &bytes);
+    return max_flops && (double)flops > *max_flops;
+}
+
 static fx_status bind(struct job *job) {
     const struct fx_kernel *k = job->kernel;
     struct source *sources = calloc((size_t)k->n_params + 1, sizeof *sources);
@@ -253,9 +259,10 @@ static fx_status bind(struct job *job) {
     if (status == FX_OK) status = find_extents(job, sources);
     if (status == FX_OK) status = bind_shapes(job, sources);
     if (status == FX_OK) fx_row_major_strides(k, job->extents, job->strides);
-    if (status == FX_OK) status = measure(job);
-    if (status == FX_OK) status = fill(job, sources);
-    if (status == FX_OK) status = check_scalars(job);
+    if (status == FX_OK) job->is_left_out = is_beyond(job, job->request->max_flops);
+    if (status == FX_OK && !job->is_left_out) status = measure(job);
+    if (status == FX_OK && !job->is_left_out) status = fill(job, sources);
+    if (status == FX_OK && !job->is_left_out) status = check_scalars(job);
     for (int p = 0; sources && p < k->n_params; p++) npy_release(&sources[p].array);
     free(sources);
     return status;

@@ -115,25 +115,19 @@ static fx_status test_oracle(const struct job *job, struct tally *tally) {
     return FX_ERR_DIFFERS;
 }
 
-static bool is_left_out(const struct job *job, struct tally *tally) {
-    int64_t flops, bytes;
-    job_work(job, &flops, &bytes);
-    bool is_too_much = (double)flops > tally->max_flops;
-    tally->n_left_out += is_too_much;
-    return is_too_much;
-}
-
 static fx_status run_test(struct request *r, const struct machine *machine, void *user) {
     struct tally *tally = user;
     struct job job;
     const char *device;
     int n_failed = tally->n_failed;
     fx_status status = read_device(r->cmd, &device);
+    r->max_flops = &tally->max_flops;
     if (status == FX_OK) status = job_open(r, machine, !strcmp(device, "cpu"), &job);
     if (status != FX_OK) {
         tally->n_failed++;
     } else {
-        if (!is_left_out(&job, tally)) status = job.context ? test_gpu(&job, tally) : test_oracle(&job, tally);
+        if (job.is_left_out) tally->n_left_out++;
+        else status = job.context ? test_gpu(&job, tally) : test_oracle(&job, tally);
         job_close(&job);
     }
     if (status != FX_OK && status != FX_ERR_DIFFERS && tally->n_failed > n_failed) {
