@@ -135,9 +135,9 @@ $(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) 
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(WITH) $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) \
 	    $$(pkg-config --libs check) $(LIBS)
 
-# Calls the subcommand itself.
-$(B)/tests/test_trace: $(filter-out %/main.o,$(MAIN))
-$(B)/tests/test_trace: WITH = $(filter-out %/main.o,$(MAIN))
+# Call what the subcommands are made of.
+$(B)/tests/test_trace $(B)/tests/test_examples: $(filter-out %/main.o,$(MAIN))
+$(B)/tests/test_trace $(B)/tests/test_examples: WITH = $(filter-out %/main.o,$(MAIN))
 
 # Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/

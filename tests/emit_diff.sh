@@ -21,7 +21,7 @@ MAKEFLAGS='' make -s -C "$work/tree" build/fxc >"$work/build.log" 2>&1 || {
 
 # Both compilers read this tree's specs; a spec one of them refuses shows as its messages.
 emit_all() { # FXC FOLDER
-    for spec in examples/*.fx tests/golden/cuda/*.fx; do
+    for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx; do
         [ -e "$spec" ] || continue
         "$1" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o - >"$2/$(basename "$spec" .fx).cu" 2>&1 </dev/null
     done

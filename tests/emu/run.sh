@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs what is emitted on the emulator and compares it with the oracle: the kernels of tests/language on the values of their files, written by hand too, generated
-# specs, and the test blocks of tests/gpu that are small enough. Every launch runs under several orders of its threads; of some of the specs, and of the smallest
+# specs, and the test blocks of tests/gpu and of the examples that are small enough. Every launch runs under several orders of its threads; of some of the specs, and of the smallest
 # problem of each driver and engine, every access is seen.
 #
 # Input: run.sh BUILD_DIR; EMU holds other arguments for test_values, "--contractions 2000 --seed 500". Output: what failed, a line a part, the seconds it took, and
@@ -39,14 +39,29 @@ else
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
 fi
 
+run_blocks() { # NAME DEVICE SPEC..., a line about all of them
+    name=$1 device=$2
+    shift 2
+    "$dir/fxc" test --device "$device" --max-flops 2e6 "$@" >"$log" 2>&1
+    status=$?
+    [ "$status" = 0 ] || grep -vE '^ok |^[0-9]+ ok, ' "$log"
+    sed -n "s|^\([0-9]* ok, .*\)|$name: \1|p" "$log"
+    close_part "$name" "$status" "$(count '^\([0-9]*\) ok, .*')" "$(count '.* ok, \([0-9]*\) failed, .*')"
+}
+
+for folder in tests/examples/*/; do
+    set -- "$folder"*.values
+    [ ! -e "$1" ] || run_values : --emu --folder "${folder%/}" --generated 0 --contractions 0
+done
+
 for spec in tests/gpu/*.fx; do
     device=emu:5,plain
     [ "$spec" != tests/gpu/smallest.fx ] || device=emu:5
-    "$dir/fxc" test --device $device --max-flops 2e6 "$spec" >"$log" 2>&1
-    status=$?
-    [ "$status" = 0 ] || grep -vE '^ok |^[0-9]+ ok, ' "$log"
-    sed -n "s|^\([0-9]* ok, .*\)|$(basename "$spec"): \1|p" "$log"
-    close_part "$(basename "$spec")" "$status" "$(count '^\([0-9]*\) ok, .*')" "$(count '.* ok, \([0-9]*\) failed, .*')"
+    run_blocks "$(basename "$spec")" $device "$spec"
+done
+for folder in examples examples/*/; do
+    set -- "${folder%/}"/*.fx
+    [ ! -e "$1" ] || run_blocks "${folder%/}" emu:5,plain "$@"
 done
 echo "on the emulator: $(($(date +%s) - start)) s"
 echo "emu: $passed passed, $failed failed"

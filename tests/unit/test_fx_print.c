@@ -166,7 +166,7 @@ static int round_trip(const char *text, const char *name) {
 
 /* ---- specs ---- */
 
-static const char *const patterns[] = {"tests/golden/*/*.fx", "examples/*.fx", "tests/language/*.fx"};
+static const char *const patterns[] = {"tests/golden/*/*.fx", "examples/*.fx", "examples/*/*.fx", "tests/language/*.fx"};
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
 static char *read_file(const char *path) {

@@ -6,19 +6,19 @@
  * the .values file and on whole numbers of the same shapes. `fuse: require` is compared as written and as `prefer`; what the compiler
  * refuses is listed below, and a list that no longer holds fails. */
 #include <check.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fx.h"
+#include "pair.h"
 #include "spec_gen.h"
 #include "suite.h"
 #include "values_file.h"
 
 #define FOLDER "tests/language"
 
-enum { N_EXAMPLES = 17, MAX_DRIVERS = 64 };
+enum { N_EXAMPLES = 17 };
 
 static struct values examples, hand;
 
@@ -69,35 +69,6 @@ static char *relaxed(const char *text) {
     return copy;
 }
 
-static fx_compilation *compile(const char *text, const char *file, const char *kernel, bool oracle_only) {
-    struct fx_options options = FX_OPTIONS;
-    fx_compilation *c;
-    options.kernel = kernel;
-    options.oracle_only = oracle_only;
-    fx_status status = fx_compile(text, strlen(text), file, &options, &c);
-    ck_assert_msg(status == FX_OK || status == FX_ERR_COMPILE, "%s: %s gives %d", file, kernel, status);
-    ck_assert_msg(!oracle_only || status == FX_OK, "%s", fx_messages(c));
-    return c;
-}
-
-static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-/* "gemm pointwise row": the drivers of a kernel, or the code of the first error. */
-static void drivers_of(const fx_compilation *c, const char *kernel, char *out, size_t size) {
-    const char *drivers[MAX_DRIVERS], *error = strstr(fx_messages(c), "[FX");
-    const struct fx_kernel *k = fx_get_plan(c) ? fx_find_kernel(fx_get_plan(c), kernel) : NULL;
-    size_t n = 0;
-    if (!k) {
-        snprintf(out, size, "%.6s", error ? error + 1 : "");
-        return;
-    }
-    ck_assert_int_le(k->n_launches, MAX_DRIVERS);
-    for (int i = 0; i < k->n_launches; i++) drivers[i] = k->launches[i].driver;
-    qsort(drivers, (size_t)k->n_launches, sizeof *drivers, by_text);
-    *out = '\0';
-    for (int i = 0; i < k->n_launches && n < size; i++) n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " " : "", drivers[i]);
-}
-
 static void check_taken(const char *kernel, const char *drivers) {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(taken[i].kernel, kernel) == 0) {
@@ -111,8 +82,8 @@ static void compare_kernels(const char *file, const char *kernel, const char *te
     char got[2][512];
     const char *const texts[2] = {text, hand_text};
     for (int side = 0; side < 2; side++) {
-        fx_compilation *c = compile(texts[side], file, kernel, false);
-        drivers_of(c, kernel, got[side], sizeof got[side]);
+        fx_compilation *c = pair_compile(texts[side], file, kernel, false);
+        pair_drivers(c, kernel, true, got[side], sizeof got[side]);
         ck_assert_msg(code || fx_get_plan(c), "%s: %s%s is refused, which the list of refusals does not say:\n%s", file, kernel, side ? " by hand" : "", fx_messages(c));
         ck_assert_msg(!code || !fx_get_plan(c), "%s: %s%s compiles: take it off the list of refusals", file, kernel, side ? " by hand" : "");
         fx_close(c);
@@ -177,17 +148,6 @@ static int inputs_of(const struct fx_kernel *k, const struct sample *s, uint64_t
     return n;
 }
 
-static void compare_output(const char *file, const struct fx_param *p, int64_t n, double *const value[2], int64_t *const integer[2], double *const bound[2], int *n_exact) {
-    for (int64_t i = 0; i < n; i++) {
-        bool is_float = fx_is_float(p->dtype);
-        double e = bound[0][i] + bound[1][i];
-        *n_exact += e == 0;
-        bool is_equal = is_float ? values_equal(value[0][i], value[1][i]) || fabs(value[0][i] - value[1][i]) <= e : integer[0][i] == integer[1][i] || e > 0;
-        ck_assert_msg(is_equal, "%s: %s[%lld] is %.17g / %lld, by hand %.17g / %lld, bounds %g", file, p->name, (long long)i, value[0][i],
-                      (long long)integer[0][i], value[1][i], (long long)integer[1][i], e);
-    }
-}
-
 static int64_t elements_of(const struct sample *s, const struct fx_param *p) {
     const struct array *a = sample_find(s, p->name, true);
     ck_assert_msg(a != NULL, "no values of %s", p->name);
@@ -195,7 +155,7 @@ static int64_t elements_of(const struct sample *s, const struct fx_param *p) {
 }
 
 static void compare_values(const struct pair *p, uint64_t *random, int *n_exact) {
-    fx_compilation *c[2] = {compile(p->text, p->file, p->sample->kernel, true), compile(p->hand_text, p->file, p->sample->kernel, true)};
+    fx_compilation *c[2] = {pair_compile(p->text, p->file, p->sample->kernel, true), pair_compile(p->hand_text, p->file, p->sample->kernel, true)};
     const struct fx_kernel *k = kernel_of(c[0], p->sample->kernel), *by_hand = kernel_of(c[1], p->sample->kernel);
     struct fx_host inputs[VALUES_MAX_ARRAYS];
     char message[256];
@@ -213,7 +173,7 @@ static void compare_values(const struct pair *p, uint64_t *random, int *n_exact)
             fx_status status = fx_evaluate(c[side], k->name, inputs, n_inputs, n_outputs, NULL, n, value[side], integer[side], bound[side], message, sizeof message);
             ck_assert_msg(status == FX_OK, "%s%s: %s", p->file, side ? " by hand" : "", message);
         }
-        compare_output(p->file, &k->params[i], n, value, integer, bound, n_exact);
+        pair_compare(p->file, &k->params[i], n, value, integer, bound, n_exact, &(int){0});
         for (int side = 0; side < 2; side++) free(value[side]), free(bound[side]), free(integer[side]);
         n_outputs++;
     }

@@ -202,7 +202,7 @@ static const struct json_value *check_forms(const fx_compilation *c, const struc
     return v;
 }
 
-static const char *const patterns[] = {"examples/*.fx", "tests/golden/cuda/*.fx", "tests/golden/plan/*.fx", "tests/golden/fuse/*.fx", "tests/golden/explain/*.fx"};
+static const char *const patterns[] = {"examples/*.fx", "examples/*/*.fx", "tests/golden/cuda/*.fx", "tests/golden/plan/*.fx", "tests/golden/fuse/*.fx", "tests/golden/explain/*.fx"};
 
 START_TEST(text_and_json_say_the_same) {
     glob_t found;
