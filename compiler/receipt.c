@@ -254,6 +254,27 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
                              fx_dtype_name(x->second.b_dtype)));
 }
 
+/* In how many walks a row program finds several reductions: of a variance whether it is of deviations from a mean that is known, or of sums of squares beside it. */
+static void add_row_note(struct facts *f, const struct scheduled *s) {
+    const struct group *r = s->group;
+    struct buf b;
+    if (r->n_steps < 2 || s->walk) return;
+    buf_init(&b, f->a);
+    for (int i = 0; i < r->n_reduced; i++) buf_printf(&b, "%s%s", i ? "," : "statistics over ", f->r->kernel->extents[r->reduced[i]].name);
+    buf_printf(&b, " in %d pass%s", s->row->n_passes, s->row->n_passes == 1 ? "" : "es");
+    for (int pass = 1, n = 0; pass <= s->row->n_passes; pass++, n = 0)
+        for (int i = 0; i < r->n_steps; i++) {
+            const struct node *step = r->steps[i];
+            if (step->kind != N_REDUCE || s->row->level[step->id] != pass) continue;
+            buf_puts(&b, n++ ? " and " : pass == 1 ? ": " : "; from that ");
+            buf_printf(&b, "%s(", reduction_name(step->reduction)); /* of what, as the source has it: a mean is a sum of another's operand */
+            if (step->args[0]->kind == N_INPUT) buf_puts(&b, f->r->kernel->params[step->args[0]->param].name);
+            else if (step->args[0]->source) ast_print_expr_short(&b, step->args[0]->source, 80);
+            buf_printf(&b, ") at line %d", span_line(f->unit->cx, step->span));
+        }
+    if (s->row->n_passes) note(f, b.s);
+}
+
 /* What the kernel allows that no schedule makes use of. */
 static void add_notes(struct facts *f) {
     const struct kernel *k = f->chosen->graph->kernel;
@@ -304,9 +325,11 @@ static void add_launches(struct facts *f, int kernel) {
         struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[i]);
         int chosen = 0;
         while (chosen < l.n_entries && !l.entries[chosen].is_chosen) chosen++;
-        for (int p = 0; p < d->n; p++)
-            if (phases[p].kernel->chain)
-                add_chain_notes(f, phases[p].kernel->chain, chosen < l.n_entries ? phases[p].kernel->configs[chosen].tile_n : 0);
+        for (int p = 0; p < d->n; p++) {
+            const struct scheduled *s = phases[p].kernel;
+            if (s->chain) add_chain_notes(f, s->chain, chosen < l.n_entries ? s->configs[chosen].tile_n : 0);
+            if (s->row) add_row_note(f, s);
+        }
         r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
         PUSH(f->a, r->launches, r->n_launches) = l;
     }
