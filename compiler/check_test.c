@@ -232,6 +232,7 @@ static bool is_drawable(struct name n, double x, double y) {
     if (!isfinite(x) || !isfinite(y)) return false;
     if (name_is(n, "normal")) return y >= 0;
     if (name_is(n, "uniform")) return x <= y;
+    if (name_is(n, "outlier")) return true;
     return name_is(n, "integers") && x <= y && x == floor(x) && y == floor(y) && fabs(x) <= 0x1p52 && fabs(y) <= 0x1p52;
 }
 
@@ -249,7 +250,7 @@ static const char *draw_text(struct block *b, const struct ast_entry *e) {
 /* Draws the tensors that have no source of their own; of the kinds whose values are seldom whole, those of floats alone. */
 static void draw_all(struct block *b, const struct ast_entry *general) {
     struct taken t;
-    bool is_for_floats = general->value->kind != VAL_NUM && (name_is(general->value->name, "normal") || name_is(general->value->name, "uniform"));
+    bool is_for_floats = general->value->kind != VAL_NUM && !name_is(general->value->name, "integers") && !name_is(general->value->name, "ones");
     for (int i = 0; (t = input_at(b, i)).type; i++) {
         bool has_own = false;
         for (const struct ast_entry *e = b->item->entries; e; e = e->next)
@@ -261,7 +262,7 @@ static void draw_all(struct block *b, const struct ast_entry *general) {
 
 static const char *set_init(struct block *b, const struct ast_entry *e) {
     const char *source = draw_text(b, e);
-    if (!source) return "normal, normal(mean,deviation), uniform(low,high), integers(low,high), ones or a number, its numbers in order";
+    if (!source) return "normal, normal(mean,deviation), uniform(low,high), integers(low,high), outlier(mean,distance), ones or a number, its numbers in order";
     if (e->sub.len) input(b, check_cstr(b->c, e->name), source);
     else draw_all(b, e);
     return NULL;

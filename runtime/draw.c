@@ -55,16 +55,18 @@ static void uniform_pair(uint64_t seed, uint64_t block, double u[2]) {
 }
 
 static void draw_pair(const struct draw *d, uint64_t seed, uint64_t block, double v[2]) {
-    double u[2], sine, cosine, radius;
+    double u[2], sine, cosine, radius, deviation;
     v[0] = v[1] = d->a;
     if (d->kind == DRAW_FILL) return;
     uniform_pair(seed, block, u);
     switch (d->kind) {
     case DRAW_NORMAL:
+    case DRAW_OUTLIER:
         radius = sqrt(-2 * log_of(1 - u[0])); /* 1 - u is never 0 */
         sincos_of(u[1], &sine, &cosine);
-        v[0] = d->a + d->b * (radius * cosine);
-        v[1] = d->a + d->b * (radius * sine);
+        deviation = d->kind == DRAW_OUTLIER ? 1 : d->b;
+        v[0] = d->a + deviation * (radius * cosine);
+        v[1] = d->a + deviation * (radius * sine);
         break;
     case DRAW_UNIFORM:
         for (int i = 0; i < 2; i++) v[i] = d->a + (d->b - d->a) * u[i];
@@ -98,6 +100,21 @@ void draw_fill(const struct draw *d, uint64_t seed, enum fx_dtype t, void *array
         draw_pair(d, seed, i / 2, v);
         fx_store_double(t, array, i, v[0]);
         if (i + 1 < n) fx_store_double(t, array, i + 1, v[1]);
+    }
+}
+
+void draw_rows(const struct draw *d, uint64_t seed, enum fx_dtype t, void *array, size_t n, size_t row) {
+    uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, w[4];
+    draw_fill(d, seed, t, array, n);
+    for (size_t from = 0; d->kind == DRAW_OUTLIER && row && from < n; from += row) {
+        size_t r = from / row;
+        uint32_t counter[4] = {(uint32_t)r, (uint32_t)((uint64_t)r >> 32), 1, 0}; /* elements are drawn at 0 */
+        philox4x32(counter, key, w);
+        size_t at = from + (((uint64_t)w[1] << 32 | w[0]) % row);
+        double v[2];
+        if (at >= n) continue;
+        draw_pair(d, seed, at / 2, v);
+        fx_store_double(t, array, at, v[at % 2] + d->b);
     }
 }
 
@@ -140,7 +157,7 @@ bool draw_parse(const char *text, struct draw *out, char *message, size_t size) 
     static const struct {
         const char *name;
         enum draw_kind kind;
-    } forms[] = {{"normal", DRAW_NORMAL}, {"uniform", DRAW_UNIFORM}, {"integers", DRAW_INTEGERS}};
+    } forms[] = {{"normal", DRAW_NORMAL}, {"uniform", DRAW_UNIFORM}, {"integers", DRAW_INTEGERS}, {"outlier", DRAW_OUTLIER}};
     char *end;
     if (size) message[0] = 0;
     *out = (struct draw){DRAW_NORMAL, 0, 1};

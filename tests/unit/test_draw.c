@@ -120,6 +120,29 @@ START_TEST(every_dtype_is_filled) {
 }
 END_TEST
 
+START_TEST(one_outlier_a_row) {
+    enum { ROWS = 200, ROW = 37, N_OF = ROWS * ROW - 30 }; /* the last row is cut */
+    static double plain[N_OF], x[N_OF];
+    struct draw n = parse("normal(5,1)"), d = parse("outlier(5,-1000)");
+    int n_at[ROW] = {0}, n_places = 0;
+    draw_fill(&n, 9, FX_F64, plain, N_OF);
+    draw_rows(&d, 9, FX_F64, x, N_OF, ROW);
+    for (int r = 0; r < ROWS; r++) {
+        int n_outliers = 0;
+        for (int k = 0; k < ROW && r * ROW + k < N_OF; k++) {
+            double more = x[r * ROW + k] - plain[r * ROW + k];
+            ck_assert_msg(more == 0 || fabs(more + 1000) < 1e-9, "row %d, element %d: %g more", r, k, more);
+            n_outliers += more != 0, n_at[k] += more != 0;
+        }
+        ck_assert_msg(n_outliers == 1 || r == ROWS - 1, "row %d has %d", r, n_outliers);
+    }
+    for (int k = 0; k < ROW; k++) n_places += n_at[k] > 0;
+    ck_assert_int_ge(n_places, 30);
+    draw_rows(&n, 9, FX_F64, x, N_OF, ROW);
+    ck_assert_mem_eq(x, plain, sizeof x);
+}
+END_TEST
+
 START_TEST(fills) {
     ck_assert(parse("0.25").a == 0.25 && parse("0.25").kind == DRAW_FILL);
     ck_assert(parse("-3").a == -3);
@@ -131,7 +154,7 @@ END_TEST
 START_TEST(refused) {
     static const char *const wrong[] = {"normal(", "normal()", "normal(1)", "normal(0,-1)", "normal(0,1", "normal(0,1)x", "uniform(2,1)",
                                         "uniform(0,inf)", "uniform(nan,1)", "integers(0.5,2)", "integers(2,1)", "integers(0,1e300)", "integers(0,4503599627370497)",
-                                        "integers(1,2,3)"};
+                                        "integers(1,2,3)", "outlier(1)", "outlier(0,inf)"};
     static const char *const paths[] = {"", "x.npy", "normals", "uniform", "ones.npy", "1.npy", "./1", "-"};
     struct draw d;
     char message[128];
@@ -171,6 +194,7 @@ int main(void) {
     tcase_add_test(t, an_element_depends_on_its_index_alone);
     tcase_add_test(t, bounds_hold);
     tcase_add_test(t, every_dtype_is_filled);
+    tcase_add_test(t, one_outlier_a_row);
     tcase_add_test(t, fills);
     tcase_add_test(t, refused);
     tcase_add_test(t, bits);
