@@ -80,6 +80,10 @@ struct spec {
 fx_status spec_read(const char *path, struct spec *spec);
 void spec_release(struct spec *spec); /* after every request of it is closed */
 
+struct limits { /* of what the launches of a kernel take */
+    double flops, bytes;
+};
+
 struct request { /* of one kernel: the command line's words, and a block's where there is one; all borrowed */
     const struct command *cmd;
     const struct spec *spec;
@@ -92,7 +96,7 @@ struct request { /* of one kernel: the command line's words, and a block's where
     uint64_t seed;               /* of drawn inputs */
     bool is_unfused;             /* compile as if by `fuse: never` */
     bool wants_tests;            /* compile no further than the blocks */
-    const double *max_flops;     /* draw nothing where the launches take more; NULL: whatever they take */
+    const struct limits *most;   /* draw nothing where the launches take more; NULL: whatever they take */
 };
 fx_status request_open(const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
 void request_close(struct request *r);
@@ -147,7 +151,7 @@ struct job {
     int64_t *strides;            /* of its strided parameters, see fx_row_major_strides: arrays here are row-major */
     struct argument *arguments;  /* one a parameter */
     int n_outputs;
-    bool is_left_out;            /* it takes more than the request's max_flops: its extents are bound, its arguments hold nothing */
+    bool is_left_out;            /* it takes more than the request's limits: its extents are bound, its arguments hold nothing */
 };
 
 /* Compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */

@@ -219,7 +219,7 @@ static fx_status fill(struct job *job, struct source *sources) {
         if (!a->data) return complain(FX_ERR_NOMEM, "out of memory");
         /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
         if (!fill_integer(a, s->text))
-            draw_fill(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements);
+            draw_rows(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements, a->shape.rank ? (size_t)a->shape.extents[a->shape.rank - 1] : 1);
     }
     return FX_OK;
 }
@@ -236,10 +236,10 @@ static fx_status check_scalars(const struct job *job) {
     return status == FX_OK ? FX_OK : complain(status, "%s", message);
 }
 
-static bool is_beyond(const struct job *job, const double *max_flops) {
+static bool is_beyond(const struct job *job, const struct limits *most) {
     int64_t flops, bytes;
     job_work(job, &flops, &bytes);
-    return max_flops && (double)flops > *max_flops;
+    return most && ((double)flops > most->flops || (double)bytes > most->bytes);
 }
 
 static fx_status bind(struct job *job) {
@@ -259,7 +259,7 @@ static fx_status bind(struct job *job) {
     if (status == FX_OK) status = find_extents(job, sources);
     if (status == FX_OK) status = bind_shapes(job, sources);
     if (status == FX_OK) fx_row_major_strides(k, job->extents, job->strides);
-    if (status == FX_OK) job->is_left_out = is_beyond(job, job->request->max_flops);
+    if (status == FX_OK) job->is_left_out = is_beyond(job, job->request->most);
     if (status == FX_OK && !job->is_left_out) status = measure(job);
     if (status == FX_OK && !job->is_left_out) status = fill(job, sources);
     if (status == FX_OK && !job->is_left_out) status = check_scalars(job);

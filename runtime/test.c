@@ -35,8 +35,8 @@ fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, cons
 
 struct tally { /* of the tests so far */
     int n_ok, n_failed, n_unchecked;
-    int n_left_out;            /* of more work than --max-flops */
-    double max_flops;
+    int n_left_out;            /* of more work than --max-flops or --max-bytes */
+    struct limits most;
     const char *why_unchecked; /* for the lines of tests that are not */
 };
 
@@ -121,7 +121,7 @@ static fx_status run_test(struct request *r, const struct machine *machine, void
     const char *device;
     int n_failed = tally->n_failed;
     fx_status status = read_device(r->cmd, &device);
-    r->max_flops = &tally->max_flops;
+    r->most = &tally->most;
     if (status == FX_OK) status = job_open(r, machine, !strcmp(device, "cpu"), &job);
     if (status != FX_OK) {
         tally->n_failed++;
@@ -159,11 +159,12 @@ static fx_status test_files(const struct command *cmd, const struct machine *mac
     return first;
 }
 
-static fx_status read_max_flops(const struct command *cmd, double *max) {
-    const char *text = option_value(cmd, OPT_MAX_FLOPS);
+/* INFINITY where the option is not given. */
+static fx_status read_limit(const struct command *cmd, enum option_id option, const char *name, double *most) {
+    const char *text = option_value(cmd, option);
     char *end = NULL;
-    *max = text ? strtod(text, &end) : INFINITY;
-    if (text && (end == text || *end || !(*max >= 0))) return usage_error(cmd, "--max-flops %s is no number", text);
+    *most = text ? strtod(text, &end) : INFINITY;
+    if (text && (end == text || *end || !(*most >= 0))) return usage_error(cmd, "--%s %s is no number", name, text);
     return FX_OK;
 }
 
@@ -172,7 +173,8 @@ fx_status command_test(const struct command *cmd) {
     struct tally tally = {.why_unchecked = "on the CPU the oracle would be compared with itself"};
     const char *device;
     fx_status status = read_device(cmd, &device);
-    if (status == FX_OK) status = read_max_flops(cmd, &tally.max_flops);
+    if (status == FX_OK) status = read_limit(cmd, OPT_MAX_FLOPS, "max-flops", &tally.most.flops);
+    if (status == FX_OK) status = read_limit(cmd, OPT_MAX_BYTES, "max-bytes", &tally.most.bytes);
     if (status == FX_OK && cmd->n_operands == 0) status = usage_error(cmd, "no spec given");
     if (status != FX_OK) return status;
     if (strcmp(device, "cpu") != 0) {

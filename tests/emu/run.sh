@@ -39,10 +39,10 @@ else
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
 fi
 
-run_blocks() { # NAME DEVICE SPEC..., a line about all of them
-    name=$1 device=$2
-    shift 2
-    "$dir/fxc" test --device "$device" --max-flops 2e6 "$@" >"$log" 2>&1
+run_blocks() { # NAME DEVICE MOST_BYTES SPEC..., a line about all of them
+    name=$1 device=$2 bytes=$3
+    shift 3
+    "$dir/fxc" test --device "$device" --max-flops 2e6 --max-bytes "$bytes" "$@" >"$log" 2>&1
     status=$?
     [ "$status" = 0 ] || grep -vE '^ok |^[0-9]+ ok, ' "$log"
     sed -n "s|^\([0-9]* ok, .*\)|$name: \1|p" "$log"
@@ -57,11 +57,11 @@ done
 for spec in tests/gpu/*.fx; do
     device=emu:5,plain
     [ "$spec" != tests/gpu/smallest.fx ] || device=emu:5
-    run_blocks "$(basename "$spec")" $device "$spec"
+    run_blocks "$(basename "$spec")" $device inf "$spec"
 done
 for folder in examples examples/*/; do
     set -- "${folder%/}"/*.fx
-    [ ! -e "$1" ] || run_blocks "${folder%/}" emu:5,plain "$@"
+    [ ! -e "$1" ] || run_blocks "${folder%/}" emu:5,plain 2e6 "$@"
 done
 echo "on the emulator: $(($(date +%s) - start)) s"
 echo "emu: $passed passed, $failed failed"
