@@ -115,6 +115,7 @@ void diag_print(const struct cx *cx, struct buf *out);
 /* The same as a JSON array, a message a line; fx_messages_json in fx.h says what is in it. */
 void diag_json(const struct cx *cx, struct buf *out);
 int span_line(const struct cx *cx, struct span at); /* 1-based */
+const char *span_text(struct cx *cx, struct span at); /* what was written there, on one line, the first of it where it is long */
 /* Opens a file of the compilation: copies name and text, finds its lines. Returns its number. */
 void source_index(struct cx *cx, int file); /* finds the lines of a file whose text is set */
 int source_open(struct cx *cx, const char *name, const char *text, size_t len);

@@ -104,6 +104,17 @@ int source_open(struct cx *cx, const char *name, const char *text, size_t len) {
 
 int span_line(const struct cx *cx, struct span at) { return find_place(cx, at).line; }
 
+const char *span_text(struct cx *cx, struct span at) {
+    enum { MOST = 60 };
+    const struct source_file *file = &cx->files[at.file];
+    size_t len = at.start + (size_t)at.len <= file->len ? at.len : 0;
+    bool is_cut = len > MOST;
+    char *s = arena_strndup(&cx->arena, file->text + at.start, is_cut ? MOST : len);
+    for (char *c = s; *c; c++)
+        if (*c < ' ' || *c > '~') *c = ' ';
+    return is_cut ? arena_printf(&cx->arena, "%s...", s) : s;
+}
+
 /* ---- rendering ---- */
 
 enum { TAB = 8, WINDOW = 160, LEFT_OF_CARET = 60 };

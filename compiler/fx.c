@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ablate.h"
 #include "annotate.h"
 #include "definition.h"
 #include "emit.h"
@@ -217,6 +218,14 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
     if (o->tests_only) return FX_OK;
+    if (o->ablate) {
+        struct kernel *left = o->kernel && program->n_kernels == 1 ? ablate_kernel(cx, &program->kernels[0], o->ablate_extents, o->n_ablate_extents, o->ablate) : NULL;
+        if (!left) {
+            diag_refuse(cx, "there is no term %d to leave out of %s", o->ablate, o->kernel ? o->kernel : "a kernel");
+            return FX_ERR_USAGE;
+        }
+        program->kernels[0] = *left;
+    }
     for (int i = 0; o->unfused && i < program->n_kernels; i++) program->kernels[i].fuse = FUSE_NEVER, program->kernels[i].kernels = 0;
     if (o->oracle_only) {
         c->plan = plan_signatures(cx, cx->files[0].name, program);
@@ -302,6 +311,15 @@ int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *
 const struct fx_test *fx_tests(const fx_compilation *c, int *n) {
     *n = c->program ? c->program->n_tests : 0;
     return c->program ? c->program->tests : NULL;
+}
+
+const struct fx_ablation *fx_ablations(const fx_compilation *c, const char *kernel, const char *const *extents, int n_extents, int *n) {
+    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
+    *n = 0;
+    if (!c->program || setjmp(own->cx.oom)) return NULL;
+    for (int i = 0; i < c->program->n_kernels; i++)
+        if (!kernel || strcmp(c->program->kernels[i].name, kernel) == 0) return ablate_list(&own->cx, &c->program->kernels[i], extents, n_extents, n);
+    return NULL;
 }
 
 static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) {

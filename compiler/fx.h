@@ -35,12 +35,15 @@ struct fx_options { /* zero means the default of every field */
     bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
     bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
     const char *with;           /* rules to apply that are off by default: "algebra.exp2,algebra.norm_fold" */
+    int ablate;                 /* leave this term of `kernel` out, from 1 (fx_ablations); 0: none */
+    const char *const *ablate_extents; /* "LABEL=N", as fx_ablations was given them */
+    int n_ablate_extents;
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
 
 /* Compiles text[0..len), which need not end in NUL; `file` names it in messages. *out is set whenever the status is
  * FX_OK or FX_ERR_COMPILE and must then be closed; text and options are not referenced afterwards.
- * Returns FX_ERR_COMPILE when the spec has errors (fx_messages says which), FX_ERR_USAGE for an unknown arch, kernel or
+ * Returns FX_ERR_COMPILE when the spec has errors (fx_messages says which), FX_ERR_USAGE for an unknown arch, kernel, term or
  * pass (fx_messages likewise, *out set), FX_ERR_NOMEM with *out NULL. */
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options,
                      fx_compilation **out);
@@ -74,6 +77,19 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
 /* The test and bench blocks in the order of the text, those of options.kernel alone where it was given; *n of them, 0 when the compilation
  * failed. They live as long as c. */
 const struct fx_test *fx_tests(const fx_compilation *c, int *n);
+
+struct fx_ablation { /* a term of a kernel that can be left out, to see what it costs */
+    int line;            /* of the spec */
+    const char *place;   /* "epilogue", "prologue": computed from the largest contractions, or for them; "between": both; "statistics": a reduction; "contraction": a smaller
+                          * one; "operand": a tensor; "beside": none of these */
+    const char *text;    /* as written, or what is reduced */
+    const char *call;    /* of the language's function that it is part of, as written; or NULL */
+    const char *instead; /* what stands for it: an operand of it, or a constant */
+};
+/* The terms of a kernel in the order of the spec, for fx_options.ablate; *n of them. extents: "LABEL=N", what labels that are free are likely to be: the
+ * contractions with the most flops stay. With oracle_only too. NULL where the compilation failed, has no such kernel, or memory runs out; valid until fx_close.
+ * They are kept in the compilation: one thread at a time. */
+const struct fx_ablation *fx_ablations(const fx_compilation *c, const char *kernel, const char *const *extents, int n_extents, int *n);
 
 enum fx_text { FX_TEXT_AST, FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_PLAN, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_DUMP, FX_TEXT_NOTES, FX_TEXT_FX, FX_TEXT_HOST_H };
 /* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every kernel, gradients among them, as

@@ -70,18 +70,6 @@ static void mark(const struct marks *m, const struct node *n, enum place place) 
     }
 }
 
-/* What the user wrote there, on one line. */
-static const char *source_text(struct arena *a, const struct cx *cx, struct span at) {
-    enum { MOST = 60 };
-    const struct source_file *file = &cx->files[at.file];
-    size_t len = at.start + (size_t)at.len <= file->len ? at.len : 0;
-    bool is_cut = len > MOST;
-    char *s = arena_strndup(a, file->text + at.start, is_cut ? MOST : len);
-    for (char *c = s; *c; c++)
-        if (*c < ' ' || *c > '~') *c = ' ';
-    return is_cut ? arena_printf(a, "%s...", s) : s;
-}
-
 static void add_line(const struct facts *f, struct receipt_launch *l, const struct node *n, enum place place) {
     const struct cx *cx = f->unit->cx;
     struct buf b;
@@ -89,7 +77,7 @@ static void add_line(const struct facts *f, struct receipt_launch *l, const stru
     ast_print_expr_short(&b, n->source, 80);
     struct receipt_line line = {.line = span_line(cx, n->span), .place = place_names[place], .text = b.s};
     if (n->name.len) line.name = arena_strndup(f->a, n->name.s, n->name.len);
-    if (n->source->span.file != n->span.file) line.call = source_text(f->a, cx, n->span);
+    if (n->source->span.file != n->span.file) line.call = span_text(f->unit->cx, n->span);
     for (int i = 0; i < l->n_lines; i++) /* one expression may have become several nodes */
         if (l->lines[i].line == line.line && l->lines[i].place == line.place && strcmp(l->lines[i].text, line.text) == 0 && !line.name) return;
     PUSH(f->a, l->lines, l->n_lines) = line;

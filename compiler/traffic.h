@@ -24,6 +24,14 @@ struct fx_expr traffic_written(const struct graph *g, const struct partition *p,
 /* The least time that takes, at nominal extents. */
 double traffic_seconds(const struct graph *g, const struct partition *p, const struct scheduled *s);
 
+struct operations_of { /* of the source: what stands as one expression there, as unfused.c says */
+    int *of;        /* by value: the first value that belongs to the same operation; of leaves themselves */
+    bool *is_live;  /* by value: some output is computed from it, other than as a position made of indices */
+    bool *is_index; /* by value: made of indices, extents, numbers and scalars alone */
+    bool *is_view;  /* by value that stands for an operation: it only reads at positions made of indices */
+};
+struct operations_of traffic_operations(struct arena *a, const struct kernel *k);
+
 struct unfused { /* every operation of the source a kernel of its own */
     int n_kernels;
     struct fx_expr bytes; /* read and written by all of them */

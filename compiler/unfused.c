@@ -171,16 +171,35 @@ static bool add_output(struct operations *o, const struct param *p) {
     return is_copy;
 }
 
-struct unfused traffic_unfused(struct arena *a, const struct kernel *k) {
+static struct operations operations(struct arena *a, const struct kernel *k) {
     size_t n = (size_t)k->n_values + 1;
     struct operations o = {.a = a, .k = k, .class = NEW_ARRAY(a, int, n), .is_live = NEW_ARRAY(a, bool, n), .is_index = NEW_ARRAY(a, bool, n),
                            .is_view = NEW_ARRAY(a, bool, n), .is_read = NEW_ARRAY(a, bool, n), .n_readers = NEW_ARRAY(a, int, n),
                            .first = NEW_ARRAY(a, int, n), .next = NEW_ARRAY(a, int, n)};
+    find_live(&o);
+    find_operations(&o);
+    return o;
+}
+
+struct operations_of traffic_operations(struct arena *a, const struct kernel *k) {
+    struct operations o = operations(a, k);
+    struct operations_of out = {NEW_ARRAY(a, int, k->n_values + 1), o.is_live, o.is_index, NEW_ARRAY(a, bool, k->n_values + 1)};
+    int *lowest = NEW_ARRAY(a, int, k->n_values + 1); /* by value that stands for an operation: its first value, one more */
+    for (int i = 0; i < k->n_values; i++) {
+        int class = class_of(&o, i);
+        if (!lowest[class]) lowest[class] = i + 1;
+        out.of[i] = lowest[class] - 1;
+        out.is_view[out.of[i]] = o.is_view[class];
+    }
+    return out;
+}
+
+struct unfused traffic_unfused(struct arena *a, const struct kernel *k) {
+    size_t n = (size_t)k->n_values + 1;
+    struct operations o = operations(a, k);
     struct unfused u = {0};
     struct bytes b = {.arena = a, .kernel = k};
     int *read_by = NEW_ARRAY(a, int, n);
-    find_live(&o);
-    find_operations(&o);
     for (int i = 0; i < k->n_values; i++) {
         if (!o.is_live[i] || is_leaf(k->values[i]) || class_of(&o, i) != i || o.is_view[i]) continue;
         u.n_kernels++;
