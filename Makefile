@@ -41,7 +41,7 @@ TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
 # The command is not part of the library: it prints.
-COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench explain annotate trace trace_watch trace_flow trace_json trace_page trace_figure trace_diagram)
+COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench ablate explain annotate trace trace_watch trace_flow trace_json trace_page trace_figure trace_diagram)
 RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c runtime/emu/*.c))) $(B)/obj/runtime/emu/switch.o $(B)/obj/runtime/emu/embed.o
 MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a

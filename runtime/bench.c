@@ -7,19 +7,10 @@
 
 #include "command.h"
 
-enum {
-    REPETITIONS = 50,
-    MAX_SETS = 64,
-    MAX_BATCH = 4096, /* launches between two events */
-};
+enum { MAX_BATCH = 4096 }; /* launches between two events */
 static const size_t ROTATED_BYTES = 200u << 20; /* beyond any L2 cache, with room */
 static const double WARM_UP_SECONDS = 0.25;
 static const double BATCH_MICROSECONDS = 1000; /* long beside what an event costs and resolves */
-
-struct rotation { /* copies of the arguments, launched in turn */
-    struct device_set sets[MAX_SETS];
-    int n_sets, next;
-};
 
 static double now(void) {
     struct timespec t;
@@ -27,7 +18,7 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static fx_status rotation_open(const struct gpu *gpu, struct rotation *r) {
+fx_status rotation_open(const struct gpu *gpu, struct rotation *r) {
     size_t bytes = 1;
     *r = (struct rotation){0};
     for (int p = 0; p < gpu->job->kernel->n_params; p++) bytes += gpu->job->arguments[p].n_bytes;
@@ -38,7 +29,7 @@ static fx_status rotation_open(const struct gpu *gpu, struct rotation *r) {
     return status;
 }
 
-static void rotation_close(const struct gpu *gpu, struct rotation *r) {
+void rotation_close(const struct gpu *gpu, struct rotation *r) {
     while (r->n_sets > 0) gpu_set_close(gpu, &r->sets[--r->n_sets]);
 }
 
@@ -51,8 +42,7 @@ static fx_status launch_batch(const struct gpu *gpu, struct rotation *r, int n) 
     return status;
 }
 
-/* Microseconds a launch, over n of them. */
-static fx_status time_batch(const struct gpu *gpu, struct rotation *r, fx_timer *timer, int n, double *each) {
+fx_status time_batch(const struct gpu *gpu, struct rotation *r, fx_timer *timer, int n, double *each) {
     fx_status status = fx_timer_start(timer, gpu->stream);
     if (status != FX_OK) return gpu_failed(status, "cannot time");
     status = launch_batch(gpu, r, n);
@@ -63,25 +53,16 @@ static fx_status time_batch(const struct gpu *gpu, struct rotation *r, fx_timer 
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot time");
 }
 
-struct timing { /* how a time is taken, and what it was */
-    int repetitions; /* of `batch` launches each */
-    int batch;
-    int64_t warmup;  /* launches before; 0: until the clocks have settled */
-    double us[REPETITIONS]; /* of a launch, by repetition; sorted when printed */
-    double median;
-};
-
-static struct timing timing_of(const struct fx_test *block) {
-    struct timing t = {.repetitions = REPETITIONS};
+struct timing timing_of(const struct fx_test *block) {
+    struct timing t = {.repetitions = MAX_REPETITIONS};
     if (block) t.warmup = block->warmup;
     if (!block || !block->rep) return t;
-    t.batch = (int)((block->rep + REPETITIONS - 1) / REPETITIONS);
+    t.batch = (int)((block->rep + MAX_REPETITIONS - 1) / MAX_REPETITIONS);
     t.repetitions = (int)((block->rep + t.batch - 1) / t.batch);
     return t;
 }
 
-/* As many launches as are asked for, else until the clocks have settled; finds the batch where none is asked for. */
-static fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, struct timing *t) {
+fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, struct timing *t) {
     double each = 0, start = now();
     fx_status status = FX_OK;
     int batch = 1;
@@ -98,6 +79,12 @@ static fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *ti
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
+}
+
+void timing_close(struct timing *t) {
+    int n = t->repetitions;
+    qsort(t->us, (size_t)n, sizeof *t->us, by_value);
+    t->median = (t->us[(n - 1) / 2] + t->us[n / 2]) / 2;
 }
 
 static void print_resources(const struct gpu *gpu) {
@@ -120,8 +107,7 @@ static void print_resources(const struct gpu *gpu) {
 static void print_times(const struct gpu *gpu, const struct rotation *r, struct timing *t) {
     int64_t flops, bytes;
     int n = t->repetitions;
-    qsort(t->us, (size_t)n, sizeof *t->us, by_value);
-    t->median = (t->us[(n - 1) / 2] + t->us[n / 2]) / 2;
+    timing_close(t);
     job_work(gpu->job, &flops, &bytes);
     print_resources(gpu);
     printf("%s on %s: %.2f us (median of %d x %d launches; min %.2f, max %.2f, spread %.1f %%)\n", gpu->job->kernel->name,
@@ -166,11 +152,20 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
     return status;
 }
 
+/* Objects of one list, or tables. */
+static fx_status ablate_next(const struct request *r, const struct machine *machine, bool is_first) {
+    bool is_json = is_given(r->cmd, OPT_JSON);
+    if (is_json) printf("%s", is_first ? "[" : ",\n");
+    else if (!is_first) printf("\n");
+    return ablate_request(r, machine);
+}
+
 static fx_status bench_block(struct request *r, const struct machine *machine, void *user) {
     double median = 0, other = 0;
-    bool *is_first = user;
-    if (!*is_first) printf("\n");
+    bool *is_first = user, was_first = *is_first;
     *is_first = false;
+    if (is_given(r->cmd, OPT_ABLATE)) return ablate_next(r, machine, was_first);
+    if (!was_first) printf("\n");
     printf("bench %s (line %d)\n", r->block->kernel, r->block->line);
     fx_status status = bench_request(r, machine, &median);
     for (int i = 0; status == FX_OK && i < r->block->n_beside; i++) {
@@ -195,11 +190,21 @@ static fx_status bench_spec(const struct command *cmd, const struct spec *spec, 
     int n = 0;
     fx_status status = FX_OK;
     if (!is_given(cmd, OPT_INPUT) && !is_given(cmd, OPT_DEFINE)) status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, &is_first);
-    if (n > 0 || status != FX_OK) return status;
-    status = request_open(cmd, spec, NULL, &r);
-    if (status == FX_OK) status = bench_request(&r, machine, &median);
-    request_close(&r);
+    bool is_listed = n > 0;
+    if (!is_listed && status == FX_OK) {
+        status = request_open(cmd, spec, NULL, &r);
+        if (status == FX_OK && is_given(cmd, OPT_ABLATE)) status = ablate_next(&r, machine, true), is_listed = true;
+        else if (status == FX_OK) status = bench_request(&r, machine, &median);
+        request_close(&r);
+    }
+    if (is_listed && is_given(cmd, OPT_JSON)) printf("]\n");
     return status;
+}
+
+static fx_status check_options(const struct command *cmd) {
+    if (is_given(cmd, OPT_ABLATE)) return FX_OK;
+    if (is_given(cmd, OPT_JSON)) return usage_error(cmd, "--json goes with --ablate");
+    return is_given(cmd, OPT_PLAN_ONLY) ? usage_error(cmd, "--plan-only goes with --ablate") : FX_OK;
 }
 
 fx_status command_bench(const struct command *cmd) {
@@ -207,8 +212,9 @@ fx_status command_bench(const struct command *cmd) {
     struct spec spec = {0};
     struct machine machine = {0};
     fx_status status = only_operand(cmd, &path);
+    if (status == FX_OK) status = check_options(cmd);
     if (status == FX_OK) status = spec_read(path, &spec);
-    if (status == FX_OK) machine_open(cmd, &machine);
+    if (status == FX_OK && !is_given(cmd, OPT_PLAN_ONLY)) machine_open(cmd, &machine);
     if (status == FX_OK) status = bench_spec(cmd, &spec, &machine);
     machine_close(&machine);
     spec_release(&spec);

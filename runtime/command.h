@@ -96,6 +96,9 @@ struct request { /* of one kernel: the command line's words, and a block's where
     uint64_t seed;               /* of drawn inputs */
     bool is_unfused;             /* compile as if by `fuse: never` */
     bool wants_tests;            /* compile no further than the blocks */
+    int ablate;                  /* compile without this term, see fx_options; 0: whole */
+    const char *const *ablate_extents;
+    int n_ablate_extents;
     const struct limits *most;   /* draw nothing where the launches take more; NULL: whatever they take */
 };
 fx_status request_open(const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
@@ -223,6 +226,35 @@ void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */
 /* ---- check.c ---- */
 /* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or nothing was compared. */
 fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants);
+/* Likewise of what would be launched alone, and prints nothing where all is right. */
+fx_status check_quietly(const struct job *job, const struct gpu *gpu);
+
+/* ---- bench.c: times by device events ---- */
+enum { MAX_REPETITIONS = 50, MAX_SETS = 64 };
+struct rotation { /* copies of the arguments, launched in turn, so that no launch finds its own in L2 */
+    struct device_set sets[MAX_SETS];
+    int n_sets, next;
+};
+struct timing { /* how a time is taken, and what it was */
+    int repetitions; /* of `batch` launches each */
+    int batch;
+    int64_t warmup;  /* launches before; 0: until the clocks have settled */
+    double us[MAX_REPETITIONS]; /* of a launch, by repetition; sorted by timing_close */
+    double median;
+};
+fx_status rotation_open(const struct gpu *gpu, struct rotation *r);
+void rotation_close(const struct gpu *gpu, struct rotation *r);
+/* As a bench block asks for it, NULL: as the command does by itself. */
+struct timing timing_of(const struct fx_test *block);
+/* As many launches as are asked for, else until the clocks have settled; finds the batch where none is asked for. */
+fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, struct timing *t);
+/* Microseconds a launch, over n of them. */
+fx_status time_batch(const struct gpu *gpu, struct rotation *r, fx_timer *timer, int n, double *each);
+void timing_close(struct timing *t);
+
+/* ---- ablate.c: bench --ablate ---- */
+/* Times the kernel of the request whole and without each of its terms, and prints a table, or with --json an object. */
+fx_status ablate_request(const struct request *r, const struct machine *machine);
 
 /* ---- the subcommands ---- */
 fx_status command_compile(const struct command *cmd);

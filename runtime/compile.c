@@ -44,6 +44,9 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.user = &reader;
     options.tests_only = r->wants_tests;
     options.unfused = r->is_unfused;
+    options.ablate = r->ablate;
+    options.ablate_extents = r->ablate_extents;
+    options.n_ablate_extents = r->n_ablate_extents;
     fx_status status = fx_compile(r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
     if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
     for (int i = 0; i < reader.n_texts; i++) free(reader.texts[i]);

@@ -411,6 +411,49 @@ END
 expect 0 "$fxc" explain --no-compile double.fx
 says err 'warning: f32 and f64 meet here.*FX2027'
 
+group ablate
+cat >ablate.fx <<'FX'
+kernel h(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { fuse: require } {
+  y = relu(x @ w + b)
+}
+bench h { M=16 K=32 N=24 warmup: 2 rep: 100 init: nan }
+FX
+expect 0 "$fxc" bench --ablate --plan-only ablate.fx
+silent err
+says out '^terms of h$'
+says out '^        whole  *1  *6752  *24576  gemm$'
+says out '^     2  epilogue  *1  *6656  *24576  x @ w + b; instead x @ w$'
+says out '^     2  epilogue  *1  *6752  *24576  relu(x @ w + b); instead x @ w + b$'
+holds test "$(wc -l <out)" = 5
+expect 0 "$fxc" bench --ablate --plan-only --json ablate.fx -D M=16 -D K=32 -D N=24
+says out '^\[{"version":1,"kernel":"h","device":null,"extents":{"M":16,"K":32,"N":24},"whole":{"no_time":"only planned","bytes":6752,"flops":24576,"drivers":\["gemm"\]},"terms":\[$'
+says out '"term":"x @ w + b","call":null,"instead":"x @ w","no_time":"only planned","bytes":6656'
+says out '^{.*}\]}\]$'
+expect 2 "$fxc" bench --ablate --plan-only ablate.fx -D M=16
+expect 2 "$fxc" bench --json ablate.fx
+says err 'json goes with --ablate'
+expect 2 "$fxc" bench --plan-only ablate.fx
+expect 1 "$fxc" bench --ablate --plan-only broken.fx -D M=3
+timeout 60 "$fxc" bench --ablate ablate.fx >out 2>err </dev/null
+status=$?
+line='bench --ablate without a GPU'
+holds test $status = 4 -o $status = 5
+silent out
+# Over the stand-in, whose results are all NaN: right without any term.
+expect_stand_in 0 bench --ablate ablate.fx
+says out '^h on .*, whole: [0-9.]* us, 1 kernel, [0-9]* registers (median of 50 x 2 launches, in turn with those below)$'
+says out '^     2  epilogue  *[0-9.]*  *-*[0-9.]*  *-*[0-9.]*  *[0-9]*  *1  x @ w + b; instead x @ w$'
+expect_stand_in 0 bench --ablate --json ablate.fx
+says out '"instead":"x @ w","no_time":null,"bytes":6656,"flops":24576,"drivers":\["gemm"\],"us":[0-9.e+-]*,"min_us"'
+says out '"costs_us":[0-9.e+-]*,"costs_percent":'
+# What is not right gets no time: whole, none at all; without a term, that one.
+expect_stand_in 6 bench --ablate ablate.fx -D M=16 -D K=32 -D N=24 -i x=1 -i w=1 -i b=1
+says err 'not timed: its result is not known to be right'
+silent out
+expect_stand_in 0 bench --ablate ablate.fx -D M=16 -D K=32 -D N=24 -i x=1 -i w=1 -i b=nan
+says out '^     2  epilogue      no time: its result is not known to be right: x @ w + b; instead x @ w$'
+says out '  relu(x @ w + b); instead x @ w + b$'
+
 group explain
 expect 0 "$fxc" explain --no-compile scale.fx
 silent err
