@@ -3,11 +3,47 @@
 #include <string.h>
 
 #include "command.h"
+#include "emu/seen.h"
 
-static void print_comparison(const struct argument *a, const struct expected *e, const struct comparison *c) {
+/* ---- who wrote an element, where the emulator shows it ---- */
+
+struct writer {
+    const char *tensor; /* whose bytes [first, end) are watched */
+    uint64_t first, end;
+    char entry[128];    /* that runs */
+    char of[128];       /* that wrote there last; "" before */
+    unsigned grid, block, thread;
+};
+
+static void begin_launch(void *data, const struct emu_seen_launch *launch) {
+    struct writer *w = data;
+    snprintf(w->entry, sizeof w->entry, "%s", launch->entry);
+    w->grid = launch->grid;
+}
+
+static void see(void *data, const struct emu_seen *s) {
+    struct writer *w = data;
+    if (s->access != EMU_WRITE || !s->memory || strcmp(s->memory, w->tensor) != 0 || s->offset >= w->end || s->offset + s->n_bytes <= w->first) return;
+    memcpy(w->of, w->entry, sizeof w->of);
+    w->block = s->block, w->thread = s->thread;
+}
+
+/* Runs once more, watched; says nothing of a device that shows nothing. */
+static void print_writer(const struct gpu *gpu, const struct argument *a, int64_t flat) {
+    const char *device = option_value(gpu->job->request->cmd, OPT_DEVICE);
+    uint64_t bytes = (uint64_t)fx_dtype_bits(a->shape.dtype) / 8;
+    struct writer w = {.tensor = a->param->name, .first = (uint64_t)flat * bytes, .end = (uint64_t)(flat + 1) * bytes};
+    if (!device || strncmp(device, "emu", 3) != 0) return;
+    emu_observe(&(struct emu_observer){&w, begin_launch, see, NULL});
+    fx_status status = gpu_run(gpu);
+    emu_observe(NULL);
+    if (status == FX_OK && *w.of) printf("    written by block %u of %u, thread %u, of %s\n", w.block, w.grid, w.thread, w.of);
+}
+
+static void print_comparison(const struct gpu *gpu, const struct argument *a, const struct expected *e, const struct comparison *c) {
     printf("  %s: %lld of %zu elements compared, %lld wrong", a->param->name, (long long)c->n_compared, a->n_elements,
            (long long)c->n_wrong);
-    if (c->n_compared) printf("; largest error %.3g, relative %.3g", c->max_absolute, c->max_relative);
+    if (c->n_compared) printf("; largest error %.3g, relative %.3g, %.3g ulp", c->max_absolute, c->max_relative, c->max_ulps);
     printf("\n");
     if (c->worst < 0) return;
     int64_t flat = element_of(e, c->worst);
@@ -15,6 +51,7 @@ static void print_comparison(const struct argument *a, const struct expected *e,
     print_index(&a->shape, flat);
     printf(": got %.9g, expected %.9g, bound %.3g\n", fx_load_double(a->shape.dtype, a->result, (size_t)flat), e->value[c->worst],
            e->bound[c->worst]);
+    print_writer(gpu, a, flat);
 }
 
 static const struct fx_tolerance derived = {FX_TOL_DERIVED, 0};
@@ -29,7 +66,7 @@ static fx_status run_once(const struct job *job, const struct gpu *gpu, const st
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
         struct comparison c = compare(a, &e[i], tolerance_of(job));
-        print_comparison(a, &e[i], &c);
+        print_comparison(gpu, a, &e[i], &c);
         *n_compared += c.n_compared;
         *n_wrong += c.n_wrong;
     }

@@ -212,6 +212,7 @@ struct expected { /* of one output */
 struct comparison { /* of one output */
     int64_t n_compared, n_wrong;
     double max_absolute, max_relative; /* errors against the oracle's value rounded to the output's dtype */
+    double max_ulps;   /* likewise, in spacings of the output's dtype at that value */
     int64_t worst;     /* index into the elements expected, a wrong one where there is one; -1: none differs at all */
     int64_t closest;   /* that which came closest to what is allowed, or went farthest beyond; -1: none was compared */
     double error, allowed; /* of `closest`, against the unrounded value */

@@ -138,6 +138,15 @@ static bool is_by_bits(enum fx_dtype t, const struct fx_tolerance *tolerance) {
     return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_EXACT);
 }
 
+/* d in spacings of t's values at v. */
+static double in_ulps(enum fx_dtype t, double d, double v) {
+    int exponent;
+    if (!fx_is_float(t) || !isfinite(v)) return d;
+    frexp(v, &exponent);
+    double ulp = ldexp(fx_unit_roundoff(t), exponent);
+    return d / (v == 0 || ulp < fx_smallest(t) ? fx_smallest(t) : ulp);
+}
+
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
     struct comparison c = {.n_compared = e->n, .worst = -1, .closest = -1};
     bool worst_is_wrong = false;
@@ -153,6 +162,7 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
         c.n_wrong += is_wrong;
         if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
         if (d > c.max_absolute) c.max_absolute = d;
+        if (in_ulps(a->shape.dtype, d, rounded) > c.max_ulps) c.max_ulps = in_ulps(a->shape.dtype, d, rounded);
         if (d > 0 && d / fabs(rounded) > c.max_relative) c.max_relative = d / fabs(rounded);
         /* The worst is a wrong one where there is any. */
         if (is_wrong > worst_is_wrong || (is_wrong == worst_is_wrong && (d > worst_distance || (is_wrong && c.worst < 0)))) {

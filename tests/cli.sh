@@ -411,6 +411,19 @@ END
 expect 0 "$fxc" explain --no-compile double.fx
 says err 'warning: f32 and f64 meet here.*FX2027'
 
+group emulator
+echo 'kernel e(x: f32[M]) -> y: f32[M] { y = exp(x) * 3.1 }' >e.fx
+for seed in 0 1 2; do
+    expect 0 "$fxc" check --device=emu --seed $seed e.fx -D M=40000
+    says out '; largest error [0-9.e-]*, relative [0-9.e-]*, [12] ulp$'
+    # 256 threads a block, 4 elements a thread
+    holds awk '/worst at/ { sub(/.*\[/, ""); at = int($0) }
+        /written by/ { gsub(/,/, ""); found = $4 == int(at / 1024) && $6 == 40 && $8 == int(at % 1024 / 4) && $10 == "fx_e_vector" }
+        END { exit !found }' out
+done
+expect 0 "$fxc" check --device=emu,plain e.fx -D M=40000
+holds test "$(grep -c 'written by' out)" = 0
+
 group ablate
 cat >ablate.fx <<'FX'
 kernel h(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { fuse: require } {
