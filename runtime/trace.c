@@ -32,7 +32,22 @@ static fx_status read_blocks(const struct command *cmd, struct trace *t) {
 
 /* ---- what there is ---- */
 
-static void add_tensor(struct trace *t, const struct argument *a) {
+/* The stride of axis i of a row-major tensor, over extents; of packed words, and where the extent is fixed, a number. */
+static const char *step_of(struct arena *arena, const struct trace *t, const struct argument *a, int i) {
+    const struct fx_param *p = a->param;
+    const char *names = NULL;
+    int64_t number = 1;
+    for (int j = i + 1; j < a->shape.rank; j++) {
+        const struct fx_extent *e = &t->job->kernel->extents[p->extents[j]];
+        bool is_number = e->value >= 0 || (p->packed.factor && p->packed.axis == j);
+        if (is_number) number *= a->shape.extents[j];
+        else names = names ? arena_printf(arena, "%s * %s", names, e->name) : e->name;
+    }
+    if (!names) return arena_printf(arena, "%lld", (long long)number);
+    return number == 1 ? names : arena_printf(arena, "%s * %lld", names, (long long)number);
+}
+
+static void add_tensor(struct arena *arena, struct trace *t, const struct argument *a) {
     const struct fx_param *p = a->param;
     struct trace_tensor *x = &t->tensors[t->n_tensors++];
     *x = (struct trace_tensor){.name = p->name, .kind = p->is_input && p->is_output ? "inout" : p->is_output ? "output" : "input", .dtype = fx_dtype_name(a->shape.dtype),
@@ -41,6 +56,7 @@ static void add_tensor(struct trace *t, const struct argument *a) {
     for (int i = x->rank - 1; i >= 0; i--) {
         x->shape[i] = a->shape.extents[i];
         x->strides[i] = stride;
+        x->steps[i] = step_of(arena, t, a, i);
         x->axes[i] = t->job->kernel->extents[p->extents[i]].name;
         stride *= x->shape[i];
     }
@@ -70,7 +86,7 @@ static fx_status find_tensors(struct arena *a, struct trace *t, const char *rece
     t->tensors = calloc((size_t)k->n_params + (size_t)k->n_buffers + 1, sizeof *t->tensors);
     if (!t->tensors) return FX_ERR_NOMEM;
     for (int p = 0; p < k->n_params; p++)
-        if (!k->params[p].is_scalar) add_tensor(t, &t->job->arguments[p]);
+        if (!k->params[p].is_scalar) add_tensor(a, t, &t->job->arguments[p]);
     for (int b = 0; b < k->n_buffers; b++) add_buffer(a, t, &k->buffers[b], &env, receipt);
     return FX_OK;
 }

@@ -23,6 +23,7 @@ struct trace_tensor { /* or a buffer */
     int rank;
     int64_t shape[FX_MAX_RANK], strides[FX_MAX_RANK]; /* in cells */
     const char *axes[FX_MAX_RANK];
+    const char *steps[FX_MAX_RANK]; /* strides over extents: "N * K"; NULL of a buffer */
     int64_t n_cells;
 };
 

@@ -125,8 +125,14 @@ static void open_picture(struct buf *out, const struct picture *p, const char *w
     if (tall < label) tall = label;
     buf_printf(out, "<figure><figcaption><b>");
     put_escaped(out, x->name);
-    buf_printf(out, "</b> %s %s</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", x->dtype ? x->dtype : "", what, whole, tall,
-               whole, tall);
+    buf_printf(out, "</b> %s %s", x->dtype ? x->dtype : "", what);
+    for (int i = 0; i < x->rank && x->steps[i]; i++) {
+        buf_puts(out, i ? ", " : "; strides ");
+        put_escaped(out, x->axes[i]);
+        buf_puts(out, ": ");
+        put_escaped(out, x->steps[i]);
+    }
+    buf_printf(out, "</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", whole, tall, whole, tall);
     put_escaped(out, x->name);
     buf_printf(out, ", %s\">\n<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", what, LEFT, TOP, width, height);
     if (x->rank == 0) return;

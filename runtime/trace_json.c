@@ -35,6 +35,9 @@ static void put_tensors(struct json *j, const struct trace *t) {
         list_of_ints(j, x->shape, x->rank);
         json_key(j, "strides");
         list_of_ints(j, x->strides, x->rank);
+        json_open_list(j, "stride_expressions");
+        for (int a = 0; a < x->rank && x->steps[a]; a++) json_string(j, x->steps[a]);
+        json_close(j, ']');
         json_open_list(j, "axes");
         for (int a = 0; a < x->rank; a++) json_string(j, x->axes[a]);
         json_close(j, ']');

@@ -548,6 +548,30 @@ START_TEST(test_refused) {
 }
 END_TEST
 
+/* Strides stand beside the names of axes: over extents where those are free, as numbers where they are not. */
+START_TEST(strides_over_extents) {
+    size_t wrong = 0;
+    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C], w: f32[B=3,D=5]) -> y: f32[C,A,D] { y = x @[B] w }", "-o trace.json -D A=2 -k f -D C=4"), FX_OK);
+    const struct json_value *tensors = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
+    static const struct {
+        const char *tensor, *steps[3];
+    } wanted[] = {{"x", {"12", "4", "1"}}, {"w", {"5", "1"}}, {"y", {"10", "5", "1"}}};
+    for (int i = 0; i < 3; i++) {
+        const struct json_value *steps = get(find(tensors, "name", wanted[i].tensor), "stride_expressions"), *strides = get(find(tensors, "name", wanted[i].tensor), "strides");
+        for (int a = 0; a < steps->n; a++) {
+            ck_assert_str_eq(steps->items[a]->text, wanted[i].steps[a]);
+            ck_assert_int_eq(number(strides->items[a]), atoi(wanted[i].steps[a]));
+        }
+    }
+    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.json"), FX_OK);
+    tensors = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
+    ck_assert_str_eq(get(find(tensors, "name", "x"), "stride_expressions")->items[0]->text, "B * C");
+    ck_assert_str_eq(get(find(tensors, "name", "y"), "stride_expressions")->items[1]->text, "B");
+    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.html"), FX_OK);
+    ck_assert_ptr_nonnull(strstr(read_text("trace.html"), "strides A: B * C, B: C, C: 1</figcaption>"));
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("trace");
     TCase *c = tcase_create("trace");
@@ -571,6 +595,7 @@ int main(void) {
     tcase_add_test(c, test_made_extents);
     tcase_add_loop_test(c, test_fragments, 0, 3);
     tcase_add_loop_test(c, test_refused, 0, 12);
+    tcase_add_test(c, strides_over_extents);
     suite_add_tcase(s, c);
     return run_suite(s);
 }
