@@ -4,9 +4,11 @@
  * In: tests/examples/FOLDER.txt, a row a kernel: `file kernel kernels drivers`, drivers separated by commas in the order of the launches, phases of one launch joined
  * by `+`. Held to it: both forms take that many launches by those drivers, whatever their order by hand; parameters have the same names and types; every output
  * agrees by the oracle on the data of the test blocks that are small enough, one at least; every kernel has a test block, every file a bench block too; the tables leave
- * out no file and no kernel. Where tests/examples/FOLDER/FILE.values gives values, printed by whom the example comes from, both forms give them by the oracle. */
+ * out no file and no kernel. tests/examples/FOLDER/wrong/FILE-MISTAKE.fx has kernels of an example with a mistake that was once made: on some small test block each must give
+ * a value that the block's tolerance refuses. Where tests/examples/FOLDER/FILE.values gives values, printed by whom the example comes from, both forms give them by the oracle. */
 #include <check.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,25 @@ static bool ends_in(const char *s, const char *tail) {
     return n > m && strcmp(s + n - m, tail) == 0;
 }
 
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+static struct mistake { /* a file of wrong/ */
+    char folder[64], name[128]; /* "s1_03_fold-bias.fx" */
+} mistakes[MAX_ROWS];
+static int n_mistakes;
+
+static void find_mistakes(const char *folder) {
+    char path[300];
+    struct dirent **entries;
+    snprintf(path, sizeof path, "tests/examples/%.200s/wrong", folder);
+    int n = scandir(path, &entries, NULL, by_name);
+    for (int i = 0; i < n; i++) {
+        if (!ends_in(entries[i]->d_name, ".fx") || n_mistakes == MAX_ROWS) continue;
+        struct mistake *m = &mistakes[n_mistakes++];
+        snprintf(m->folder, sizeof m->folder, "%.63s", folder), snprintf(m->name, sizeof m->name, "%.127s", entries[i]->d_name);
+    }
+}
+
 static void read_table(const char *name) {
     char path[300], line[512];
     snprintf(path, sizeof path, "tests/examples/%s", name);
@@ -57,9 +78,9 @@ static void read_table(const char *name) {
     snprintf(path, sizeof path, "tests/examples/%.*s", (int)(strlen(name) - 4), name);
     printed[n_printed] = calloc(1, sizeof *printed[0]);
     values_read(printed[n_printed++], strdup(path)); /* which keeps the name of the folder */
+    find_mistakes(path + strlen("tests/examples/"));
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 static void read_tables(void) {
     struct dirent **entries;
@@ -214,6 +235,79 @@ START_TEST(same_values) {
 }
 END_TEST
 
+/* ---- mistakes ---- */
+
+struct trial { /* of one kernel with a mistake */
+    const struct mistake *mistake;
+    struct spec wrong;
+    int n_blocks, n_refused; /* compared; elements that the tolerance of their block refuses */
+};
+
+static int refused_in(const struct job jobs[2], const struct fx_tolerance *tolerance) {
+    int n_refused = 0;
+    for (int i = 0; i < jobs[0].n_outputs; i++) {
+        const struct argument *a = &jobs[0].arguments[job_output(&jobs[0], i)];
+        int64_t n = (int64_t)a->n_elements;
+        double *value[2], *bound = calloc((size_t)n + 1, 8), largest = 0;
+        int64_t *integer = calloc((size_t)n + 1, 8);
+        for (int side = 0; side < 2; side++) {
+            value[side] = calloc((size_t)n + 1, 8);
+            ck_assert_int_eq(n ? job_evaluate(&jobs[side], i, NULL, n, value[side], side ? NULL : integer, side ? NULL : bound) : FX_OK, FX_OK);
+        }
+        for (int64_t e = 0; e < n; e++) largest = fabs(value[0][e]) > largest && isfinite(value[0][e]) ? fabs(value[0][e]) : largest;
+        for (int64_t e = 0; e < n; e++)
+            n_refused += !fx_is_within(tolerance, largest, a->shape.dtype, fx_round_to(a->shape.dtype, value[1][e]), value[0][e], bound[e], NULL);
+        free(value[0]), free(value[1]), free(bound), free(integer);
+    }
+    return n_refused;
+}
+
+static fx_status try_block(struct request *r, const struct machine *machine, void *user) {
+    struct trial *t = user;
+    struct request wrong = *r;
+    struct job jobs[2];
+    if (!is_small(r)) return FX_OK;
+    wrong.spec = &t->wrong;
+    ck_assert_int_eq(job_open(r, machine, true, &jobs[0]), FX_OK);
+    ck_assert_int_eq(job_open(&wrong, machine, true, &jobs[1]), FX_OK);
+    compare_parameters(t->wrong.path, jobs[0].kernel, jobs[1].kernel);
+    t->n_refused += refused_in(jobs, &r->block->tolerance);
+    t->n_blocks++;
+    job_close(&jobs[0]), job_close(&jobs[1]);
+    return FX_OK;
+}
+
+/* Every kernel of the file; labels are those of the example. */
+START_TEST(mistakes_are_refused) {
+    const struct mistake *m = &mistakes[_i];
+    struct trial trial = {.mistake = m};
+    struct machine machine = {0};
+    struct fx_options options = FX_OPTIONS;
+    struct spec spec;
+    fx_compilation *c;
+    char path[2][400];
+    snprintf(path[0], sizeof *path, "examples/%s/%.*s.fx", m->folder, (int)strcspn(m->name, "-"), m->name);
+    snprintf(path[1], sizeof *path, "tests/examples/%s/wrong/%s", m->folder, m->name);
+    ck_assert_int_eq(spec_read(path[0], &spec), FX_OK);
+    ck_assert_int_eq(spec_read(path[1], &trial.wrong), FX_OK);
+    options.oracle_only = true;
+    ck_assert_int_eq(fx_compile(trial.wrong.text, trial.wrong.n_bytes, path[1], &options, &c), FX_OK);
+    ck_assert_int_gt(fx_get_plan(c)->n_kernels, 0);
+    for (int k = 0; k < fx_get_plan(c)->n_kernels; k++) {
+        struct command cmd;
+        const char *kernel = fx_get_plan(c)->kernels[k].name;
+        int n = 0;
+        trial.n_refused = trial.n_blocks = 0;
+        ck_assert_int_eq(command_parse(4, (char *[]){"fxc", "test", "-k", (char *)kernel, NULL}, &cmd), FX_OK);
+        ck_assert_int_eq(act_on_blocks(&cmd, &spec, &machine, false, &n, try_block, &trial), FX_OK);
+        ck_assert_msg(trial.n_refused > 0, "%s: no small test block of %s refuses %s (%d compared)", path[1], path[0], kernel, trial.n_blocks);
+        command_release(&cmd);
+    }
+    fx_close(c);
+    spec_release(&spec), spec_release(&trial.wrong);
+}
+END_TEST
+
 /* ---- the values that were printed ---- */
 
 START_TEST(printed_values) {
@@ -313,6 +407,7 @@ int main(void) {
     tcase_add_test(t, tables_are_complete);
     tcase_add_loop_test(t, same_kernels, 0, n_rows);
     tcase_add_loop_test(t, same_values, 0, n_rows);
+    tcase_add_loop_test(t, mistakes_are_refused, 0, n_mistakes);
     tcase_add_loop_test(t, printed_values, 0, n_printed);
     suite_add_tcase(s, t);
     return run_suite(s);
