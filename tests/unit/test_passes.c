@@ -729,10 +729,25 @@ static char *read_text(const char *path) {
     return text;
 }
 
+/* Whether a value has more elements than can be held one by one, by the extents that the spec fixes; labels that are free are given small ones. */
+static bool is_large(const struct kernel *k) {
+    enum { MOST = 1 << 20, FREE = 4 };
+    for (int i = 0; i < k->n_values; i++) {
+        double n = 1;
+        for (int a = 0; a < k->values[i]->n_axes; a++) {
+            int64_t extent = k->axes[k->values[i]->axes[a]].extent;
+            n *= (double)(extent < 0 ? FREE : extent);
+        }
+        if (n > MOST) return true;
+    }
+    return false;
+}
+
 static void check_file(const char *path, struct tally *tally, int *n_kernels) {
     char *text = read_text(path);
     struct subject *s = subject_open(text);
     for (int i = 0; s->program && i < s->program->n_kernels; i++) {
+        if (is_large(&s->program->kernels[i])) continue;
         subject_take(s, i);
         const char *wrong = check_subject(s, NULL, (uint64_t)i, false, tally);
         ck_assert_msg(!wrong, "%s: %s: %.6000s", path, s->kernel->name, wrong);
