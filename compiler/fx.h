@@ -28,16 +28,16 @@ struct fx_options { /* zero means the default of every field */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
                                                                            * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
-    void (*on_stage)(void *user, const char *stage, const char *of, bool is_over); /* told when a stage begins, and when it is over: "compile" the file, in it
-                                                   * "parse" and "check", then of each kernel "lower", the passes by name, "schedule", then "emit" and "plan".
-                                                   * Stages nest; of one that memory runs out in only "compile" is said to be over */
-    void *stage_user;           /* handed to on_stage */
     bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
     bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
     const char *with;           /* rules to apply that are off by default: "algebra.exp2,algebra.norm_fold" */
     int ablate;                 /* leave this term of `kernel` out, from 1 (fx_ablations); 0: none */
     const char *const *ablate_extents; /* "LABEL=N", as fx_ablations was given them */
     int n_ablate_extents;
+    void (*on_stage)(void *user, const char *stage, const char *of, bool is_over); /* told when a stage begins, and when it is over: "compile" the file, in it
+                                                   * "parse" and "check", then of each kernel "lower", the passes by name, "schedule", then "emit" and "plan".
+                                                   * Stages nest; of one that memory runs out in only "compile" is said to be over */
+    void *stage_user;           /* handed to on_stage */
 };
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
 
