@@ -1,7 +1,7 @@
-# The same layer as s1_01 with weights that are promised not to change, which is what the notebook's second kernel asks a vector of column sums for. That vector, summed in f16,
+# The same layer as s1_01, folded, with weights that are promised not to change, which is what the notebook's second kernel asks a vector of column sums for. That vector, summed in f16,
 # is wrong by 1.1 where rows have a mean of 30; in f32 it is a sum of the spec like any other.
 kernel ln_linear_gelu_const(x: f16[M,K], w: const f16[K,N], b: f16[N]) -> y: f16[M,N] with { fuse: require } {
-  y = gelu_tanh(layernorm[K](x, eps: 1e-5) @ w + b)
+  y = gelu_tanh((x @ w - mean[K](x) * sum[K](w)) * rsqrt(var[K](x) + 1e-5) + b)
 }
 kernel column_sums(w: f16[K,N]) -> s: f32[N] with { fuse: require } { s = sum[K](w) }
 

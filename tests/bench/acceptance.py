@@ -87,9 +87,9 @@ def rows_of(lib, args):
             rows += [Row(group, path, b) for b in spec.blocks()]
     tests = [r for r in rows if not r.is_bench]
     wanted = [r for r in rows if r.is_bench != args.tests]
-    for r in wanted:  # a bench has the tolerance of a test at its extents
+    for r in wanted:  # a bench has the tolerance of a test of the same inputs
         for t in tests:
-            if r.is_bench and (t.path, t.kernel, t.extents, t.defines) == (r.path, r.kernel, r.extents, r.defines) and t.tolerance[0] != "derived":
+            if r.is_bench and (t.path, t.kernel, t.extents, t.defines, t.inputs) == (r.path, r.kernel, r.extents, r.defines, r.inputs) and t.tolerance[0] != "derived":
                 r.tolerance = t.tolerance
     return [r for r in wanted if not args.only or any(o in r.name() for o in args.only)]
 
