@@ -40,6 +40,7 @@ missing_packages() {
     have lemon || echo lemon
     have pkg-config || echo pkg-config
     [ -z "$for_tests" ] || [ -e /usr/include/check.h ] || pkg-config --exists check 2>/dev/null || echo check
+    [ -z "$for_tests" ] || have "${FX_CXX:-g++}" || echo g++
     [ -z "$for_tests" ] || have_fuzzer || echo clang libclang-rt-dev
     [ "$nvrtc" = yes ] || python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
 }
