@@ -116,10 +116,10 @@ static struct node *shared_form(struct sharer *s, const struct node *n) {
     bool is_pointwise = n->kind == N_OP || n->kind == N_CAST, follows = false, is_native = s->at.number < 0;
     for (int a = 0; a < n->n_args; a++) follows |= s->is_made[n->args[a]->id];
     if (is_native) return (is_reduction_of_run(s, n) && s->is_below[n->id]) || (is_pointwise && follows) ? with_shared(s, n) : follows ? NULL : s->map[n->id];
-    if (!has_run_labels(s, n) && !is_reduction_of_run(s, n)) return follows || node_has_axis(n, s->at.whole) ? NULL : s->map[n->id];
     if (node_has_axis(n, s->at.whole)) return NULL;
     if (is_run_access(s, n) && !has_run_labels(s, n->args[0])) return s->map[n->args[0]->id];
-    if (!s->is_below[n->id]) return read_at(s, n);
+    if (!s->is_below[n->id]) return has_run_labels(s, n) ? read_at(s, n) : s->map[n->id];
+    if (!has_run_labels(s, n) && !is_reduction_of_run(s, n)) return follows ? NULL : s->map[n->id];
     return is_pointwise || is_reduction_of_run(s, n) ? with_shared(s, n) : NULL;
 }
 

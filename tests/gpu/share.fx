@@ -45,6 +45,10 @@ kernel conditions(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require 
   h = (x @ w){N->(G,C=64)}
   y = where(any[C](h > 4), h, 0){(G,C)->N}
 }
+kernel places(x: f32[M,K], w: f32[N,K], c: f32[C=16], s: f32[G]) -> y: f32[M,N] with { kernels: 2 } {
+  h = (x @ w){N->(G,C)}
+  y = (h * s - max[C](h * sum[C](c)) + c){(G,C)->N}
+}
 test native { M=9 K=10 G=7 }
 test native { M=129 K=16 G=8 }
 test pairs { M=9 K=10 N=14 }
@@ -67,3 +71,5 @@ test in_place { M=9 K=10 N=38 }
 test in_place { M=64 K=16 N=64 }
 test conditions { M=9 K=10 N=192 init: integers(-2,2) }
 test conditions { M=64 K=16 N=64 init: integers(-2,2) }
+test places { M=31 K=3 G=5 }
+test places { M=64 K=0 G=1 init: integers(-3,3) }
