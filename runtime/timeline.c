@@ -76,16 +76,16 @@ static bool write_at(const char *s, size_t n, off_t where) {
     return true;
 }
 
-/* With the array's end behind it; under the lock. A disk that is full ends the trace with the last event that fits. */
-static void append(struct line *l) {
+/* With the array's end behind it; under the lock. False on a disk that is full, which ends the trace with the last event that fits. */
+static bool append(struct line *l) {
     size_t n = l->n;
     put(l, "%s", array_end);
     if (write_at(l->text, l->n, at)) {
         at += (off_t)n;
-        return;
+        return true;
     }
     if (ftruncate(file, at) == 0) (void)write_at(array_end, sizeof array_end - 1, at);
-    atomic_store(&timeline_state, TIMELINE_OFF);
+    return false;
 }
 
 /* %p is the number of the process. */
@@ -95,23 +95,24 @@ static bool make_path(const char *given, char path[PATH_MAX]) {
     return n >= 0 && n < PATH_MAX;
 }
 
-static void find_out(void) {
+static bool begin_file(void) {
     char path[PATH_MAX];
     const char *given = secure_getenv("FX_TRACE");
     struct line l = {.n = 0};
-    atomic_store(&timeline_state, TIMELINE_OFF);
-    if (!given || !*given) return;
+    if (!given || !*given) return false;
     if (!make_path(given, path)) errno = ENAMETOOLONG;
     else file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
         snprintf(why_not, sizeof why_not, "cannot write %s: %s", given, strerror(errno));
-        return;
+        return false;
     }
     owner = getpid();
     put(&l, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"fx\"}}", (int)owner, (int)owner);
-    atomic_store(&timeline_state, TIMELINE_ON);
-    append(&l);
+    return append(&l);
 }
+
+/* The state last: other threads wait for it, and where it says OFF they ask no more. */
+static void find_out(void) { atomic_store(&timeline_state, begin_file() ? TIMELINE_ON : TIMELINE_OFF); }
 
 /* ---- for the others ---- */
 
@@ -134,7 +135,7 @@ void timeline_end(uint64_t began, const char *what, const char *of, const struct
     for (int i = 0; i < n_args; i++) put_member(&l, &args[i], i == 0);
     put(&l, "}}");
     pthread_mutex_lock(&lock);
-    if (atomic_load(&timeline_state) == TIMELINE_ON) append(&l);
+    if (atomic_load(&timeline_state) == TIMELINE_ON && !append(&l)) atomic_store(&timeline_state, TIMELINE_OFF);
     pthread_mutex_unlock(&lock);
 }
 

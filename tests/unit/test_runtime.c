@@ -13,6 +13,7 @@
 #include "cuda_api.h"
 #include "fx_runtime.h"
 #include "json_tree.h"
+#include "runtime.h"
 #include "suite.h"
 
 #ifndef FX_TEST_DIR
@@ -1225,6 +1226,29 @@ START_TEST(traces_of_threads) {
 }
 END_TEST
 
+/* As soon as anything is known. */
+static void *trace_early(void *is_there) {
+    atomic_store((atomic_bool *)is_there, true);
+    while (atomic_load(&timeline_state) == TIMELINE_UNKNOWN) {}
+    fx_trace_stage(NULL, "early", "", false);
+    fx_trace_stage(NULL, "early", "", true);
+    return NULL;
+}
+
+/* Nothing is left out while another thread finds out whether there is a trace. */
+START_TEST(traces_while_the_file_is_opened) {
+    pthread_t thread;
+    atomic_bool is_there = false;
+    want_trace();
+    ck_assert_int_eq(pthread_create(&thread, NULL, trace_early, &is_there), 0);
+    while (!atomic_load(&is_there)) {}
+    ck_assert(fx_trace_is_on(NULL));
+    pthread_join(thread, NULL);
+    ck_assert(find_event(read_trace(), "early", 0) != NULL);
+    ck_assert_int_eq(remove(trace_path), 0);
+}
+END_TEST
+
 /* Stages nest; what a stage left open, since memory ran out in it, is over with the one around it. Texts stay text. */
 START_TEST(traces_stages) {
     want_trace();
@@ -1310,6 +1334,7 @@ int main(void) {
     tcase_add_test(tests, traces);
     tcase_add_loop_test(tests, traces_ask_the_driver_for_nothing, 0, 2);
     tcase_add_test(tests, traces_of_threads);
+    tcase_add_loop_test(tests, traces_while_the_file_is_opened, 0, 100);
     tcase_add_test(tests, traces_stages);
     tcase_add_test(tests, traces_that_cannot_be_written);
     tcase_add_test(tests, traces_on_a_full_disk);
