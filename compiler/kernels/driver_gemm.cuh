@@ -197,34 +197,67 @@ struct fx_gemm_source {
   }
 };
 
+// fx_gemm_ring: the stages of a mainloop in shared memory, offsets
+struct fx_gemm_ring {
+  unsigned first, end;  // of all
+  unsigned read;        // the stage of the block at hand
+  unsigned write;       // the one that is filled meanwhile
+  unsigned from;        // the one that the next fragments are read from
+};
+
+// fx_gemm_steps: the steps of a block from STEP on. Written out by recursion: a compiler leaves a long loop rolled, and what its number chooses then lies in local memory
+template <class ENGINE, class SEGMENT, int STEP, class SOURCE, int SUMS>
+FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], SOURCE &source, typename SOURCE::fragment_a (&a)[2],
+                             typename SOURCE::fragment_b (&b)[2][SOURCE::SUMS], fx_gemm_ring &ring) {
+  constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
+  constexpr bool IS_STAGING = ENGINE::IS_STAGING;
+  if constexpr (STEP < STEPS) {
+    if constexpr (STEP == STEPS - 1) {
+      ring.from = ring.read + SOURCE::STAGE_BYTES == ring.end ? ring.first : ring.read + SOURCE::STAGE_BYTES;
+      fx_cp_async_wait<STAGES - 2 - IS_STAGING>();
+      source.load();
+      fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
+    }
+    source.fetch(a[(STEP + 1) % 2], b[(STEP + 1) % 2], ring.from, (STEP + 1) % STEPS);
+    source.issue(STEP, ring.write);
+    if constexpr (STEP == STEPS - 2 && !IS_STAGING) fx_cp_async_commit();
+#pragma unroll
+    for (int q = 0; q < ENGINE::QUARTERS; ++q) {
+#pragma unroll
+      for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[STEP % 2], b[STEP % 2][j], q);
+      if (q == ENGINE::QUARTERS / 2) source.land(STEP, ring.write);
+    }
+    if constexpr (STEP == STEPS - 1 && IS_STAGING) fx_cp_async_commit();
+    fx_gemm_steps<ENGINE, SEGMENT, STEP + 1>(acc, source, a, b, ring);
+  }
+}
+
 // fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
 // STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read. Where
 // some are staged, copies begin in the last step of a block too: its group ends behind it, and one group fewer may be on its way.
 template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
 FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
   typedef fx_gemm_source<ENGINE, ALIGNED, PROBLEM, SEGMENT> source_type;
-  constexpr int STEPS = ENGINE::STEPS, STAGES = ENGINE::STAGES;
-  constexpr unsigned STAGE_BYTES = source_type::STAGE_BYTES;
-  constexpr bool IS_STAGING = ENGINE::IS_STAGING;
+  constexpr int STAGES = ENGINE::STAGES;
   int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   if (blocks == 0) return;  // nothing to add up, and with an empty outer axis no element to point at
-  fx_hide(blocks);          // were it known to be 1, the steps would not be unrolled and fragments would lie in local memory
+  fx_hide(blocks);          // were it known to be 1, compilers would keep what the one block reads in registers, all of it
 
   source_type source(p, at);
-  const unsigned ring = fx_shared(fx_smem()), ring_end = ring + STAGES * STAGE_BYTES;
-  unsigned read = ring, write = ring;
+  const unsigned first = fx_shared(fx_smem()), end = first + STAGES * source_type::STAGE_BYTES;
+  fx_gemm_ring ring = {first, end, first, first, first};
 
-  if constexpr (IS_STAGING) {
-    source.place(ring_end);
+  if constexpr (ENGINE::IS_STAGING) {
+    source.place(end);
     fx_cp_async_commit();
     fx_cp_async_wait<0>();
     fx_barrier();  // what lanes copied for each other has landed
   }
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
-    source.fill(write);
+    source.fill(ring.write);
     fx_cp_async_commit();
-    write += STAGE_BYTES;
+    ring.write += source_type::STAGE_BYTES;
   }
   fx_cp_async_wait<STAGES - 2>();
   fx_barrier();  // everyone's part of block 0 has landed
@@ -232,32 +265,14 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
 
   typename source_type::fragment_a a[2];
   typename source_type::fragment_b b[2][SEGMENT::SUMS];
-  source.fetch(a[0], b[0], read, 0);
+  source.fetch(a[0], b[0], first, 0);
 
 #pragma unroll 1
   for (int block = 0; block < blocks; ++block) {
-    unsigned from = read;
-#pragma unroll
-    for (int step = 0; step < STEPS; ++step) {
-      if (step == STEPS - 1) {
-        from = read + STAGE_BYTES == ring_end ? ring : read + STAGE_BYTES;
-        fx_cp_async_wait<STAGES - 2 - IS_STAGING>();
-        source.load();
-        fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
-      }
-      source.fetch(a[(step + 1) % 2], b[(step + 1) % 2], from, (step + 1) % STEPS);
-      source.issue(step, write);
-      if (step == STEPS - 2 && !IS_STAGING) fx_cp_async_commit();
-#pragma unroll
-      for (int q = 0; q < ENGINE::QUARTERS; ++q) {
-#pragma unroll
-        for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[step % 2], b[step % 2][j], q);
-        if (q == ENGINE::QUARTERS / 2) source.land(step, write);
-      }
-      if (step == STEPS - 1 && IS_STAGING) fx_cp_async_commit();
-    }
-    write = read;
-    read = from;
+    ring.from = ring.read;
+    fx_gemm_steps<ENGINE, SEGMENT, 0>(acc, source, a, b, ring);
+    ring.write = ring.read;
+    ring.read = ring.from;
   }
 }
 
