@@ -72,6 +72,33 @@ static bool is_one_word(const struct graph *g, const struct node *n, const struc
     return p && p->packed.factor && p->packed.factor % MADE_CHUNK == 0 && along->n == 1 && p->axes[p->packed.axis] == along->axes[0];
 }
 
+/* Where all values are the same for all k: the nodes that raw has of them, each as far as it follows from them alone, so that this is computed once a tile.
+ * Not where those were more than what is read. */
+static void hoist_fixed(const struct graph *g, const struct operand *o, const struct segment *e, struct made *m) {
+    struct arena *a = &g->cx->arena;
+    bool *is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), *is_needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    struct leaf *leaves = NEW_ARRAY(a, struct leaf, 2 * m->n_leaves + 1);
+    int n = 0, n_ones = 0, n_fixed = 0;
+    for (int i = 0; i < m->n_leaves; i++) {
+        if (m->leaves[i].kind != LEAF_ONE) leaves[n++] = m->leaves[i];
+        else is_made[m->leaves[i].node->id] = true, n_ones++;
+    }
+    for (int i = 0; i <= o->value->id; i++) {
+        const struct node *at = g->nodes[i];
+        bool is_pointwise = at->kind == N_OP || at->kind == N_CAST, is_fixed = m->is_uniform[i] && lacks(at, &e->k) && lacks(at, &e->k_outer);
+        for (int j = 0; is_pointwise && is_fixed && j < at->n_args; j++) is_made[i] |= is_made[at->args[j]->id];
+    }
+    is_needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        bool is_leaf = is_made[i];
+        for (int j = 0; j < m->n_leaves; j++) is_leaf |= m->leaves[j].node == at;
+        if (is_needed[i] && is_made[i] && n_fixed++ < n_ones) leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
+        for (int j = 0; is_needed[i] && !is_leaf && j < at->n_args; j++) is_needed[at->args[j]->id] = true;
+    }
+    if (n_fixed <= n_ones) m->leaves = leaves, m->n_leaves = n;
+}
+
 struct made made_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     struct arena *a = &g->cx->arena;
     bool is_k = o->layout == LAYOUT_K_MAJOR;
@@ -89,6 +116,7 @@ struct made made_open(const struct graph *g, const struct partition *p, const st
         else f->kind = kind_in_memory(g, p, r, f->node, m.along, &f->tensor);
         if (f->kind == LEAF_HELD && lacks(f->node, across) && (is_k || lacks(f->node, &e->k_outer))) f->kind = LEAF_SHARED;
     }
+    if (made_is_fixed(&m, e)) hoist_fixed(g, o, e, &m);
     return m;
 }
 

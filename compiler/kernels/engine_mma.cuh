@@ -67,7 +67,7 @@ struct fx_mma_operand {
   static constexpr bool IS_COPIED = ALIGNED && LAYOUT != FX_STRIDED;  // asynchronously
   static constexpr bool ALONG_MN = ROWS_ARE_K;                        // what the elements of a chunk run along
   static constexpr int CHUNK = 8;
-  static constexpr bool IN_LINE = true;                               // a thread's chunks begin at one k, or at one m or n
+  static constexpr int ABREAST = 1;                                  // chunks of a thread beside each other; where it is 1 all begin at one k, or at one m or n
   static constexpr int SLICES = BK / 32;   // together, copies cost the tensor cores less than spread out
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(CHUNKS % 4 == 0 && STEP % 8 == 0 && ROWS % STEP == 0, "the threads do not cover the block evenly");
@@ -215,7 +215,7 @@ struct fx_mma_words {
   static constexpr bool IS_COPIED = true;                                 // asynchronously, as floats always can
   static constexpr bool ALONG_MN = ROWS_ARE_K;                            // what the elements of a chunk run along
   static constexpr int CHUNK = WIDTH;
-  static constexpr bool IN_LINE = true;                                   // a thread's chunks begin at one k, or at one m or n
+  static constexpr int ABREAST = 1;                                      // chunks of a thread beside each other; where it is 1 all begin at one k, or at one m or n
   static constexpr int SLICES = WIDTH == 4 ? ENGINE::STEPS / 2 : ENGINE::STEPS - 1;
   static constexpr int SLICE = (COPIES + SLICES - 1) / SLICES;
   static_assert(LENGTH >= 32 && STEP >= 1 && ROWS % STEP == 0, "the threads do not cover the block evenly");
@@ -341,7 +341,7 @@ struct fx_mma_bytes {
   static constexpr bool SQUARES = ALIGNED && LAYOUT == FX_MN_MAJOR;
   static constexpr bool ALONG_MN = LAYOUT == FX_MN_MAJOR;   // what the elements of a chunk that is made run along
   static constexpr int CHUNK = 8;
-  static constexpr bool IN_LINE = true;                     // a thread's chunks begin at one k, or at one m or n
+  static constexpr int ABREAST = 1;                        // chunks of a thread beside each other; where it is 1 all begin at one k, or at one m or n
   static constexpr int COPIES = GROUPS * 16 / CHUNK;        // such chunks of a thread
   static constexpr int CHUNK_STEP = ALONG_MN ? THREADS * CHUNK / MN : THREADS * CHUNK / BK;  // from one of them to the next, along what they do not run along
   static constexpr bool ALONG_K = LAYOUT == FX_K_MAJOR;     // what the lanes that bring groups lie along

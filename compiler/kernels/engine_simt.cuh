@@ -35,7 +35,7 @@ struct fx_simt_operand {
   static constexpr bool IS_COPIED = true;         // asynchronously, as elements of 4 and 8 bytes always can
   static constexpr bool ALONG_MN = !TRANSPOSED;   // what the elements of a chunk run along
   static constexpr int CHUNK = WIDTH;
-  static constexpr bool IN_LINE = AGAIN == 1;     // a thread's chunks begin at one k, or at one m or n
+  static constexpr int ABREAST = AGAIN;           // chunks of a thread beside each other; where it is 1 all begin at one k, or at one m or n
 
   typedef T fragment[SHARE];
 

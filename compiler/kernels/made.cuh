@@ -14,21 +14,24 @@ template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_ST
 // fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
-// run along m or n, else once a block; for every chunk where a thread's do not lie in line. In fx_staging, what is read side by side is copied asynchronously
-// STAGES - 1 blocks before it lands, so is the context of a block, once for all threads, and values that are the same for all k wait in shared memory too. Lanes of a
-// warp copy pieces for each other, so that an instruction copies what lies together.
+// run along m or n, else once a block; for every chunk where a thread's do not lie in line. Values that are the same for all k are read, and what follows from them is
+// computed, once a tile. In fx_staging, what is read side by side is copied asynchronously STAGES - 1 blocks before it lands, so is the context of a block, once for
+// all threads, and values that are the same for all k wait in shared memory, not in registers. Lanes of a warp copy pieces for each other, so that an instruction
+// copies what lies together.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_made : ENGINE_OPERAND {
-  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS, TURNS = ENGINE::STAGES - 1;
+  static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS;
+  static constexpr int TURNS = ENGINE::STAGES - 1, ABREAST = ENGINE_OPERAND::ABREAST;
   typedef typename OPERAND::template raw<V, ALIGNED> raw;
   typedef typename OPERAND::template held<V, ALIGNED> held;
   typedef typename OPERAND::template context<V, ALIGNED> context;
-  static constexpr bool IS_STAGING = ALIGNED && ENGINE::IS_STAGING, IS_HELD_STAGED = IS_STAGING && !__is_empty(held), IS_RAW_KEPT = IS_STAGING && OPERAND::IS_FIXED && !__is_empty(raw);
-  static constexpr bool IS_CONTEXT_STAGED = IS_STAGING && !ENGINE_OPERAND::ALONG_MN && ENGINE_OPERAND::IN_LINE && !__is_empty(context);
+  static constexpr bool IS_STAGING = ALIGNED && ENGINE::IS_STAGING, IS_HELD_STAGED = IS_STAGING && !__is_empty(held), IS_RAW_FIXED = OPERAND::IS_FIXED && !__is_empty(raw);
+  static constexpr bool IS_RAW_KEPT = IS_RAW_FIXED && IS_STAGING;  // in shared memory
+  static constexpr bool IS_CONTEXT_STAGED = IS_STAGING && !ENGINE_OPERAND::ALONG_MN && ABREAST == 1 && !__is_empty(context);
   static constexpr int CHUNK_BYTES = IS_HELD_STAGED ? THREADS * (int)sizeof(held) : 0;                                   // of all threads for chunk c
   static constexpr int SLOT_BYTES = COPIES * CHUNK_BYTES + (IS_CONTEXT_STAGED ? ENGINE::BK / V * (int)sizeof(context) : 0);  // for a block
   static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
-  static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_KEPT ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
+  static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_FIXED ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
   static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
   static constexpr bool IS_COPIED = false, IS_MADE = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
   typedef typename OPERAND::template staged<IS_HELD_STAGED, V, THREADS> staged;
@@ -41,7 +44,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
   fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
   fx_gemm_block copied;       // the block whose slices are copied in this turn
   unsigned slots, slot;       // of all blocks, of the block that lands
-  raw values[AHEAD * SLICE];  // what the slices on their way read, unless it waits in shared memory
+  raw values[IS_RAW_FIXED && !IS_RAW_KEPT ? COPIES / ABREAST : AHEAD * SLICE];  // what the slices on their way read, unless it waits in shared memory; where it is the same for all k, that of all chunks
   held pieces[AHEAD * SLICE];
   staged ready[SLICE];        // what the slice that lands read, from there
   typename fx_choose<IS_CONTEXT_STAGED, staged_context, context>::type shared;  // what is the same for all chunks that land
@@ -74,6 +77,8 @@ struct fx_gemm_made : ENGINE_OPERAND {
     if (SLOT_BYTES) advance_copies();
   }
 
+  static FX_DEVICE constexpr int value_of(int slice, int i) { return IS_RAW_FIXED && !IS_RAW_KEPT ? (slice * SLICE + i) / ABREAST : slice % AHEAD * SLICE + i; }
+
   // How many elements of a chunk exist.
   FX_DEVICE int valid(int mn, int k) const { return mn >= mn_end || k >= k_end ? 0 : ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k; }
   FX_DEVICE void load(int slice, const fx_gemm_block &from) {
@@ -83,7 +88,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
       if (c >= COPIES) break;
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
-      if constexpr (!IS_RAW_KEPT) OPERAND::template fetch<V, ALIGNED>(p, values[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_RAW_FIXED) OPERAND::template fetch<V, ALIGNED>(p, values[value_of(slice, i)], batch, mn, from.ko, k, valid(mn, k));
       if constexpr (!IS_HELD_STAGED) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
     }
   }
@@ -115,15 +120,24 @@ struct fx_gemm_made : ENGINE_OPERAND {
       }
     }
   }
-  // The values of chunk c that are the same for all k, in shared memory throughout the tile.
+  // The values of chunk c that are the same for all k, in registers or in shared memory throughout the tile.
+  FX_DEVICE void fetch_fixed(raw &r, int c) {
+    const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = ENGINE_OPERAND::chunk_k(c);
+    OPERAND::template fetch<V, ALIGNED>(p, r, batch, mn, 0, k, valid(mn, k));
+  }
+  FX_DEVICE void hold_raw() {
+    if constexpr (IS_RAW_FIXED && !IS_RAW_KEPT) {
+#pragma unroll
+      for (int c = 0; c < COPIES; c += ABREAST) fetch_fixed(values[c / ABREAST], c);
+    }
+  }
   FX_DEVICE unsigned *kept_raw() const { return (unsigned *)(fx_smem() + (slots - fx_shared(fx_smem()) + TURNS * SLOT_BYTES)); }
   FX_DEVICE void keep_raw() {
     if constexpr (IS_RAW_KEPT) {
 #pragma unroll
       for (int c = 0; c < COPIES; ++c) {
-        const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = ENGINE_OPERAND::chunk_k(c);
         raw r;
-        OPERAND::template fetch<V, ALIGNED>(p, r, batch, mn, 0, k, valid(mn, k));
+        fetch_fixed(r, c);
         fx_words<raw>::of(r).put(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
       }
     }
@@ -138,7 +152,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
         ready[i].place(slot + c * CHUNK_BYTES, threadIdx.x, 0);
         ready[i].read();
       }
-      if constexpr (IS_RAW_KEPT) values[slice % AHEAD * SLICE + i] = fx_words<raw>::from(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
+      if constexpr (IS_RAW_KEPT) values[value_of(slice, i)] = fx_words<raw>::from(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
     }
   }
   FX_DEVICE void land(int slice, unsigned stage) {
@@ -150,8 +164,8 @@ struct fx_gemm_made : ENGINE_OPERAND {
       fx_hide(mn);
       const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
-      if (!ENGINE_OPERAND::IN_LINE) read_context(c);
-      const raw &r = values[slice % AHEAD * SLICE + i];
+      if (ABREAST > 1) read_context(c);
+      const raw &r = values[value_of(slice, i)];
       if constexpr (IS_HELD_STAGED) OPERAND::template make<V, ALIGNED>(p, x, r, ready[i], shared, batch, mn, lands.ko, k);
       else OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], shared, batch, mn, lands.ko, k);
 #pragma unroll
@@ -182,6 +196,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
     k_end = SEGMENT::k(p);
     lands = fx_gemm_block{0, 0};
     then = after(lands);
+    hold_raw();
     if (ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
   FX_DEVICE void fill(unsigned stage) {

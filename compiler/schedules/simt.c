@@ -57,7 +57,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size; /* what is made on the way takes registers too */
             if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS) continue;
             if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
-            bool is_wide = fx_is_integer(kind->dtype) && gemm_is_made(&s->gemm);
+            bool is_wide = gemm_is_made(&s->gemm) && (fx_is_integer(kind->dtype) || !aligned); /* more registers on the way */
             int blocks = REGISTERS / threads / (accumulators + (is_wide ? 112 : 96));
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = threads,

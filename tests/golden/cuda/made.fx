@@ -6,3 +6,10 @@ kernel gated(x: bf16[M,K], w: bf16[K,F=2*N], h: bf16[M,L], u: bf16[L,N]) -> y: b
   l, r = halves[F->N](x @ w)
   y = sigmoid(l) * r + h @ u
 }
+
+# f32, whose chunks along k are single elements: statistics of a row are handed over, and what follows from them alone is computed once a tile
+kernel norm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require, precision: ieee } {
+  m = mean[K](x)
+  v = sum[K]((x - m) * (x - m)) / size(K)
+  y = ((x - m) * rsqrt(v + 1e-5)) @ w
+}
