@@ -202,7 +202,8 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chose
     buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
     for (int i = 0; i < s->n_segments; i++) {
         if (i) buf_line(out, "    fx_gemm_next_segment();");
-        buf_line(out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
+        if (s->segments[i].is_ragged) buf_line(out, "    fx_gemm_accumulate<ENGINE, false, segment%d>(acc, *this, at);  // never aligned", i);
+        else buf_line(out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
     }
     buf_line(out, "  }");
     buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",

@@ -209,10 +209,12 @@ static void need_segment(struct terms *x, int *n, const struct chosen *c, const 
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
-    if (f->is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, e, &s->m);
-    for (int j = 0; f->is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], e, &s->n);
-    if (f->needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
-    for (int j = 0; f->needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
+    bool is_aligned = f->is_aligned && !e->is_ragged;
+    if (is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, e, &s->m);
+    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], e, &s->n);
+    bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
+    if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
+    for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
 }
 
 static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s) {

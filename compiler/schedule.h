@@ -36,6 +36,7 @@ struct segment { /* a walk along k that adds to some of the sums, which share A 
     int n_sums;
     int sums[MAX_SUMS];         /* which of the group's */
     struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
+    bool is_ragged;             /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
 };
 
 struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
@@ -43,6 +44,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int n_segments;
     struct segment segments[MAX_SUMS];
     int most_sums;       /* of a segment */
+    bool has_ragged;     /* some segments are ragged, not all */
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
 };
 

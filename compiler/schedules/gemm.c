@@ -200,6 +200,31 @@ void gemm_choose_layouts(const struct graph *g, const struct partition *p, const
     split_segments(shape);
 }
 
+/* Whether o runs along k, all of whose extents are fixed, and no multiple of what is copied, or made, at a time. */
+static bool is_ragged(const struct graph *g, const struct operand *o, const struct axis_list *k) {
+    int64_t size = 1;
+    if (o->layout != LAYOUT_K_MAJOR) return false;
+    for (int i = 0; i < k->n; i++) {
+        int64_t extent = g->kernel->axes[k->axes[i]].extent;
+        if (extent < 0) return false;
+        size *= extent;
+    }
+    return size % (o->is_made ? MADE_CHUNK : 128 / fx_dtype_bits(o->tensor.dtype)) != 0;
+}
+
+/* Marks segments that are never aligned, a detour of rank 5 say, beside others that may be: these need not suffer. */
+static void mark_ragged(const struct graph *g, struct gemm_shape *shape) {
+    int n = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i];
+        e->is_ragged = is_ragged(g, &e->a, &e->k);
+        for (int j = 0; j < e->n_sums; j++) e->is_ragged |= is_ragged(g, &e->b[j], &e->k);
+        n += e->is_ragged;
+    }
+    shape->has_ragged = n > 0 && n < shape->n_segments;
+    for (int i = 0; i < shape->n_segments; i++) shape->segments[i].is_ragged &= shape->has_ragged;
+}
+
 int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     int n = 0;
@@ -269,6 +294,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     move_last(&shape->n, shared);
     gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
     gemm_choose_layouts(g, p, r, shape);
+    mark_ragged(g, shape);
     return true;
 }
 

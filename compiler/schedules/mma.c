@@ -95,7 +95,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (int j = 0; j < N_CONFIG_KINDS; j++) {
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
-        bool through_registers = strided || transposes || gemm_is_made(&s->gemm);
+        bool through_registers = strided || transposes || gemm_is_made(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];

@@ -22,6 +22,10 @@ kernel top1(d: f32[B,E], s: f32[B,S,E], W1: f32[H, P=(S+1)*E, Q=P], b1: f32[H]) 
 kernel lora(x: f16[M,K], W: f16[K,N], b: f16[N], A: f16[K,R=16], B: f16[R,N], alpha: f32 = 0.5) -> y: f16[M,N] {
   y = relu(x @ W + b + alpha * (x @ A @ B))
 }
+kernel lora5(x: f16[M,K], W: f16[K,N], b: f16[N], A: f16[K,R=5], B: f16[R,N]) -> y: f16[M,N] with { fuse: require } { y = relu(x @ W + b + x @ A @ B) }
+kernel lora5f(x: f32[M,K], W: f32[K,N], b: f32[N], A: f32[K,R=5], B: f32[R,N]) -> y: f32[M,N] with { fuse: require } { y = relu(x @ W + b + x @ A @ B) }
+kernel ragged(x: bf16[M,K], w: bf16[N,K], u: bf16[M,R=21], v: bf16[N,R]) -> y: f32[M,N] with { fuse: require } { y = (x @ w) + (u @ v) }
+kernel ragged8(x: bf16[M,K], w: bf16[K,N], u: f32[M,R=12], v: bf16[R,N]) -> y: f32[M,N] with { fuse: require } { y = (x @ w) * ((2 * u) @ v) }
 kernel rnn(x: f16[M,K], h: f16[M,L], W: f16[K,N], U: f16[L,N]) -> y: f16[M,N] with { fuse: require } { y = tanh(x @ W + h @ U) }
 kernel gates(x: bf16[M,K], w1: bf16[K,N], w2: bf16[N,K], w3: bf16[K,N], s: f32[K]) -> y: bf16[M,N] with { fuse: require } { y = (x @ w1) * sigmoid(x @ w2) + x @ (w3 * s) }
 
@@ -145,3 +149,15 @@ test cat { M=65 N=63 P=3 Q=64 init: integers(-2,2) seed: 301 tol: exact }
 test cat { M=128 N=128 P=0 Q=64 init: integers(-2,2) seed: 302 tol: exact }
 test top1 { B=5 E=4 S=3 H=16 init: integers(-2,2) seed: 303 tol: exact }
 test top1 { B=33 E=3 S=2 H=17 init: integers(-2,2) seed: 304 tol: exact }
+test lora5 { M=72 N=80 K=64 init: integers(-1,1) seed: 0 }
+test lora5 { M=64 N=128 K=128 init: integers(-1,1) seed: 1 }
+test lora5 { M=7 N=130 K=67 init: integers(-1,1) seed: 2 }
+test lora5f { M=72 N=80 K=64 init: integers(-2,2) seed: 0 tol: exact }
+test lora5f { M=64 N=128 K=128 init: integers(-2,2) seed: 1 tol: exact }
+test lora5f { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
+test ragged { M=72 N=80 K=64 init: integers(-2,2) seed: 0 tol: exact }
+test ragged { M=64 N=128 K=128 init: integers(-2,2) seed: 1 tol: exact }
+test ragged { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
+test ragged8 { M=72 N=80 K=64 init: integers(-2,2) seed: 0 tol: exact }
+test ragged8 { M=64 N=128 K=128 init: integers(-2,2) seed: 1 tol: exact }
+test ragged8 { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
