@@ -22,6 +22,7 @@ struct body {
     bool has_loops;    /* some of it are loops */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
+    const struct point *row, *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
 };
 
 static const char *const ctypes[FX_N_DTYPES] = {
@@ -236,7 +237,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
     if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
     if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "shared%d[v]", n->id);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
-    if (!p->outer && is_fetched(b, &t)) {
+    if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
         return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
@@ -370,12 +371,13 @@ static void emit_partials(struct body *b) {
 
 /* Opens a loop over the elements of a row that a thread has; returns their point. */
 static struct point *open_elements(struct body *b, const struct point *row) {
-    struct point *p = point_open(&b->w, NULL);
-    memcpy(p->at, row->at, (size_t)b->g->kernel->n_axes * sizeof *p->at);
+    struct point *p = point_open(&b->w, b->is_gemm ? NULL : row);
+    if (b->is_gemm) memcpy(p->at, row->at, (size_t)b->g->kernel->n_axes * sizeof *p->at);
+    else b->element = p;
     buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
     buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    if (b->is_general) buf_line(b->out, "      if (v >= n_valid) break;  // what lies outside is not read");
+    if (b->is_general) buf_line(b->out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     return p;
 }
@@ -435,6 +437,10 @@ static void emit_store_text(struct body *b) {
         bind_labels(b, row, &b->l->kernel->pointwise.rows, "row");
     }
     emit_shared(b, row);
+    if (!b->is_gemm && b->is_general) {
+        b->row = row;
+        for (int s = 0; s < r->n_stores; s++) value_hoist(&b->w, row, r->stores[s].value, b->along.axes, b->along.n);
+    }
     struct point *p = open_elements(b, row);
     if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
@@ -562,6 +568,8 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
                           .n_named = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     look_at_stores(&b);
+    const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     if (!b.is_gemm) buf_line(b.out, "template <class INDEX>");

@@ -200,6 +200,72 @@ static const char *fill_form(struct values *w, const struct node *n, const char 
     return s.s;
 }
 
+/* ---- positions in 32 bits ---- */
+
+static bool range_of_op(const struct node *n, const struct narrow *a, const struct narrow *b, struct narrow *out) {
+    switch (n->op) {
+    case O_ADD: out->lo = a->lo + b->lo, out->hi = a->hi + b->hi; return true;
+    case O_SUB: out->lo = a->lo - b->hi, out->hi = a->hi - b->lo; return true;
+    case O_NEG: out->lo = -a->hi, out->hi = -a->lo; return true;
+    case O_MUL: { /* of 32 bits each: 64 hold the products */
+        const int64_t all[4] = {a->lo * b->lo, a->lo * b->hi, a->hi * b->lo, a->hi * b->hi};
+        out->lo = out->hi = all[0];
+        for (int i = 1; i < 4; i++) {
+            if (all[i] < out->lo) out->lo = all[i];
+            if (all[i] > out->hi) out->hi = all[i];
+        }
+        return true;
+    }
+    case O_FLOORDIV: /* by what is not negative, 0 giving 0: rounded down it moves away from 0 at most to where it was */
+        out->lo = a->lo < 0 ? a->lo : 0, out->hi = a->hi > 0 ? a->hi : 0;
+        return b->lo >= 0;
+    case O_MOD: out->lo = 0, out->hi = b->hi > 0 ? b->hi - 1 : 0; return b->lo >= 0;
+    default: return false;
+    }
+}
+
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small) {
+    struct narrow *all = NEW_ARRAY(&g->cx->arena, struct narrow, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        struct narrow *x = &all[i];
+        int64_t extent = n->axis >= 0 ? g->kernel->axes[n->axis].extent : 0, most = extent >= 0 ? extent : 1 << 30;
+        if (n->dtype != FX_I64) continue;
+        if (n->kind == N_CONST) *x = (struct narrow){true, n->integer, n->integer};
+        else if (n->kind == N_INDEX && is_small[n->axis]) *x = (struct narrow){true, 0, most > 0 ? most - 1 : 0};
+        else if (n->kind == N_SIZE && is_small[n->axis]) *x = (struct narrow){true, extent >= 0 ? extent : 0, most};
+        else if (n->kind == N_OP && n->n_args <= 2 && all[n->args[0]->id].is_narrow && all[n->args[n->n_args - 1]->id].is_narrow)
+            x->is_narrow = range_of_op(n, &all[n->args[0]->id], &all[n->args[n->n_args - 1]->id], x);
+        x->is_narrow = x->is_narrow && x->lo >= -INT32_MAX && x->hi <= INT32_MAX;
+    }
+    return all;
+}
+
+static bool is_narrow(const struct values *w, const struct node *n) { return w->narrow && w->narrow[n->id].is_narrow; }
+
+/* The value of n as its own type, whatever it was computed in. */
+static const char *wide_at(struct values *w, struct point *p, struct node *n) {
+    const char *text = value_at(w, p, n);
+    return n->kind == N_OP && is_narrow(w, n) ? arena_printf(value_arena(w), "(long long)%s", text) : text;
+}
+
+/* The value of a narrow n as an `index`. */
+static const char *narrow_at(struct values *w, struct point *p, struct node *n) {
+    struct arena *a = value_arena(w);
+    if (n->kind == N_CONST) return arena_printf(a, "(index)%lld", (long long)n->integer);
+    if (n->kind == N_SIZE) return arena_printf(a, "(index)%s", extent_name(w, n->axis));
+    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", index_at(w, p, n->axis));
+    return value_at(w, p, n);
+}
+
+/* An operation of narrow operands, whose result is one too. */
+static const char *narrow_operation(struct values *w, const struct node *n, const char *const *args) {
+    bool is_natural = n->n_args == 2 && w->narrow[n->args[0]->id].lo >= 0; /* a divisor is never negative */
+    if (is_natural && n->op == O_FLOORDIV) return fill_form(w, n, "fx_quotient($a, $b)", args);
+    if (is_natural && n->op == O_MOD) return fill_form(w, n, "fx_remainder($a, $b)", args);
+    return fill_form(w, n, *op_info[n->op].cuda ? op_info[n->op].cuda : op_info[n->op].cuda_integer, args);
+}
+
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {
     const struct op_info *info = &op_info[n->op];
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
@@ -285,9 +351,11 @@ static void hoist(struct values *w, struct point *p, struct node *n, const bool 
     for (int i = 0; i < n->n_axes; i++) inside |= bound[n->axes[i]];
     if (!inside) value_at(w, p, n);
     else if (n->kind == N_OP || n->kind == N_CAST) hoist_args(w, p, n, bound);
+    else if (n->kind == N_ACCESS && w->narrow)
+        for (int i = 1; i < n->n_args; i++) hoist(w, p, n->args[i], bound); /* positions and what is outside: needed wherever it is */
 }
 
-static void begin_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes) {
+void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes) {
     bool *bound = NEW_ARRAY(value_arena(w), bool, w->g->kernel->n_axes + 1);
     for (int i = 0; i < n_axes; i++) bound[axes[i]] = true;
     w->n_hoists++;
@@ -326,11 +394,11 @@ static void open_loop(struct values *w, struct point *inner, int axis, const cha
 static const char *reduce_at(struct values *w, struct point *p, struct node *n) {
     const char *t = name_of(w, n);
     enum fx_dtype of = n->args[0]->dtype;
-    begin_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
+    value_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), comment(w, n));
     struct point *inner = point_open(w, p);
     for (int i = 0; i < n->n_reduced; i++) open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
-    const char *term = value_at(w, inner, n->args[0]);
+    const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
     close_loops(w, n->n_reduced);
     return t;
@@ -340,12 +408,12 @@ static const char *reduce_at(struct values *w, struct point *p, struct node *n) 
 static const char *extreme_at(struct values *w, struct point *p, struct node *n) {
     const char *t = name_of(w, n), *best = arena_printf(value_arena(w), "%s_best", t), *c = value_ctype(n->args[0]->dtype);
     int axis = n->reduced[0];
-    begin_hoist(w, p, n->args[0], &axis, 1);
+    value_hoist(w, p, n->args[0], &axis, 1);
     value_line(w, "long long %s = 0;%s", t, comment(w, n));
     value_line(w, "%s %s = 0;", c, best);
     struct point *inner = point_open(w, p);
     open_loop(w, inner, axis, extent_name(w, axis));
-    const char *term = value_at(w, inner, n->args[0]), *i = inner->at[axis];
+    const char *term = wide_at(w, inner, n->args[0]), *i = inner->at[axis];
     value_line(w, "if (%s == 0 || (%s == %s && !(%s %s %s))) %s = %s, %s = %s;", i, best, best, term, n->reduction == RED_ARGMAX ? "<=" : ">=", best, t, i, best, term);
     close_loops(w, 1);
     return t;
@@ -353,11 +421,11 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
 
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     const char *t = name_of(w, n), *end = index_at(w, p, n->axis);
-    begin_hoist(w, p, n->args[0], &n->axis, 1);
+    value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
     struct point *inner = point_open(w, p);
     open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
-    const char *term = value_at(w, inner, n->args[0]);
+    const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
     close_loops(w, 1);
     return t;
@@ -366,13 +434,13 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
 /* By a loop over the run that p stands in. */
 static const char *share_at(struct values *w, struct point *p, struct node *n) {
     const char *t = name_of(w, n), *at = index_at(w, p, n->axis), *i = loop_variable(w, n->axis);
-    begin_hoist(w, p, n->args[0], &n->axis, 1);
+    value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
     value_line(w, "for (long long %s = (%s) / %d * %dll, %s_end = %s + %d; %s < %s_end; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
     w->indent++;
     struct point *inner = point_open(w, p);
     inner->at[n->axis] = i;
-    const char *term = value_at(w, inner, n->args[0]);
+    const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
     close_loops(w, 1);
     return t;
@@ -385,14 +453,15 @@ struct point *value_open_access(struct values *w, struct point *p, struct node *
     buf_init(&all, a);
     for (int i = 0; i < n->n_at; i++) {
         /* Of a label fixed at 1 only one position lies inside, and no address has it. */
-        const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : value_at(w, p, n->args[1 + i]);
+        bool narrow = (n->args[1 + i]->kind == N_OP || n->args[1 + i]->kind == N_INDEX) && is_narrow(w, n->args[1 + i]);
+        const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : narrow ? narrow_at(w, p, n->args[1 + i]) : value_at(w, p, n->args[1 + i]);
         positions[i] = n->has_fill || strpbrk(text, " (") ? arena_printf(a, "%s_at%d", t, i) : text;
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
-        value_line(w, "const %s %s = %s;", is_u64 ? "unsigned long long" : "long long", positions[i], text);
+        value_line(w, "const %s %s = %s;", narrow ? "index" : is_u64 ? "unsigned long long" : "long long", positions[i], text);
         if (i) buf_puts(&all, " && ");
-        if (!is_u64) buf_printf(&all, "%s >= 0 && ", positions[i]);
-        buf_printf(&all, "%s < %s", positions[i], extent_name(w, n->at[i]));
+        if (!is_u64 && !(narrow && w->narrow[n->args[1 + i]->id].lo >= 0)) buf_printf(&all, "%s >= 0 && ", positions[i]);
+        buf_printf(&all, narrow ? "%s < (index)%s" : "%s < %s", positions[i], extent_name(w, n->at[i]));
     }
     struct point *inner = point_open(w, p);
     for (int i = 0; i < n->n_at; i++) inner->at[n->at[i]] = positions[i];
@@ -401,14 +470,14 @@ struct point *value_open_access(struct values *w, struct point *p, struct node *
 }
 
 static const char *access_at(struct values *w, struct point *p, struct node *n) {
-    const char *inside, *fill = n->has_fill ? value_at(w, p, n->args[1 + n->n_at]) : NULL;
+    const char *inside, *fill = n->has_fill ? wide_at(w, p, n->args[1 + n->n_at]) : NULL;
     struct point *inner = value_open_access(w, p, n, &inside);
-    if (!inside) return value_at(w, inner, n->args[0]);
+    if (!inside) return wide_at(w, inner, n->args[0]);
     const char *t = name_of(w, n);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, comment(w, n));
     value_line(w, "if (%s) {", inside);
     w->indent++;
-    value_line(w, "%s = %s;", t, value_at(w, inner, n->args[0]));
+    value_line(w, "%s = %s;", t, wide_at(w, inner, n->args[0]));
     w->indent--;
     value_line(w, "}");
     return t;
@@ -430,20 +499,22 @@ static const char *leaf_at(struct values *w, struct point *p, const struct node 
 
 static const char *compute(struct values *w, struct point *p, struct node *n) {
     const char *args[3], *what;
+    bool narrow = n->kind == N_OP && (is_narrow(w, n) || op_info[n->op].rule == RULE_COMPARE); /* computed in `index` */
     switch (n->kind) {
     case N_REDUCE: return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN ? extreme_at(w, p, n) : reduce_at(w, p, n);
     case N_SCAN: return scan_at(w, p, n);
     case N_SHARE: return share_at(w, p, n);
     case N_ACCESS: return access_at(w, p, n);
     case N_INPUT: what = load_param(w, p, n->param); break;
-    case N_CAST: what = value_cast(w, n, value_at(w, p, n->args[0])); break;
+    case N_CAST: what = value_cast(w, n, wide_at(w, p, n->args[0])); break;
     default:
-        for (int i = 0; i < n->n_args; i++) args[i] = value_at(w, p, n->args[i]);
-        what = value_operation(w, n, args);
+        for (int i = 0; i < n->n_args; i++) narrow &= is_narrow(w, n->args[i]);
+        for (int i = 0; i < n->n_args; i++) args[i] = narrow ? narrow_at(w, p, n->args[i]) : wide_at(w, p, n->args[i]);
+        what = is_narrow(w, n) ? narrow_operation(w, n, args) : value_operation(w, n, args);
         break;
     }
     const char *name = name_of(w, n);
-    value_line(w, "const %s %s = %s;%s", value_ctype(n->dtype), name, what, comment(w, n));
+    value_line(w, "const %s %s = %s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, what, comment(w, n));
     return name;
 }
 

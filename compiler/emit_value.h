@@ -10,6 +10,11 @@ struct point { /* indices of labels, within those of the point around it */
     const char **text; /* by node: what names its value here; NULL: not computed here */
 };
 
+struct narrow { /* what is known of an integer of indices, extents and numbers alone */
+    bool is_narrow;  /* it and all it is made of fit 32 bits where the kernel's indices do */
+    int64_t lo, hi;  /* then: it lies between */
+};
+
 struct values { /* statements being written */
     struct buf *out;
     const struct graph *g;
@@ -23,11 +28,16 @@ struct values { /* statements being written */
     int *n_named;      /* by node: names handed out */
     int n_loops;       /* loops opened so far */
     int *hoisted, n_hoists; /* by node: the walk that met it last */
+    const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
+/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
+/* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
+void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
 /* Writes what computes n at p, unless that was done, and returns what names it. */
 const char *value_at(struct values *w, struct point *p, struct node *n);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */

@@ -223,6 +223,14 @@ static void need_segments(struct terms *x, int *n, const struct chosen *c, const
     for (int i = 0; i < s->n_segments; i++) need_segment(x, n, c, l, f, s, &s->segments[i]);
 }
 
+/* What positions are made of fits 32 bits; labels of the space itself do. */
+static void need_small_axes(struct terms *x, int *n, const struct chosen *c, const struct launch *l) {
+    const struct kernel *k = c->graph->kernel;
+    const bool *is_small = pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    for (int i = 0; is_small && i < k->n_axes; i++)
+        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(l, i)) plan_need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
+}
+
 struct terms plan_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
@@ -246,6 +254,7 @@ struct terms plan_needs(struct arena *a, const struct chosen *c, const struct la
         terms_constant(&x, 1 << 30);
         terms_op(&x, FX_T_LT);
         terms_also(&x, &n, from);
+        need_small_axes(&x, &n, c, l);
     }
     return x;
 }

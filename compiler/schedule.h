@@ -176,6 +176,8 @@ struct footprint {
     double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
 };
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
+/* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
+bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
 /* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
 bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not, -2 if t has none of them. */

@@ -38,6 +38,20 @@ FX_DEVICE T fx_floor_div(T a, T b) {
   }
 }
 
+// fx_quotient: a / b of what is not negative; 0 for b = 0
+template <class T>
+FX_DEVICE T fx_quotient(T a, T b) {
+  if constexpr (sizeof(T) == 4) return b == 0 ? 0 : (T)((unsigned)a / (unsigned)b);
+  else return b == 0 ? 0 : (T)((unsigned long long)a / (unsigned long long)b);
+}
+
+// fx_remainder: a % b of what is not negative; 0 for b = 0
+template <class T>
+FX_DEVICE T fx_remainder(T a, T b) {
+  if constexpr (sizeof(T) == 4) return b == 0 ? 0 : (T)((unsigned)a % (unsigned)b);
+  else return b == 0 ? 0 : (T)((unsigned long long)a % (unsigned long long)b);
+}
+
 // fx_floor_mod: a - b * floor(a / b), of b's sign; 0 for b = 0
 template <class T>
 FX_DEVICE T fx_floor_mod(T a, T b) {
