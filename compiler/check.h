@@ -85,6 +85,7 @@ struct param { /* a parameter or an output of a kernel */
     double default_value;
     int n_axes;
     int axes[8];
+    const struct param *signature; /* where a pass walks its flattened labels by their parts: as it is declared; else NULL */
     struct value *result;   /* of an output: what is stored, after broadcast and permutation by name */
 };
 

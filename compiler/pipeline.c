@@ -9,6 +9,7 @@
 static const struct pass passes[] = {
     {"canonicalise", pass_canonicalise, false, true, "first: later passes then meet one form of everything"},
     {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal"},
+    {"unflatten", pass_unflatten, false, true, "after cse, which has one index of a label, and before access, which then has no division to simplify"},
     {"access", pass_access, false, true, "before algebra, which looks through no access"},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute"},
     {"share", pass_share, false, false, "after algebra, which looks into no run, and before partial, which begins reductions of what runs share"},

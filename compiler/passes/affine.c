@@ -206,6 +206,20 @@ static bool substitute_sizes(const struct affine_scope *s, struct affine *p) {
     return true;
 }
 
+bool axes_are_product(struct graph *g, const struct node *reader, int whole, const int *parts, int n) {
+    struct affine_scope s = affine_scope(g, reader);
+    struct affine rest = of_size(&s, whole), product = constant(1), t;
+    for (int i = 0; i < n; i++) {
+        struct affine size = of_size(&s, parts[i]);
+        if (!multiply(&t, &product, &size)) return false;
+        product = t;
+    }
+    if (!add(&rest, &product, -1)) return false;
+    for (int i = 0; i < 4 && rest.n_terms; i++) /* equations of equations */
+        if (!substitute_sizes(&s, &rest)) return false;
+    return rest.n_terms == 0;
+}
+
 bool axes_same_extent(const struct kernel *k, int a, int b) {
     if (a == b || (k->axes[a].extent >= 0 && k->axes[a].extent == k->axes[b].extent)) return true;
     for (int i = 0; i < k->n_equations; i++) {

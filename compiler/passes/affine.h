@@ -32,6 +32,8 @@ bool affine_is_inside(const struct affine_scope *s, const struct node *n, int ax
 /* Which running indices can be told from the position alone: its axes where position = c * idx(L) + rest, or idx(A) * size(B) + idx(B) + rest, the rest
  * without running indices. Returns how many, -1 where it is neither. */
 int affine_recovers(const struct affine_scope *s, const struct node *n, int *axes);
+/* Whether the extent of `whole` is the product of those of the parts. */
+bool axes_are_product(struct graph *g, const struct node *reader, int whole, const int *parts, int n);
 /* Equal by a number or by an equation between the two alone. */
 bool axes_same_extent(const struct kernel *k, int a, int b);
 

@@ -16,6 +16,9 @@ struct graph *pass_cse(const struct graph *g);
 /* Drops what no output needs.   %3 = exp %0; output y = %2   ->   output y = %2 */
 struct graph *pass_dce(const struct graph *g);
 
+/* Flattened labels, walked by those that they were made of.   %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output y = %6   ->   output y = %0, y lying along P and Q */
+struct graph *pass_unflatten(const struct graph *g);
+
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
 struct graph *pass_access(const struct graph *g);
 

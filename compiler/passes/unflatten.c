@@ -1,0 +1,157 @@
+/* Walks a flattened label by the labels that it was made of: what is read at `idx(R) // size(Q)` and `idx(R) % size(Q)` is read at P and Q, and nothing is divided.
+ *
+ * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same memory, wherever some access reads at places of R that are exactly all P
+ * and Q of one element each. The kernel is a copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a reduction, a scan or an access: then it is more than a way
+ * through memory. Not where a value carries P or Q beside R. */
+#include <string.h>
+
+#include "affine.h"
+#include "build.h"
+#include "passes.h"
+
+enum { MAX_PARTS = 3, MAX_DEPTH = 8 };
+
+struct parts { /* the labels that another flattens, outermost first */
+    int n;
+    int axes[MAX_PARTS];
+};
+
+/* idx(P) * size(Q) + idx(Q): the running index of the flattened label. */
+static struct node *flat_index(struct graph *to, const struct parts *x, const struct node *like) {
+    struct node *n = build_index(to, x->axes[0], like);
+    for (int i = 1; i < x->n; i++) n = build_op(to, O_ADD, build_op(to, O_MUL, n, build_size(to, x->axes[i], like), NULL, like), build_index(to, x->axes[i], like), NULL, like);
+    return n;
+}
+
+/* Position n, of indices of one label, extents and numbers alone, with `by` in place of that index; NULL where it is made of more. */
+static struct node *with_index(struct graph *to, const struct node *n, struct node *by, int depth) {
+    struct node copy = *n;
+    if (n->kind == N_INDEX) return by;
+    if (n->kind == N_SIZE || n->kind == N_CONST) return build_node(to, copy);
+    if (n->kind != N_OP || depth > MAX_DEPTH) return NULL;
+    for (int i = 0; i < n->n_args; i++)
+        if (!(copy.args[i] = with_index(to, n->args[i], by, depth + 1))) return NULL;
+    return build_node(to, copy);
+}
+
+/* Whether the positions of access n along those labels are, at their flattened index, those labels themselves. */
+static bool takes_apart(struct graph *scratch, const struct node *n, const struct parts *x) {
+    struct node reader = *n;
+    reader.n_axes = 0;
+    for (int i = 0; i < x->n; i++) reader.n_axes = set_add(reader.axes, reader.n_axes, x->axes[i]);
+    struct affine_scope s = affine_scope(scratch, &reader);
+    struct node *flat = flat_index(scratch, x, n);
+    for (int i = 0; i < n->n_at; i++) {
+        if (!set_has(x->axes, x->n, n->at[i])) continue;
+        struct node *at = with_index(scratch, n->args[1 + i], flat, 0);
+        if (!at) return false;
+        at = affine_simplify(&s, at);
+        if (at->kind != N_INDEX || at->axis != n->at[i]) return false;
+    }
+    return true;
+}
+
+/* What access n, whose positions run over `flat` along the labels of x, takes that label for: x put in order. */
+static bool order_parts(const struct graph *g, const struct node *n, int flat, struct parts *x) {
+    static const int orders[][MAX_PARTS] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
+    struct graph *scratch = graph_like(g);
+    const struct parts given = *x;
+    if (!axes_are_product(scratch, n, flat, x->axes, x->n)) return false;
+    for (int o = 0; o < (x->n == 2 ? 2 : 6); o++) {
+        for (int i = 0; i < x->n; i++) x->axes[i] = given.axes[orders[o][i]];
+        if (takes_apart(scratch, n, x)) return true;
+    }
+    return false;
+}
+
+/* The labels that some access takes `flat` apart into. */
+static bool find_parts(const struct graph *g, const int *readers, int flat, struct parts *x) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (!readers[i] || n->kind != N_ACCESS || !node_has_axis(n, flat)) continue;
+        x->n = 0;
+        for (int k = 0; k < n->n_at; k++) {
+            const struct node *at = n->args[1 + k];
+            if (at->n_axes != 1 || at->axes[0] != flat) continue;
+            if (x->n == MAX_PARTS) return false;
+            x->axes[x->n++] = n->at[k];
+        }
+        if (x->n > 1 && order_parts(g, n, flat, x)) return true;
+    }
+    return false;
+}
+
+static bool has_some(const int *axes, int n_axes, const struct parts *x) {
+    for (int i = 0; i < x->n; i++)
+        if (set_has(axes, n_axes, x->axes[i])) return true;
+    return false;
+}
+
+/* Whether every value and tensor along `flat` may run over the parts instead. */
+static bool may_unflatten(const struct graph *g, const int *readers, int flat, const struct parts *x) {
+    const struct kernel *k = g->kernel;
+    bool is_stored = false;
+    for (int i = 0; i < k->n_params; i++) {
+        const struct param *p = &k->params[i];
+        if (!set_has(p->axes, p->n_axes, flat)) continue;
+        if (p->is_strided || p->packed.factor || has_some(p->axes, p->n_axes, x) || p->n_axes + x->n - 1 > (int)(sizeof p->axes / sizeof *p->axes)) return false;
+        is_stored |= p->is_output;
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (!readers[i]) continue;
+        if (set_has(n->reduced, n->n_reduced, flat) || set_has(n->at, n->n_at, flat) || ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat)) return false;
+        if (node_has_axis(n, flat) && (has_some(n->axes, n->n_axes, x) || n->n_axes + x->n - 1 > MAX_AXES)) return false;
+    }
+    return is_stored;
+}
+
+/* The kernel with tensors along `flat` lying along its parts. */
+static const struct kernel *relabel(struct arena *a, const struct kernel *k, int flat, const struct parts *x) {
+    struct kernel *out = NEW(a, struct kernel);
+    *out = *k;
+    out->params = NEW_ARRAY(a, struct param, k->n_params + 1);
+    for (int i = 0; i < k->n_params; i++) {
+        struct param *p = &out->params[i];
+        *p = k->params[i];
+        if (!set_has(p->axes, p->n_axes, flat)) continue;
+        if (!p->signature) p->signature = &k->params[i];
+        p->n_axes = 0;
+        for (int j = 0; j < k->params[i].n_axes; j++) {
+            int axis = k->params[i].axes[j];
+            if (axis != flat) p->axes[p->n_axes++] = axis;
+            for (int m = 0; axis == flat && m < x->n; m++) p->axes[p->n_axes++] = x->axes[m];
+        }
+    }
+    return out;
+}
+
+static struct graph *unflatten(const struct graph *g, int flat, const struct parts *x) {
+    struct graph *out = graph_like(g);
+    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    out->kernel = relabel(&g->cx->arena, g->kernel, flat, x);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node n = *g->nodes[i];
+        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
+        if (n.kind == N_INPUT) {
+            n.n_axes = 0;
+            for (int a = 0; a < out->kernel->params[n.param].n_axes; a++) n.n_axes = set_add(n.axes, n.n_axes, out->kernel->params[n.param].axes[a]);
+        }
+        map[i] = n.kind == N_INDEX && n.axis == flat ? flat_index(out, x, &n) : build_node(out, n);
+    }
+    graph_map_outputs(out, g, map);
+    return out;
+}
+
+struct graph *pass_unflatten(const struct graph *g) {
+    struct graph *out = pass_dce(g);
+    bool has_changed = false;
+    for (int flat = 0; flat < g->kernel->n_axes; flat++) {
+        struct parts x;
+        const int *readers = count_readers(out);
+        if (!find_parts(out, readers, flat, &x) || !may_unflatten(out, readers, flat, &x)) continue;
+        out = unflatten(out, flat, &x);
+        has_changed = true;
+    }
+    return has_changed ? pass_cse(out) : (struct graph *)g;
+}

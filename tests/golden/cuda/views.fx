@@ -1,0 +1,6 @@
+# Outputs along flattened labels, walked by what they were made of; positions in 32 bits; what a row's elements share computed once.
+kernel outer[P=(S+1)*E](d: f32[B,E], s: f32[B,S,E]) -> y: f32[B, R=P*P] {
+  c = concat[P](d{E->P}, s{(S,E)->P})
+  y = (c * c{P->Q}){(P,Q)->R}
+}
+kernel by_hand(x: f16[I,J], b: f16[L]) -> y: f16[L=I*J] { y = x[I: idx(L) // size(J), J: idx(L) % size(J)] + b }

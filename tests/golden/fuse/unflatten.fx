@@ -1,0 +1,9 @@
+# Flattened labels become what they were made of, in any storage order; not where one is summed, or a tensor lies along a part beside it.
+kernel outer[P=(S+1)*E](d: f32[B,E], s: f32[B,S,E]) -> y: f32[B, R=P*P] {
+  c = concat[P](d{E->P}, s{(S,E)->P})
+  y = (c * c{P->Q}){(P,Q)->R}
+}
+kernel by_hand(x: f16[I,J], b: f16[L]) -> y: f16[L=I*J] { y = x[I: idx(L) // size(J), J: idx(L) % size(J)] + b }
+kernel three(x: f32[C,A,B]) -> y: f32[L=A*B*C] { y = relu(x{(A,B,C)->L}) }
+kernel summed(x: f32[I,J], w: f32[L]) -> (y: f32[L=I*J], z: f32[]) { y = x{(I,J)->L}; z = sum[L](y * w) }
+kernel beside(x: f32[I,J]) -> y: f32[I, L=I*J] { y = x{(I,J)->L} }
