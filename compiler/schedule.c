@@ -110,12 +110,14 @@ static void touch_axes(struct footprint *f, const int *axes, int n) {
     for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
 }
 
-/* Adds what is computed from the nodes marked in times, in group r, to a footprint. */
+/* Adds what is computed from the nodes marked in times, in group r, to a footprint. What a loop of no turns reads is named in the code all the same. */
 static void add_footprint(const struct graph *g, const struct partition *p, const struct group *r, double *times, struct footprint *f) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t = {.param = -1, .buffer = -1};
-        if (times[i] == 0 || group_sum(r, n) >= 0) continue;
+        is_read[i] |= times[i] > 0;
+        if (!is_read[i] || group_sum(r, n) >= 0) continue;
         bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
         f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
         bool is_input = n->kind == N_INPUT && t.buffer < 0;
@@ -131,8 +133,10 @@ static void add_footprint(const struct graph *g, const struct partition *p, cons
         touch_axes(f, n->reduced, n->n_reduced);
         double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : is_loop ? n->run : 1);
         if (is_loop && f->turns < inside) f->turns = inside;
-        for (int k = 0; k < n->n_args; k++)
+        for (int k = 0; k < n->n_args; k++) {
+            is_read[n->args[k]->id] = true;
             if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
+        }
     }
 }
 

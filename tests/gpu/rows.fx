@@ -190,3 +190,7 @@ kernel folded_access(x: f32[N,M,K], b: i32[B]) -> y: f32[N,M] {
 }
 test folded_access { N=5 M=3 K=5 B=70 init: integers(-2,2) }
 test folded_access { N=1 M=1 K=1 B=7 init: integers(-2,2) }
+
+# A loop of no turns names what it reads.
+kernel no_turns(x: f16[P=0,Q], i: i16[Q]) -> y: f32[Q] { y = i + sum[P](x * i) }
+test no_turns { Q=3 init: integers(-4,9) }
