@@ -299,11 +299,11 @@ static bool is_never_negative(const struct affine_scope *s, const struct affine 
     return is_nonnegative(s, &q, depth);
 }
 
-/* The largest value of an atom, as a polynomial over extents. */
+/* The largest value of an atom, as a polynomial over extents. An index of a label fixed at 0 has none: in its place a number would stand, which is read for elements that are there. */
 static bool atom_upper(const struct affine_scope *s, const struct node *a, struct affine *out, int depth) {
     struct affine n, d, one = constant(1), top;
     if (a->kind == N_SIZE) return *out = of_atom(a), true;
-    if (a->kind == N_INDEX) return *out = of_size(s, a->axis), add(out, &one, -1);
+    if (a->kind == N_INDEX) return *out = of_size(s, a->axis), s->g->kernel->axes[a->axis].extent != 0 && add(out, &one, -1);
     if (depth > 4 || a->kind != N_OP || (a->op != O_FLOORDIV && a->op != O_MOD)) return false;
     if (!parse(s, a->args[1], &d, depth + 1) || !divides(s, &d)) return false;
     if (a->op == O_MOD) return *out = d, add(out, &one, -1);

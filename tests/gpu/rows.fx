@@ -194,3 +194,11 @@ test folded_access { N=1 M=1 K=1 B=7 init: integers(-2,2) }
 # A loop of no turns names what it reads.
 kernel no_turns(x: f16[P=0,Q], i: i16[Q]) -> y: f32[Q] { y = i + sum[P](x * i) }
 test no_turns { Q=3 init: integers(-4,9) }
+
+# No element of a label fixed at 0 is read for those of another.
+kernel none_of_them(x: f32[M,K], w: f32[N=0,K]) -> (y: f32[M,N], z: f32[M]) {
+  h = (x @ w){N->(G,C=4)}
+  y = (h - max[C](h)){(G,C)->N}
+  z = sum[K](x)
+}
+test none_of_them { M=9 K=3 }
