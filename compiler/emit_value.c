@@ -261,9 +261,9 @@ static const char *narrow_at(struct values *w, struct point *p, struct node *n) 
 /* An operation of narrow operands, whose result is one too. */
 static const char *narrow_operation(struct values *w, const struct node *n, const char *const *args) {
     bool is_natural = n->n_args == 2 && w->narrow[n->args[0]->id].lo >= 0; /* a divisor is never negative */
-    if (is_natural && n->op == O_FLOORDIV) return fill_form(w, n, "fx_quotient($a, $b)", args);
-    if (is_natural && n->op == O_MOD) return fill_form(w, n, "fx_remainder($a, $b)", args);
-    return fill_form(w, n, *op_info[n->op].cuda ? op_info[n->op].cuda : op_info[n->op].cuda_integer, args);
+    if (n->op == O_FLOORDIV) return fill_form(w, n, is_natural ? "fx_quotient($a, $b)" : "fx_quotient_down($a, $b)", args);
+    if (n->op == O_MOD) return fill_form(w, n, is_natural ? "fx_remainder($a, $b)" : "fx_remainder_down($a, $b)", args);
+    return fill_form(w, n, op_info[n->op].cuda, args);
 }
 
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {

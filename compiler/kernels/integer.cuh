@@ -52,6 +52,19 @@ FX_DEVICE T fx_remainder(T a, T b) {
   else return b == 0 ? 0 : (T)((unsigned long long)a % (unsigned long long)b);
 }
 
+// fx_quotient_down: a / b rounded down, b not negative; 0 for b = 0
+template <class T>
+FX_DEVICE T fx_quotient_down(T a, T b) {
+  const T sign = a < 0 ? (T)-1 : (T)0;  // -1 - (-1 - a) / b is a / b rounded down
+  return b == 0 ? 0 : fx_quotient((T)(a ^ sign), b) ^ sign;
+}
+
+// fx_remainder_down: a - b * (a / b rounded down), b not negative; 0 for b = 0
+template <class T>
+FX_DEVICE T fx_remainder_down(T a, T b) {
+  return b == 0 ? 0 : a - b * fx_quotient_down(a, b);
+}
+
 // fx_floor_mod: a - b * floor(a / b), of b's sign; 0 for b = 0
 template <class T>
 FX_DEVICE T fx_floor_mod(T a, T b) {
