@@ -8,18 +8,20 @@ static const struct tile {
     int size;                  /* bytes of an element */
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side; 0 at least: only where blocks have to be of another phase's size */
+    bool made;                 /* only where operands are made: fewer tiles make each element */
     double rate;               /* multiply-adds of f32, or of f64: flops a cycle and SM, of the 256 or 128 an SM has */
 } tiles[] = {
-    {4, 128, 256, 16, 2, 4, 3, 1, 1, 1, 240},
-    {4, 128, 128, 16, 2, 4, 3, 1, 2, 2, 238},
-    {4, 128, 64, 16, 4, 2, 3, 1, 3, 4, 235},
-    {4, 64, 128, 16, 2, 2, 3, 3, 1, 1, 215},
-    {4, 64, 64, 16, 4, 2, 3, 2, 0, 1, 120},
-    {4, 64, 64, 16, 2, 2, 3, 4, 1, 4, 170},
-    {8, 128, 128, 16, 4, 2, 3, 1, 1, 1, 113},
-    {8, 64, 128, 16, 2, 2, 3, 2, 1, 1, 110},
-    {8, 64, 64, 16, 2, 2, 3, 2, 1, 1, 97},
-    {8, 64, 64, 16, 4, 2, 3, 1, 2, 4, 85},
+    {4, 128, 256, 16, 2, 4, 3, 1, 1, 1, false, 240},
+    {4, 128, 128, 16, 2, 4, 3, 1, 2, 2, false, 238},
+    {4, 64, 256, 16, 2, 4, 3, 1, 1, 1, true, 220},
+    {4, 128, 64, 16, 4, 2, 3, 1, 3, 4, false, 235},
+    {4, 64, 128, 16, 2, 2, 3, 3, 1, 1, false, 215},
+    {4, 64, 64, 16, 4, 2, 3, 2, 0, 1, false, 120},
+    {4, 64, 64, 16, 2, 2, 3, 4, 1, 4, false, 170},
+    {8, 128, 128, 16, 4, 2, 3, 1, 1, 1, false, 113},
+    {8, 64, 128, 16, 2, 2, 3, 2, 1, 1, false, 110},
+    {8, 64, 64, 16, 2, 2, 3, 2, 1, 1, false, 97},
+    {8, 64, 64, 16, 4, 2, 3, 1, 2, 4, false, 85},
 };
 
 /* What the engine multiplies, and its rate beside that of floats of the size. */
@@ -56,9 +58,10 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             int threads = e->warps_m * e->warps_n * 32, smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, threads));
             int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
             bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size; /* what is made on the way takes registers too */
-            if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || (!e->least_sums && s->block != threads) || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS) continue;
+            if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS) continue;
+            if ((!e->least_sums && s->block != threads) || (e->made && !gemm_is_made(&s->gemm))) continue;
             if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
-            bool is_wide = gemm_is_made(&s->gemm) && (fx_is_integer(kind->dtype) || !aligned); /* more registers on the way */
+            bool is_wide = gemm_is_made(&s->gemm); /* more registers on the way */
             int blocks = REGISTERS / threads / (accumulators + (is_wide ? 112 : 96));
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = threads,
