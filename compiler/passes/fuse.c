@@ -193,7 +193,7 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
         n = reductions_below(f, element, &space, is_stored, 0);
     }
     struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
-    if (is_partial && !host) return false;
+    if (is_partial && (!host || group_of(f, host)->middle)) return false; /* the epilogue of a chain reduces nothing */
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
     for (int i = 0; i < n; i++) {

@@ -160,3 +160,14 @@ kernel scaled(x: f32[M,K], g: f32[K], w: i8[K,H], s: f32[H], v: f32[H,N]) -> y: 
 }
 test scaled { M=70 K=64 H=130 N=64 init: integers(-1,1) tol: exact }
 test scaled { M=65 K=33 H=63 N=130 init: integers(-1,1) tol: exact }
+
+# a chain whose result is reduced besides: the reduction is no part of its epilogue
+kernel chain_reduced(x0: f16[M,C], x1: f16[N,C,U], x2: f16[R,M], x3: f16[R,N], x4: f16[N,R], x5: f32[R], x6: f16[P,N], x7: f16[M]) -> (y0: f16[M,P], y1: f16[P]) with { round: op } {
+  h0 = relu(x1)
+  h1 = sum[C,U](h0 * ((x0[M: (idx(M) + idx(U)) - 1] ?? 0) / 4.0)) + ((x2 @[R] (x5 * (x3 * x4))) * 0.25)
+  h2 = layernorm[N](h1)
+  h3 = gelu_tanh(x7 + (h2 @[N] x6))
+  y0 = h3
+  y1 = max[M](h3)
+}
+test chain_reduced { M=3 C=20 N=7 U=4 R=1 P=3 init: integers(-2,2) }
