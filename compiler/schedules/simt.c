@@ -62,7 +62,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             if ((!e->least_sums && s->block != threads) || (e->made && !gemm_is_made(&s->gemm))) continue;
             if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
             bool is_wide = gemm_is_made(&s->gemm); /* more registers on the way */
-            int blocks = REGISTERS / threads / (accumulators + (is_wide ? 112 : 96));
+            int blocks = REGISTERS / threads / (accumulators + (!is_wide ? 96 : aligned ? 112 : 140));
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = threads,
                                  .min_blocks = (s->group->n_sums == 1 && !is_wide) || blocks > e->min_blocks ? e->min_blocks : blocks < 1 ? 1 : blocks, .smem_bytes = smem, .vector = vector,
