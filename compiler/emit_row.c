@@ -27,6 +27,7 @@ static const char *name_of(const struct rows *b, const struct tensor *t) { retur
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
+static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 /* The reduction ends in walk number `walk`. */
 static bool ends_in(const struct rows *b, const struct node *n, int walk) { return n->kind == N_REDUCE && b->x->level[n->id] == walk + 1; }
 
@@ -179,14 +180,32 @@ static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  };");
 }
 
-static void emit_sums_type(struct rows *b, int walk) {
-    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+/* Whether what a walk adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a word behind them all has to be written. */
+static bool has_rest(const struct rows *b, int walk) {
+    int n_words = 0;
+    bool has_wide = false;
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
         if (!ends_in(b, n, walk)) continue;
-        buf_line(b->w.out, "    %s t%d;%s", sum_type(n->args[0]->dtype), n->id, source_of(b, n));
-        if (is_arg(n)) buf_line(b->w.out, "    %s at%d;", place_type(b), n->id);
+        bool is_wide = is_wide_type(sum_type(n->args[0]->dtype));
+        n_words += is_wide ? 2 : 1;
+        has_wide |= is_wide || is_arg(n); /* a place takes 8 bytes */
     }
+    return b->l->kernel->parts && has_wide && n_words % 2;
+}
+
+static void emit_sums_type(struct rows *b, int walk) {
+    bool has_parts = b->l->kernel->parts;
+    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    for (int wide = has_parts; wide >= 0; wide--)
+        for (int s = 0; s < b->r->n_steps; s++) {
+            const struct node *n = b->r->steps[s];
+            const char *type = sum_type(n->args[0]->dtype);
+            if (!ends_in(b, n, walk)) continue;
+            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s t%d;%s", type, n->id, source_of(b, n));
+            if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s at%d;", place_type(b), n->id);
+        }
+    if (has_rest(b, walk)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
     buf_line(b->w.out, "  };");
 }
 
@@ -226,6 +245,7 @@ static void emit_identity(struct rows *b, int walk) {
         if (is_arg(n)) value_line(&b->w, "a.t%d = 0, a.at%d = -1;", n->id, n->id);
         else value_line(&b->w, "a.t%d = %s;", n->id, value_start(&b->w, n->reduction, n->args[0]->dtype));
     }
+    if (has_rest(b, walk)) value_line(&b->w, "a.rest = 0;");
     buf_line(b->w.out, "    return a;");
     buf_line(b->w.out, "  }");
 }
