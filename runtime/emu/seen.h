@@ -15,7 +15,8 @@ struct emu_seen_launch { /* of one entry */
 };
 
 struct emu_seen { /* an access, before it is done */
-    const char *memory;     /* its tensor or buffer by the name it has in the plan, else the parameter's; NULL: the block's shared memory */
+    const char *memory;     /* its tensor or buffer by the name it has in the plan, else the parameter's; NULL: the block's shared memory. It ends
+                             * with the launch */
     uint64_t offset;        /* of its first byte in that */
     unsigned n_bytes;
     enum emu_access access; /* EMU_COPY: what an asynchronous copy writes to shared memory, when it is asked for; what it reads is an EMU_READ just before */
