@@ -177,7 +177,8 @@ for command in 'make demo' 'make test'; do
     result $? 'README.md leaves out a command'
 done
 sh tests/pages.sh "$fxc" >"$work/why" 2>&1
-result $? 'pages are not what fxc trace writes'
+status=$?
+if [ $status = 77 ]; then cat "$work/why"; else result $status 'pages are not what fxc trace writes'; fi # not checked is no pass
 split_page README.md
 diff -u examples/linear_gelu.fx "$work/blocks/001" >"$work/why"
 result $? 'README.md shows another linear_gelu.fx'
