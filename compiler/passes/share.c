@@ -22,7 +22,7 @@ struct sharer {
     struct node **map;   /* by node of g: what it became */
     struct node **shared; /* likewise, over N in place of G and C; NULL: it has no such form */
     bool *is_made;       /* by node: `shared` is another value than `map` */
-    bool *is_below;      /* by node: a matrix product, or computed from one */
+    const bool *is_below; /* by node: a matrix product, or computed from one */
     struct node *number, *place; /* idx(N) // S and idx(N) % S, or NULL */
 };
 
@@ -206,7 +206,7 @@ static bool has_reader_of_own(const struct sharer *s, const int *readers) {
 static struct graph *try_runs(const struct graph *g, struct runs at, const bool *is_below) {
     struct arena *a = &g->cx->arena;
     struct sharer s = {.g = g, .out = graph_like(g), .at = at, .map = NEW_ARRAY(a, struct node *, g->n_nodes + 1), .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),
-                       .is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_below = (bool *)is_below};
+                       .is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_below = is_below};
     rewrite(&s);
     if (has_reader_of_own(&s, count_readers(s.out))) return NULL;
     struct graph *next = pass_dce(pass_cse(s.out));
