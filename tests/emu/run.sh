@@ -8,8 +8,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 3
 dir=$1
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+log=$work/log
+trap 'rm -rf "$work"' EXIT
 export FX_CACHE_DIR="${FX_CACHE_DIR:-$PWD/$dir/cache}"
 start=$(date +%s)
 passed=0 failed=0
@@ -39,11 +40,35 @@ else
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
 fi
 
-run_blocks() { # NAME DEVICE MOST_BYTES SPEC..., a line about all of them
-    name=$1 device=$2 bytes=$3
-    shift 3
-    "$dir/fxc" test --device "$device" --max-flops 2e6 --max-bytes "$bytes" "$@" >"$log" 2>&1
-    status=$?
+# ---- test blocks: a process a file or folder, as many at once as there are cores ----
+
+n_blocks=0
+
+add_blocks() { # NAME DEVICE MOST_BYTES SPEC..., a line about all of them
+    n_blocks=$((n_blocks + 1))
+    printf '%s\n' "$@" >"$work/$n_blocks"
+}
+
+run_blocks() { # NUMBER
+    { read -r name && read -r device && read -r bytes && specs=$(cat); } <"$work/$1"
+    # shellcheck disable=SC2086
+    "$dir/fxc" test --device "$device" --max-flops 2e6 --max-bytes "$bytes" $specs >"$work/$1.log" 2>&1
+    echo $? >"$work/$1.status"
+}
+
+# Takes what nobody else has taken: who makes the folder has it.
+work_off() {
+    number=0
+    while [ $number -lt $n_blocks ]; do
+        number=$((number + 1))
+        if mkdir "$work/$number.taken" 2>/dev/null; then run_blocks $number; fi
+    done
+}
+
+close_blocks() { # NUMBER
+    read -r name <"$work/$1"
+    log=$work/$1.log
+    status=$(cat "$work/$1.status")
     [ "$status" = 0 ] || grep -vE '^ok |^[0-9]+ ok, ' "$log"
     sed -n "s|^\([0-9]* ok, .*\)|$name: \1|p" "$log"
     close_part "$name" "$status" "$(count '^\([0-9]*\) ok, .*')" "$(count '.* ok, \([0-9]*\) failed, .*')"
@@ -57,11 +82,18 @@ done
 for spec in tests/gpu/*.fx; do
     device=emu:5,plain
     [ "$spec" != tests/gpu/smallest.fx ] || device=emu:5
-    run_blocks "$(basename "$spec")" $device inf "$spec"
+    add_blocks "$(basename "$spec")" $device inf "$spec"
 done
 for folder in examples examples/*/; do
     set -- "${folder%/}"/*.fx
-    [ ! -e "$1" ] || run_blocks "${folder%/}" emu:5,plain 2e6 "$@"
+    [ ! -e "$1" ] || add_blocks "${folder%/}" emu:5,plain 2e6 "$@"
+done
+for worker in $(seq "$(nproc)"); do work_off & done
+wait
+number=0
+while [ $number -lt $n_blocks ]; do
+    number=$((number + 1))
+    close_blocks $number
 done
 echo "on the emulator: $(($(date +%s) - start)) s"
 echo "emu: $passed passed, $failed failed"
