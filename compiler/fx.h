@@ -39,7 +39,17 @@ struct fx_options { /* zero means the default of every field */
                                                    * Stages nest; of one that memory runs out in only "compile" is said to be over */
     void *stage_user;           /* handed to on_stage */
 };
+/* struct fx_options options = FX_OPTIONS; */
+#ifndef __cplusplus
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
+#else /* before C++20 there are no designated initialisers */
+static inline fx_options fx_options_of_this_size() {
+    fx_options options = {};
+    options.size = sizeof options;
+    return options;
+}
+#define FX_OPTIONS fx_options_of_this_size()
+#endif
 
 /* Compiles text[0..len), which need not end in NUL; `file` names it in messages. *out is set whenever the status is
  * FX_OK or FX_ERR_COMPILE and must then be closed; text and options are not referenced afterwards.
