@@ -314,6 +314,7 @@ static void describe(const struct search *s, const char *name, char *text, size_
 }
 
 fx_status fx_doctor(char *text, size_t size) {
+    if (!text) size = 0;
     if (size) text[0] = 0;
     (void)driver_open();
     fx_status status = nvrtc_open();
