@@ -139,6 +139,15 @@ undefined_api() {
     rm -f "$dir/arch.archive" "$dir/arch.shared"
 }
 
+# Every function that takes a pointer is called with NULL in test_api.
+null_untested() {
+    for header in compiler/fx.h runtime/fx_runtime.h; do
+        grep -v '^#' $header | $CC -E -P -x c - | tr '\n' ' ' | tr ';{}' '\n' | sed -n 's/.*[ *]\(fx_[a-z0-9_]*\)(.*\*.*/\1/p' | while read -r name; do
+            grep -qE "\b$name\(NULL|\b$name\(.*, NULL" tests/unit/test_api.c || echo "tests/unit/test_api.c does not call $name with NULL"
+        done
+    done
+}
+
 # Every warning that a careful user may have on, in C11 and in C++17; FX_OPTIONS as the page of a reader has it.
 header_warnings() {
     for header in $(ls $public | grep '\.h$'); do
@@ -183,6 +192,7 @@ rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the archive has the names of the public headers only' archive_exports
 rule 'the shared library has the names of the public headers only' shared_exports
 rule 'both libraries have every function of the public headers' undefined_api
+rule 'every function of the API is called with NULL' null_untested
 rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
 echo "arch: $passed passed, $failed failed"
