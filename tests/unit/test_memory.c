@@ -2,7 +2,6 @@
  * driver and NVRTC are those below, which let the n-th call fail, alone or with all that follow. For n from 1 on until there is no n-th call: the status is
  * FX_ERR_NOMEM, nothing is leaked, nothing crashes, and the same call without a failure then works. Every scenario runs in a process of its own. */
 #include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -33,29 +32,36 @@ static bool fails(void) {
     return true;
 }
 
-static void *next(const char *name, void **slot) {
-    if (!*slot) *slot = dlsym(RTLD_NEXT, name);
-    return *slot;
-}
-
-#define NEXT(name, ...) ({ static void *slot; __typeof__(&name) f; void *found = next(#name, &slot); memcpy(&f, &found, sizeof f); f(__VA_ARGS__); })
+/* What they stand before, by the names that do not lead back here. */
+#ifdef __SANITIZE_ADDRESS__
+#define NEXT(name) __interceptor_##name
+#define next_aligned_alloc __interceptor_aligned_alloc
+#else
+#define NEXT(name) __libc_##name
+#define next_aligned_alloc __libc_memalign
+#endif
+void *NEXT(malloc)(size_t n);
+void *NEXT(calloc)(size_t n, size_t size);
+void *NEXT(realloc)(void *p, size_t n);
+void NEXT(free)(void *p);
+void *next_aligned_alloc(size_t alignment, size_t n);
 
 static void *counted(void *p) {
     if (p) atomic_fetch_add(&n_live, 1);
     return p;
 }
 
-void *malloc(size_t n) { return fails() ? NULL : counted(NEXT(malloc, n)); }
-void *calloc(size_t n, size_t size) { return fails() ? NULL : counted(NEXT(calloc, n, size)); }
-void *aligned_alloc(size_t alignment, size_t n) { return counted(NEXT(aligned_alloc, alignment, n)); } /* the stand-in's device memory: it never fails */
+void *malloc(size_t n) { return fails() ? NULL : counted(NEXT(malloc)(n)); }
+void *calloc(size_t n, size_t size) { return fails() ? NULL : counted(NEXT(calloc)(n, size)); }
+void *aligned_alloc(size_t alignment, size_t n) { return counted(next_aligned_alloc(alignment, n)); } /* the stand-in's device memory: it never fails */
 void *realloc(void *p, size_t n) {
     if (fails()) return NULL;
-    void *moved = NEXT(realloc, p, n);
+    void *moved = NEXT(realloc)(p, n);
     return p ? moved : counted(moved);
 }
 void free(void *p) {
     if (p) atomic_fetch_sub(&n_live, 1);
-    NEXT(free, p);
+    NEXT(free)(p);
 }
 
 /* ---- what is called: each gives a status and takes back what it made ---- */
