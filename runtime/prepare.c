@@ -48,6 +48,7 @@ static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *
     for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
     for (int i = 0; i < n_hints; i++) {
         int e = 0;
+        if (!hints[i].name) return error_null("the name of a hint");
         while (e < k->n_extents && strcmp(k->extents[e].name, hints[i].name) != 0) e++;
         if (e == k->n_extents) return error_set(FX_ERR_USAGE, "kernel %s has no extent %s", k->name, hints[i].name);
         if (hints[i].value < 0 || (extents[e] >= 0 && extents[e] != hints[i].value))

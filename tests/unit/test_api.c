@@ -92,6 +92,9 @@ START_TEST(arguments_that_are_null) {
     ck_assert_ptr_nonnull(fx_ablations(c, NULL, NULL, 3, &n));
     REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
     ck_assert_str_eq(message, "a is given no data");
+    const struct fx_host no_dtype[] = {{.dtype = (enum fx_dtype)999, .rank = 2, .extents = {4, 8}, .data = x}, {.dtype = FX_F32, .data = x}};
+    REFUSES(fx_evaluate(c, "f", no_dtype, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
+    ck_assert_str_eq(message, "x is no dtype, but f32[M,N] is expected");
     REFUSES(fx_evaluate(c, "f", NULL, 2, 0, NULL, 32, value, &integer, NULL, message, sizeof message));
     ck_assert_str_eq(message, "inputs is NULL");
     REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, NULL, NULL, NULL, message, sizeof message));
@@ -171,8 +174,16 @@ START_TEST(plans_that_are_null) {
     struct fx_resources r[8];
     REFUSES(fx_prepare(ctx, NULL, NULL, NULL, 0, &p));
     ck_assert_str_eq(fx_last_error(), "the plan is NULL");
-    REFUSES(fx_compile_resources(NULL, NULL, false, wanted, r));
     fx_compilation *c = compiled(NULL);
+    REFUSES(fx_compile_resources(NULL, NULL, false, wanted, r));
+    REFUSES(fx_prepare(ctx, fx_get_plan(c), "none", NULL, 0, &p));
+    REFUSES(fx_prepare(ctx, fx_get_plan(c), NULL, &(struct fx_hint){NULL, 4}, 1, &p));
+    ck_assert_str_eq(fx_last_error(), "the name of a hint is NULL");
+    ck_assert_int_eq(fx_prepare(ctx, fx_get_plan(c), NULL, NULL, 3, &p), FX_OK);
+    REFUSES(fx_launch(p, NULL, 3, NULL, 0, NULL));
+    REFUSES(fx_launch(p, (struct fx_value[3]){{.tensor = NULL}}, 3, NULL, 0, NULL));
+    ck_assert_ptr_null(fx_chosen_entry(p, 0, NULL, 3));
+    fx_prepared_release(p);
     REFUSES(fx_compile_resources(fx_get_plan(c), NULL, false, wanted, r));
     ck_assert_str_eq(fx_last_error(), "the kernel is NULL");
     REFUSES(fx_compile_resources(fx_get_plan(c), fx_get_plan(c)->kernels, false, NULL, r));
