@@ -81,12 +81,14 @@ static bool is_options_size(size_t n) {
 static bool check_size(struct cx *cx, const struct fx_options *given) {
     size_t size = given->size;
     if (!is_options_size(size)) {
-        diag_refuse(cx, "options.size is %zu, which is the size of no struct fx_options: begin with struct fx_options options = FX_OPTIONS", size);
+        diag_refuse(cx, "options.size is %zu, which is the size of no struct fx_options: begin with "
+                        "struct fx_options options = FX_OPTIONS", size);
         return false;
     }
     for (size_t i = sizeof *given; i < size; i++)
         if (((const unsigned char *)given)[i]) {
-            diag_refuse(cx, "options has fields that fx " FX_VERSION " does not know: options.size is %zu, it knows %zu bytes, byte %zu is not 0", size, sizeof *given, i);
+            diag_refuse(cx, "options has fields that fx " FX_VERSION " does not know: "
+                            "options.size is %zu, it knows %zu bytes, byte %zu is not 0", size, sizeof *given, i);
             return false;
         }
     return true;
@@ -94,7 +96,9 @@ static bool check_size(struct cx *cx, const struct fx_options *given) {
 
 static bool read_options(fx_compilation *c, const struct fx_options *o) {
     struct cx *cx = &c->cx;
-    if (!has_entries(cx, "defines", o->defines, o->n_defines) || !has_entries(cx, "ablate_extents", o->ablate_extents, o->n_ablate_extents)) return false;
+    if (!has_entries(cx, "defines", o->defines, o->n_defines) ||
+        !has_entries(cx, "ablate_extents", o->ablate_extents, o->n_ablate_extents))
+        return false;
     cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
     if (!is_arch(cx->arch)) {
         diag_refuse(cx, "unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a", cx->arch);
@@ -291,7 +295,8 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
 
 const char *fx_messages(const fx_compilation *c) { return c && c->messages ? c->messages : ""; }
 
-/* A call that prints or counts into the compilation begins: the arena grows, one thread at a time, as fx.h says. Until it is over, memory has run out. */
+/* A call that prints or counts into the compilation begins: the arena grows, one thread at a time, as fx.h says. Until
+ * it is over, memory has run out. */
 static fx_compilation *begin(const fx_compilation *c) {
     fx_compilation *own = (fx_compilation *)c;
     if (own) own->last = FX_ERR_NOMEM;
@@ -315,8 +320,10 @@ const char *fx_messages_json(const fx_compilation *c) {
     return own->messages_json;
 }
 
-/* Apart from its caller, so that no variable of it lives across the longjmp. `given` is as the caller has it, o what of it is known. */
-static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *given,
+/* Apart from its caller, so that no variable of it lives across the longjmp. `given` is as the caller has it, o what of
+ * it is known. */
+static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, const char *text, size_t len,
+                                                           const char *file, const struct fx_options *given,
                                                            const struct fx_options *o) {
     struct buf b;
     if (setjmp(c->cx.oom)) return FX_ERR_NOMEM;
@@ -331,7 +338,8 @@ static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, co
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
     struct fx_options o = {0};
     if (!out) return FX_ERR_USAGE;
-    if (options && is_options_size(options->size)) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (options && is_options_size(options->size))
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (!file) file = "<text>";
     *out = NULL;
     fx_compilation *c = calloc(1, sizeof *c);
@@ -380,7 +388,8 @@ const struct fx_ablation *fx_ablations(const fx_compilation *c, const char *kern
     if (n) *n = 0;
     if (!own || setjmp(own->cx.oom)) return NULL;
     int i = n ? find_kernel(own, kernel) : -1;
-    const struct fx_ablation *terms = i < 0 ? NULL : ablate_list(&own->cx, &own->program->kernels[i], extents, n_extents, n);
+    const struct fx_ablation *terms =
+        i < 0 ? NULL : ablate_list(&own->cx, &own->program->kernels[i], extents, n_extents, n);
     end(own, i >= 0);
     return terms;
 }
@@ -564,7 +573,8 @@ static int output_param(const struct fx_kernel *k, int output) {
 
 fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
                       const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, double *bound, char *message, size_t size) {
-    int index = c && c->plan ? find_kernel(c, kernel) : -1, param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
+    int index = c && c->plan ? find_kernel(c, kernel) : -1;
+    int param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
     if (!message) size = 0;
     if (size) *message = 0;
     if (!c || !value || (!inputs && n_inputs > 0)) {

@@ -1,5 +1,6 @@
 /* Finds libcuda and libnvrtc and fills their tables. In: environment and file system. Out: the tables, and a log of every
- * candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile; no library is ever closed, since others may hold it.
+ * candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile; no
+ * library is ever closed, since others may hold it.
  *
  * A candidate counts only when it works: the toolkit's stub of libcuda has the real one's name and answers cuInit with 34, and
  * NVRTC opens its builtins by bare name, so that they must be loaded before from where it lies itself. */
@@ -27,7 +28,8 @@ struct search {
     void (*run)(struct search *);         /* tries one candidate after the other */
     pthread_mutex_t lock;                 /* guards what follows until the search is over */
     bool is_over;                         /* nothing of it changes any more */
-    bool is_short;                        /* memory ran out: then nothing more is tried, since what was asked for may be what could not be tried */
+    bool is_short;                        /* memory ran out: then nothing more is tried, since what was asked for may be
+                                           * what could not be tried */
     bool (*accept)(struct search *, void *); /* fills the table if the library works; says in `result` either way */
     bool is_foresight;                    /* nothing is opened: the first candidate that is there is `chosen`, accept is NULL */
     bool is_found;                        /* then nothing more is tried */
@@ -43,8 +45,10 @@ static bool accept_driver(struct search *s, void *library);
 static bool accept_nvrtc(struct search *s, void *library);
 static void search_driver(struct search *s);
 static void search_nvrtc(struct search *s);
-static struct search driver_search = {.what = "the CUDA driver", .run = search_driver, .lock = PTHREAD_MUTEX_INITIALIZER, .accept = accept_driver};
-static struct search nvrtc_search = {.what = "NVRTC", .run = search_nvrtc, .lock = PTHREAD_MUTEX_INITIALIZER, .accept = accept_nvrtc};
+static struct search driver_search = {.what = "the CUDA driver", .run = search_driver,
+                                      .lock = PTHREAD_MUTEX_INITIALIZER, .accept = accept_driver};
+static struct search nvrtc_search = {.what = "NVRTC", .run = search_nvrtc, .lock = PTHREAD_MUTEX_INITIALIZER,
+                                     .accept = accept_nvrtc};
 static int nvrtc_major, nvrtc_minor;
 static char nvrtc_identity[LIBRARY_TEXT];
 static atomic_bool nvrtc_is_open; /* then the three above are constant */
@@ -199,7 +203,8 @@ static bool accept_nvrtc(struct search *s, void *library) {
         return false;
     }
     errno = 0;
-    if (!s->is_short && !library_identity(path, (const void *)t.nvrtcVersion, nvrtc_identity)) s->is_short = errno == ENOMEM;
+    if (!s->is_short && !library_identity(path, (const void *)t.nvrtcVersion, nvrtc_identity))
+        s->is_short = errno == ENOMEM;
     if (s->is_short) {
         snprintf(s->result, sizeof s->result, "out of memory");
         return false;
@@ -289,8 +294,11 @@ static fx_status search(struct search *s) {
     fx_status status = FX_OK;
     pthread_mutex_lock(&s->lock);
     if (!s->is_over) search_again(s);
-    if (s->is_short) status = error_set(FX_ERR_NOMEM, "out of memory while a library of %s was looked for: %s", s->what, s->result);
-    else if (!s->is_found) status = error_set(FX_ERR_TOOLCHAIN, "no library of %s works: %s", s->what, s->why_not[0] ? s->why_not : "none was found");
+    if (s->is_short)
+        status = error_set(FX_ERR_NOMEM, "out of memory while a library of %s was looked for: %s", s->what, s->result);
+    else if (!s->is_found)
+        status = error_set(FX_ERR_TOOLCHAIN, "no library of %s works: %s", s->what,
+                           s->why_not[0] ? s->why_not : "none was found");
     pthread_mutex_unlock(&s->lock);
     return status;
 }

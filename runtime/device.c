@@ -38,7 +38,8 @@ void fx_device_free(fx_context *ctx, void *p) {
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes) {
     struct scope s;
     uint64_t began = timeline_begin();
-    if (!ctx || (n_bytes && (!device || !host))) return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
+    if (!ctx || (n_bytes && (!device || !host)))
+        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status != FX_OK) return status;
@@ -51,7 +52,8 @@ fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_
 fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes) {
     struct scope s;
     uint64_t began = timeline_begin();
-    if (!ctx || (n_bytes && (!device || !host))) return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
+    if (!ctx || (n_bytes && (!device || !host)))
+        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes)));
@@ -129,8 +131,12 @@ static fx_status record(fx_timer *t, void *event, void *stream) {
     return status == FX_OK ? scope_leave(t->ctx, &s, CU(t->ctx, cuEventRecord(event, stream))) : status;
 }
 
-fx_status fx_timer_start(fx_timer *t, void *stream) { return t ? record(t, t->start, stream) : error_null("the timer"); }
-fx_status fx_timer_stop(fx_timer *t, void *stream) { return t ? record(t, t->stop, stream) : error_null("the timer"); }
+fx_status fx_timer_start(fx_timer *t, void *stream) {
+    return t ? record(t, t->start, stream) : error_null("the timer");
+}
+fx_status fx_timer_stop(fx_timer *t, void *stream) {
+    return t ? record(t, t->stop, stream) : error_null("the timer");
+}
 
 fx_status fx_timer_read(fx_timer *t, double *microseconds) {
     struct scope s;

@@ -23,7 +23,8 @@ fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kerne
     char file[128];
     fx_status status = plan_check(plan);
     if (status != FX_OK) return status;
-    if (!k || !wanted || !out) return error_null(!k ? "the kernel" : !wanted ? "what is wanted" : "the place for resources");
+    if (!k || !wanted || !out)
+        return error_null(!k ? "the kernel" : !wanted ? "what is wanted" : "the place for resources");
     for (int i = 0; i < k->n_launches; i++) most += (size_t)k->launches[i].n_variants;
     struct task *tasks = calloc(most, sizeof *tasks);
     const struct fx_variant **variants = calloc(most, sizeof *variants);

@@ -50,7 +50,8 @@ static fx_status dispatch(const struct command *cmd) {
     return subcommands[cmd->sub](cmd);
 }
 
-/* What was to be written and is not. A result that differs was told on stdout alone: where that is lost, so is what FX_ERR_DIFFERS means. */
+/* What was to be written and is not. A result that differs was told on stdout alone: where that is lost, so is what
+ * FX_ERR_DIFFERS means. */
 static fx_status check_written(fx_status status) {
     const char *why_not;
     if (!fx_trace_is_on(&why_not) && *why_not) {
@@ -58,7 +59,8 @@ static fx_status check_written(fx_status status) {
         if (status == FX_OK) status = FX_ERR_IO;
     }
     bool is_written = fflush(stdout) == 0 && !ferror(stdout);
-    return !is_written && (status == FX_OK || status == FX_ERR_DIFFERS) ? complain(FX_ERR_IO, "cannot write stdout") : status;
+    bool is_told = is_written || (status != FX_OK && status != FX_ERR_DIFFERS);
+    return is_told ? status : complain(FX_ERR_IO, "cannot write stdout");
 }
 
 int main(int argc, char **argv) {

@@ -12,7 +12,8 @@
 fx_status plan_check(const struct fx_plan *plan) {
     if (!plan) return error_null("the plan");
     if (plan->source && *plan->source) return FX_OK;
-    return error_set(FX_ERR_USAGE, "the plan of %s cannot be launched: it was compiled with oracle_only, which stops before any CUDA", plan->file ? plan->file : "the spec");
+    return error_set(FX_ERR_USAGE, "the plan of %s cannot be launched: it was compiled with oracle_only, "
+                     "which stops before any CUDA", plan->file ? plan->file : "the spec");
 }
 
 /* Room for every array a launch keeps on its stack. */
@@ -195,7 +196,8 @@ static fx_status open_stages(fx_prepared *p) {
     return FX_OK;
 }
 
-static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k, const struct fx_hint *hints, int n_hints) {
+static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
+                         const struct fx_hint *hints, int n_hints) {
     int64_t extents[FX_MAX_EXTENTS];
     char arch[32];
     fx_status status = check_size(k);

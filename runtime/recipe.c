@@ -1,5 +1,5 @@
-/* A kernel's recipe, kept. In: a kernel of a plan. Out: a copy in one block of memory that owes the plan nothing, so that the compilation may be closed while
- * what was prepared is launched. The receipt stays behind: nothing that is launched needs it. */
+/* A kernel's recipe, kept. In: a kernel of a plan. Out: a copy in one block of memory that owes the plan nothing, so that
+ * the compilation may be closed while what was prepared is launched. The receipt stays behind: no launch needs it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,9 @@ static const char *put_text(struct room *r, const char *s) { return s ? put(r, s
 /* An array with its elements as they are; what they point to is copied element by element. */
 #define PUT(r, array, n) put((r), (array), (size_t)(n) * sizeof *(array))
 
-static struct fx_expr copy_expr(struct room *r, const struct fx_expr *e) { return (struct fx_expr){e->n, PUT(r, e->terms, e->n)}; }
+static struct fx_expr copy_expr(struct room *r, const struct fx_expr *e) {
+    return (struct fx_expr){e->n, PUT(r, e->terms, e->n)};
+}
 
 static struct fx_variant copy_variant(struct room *r, const struct fx_variant *v) {
     struct fx_variant c = *v;

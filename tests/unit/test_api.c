@@ -1,5 +1,6 @@
-/* The public API, called as it should not be: every function with NULL where a handle, a name or a place for a result belongs, options of every size, plans
- * that cannot be launched, a compilation that is closed early. Every test runs in a process of its own, over the stand-ins for driver and NVRTC. */
+/* The public API, called as it should not be: every function with NULL where a handle, a name or a place for a result
+ * belongs, options of every size, plans that cannot be launched, a compilation that is closed early. Every test runs in a
+ * process of its own, over the stand-ins for driver and NVRTC. */
 #include <check.h>
 #include <limits.h>
 #include <math.h>
@@ -64,7 +65,8 @@ START_TEST(compilations_that_are_null) {
     n = 7;
     ck_assert_ptr_null(fx_ablations(NULL, "f", NULL, 0, &n));
     ck_assert_int_eq(n, 0);
-    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_HOST_H; stage++) ck_assert_ptr_null(fx_text(NULL, (enum fx_text)stage));
+    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_HOST_H; stage++)
+        ck_assert_ptr_null(fx_text(NULL, (enum fx_text)stage));
     REFUSES(fx_evaluate(NULL, "f", &host, 1, 0, NULL, 1, &value, NULL, NULL, message, sizeof message));
     ck_assert_str_eq(message, "the compilation is NULL");
     REFUSES(fx_evaluate(NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0));
@@ -92,7 +94,8 @@ START_TEST(arguments_that_are_null) {
     ck_assert_ptr_nonnull(fx_ablations(c, NULL, NULL, 3, &n));
     REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
     ck_assert_str_eq(message, "a is given no data");
-    const struct fx_host no_dtype[] = {{.dtype = (enum fx_dtype)999, .rank = 2, .extents = {4, 8}, .data = x}, {.dtype = FX_F32, .data = x}};
+    const struct fx_host no_dtype[] = {{.dtype = (enum fx_dtype)999, .rank = 2, .extents = {4, 8}, .data = x},
+        {.dtype = FX_F32, .data = x}};
     REFUSES(fx_evaluate(c, "f", no_dtype, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
     ck_assert_str_eq(message, "x is no dtype, but f32[M,N] is expected");
     REFUSES(fx_evaluate(c, "f", NULL, 2, 0, NULL, 32, value, &integer, NULL, message, sizeof message));
@@ -245,9 +248,11 @@ START_TEST(options_of_every_size) {
     for (size_t size = 0; size <= sizeof given.options + MOST; size++) {
         fx_compilation *c;
         given.options.size = size;
-        bool is_taken = size >= offsetof(struct fx_options, tests_only) && size % _Alignof(struct fx_options) == 0 && size <= 4096;
+        bool is_taken = size >= offsetof(struct fx_options, tests_only) &&
+            size % _Alignof(struct fx_options) == 0 && size <= 4096;
         REFUSES(fx_compile(spec, sizeof spec - 1, NULL, &given.options, &c));
-        ck_assert_msg(strstr(fx_messages(c), is_taken ? "unknown architecture nonsense" : "which is the size of no struct fx_options"), "%zu: %s", size, fx_messages(c));
+        const char *says = is_taken ? "unknown architecture nonsense" : "which is the size of no struct fx_options";
+        ck_assert_msg(strstr(fx_messages(c), says), "%zu: %s", size, fx_messages(c));
         fx_close(c);
     }
 }
@@ -350,14 +355,16 @@ START_TEST(plans_for_the_oracle_are_not_prepared) {
     fx_context *ctx = opened();
     REFUSES(fx_prepare(ctx, fx_get_plan(c), "f", NULL, 0, &p));
     ck_assert_ptr_null(p);
-    ck_assert_str_eq(fx_last_error(), "the plan of spec.fx cannot be launched: it was compiled with oracle_only, which stops before any CUDA");
+    ck_assert_str_eq(fx_last_error(), "the plan of spec.fx cannot be launched: it was compiled with oracle_only, "
+                                      "which stops before any CUDA");
     REFUSES(fx_compile_resources(fx_get_plan(c), fx_get_plan(c)->kernels, false, wanted, r));
     fx_context_close(ctx);
     fx_close(c);
 }
 END_TEST
 
-/* What was prepared is as it was when its compilation is closed: sizes, launches, refusals with names of the spec, pins. */
+/* What was prepared is as it was when its compilation is closed: sizes, launches, refusals with names of the spec,
+ * pins. */
 START_TEST(a_compilation_closed_before_the_launch) {
     static char memory[512] __attribute__((aligned(256)));
     int64_t shape[] = {4, 8}, wrong[] = {4, 9};
