@@ -35,6 +35,7 @@ INCLUDE_TEST    := $(INCLUDE_FRONT) -iquote runtime -iquote tests/unit -DFX_TEST
 say = $(if $(V),,@echo '$(1) $@';)
 compile = $(CC) $(LANGUAGE) $(CFLAGS) -MMD -MP -MF $@.d -MT $@
 
+OBJCOPY ?= objcopy
 PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def runtime/fx_runtime.h
 TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
 TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
@@ -103,21 +104,31 @@ $(B)/obj/runtime/%.o: runtime/%.c | $(ready) $$(@D)/
 
 # ---- libraries, the command ----
 
+# libfx_internal.a has every object with all its names, for the command and the tests.
 $(B)/libfxc_front.a: $(FRONT)
-$(B)/libfx.a: $(FRONT) $(RUNTIME)
+$(B)/libfx_internal.a: $(FRONT) $(RUNTIME)
 $(B)/%.a:
 	$(call say,ar   )rm -f $@ && $(AR) rcs $@ $^
 
 # Outside the library only what the public headers declare is a name.
-$(B)/gen/libfx.map: | $$(@D)/
-	@printf '{ global: fx_*; local: *; };\n' >$@
+$(B)/gen/libfx.names: $(PUBLIC) | $(ready) $$(@D)/
+	@printf '#include "fx.h"\n#include "fx_runtime.h"\n' | $(CC) $(LANGUAGE) -E -P -iquote compiler -iquote runtime - | \
+	    grep -oE '\bfx_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >$@
+
+$(B)/gen/libfx.map: $(B)/gen/libfx.names
+	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
+
+# One object, in which the library's own names are local.
+$(B)/libfx.a: $(FRONT) $(RUNTIME) $(B)/gen/libfx.names
+	$(call say,ar   )rm -f $@ && $(LD) -r -o $(B)/obj/libfx.o $(FRONT) $(RUNTIME) && \
+	    $(OBJCOPY) --keep-global-symbols=$(B)/gen/libfx.names $(B)/obj/libfx.o && $(AR) rcs $@ $(B)/obj/libfx.o
 
 $(B)/libfx.so: $(FRONT) $(RUNTIME) $(B)/gen/libfx.map
 	$(call say,ld   )$(CC) $(LANGUAGE) $(LDFLAGS) -shared -Wl,-soname,libfx.so.0 -Wl,--version-script=$(B)/gen/libfx.map \
 	    $(if $(SAN),,-Wl$(,)-z$(,)defs) -o $@ $(FRONT) $(RUNTIME) $(LIBS)
 	@ln -sf libfx.so $@.0
 
-$(B)/fxc: $(MAIN) $(B)/libfx.a
+$(B)/fxc: $(MAIN) $(B)/libfx_internal.a
 	$(call say,ld   )$(CC) $(LANGUAGE) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # ---- programs of the tests, embedding examples ----
@@ -131,8 +142,8 @@ $(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 
 $(B)/libfx_test.a: $(HELPERS)
 
-$(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx.a | $(ready) $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(WITH) $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) \
+$(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx_internal.a | $(ready) $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(WITH) $(B)/libfx_test.a $(B)/libfx_internal.a $(LDFLAGS) \
 	    $$(pkg-config --libs check) $(LIBS)
 
 # Call what the subcommands are made of.
@@ -143,15 +154,15 @@ $(B)/tests/test_trace $(B)/tests/test_examples: WITH = $(filter-out %/main.o,$(M
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -shared -Wl,--build-id -o $@ $< $(LIBS)
 
-$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx_test.a $(B)/libfx.a | $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(B)/libfx.a $(LDFLAGS) $(LIBS)
+$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx_test.a $(B)/libfx_internal.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
 
 # Has the command's way of reading test blocks, and of comparing.
-$(B)/tests/emu/%: tests/emu/%.c $(MAIN) $(B)/libfx.a | $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(filter-out %/main.o,$(MAIN)) $(B)/libfx.a $(LDFLAGS) $(LIBS)
+$(B)/tests/emu/%: tests/emu/%.c $(MAIN) $(B)/libfx_internal.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(filter-out %/main.o,$(MAIN)) $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
 
-$(B)/tests/bench/%: tests/bench/%.c $(B)/libfx.a | $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx.a $(LDFLAGS) $(LIBS)
+$(B)/tests/bench/%: tests/bench/%.c $(B)/libfx_internal.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
 
 $(B)/tests/bench/%: tests/bench/%.cu tests/bench/problems.cuh $(TEXTS) | $$(@D)/
 	$(call say,nvcc )$(NVCC) -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a -Icompiler/kernels -o $@ $< -lcublas -lcuda

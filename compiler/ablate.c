@@ -276,7 +276,7 @@ static const double *nominals(struct cx *cx, const struct kernel *k, const char 
     as_given.axes = NEW_ARRAY(&cx->arena, struct axis, k->n_axes + 1);
     for (int i = 0; i < k->n_axes; i++) {
         as_given.axes[i] = k->axes[i];
-        for (int j = 0; j < n_extents && k->axes[i].extent < 0 && k->axes[i].part_of < 0; j++) {
+        for (int j = 0; extents && j < n_extents && k->axes[i].extent < 0 && k->axes[i].part_of < 0; j++) {
             size_t len = strcspn(extents[j], "=");
             if (extents[j][len] == '=' && len == k->axes[i].name.len && memcmp(extents[j], k->axes[i].name.s, len) == 0) as_given.axes[i].extent = strtoll(extents[j] + len + 1, NULL, 10);
         }

@@ -41,7 +41,7 @@ static const struct layout *layout_of(enum fx_dtype t) {
     }
 }
 
-const char *fx_dtype_name(enum fx_dtype t) { return infos[t].name; }
+const char *fx_dtype_name(enum fx_dtype t) { return (unsigned)t < FX_N_DTYPES ? infos[t].name : "no dtype"; }
 int fx_dtype_bits(enum fx_dtype t) { return infos[t].bits; }
 bool fx_is_integer(enum fx_dtype t) { return infos[t].class == FX_CLASS_U || infos[t].class == FX_CLASS_S; }
 bool fx_is_float(enum fx_dtype t) { return infos[t].class == FX_CLASS_F; }

@@ -19,7 +19,7 @@ enum fx_dtype {
 
 enum fx_dtype_class { FX_CLASS_B = 'B', FX_CLASS_U = 'U', FX_CLASS_S = 'S', FX_CLASS_F = 'F' };
 
-const char *fx_dtype_name(enum fx_dtype t);
+const char *fx_dtype_name(enum fx_dtype t); /* "no dtype" of a number that is none */
 int fx_dtype_bits(enum fx_dtype t);
 enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t);
 /* The type arithmetic on values of t happens in: f32 for the narrow floats, i32 for the narrow integers, itself for the others. */

@@ -156,7 +156,7 @@ static double reach(enum fx_dtype t, double value, double bound) {
 bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value, double bound, double *allowed) {
     double want = fx_round_to(t, value), distance = 0;
     bool is_stated = false;
-    switch (tolerance->kind) {
+    switch (tolerance ? tolerance->kind : FX_TOL_DERIVED) {
     case FX_TOL_DERIVED: break;
     case FX_TOL_EXACT: bound = 0; break;
     case FX_TOL_ABS: distance = tolerance->value, is_stated = true; break;

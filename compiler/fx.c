@@ -23,6 +23,7 @@ struct fx_compilation {
     struct fx_plan *plan;
     struct buf dump;
     const char *messages, *messages_json;
+    fx_status last; /* of the last call that fx_last_status is about */
 };
 
 extern const char fx_text_prelude[], fx_text_prelude_end[];
@@ -61,8 +62,43 @@ static bool read_names(fx_compilation *c, const char *list, bool may_be_pass) {
     return true;
 }
 
+static bool has_entries(struct cx *cx, const char *name, const char *const *list, int n) {
+    for (int i = 0; i < n; i++)
+        if (!list || !list[i]) {
+            diag_refuse(cx, "options.n_%s is %d, but number %d of options.%s is NULL", name, n, i, name);
+            return false;
+        }
+    return true;
+}
+
+/* The oldest layout that later ones only append to ends with `user`; no layout will have more than MOST_BYTES. */
+static bool is_options_size(size_t n) {
+    enum { LEAST_BYTES = offsetof(struct fx_options, tests_only), MOST_BYTES = 4096 };
+    return n >= LEAST_BYTES && n <= MOST_BYTES && n % _Alignof(struct fx_options) == 0;
+}
+
+/* A struct larger than ours says nothing more than ours where the rest of it is zero. */
+static bool check_size(struct cx *cx, const struct fx_options *given) {
+    size_t size = given->size;
+    if (!is_options_size(size)) {
+        diag_refuse(cx, "options.size is %zu, which is the size of no struct fx_options: begin with "
+                        "struct fx_options options = FX_OPTIONS", size);
+        return false;
+    }
+    for (size_t i = sizeof *given; i < size; i++)
+        if (((const unsigned char *)given)[i]) {
+            diag_refuse(cx, "options has fields that fx " FX_VERSION " does not know: "
+                            "options.size is %zu, it knows %zu bytes, byte %zu is not 0", size, sizeof *given, i);
+            return false;
+        }
+    return true;
+}
+
 static bool read_options(fx_compilation *c, const struct fx_options *o) {
     struct cx *cx = &c->cx;
+    if (!has_entries(cx, "defines", o->defines, o->n_defines) ||
+        !has_entries(cx, "ablate_extents", o->ablate_extents, o->n_ablate_extents))
+        return false;
     cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
     if (!is_arch(cx->arch)) {
         diag_refuse(cx, "unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a", cx->arch);
@@ -204,6 +240,10 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     struct arena *a = &cx->arena;
     const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip, o->with};
     if (!read_options(c, o)) return FX_ERR_USAGE;
+    if (!text && len) {
+        diag_refuse(cx, "the text is NULL, but %zu bytes long", len);
+        return FX_ERR_USAGE;
+    }
     buf_init(&c->dump, a);
     struct ast_file *ast = read_items(c, text, len, file, o);
     if (!ast) return FX_ERR_COMPILE;
@@ -253,24 +293,42 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
 
 /* ---- messages ---- */
 
-const char *fx_messages(const fx_compilation *c) { return c->messages ? c->messages : ""; }
+const char *fx_messages(const fx_compilation *c) { return c && c->messages ? c->messages : ""; }
 
-const char *fx_messages_json(const fx_compilation *c) {
-    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
-    if (setjmp(own->cx.oom)) return NULL;
-    if (own->messages_json) return own->messages_json;
-    struct buf b;
-    buf_init(&b, &own->cx.arena);
-    diag_json(&own->cx, &b);
-    return own->messages_json = b.s;
+/* A call that prints or counts into the compilation begins: the arena grows, one thread at a time, as fx.h says. Until
+ * it is over, memory has run out. */
+static fx_compilation *begin(const fx_compilation *c) {
+    fx_compilation *own = (fx_compilation *)c;
+    if (own) own->last = FX_ERR_NOMEM;
+    return own;
 }
 
-/* Apart from its caller, so that no variable of it lives across the longjmp. */
-static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
+static void end(fx_compilation *own, bool is_found) { own->last = is_found ? FX_OK : FX_ERR_USAGE; }
+
+fx_status fx_last_status(const fx_compilation *c) { return c ? c->last : FX_ERR_NOMEM; }
+
+const char *fx_messages_json(const fx_compilation *c) {
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return NULL;
+    if (!own->messages_json) {
+        struct buf b;
+        buf_init(&b, &own->cx.arena);
+        diag_json(&own->cx, &b);
+        own->messages_json = b.s;
+    }
+    end(own, true);
+    return own->messages_json;
+}
+
+/* Apart from its caller, so that no variable of it lives across the longjmp. `given` is as the caller has it, o what of
+ * it is known. */
+static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, const char *text, size_t len,
+                                                           const char *file, const struct fx_options *given,
+                                                           const struct fx_options *o) {
     struct buf b;
     if (setjmp(c->cx.oom)) return FX_ERR_NOMEM;
     arena_init(&c->cx.arena, &c->cx.oom);
-    fx_status status = compile(c, text, len, file, o);
+    fx_status status = given && !check_size(&c->cx, given) ? FX_ERR_USAGE : compile(c, text, len, file, o);
     buf_init(&b, &c->cx.arena);
     diag_print(&c->cx, &b);
     c->messages = b.s;
@@ -279,7 +337,9 @@ static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, co
 
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
     struct fx_options o = {0};
-    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (!out) return FX_ERR_USAGE;
+    if (options && is_options_size(options->size))
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (!file) file = "<text>";
     *out = NULL;
     fx_compilation *c = calloc(1, sizeof *c);
@@ -287,8 +347,9 @@ fx_status fx_compile(const char *text, size_t len, const char *file, const struc
     c->cx.on_stage = o.on_stage;
     c->cx.stage_user = o.stage_user;
     stage(&c->cx, "compile", file, false);
-    fx_status status = compile_guarded(c, text, len, file, &o);
+    fx_status status = compile_guarded(c, text, len, file, options, &o);
     stage(&c->cx, "compile", file, true);
+    c->last = status;
     if (status == FX_ERR_NOMEM) fx_close(c);
     else *out = c;
     return status;
@@ -300,29 +361,41 @@ void fx_close(fx_compilation *c) {
     free(c);
 }
 
-const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c->plan; }
+const struct fx_plan *fx_get_plan(const fx_compilation *c) { return c ? c->plan : NULL; }
 
 int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most) {
-    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
-    if (!c->ast || setjmp(own->cx.oom)) return 0;
-    return definition_lines(&own->cx, c->ast, kernel, lines, most);
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return 0;
+    int n = own->ast && kernel ? definition_lines(&own->cx, own->ast, kernel, lines, lines ? most : 0) : 0;
+    end(own, n > 0);
+    return n;
 }
 
 const struct fx_test *fx_tests(const fx_compilation *c, int *n) {
-    *n = c->program ? c->program->n_tests : 0;
-    return c->program ? c->program->tests : NULL;
+    if (n) *n = c && c->program ? c->program->n_tests : 0;
+    return c && c->program ? c->program->tests : NULL;
+}
+
+/* The kernel of that name, NULL the first; -1 where there is none. */
+static int find_kernel(const fx_compilation *c, const char *name) {
+    for (int i = 0; c && c->program && i < c->program->n_kernels; i++)
+        if (!name || strcmp(c->program->kernels[i].name, name) == 0) return i;
+    return -1;
 }
 
 const struct fx_ablation *fx_ablations(const fx_compilation *c, const char *kernel, const char *const *extents, int n_extents, int *n) {
-    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
-    *n = 0;
-    if (!c->program || setjmp(own->cx.oom)) return NULL;
-    for (int i = 0; i < c->program->n_kernels; i++)
-        if (!kernel || strcmp(c->program->kernels[i].name, kernel) == 0) return ablate_list(&own->cx, &c->program->kernels[i], extents, n_extents, n);
-    return NULL;
+    fx_compilation *own = begin(c);
+    if (n) *n = 0;
+    if (!own || setjmp(own->cx.oom)) return NULL;
+    int i = n ? find_kernel(own, kernel) : -1;
+    const struct fx_ablation *terms =
+        i < 0 ? NULL : ablate_list(&own->cx, &own->program->kernels[i], extents, n_extents, n);
+    end(own, i >= 0);
+    return terms;
 }
 
 static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) {
+    bool is_emitted = c->plan && c->unit; /* a plan of signatures alone has no CUDA */
     switch (stage) {
     case FX_TEXT_AST:
         if (c->ast) ast_print(out, c->ast);
@@ -339,14 +412,14 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
         if (c->plan) plan_print(out, c->plan);
         return c->plan != NULL;
     case FX_TEXT_CU:
-        if (c->plan) buf_put(out, c->plan->source, c->plan->source_len);
-        return c->plan != NULL;
+        if (is_emitted) buf_put(out, c->plan->source, c->plan->source_len);
+        return is_emitted;
     case FX_TEXT_HOST_C:
-        if (c->plan) emit_host_c(out, c->plan);
-        return c->plan != NULL;
+        if (is_emitted) emit_host_c(out, c->plan);
+        return is_emitted;
     case FX_TEXT_HOST_H:
-        if (c->plan) emit_host_h(out, c->plan);
-        return c->plan != NULL;
+        if (is_emitted) emit_host_h(out, c->plan);
+        return is_emitted;
     case FX_TEXT_FX:
         for (int i = 0; c->program && i < c->program->n_kernels; i++) {
             if (i) buf_putc(out, '\n');
@@ -367,17 +440,17 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
 }
 
 const char *fx_text(const fx_compilation *c, enum fx_text stage) {
-    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
-    if (setjmp(own->cx.oom)) return NULL;
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return NULL;
     struct buf b;
     buf_init(&b, &own->cx.arena);
-    return print_stage(own, stage, &b) ? b.s : NULL;
+    bool is_there = print_stage(own, stage, &b);
+    end(own, is_there);
+    return is_there ? b.s : NULL;
 }
 
-const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled) {
-    fx_compilation *own = (fx_compilation *)c; /* the arena grows: one thread at a time, as fx.h says */
-    if (!c->unit || !c->plan || setjmp(own->cx.oom)) return NULL;
-    struct arena *a = &own->cx.arena;
+static const char *print_receipt(fx_compilation *c, enum fx_format format, const struct fx_resources *compiled) {
+    struct arena *a = &c->cx.arena;
     struct receipt **receipts = NEW_ARRAY(a, struct receipt *, c->plan->n_kernels + 1);
     struct buf b;
     buf_init(&b, a);
@@ -391,12 +464,20 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
     return b.s;
 }
 
+const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled) {
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return NULL;
+    const char *receipt = own->unit && own->plan ? print_receipt(own, format, compiled) : NULL;
+    end(own, receipt != NULL);
+    return receipt;
+}
+
 /* ---- the oracle ---- */
 
-static int find_kernel(const fx_compilation *c, const char *name) {
-    for (int i = 0; c->plan && i < c->program->n_kernels; i++)
-        if (!name || strcmp(c->program->kernels[i].name, name) == 0) return i;
-    return -1;
+static bool is_empty(const struct fx_host *h) {
+    for (int i = 0; i < h->rank && i < FX_MAX_RANK; i++)
+        if (h->extents[i] == 0) return true;
+    return false;
 }
 
 /* Binds the kernel's extents from the inputs' shapes, lays the inputs out by parameter, and checks the conditions on scalars. */
@@ -412,6 +493,10 @@ static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *in
             return FX_ERR_USAGE;
         }
         const struct fx_host *h = &inputs[n++];
+        if (!h->data && !is_empty(h)) {
+            snprintf(message, size, "%s is given no data", k->params[i].name);
+            return FX_ERR_USAGE;
+        }
         by_param[i] = (struct oracle_input){h->dtype, h->data};
         if (k->params[i].is_scalar && h->dtype != k->params[i].dtype) {
             snprintf(message, size, "%s is %s, but %s is expected", k->params[i].name, fx_dtype_name(h->dtype), fx_dtype_name(k->params[i].dtype));
@@ -488,8 +573,14 @@ static int output_param(const struct fx_kernel *k, int output) {
 
 fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
                       const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, double *bound, char *message, size_t size) {
-    int index = find_kernel(c, kernel), param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
+    int index = c && c->plan ? find_kernel(c, kernel) : -1;
+    int param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
+    if (!message) size = 0;
     if (size) *message = 0;
+    if (!c || !value || (!inputs && n_inputs > 0)) {
+        snprintf(message, size, "%s is NULL", !c ? "the compilation" : !value ? "value" : "inputs");
+        return FX_ERR_USAGE;
+    }
     if (param < 0) {
         snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs", kernel ? kernel : "of that name");
         return FX_ERR_USAGE;

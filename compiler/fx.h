@@ -1,7 +1,11 @@
 /* libfx, the compiler: `.fx` text to CUDA text and a launch plan, on any machine, without CUDA.
  *
  * Thread-safety: compilations are independent of each other; one compilation may be read from any number of threads once
- * fx_compile has returned. Nothing here prints, exits or keeps global state. */
+ * fx_compile has returned. Nothing here prints, exits or keeps global state.
+ *
+ * NULL: a compilation that is NULL, as fx_compile leaves it where memory runs out, is one with nothing in it. fx_messages
+ * of it is "", and every other function returns what it returns where there is nothing: NULL, 0 or FX_ERR_USAGE. A place
+ * for a result that may not be NULL is FX_ERR_USAGE where it is. */
 #ifndef FX_H
 #define FX_H
 
@@ -15,8 +19,9 @@ extern "C" {
 
 typedef struct fx_compilation fx_compilation;
 
-struct fx_options { /* zero means the default of every field */
-    size_t size;                /* sizeof(struct fx_options), set by FX_OPTIONS */
+struct fx_options { /* zero means the default of every field but size */
+    size_t size;                /* sizeof(struct fx_options), set by FX_OPTIONS. 0, or the size of no version of the struct,
+                                 * is FX_ERR_USAGE; so is a larger one with bytes beyond this version's that are not 0 */
     const char *arch;           /* "sm_90a" */
     const char *kernel;         /* compile this kernel of the file alone; NULL: all */
     const char *const *defines; /* "NAME=VALUE": an extent, a constant or a fn */
@@ -24,7 +29,8 @@ struct fx_options { /* zero means the default of every field */
     const char *dump_after;     /* a pass: fx_text(c, FX_TEXT_DUMP) then gives the graph after it; "all" */
     const char *stop_after;     /* a pass: later optional passes do not run */
     const char *skip;           /* passes, and rules of them, to leave out: "cse,algebra.scale_out" */
-    bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec; the plan has no launches */
+    bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec;
+                                 * the plan has no launches and cannot be prepared */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
                                                                            * fx_compile returns, or NULL. No function: includes are refused */
     void *user;                 /* handed to read_file */
@@ -39,15 +45,30 @@ struct fx_options { /* zero means the default of every field */
                                                    * Stages nest; of one that memory runs out in only "compile" is said to be over */
     void *stage_user;           /* handed to on_stage */
 };
+/* struct fx_options options = FX_OPTIONS; */
+#ifndef __cplusplus
 #define FX_OPTIONS {.size = sizeof(struct fx_options)}
+#else /* before C++20 there are no designated initialisers */
+static inline fx_options fx_options_of_this_size() {
+    fx_options options = {};
+    options.size = sizeof options;
+    return options;
+}
+#define FX_OPTIONS fx_options_of_this_size()
+#endif
 
-/* Compiles text[0..len), which need not end in NUL; `file` names it in messages. *out is set whenever the status is
- * FX_OK or FX_ERR_COMPILE and must then be closed; text and options are not referenced afterwards.
- * Returns FX_ERR_COMPILE when the spec has errors (fx_messages says which), FX_ERR_USAGE for an unknown arch, kernel, term or
- * pass (fx_messages likewise, *out set), FX_ERR_NOMEM with *out NULL. */
+/* Compiles text[0..len), which need not end in NUL; `file` names it in messages. *out is set whatever the status is, and
+ * must be closed, but for FX_ERR_NOMEM, which leaves it NULL; text and options are not referenced afterwards.
+ * Returns FX_ERR_COMPILE when the spec has errors (fx_messages says which), FX_ERR_USAGE for an unknown arch, kernel, term
+ * or pass and for options that do not fit together (fx_messages likewise), FX_ERR_INTERNAL for a bug of fx (likewise). */
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options,
                      fx_compilation **out);
-void fx_close(fx_compilation *c); /* NULL is allowed; the plan dies with it */
+/* NULL is allowed. The plan and every text of the compilation die with it, what fx_prepare made of the plan does not. */
+void fx_close(fx_compilation *c);
+/* What became of the last of these calls on c: fx_messages_json, fx_definition, fx_receipt, fx_ablations, fx_text. FX_OK;
+ * FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one NULL or 0 from the other. Before the first of
+ * them, what fx_compile returned; of NULL FX_ERR_NOMEM. */
+fx_status fx_last_status(const fx_compilation *c);
 
 /* Errors and warnings as text, "" when there are none. Valid until fx_close. */
 const char *fx_messages(const fx_compilation *c);
@@ -130,8 +151,8 @@ bool fx_is_right(enum fx_dtype t, double got, double value, double bound);
 bool fx_is_right_integer(enum fx_dtype t, int64_t got, int64_t want, double bound);
 /* The same under a tolerance that a person stated. DERIVED is fx_is_right; EXACT takes the value rounded to t alone; ABS, REL and F16_ULP take
  * what is that far from the unrounded value: t, t * |value|, t ulps of f16 at `largest`, the largest finite |value| of the tensor (fx_evaluate's
- * bound is then set aside). Where the value is NaN, or rounds to an infinity, only that is right. *allowed, if not NULL, is how far from the
- * value a right result could be at most. */
+ * bound is then set aside); NULL is DERIVED. Where the value is NaN, or rounds to an infinity, only that is right.
+ * *allowed, if not NULL, is how far from the value a right result could be at most. */
 bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value, double bound, double *allowed);
 
 #ifdef __cplusplus

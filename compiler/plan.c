@@ -331,7 +331,7 @@ int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, cons
 
 int fx_entry_count(const struct fx_plan *p) {
     int n = 0;
-    for (int k = 0; k < p->n_kernels; k++)
+    for (int k = 0; p && k < p->n_kernels; k++)
         for (int l = 0; l < p->kernels[k].n_launches; l++)
             for (int v = 0; v < p->kernels[k].launches[l].n_variants; v++) {
                 int number = p->kernels[k].launches[l].variants[v].number;
@@ -355,7 +355,7 @@ bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, si
 }
 
 const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name) {
-    for (int i = 0; i < p->n_kernels; i++)
+    for (int i = 0; p && i < p->n_kernels; i++)
         if (!name || !strcmp(p->kernels[i].name, name)) return &p->kernels[i];
     return NULL;
 }

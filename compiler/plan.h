@@ -240,7 +240,7 @@ struct fx_resources {
     int shared_bytes; /* static shared memory; 0 in what fx emits */
     int max_threads;  /* a block may have */
 };
-/* One more than the largest number of an entry of the plan. */
+/* One more than the largest number of an entry of the plan; 0 of NULL. */
 int fx_entry_count(const struct fx_plan *p);
 /* Whether variant v of l, compiled to this, spills more than it may: it is taken only where no other of its kind does it. */
 bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled);
@@ -249,7 +249,8 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
 int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
 /* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total);
-const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name); /* name NULL: the first; NULL if absent */
+/* name NULL: the first; NULL if absent, or p is NULL */
+const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name);
 
 #ifdef __cplusplus
 }

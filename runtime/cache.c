@@ -187,6 +187,7 @@ void cache_close(struct cache *c) {
 void fx_cache_describe(char *text, size_t size) {
     struct cache c;
     struct listing l;
+    if (!text) size = 0;
     cache_open(&c, false);
     if (c.folder < 0) {
         snprintf(text, size, c.path[0] ? "none (%s: %s)" : "none (%s%s)", c.path, c.why_not);

@@ -150,6 +150,8 @@ static fx_status write_image(const fx_compilation *c, const struct stage *stage,
 static fx_status write_stage(const fx_compilation *c, const struct stage *stage, const char *to) {
     if (stage->image != IMAGE_NONE) return write_image(c, stage, to);
     const char *text = fx_text(c, stage->text);
+    if (!text && fx_last_status(c) == FX_ERR_NOMEM)
+        return complain(FX_ERR_NOMEM, "cannot print the %s: out of memory", stage->name);
     if (!text) return complain(FX_ERR_INTERNAL, "the compilation has no %s", stage->name);
     return write_whole(to, &(struct piece){text, strlen(text)}, 1);
 }

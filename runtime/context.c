@@ -8,8 +8,9 @@
 
 fx_status scope_enter(fx_context *ctx, struct scope *s) {
     void *current = NULL;
-    int lost = atomic_load(&ctx->lost);
     s->is_pushed = false;
+    if (!ctx) return error_null("the context");
+    int lost = atomic_load(&ctx->lost);
     if (lost) {
         const struct entry *last = atomic_load(&ctx->last);
         return error_set(FX_ERR_GPU, "the CUDA context is lost since error %d; the kernel launched last was %s", lost,
@@ -63,6 +64,7 @@ static fx_status read_device(fx_context *ctx) {
 }
 
 fx_status fx_context_open(int ordinal, fx_context **out) {
+    if (!out) return error_null("the place for a context");
     *out = NULL;
     fx_status status = driver_open();
     if (status != FX_OK) return status;
@@ -88,6 +90,6 @@ void fx_context_close(fx_context *ctx) {
     free(ctx);
 }
 
-const char *fx_context_arch(const fx_context *ctx) { return ctx->arch; }
-const char *fx_context_device(const fx_context *ctx) { return ctx->name; }
-int fx_context_sm_count(const fx_context *ctx) { return ctx->sm_count; }
+const char *fx_context_arch(const fx_context *ctx) { return ctx ? ctx->arch : ""; }
+const char *fx_context_device(const fx_context *ctx) { return ctx ? ctx->name : ""; }
+int fx_context_sm_count(const fx_context *ctx) { return ctx ? ctx->sm_count : 0; }

@@ -141,7 +141,9 @@ fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entr
     struct image i;
     Elf64_Shdr header;
     struct part all, own;
+    if (!out) return error_null("the place for resources");
     *out = (struct fx_resources){0};
+    if (!image || !entry) return error_null(!image ? "the cubin" : "the name of the entry");
     if (!open_image(&i, image, n_bytes)) return error_set(FX_ERR_USAGE, "these %zu bytes are no cubin", n_bytes);
     int64_t symbol = find_symbol(&i, entry);
     if (symbol < 0 || !find_section(&i, ".nv.info", "", &header, &all)) return error_set(FX_ERR_USAGE, "the cubin has no entry %s", entry);

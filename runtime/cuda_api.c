@@ -1,11 +1,13 @@
 /* Finds libcuda and libnvrtc and fills their tables. In: environment and file system. Out: the tables, and a log of every
- * candidate for fx_doctor. Each library is looked for once a process; no library is ever closed, since others may hold it.
+ * candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile; no
+ * library is ever closed, since others may hold it.
  *
  * A candidate counts only when it works: the toolkit's stub of libcuda has the real one's name and answers cuInit with 34, and
  * NVRTC opens its builtins by bare name, so that they must be loaded before from where it lies itself. */
 #include "cuda_api.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <pthread.h>
@@ -23,6 +25,11 @@ struct nvrtc_table cuda_nvrtc;
 
 struct search {
     const char *what;                     /* "NVRTC" */
+    void (*run)(struct search *);         /* tries one candidate after the other */
+    pthread_mutex_t lock;                 /* guards what follows until the search is over */
+    bool is_over;                         /* nothing of it changes any more */
+    bool is_short;                        /* memory ran out: then nothing more is tried, since what was asked for may be
+                                           * what could not be tried */
     bool (*accept)(struct search *, void *); /* fills the table if the library works; says in `result` either way */
     bool is_foresight;                    /* nothing is opened: the first candidate that is there is `chosen`, accept is NULL */
     bool is_found;                        /* then nothing more is tried */
@@ -34,11 +41,14 @@ struct search {
     size_t log_len;                       /* of log */
 };
 
-static pthread_once_t driver_once = PTHREAD_ONCE_INIT, nvrtc_once = PTHREAD_ONCE_INIT;
 static bool accept_driver(struct search *s, void *library);
 static bool accept_nvrtc(struct search *s, void *library);
-static struct search driver_search = {.what = "the CUDA driver", .accept = accept_driver};
-static struct search nvrtc_search = {.what = "NVRTC", .accept = accept_nvrtc};
+static void search_driver(struct search *s);
+static void search_nvrtc(struct search *s);
+static struct search driver_search = {.what = "the CUDA driver", .run = search_driver,
+                                      .lock = PTHREAD_MUTEX_INITIALIZER, .accept = accept_driver};
+static struct search nvrtc_search = {.what = "NVRTC", .run = search_nvrtc, .lock = PTHREAD_MUTEX_INITIALIZER,
+                                     .accept = accept_nvrtc};
 static int nvrtc_major, nvrtc_minor;
 static char nvrtc_identity[LIBRARY_TEXT];
 static atomic_bool nvrtc_is_open; /* then the three above are constant */
@@ -74,9 +84,17 @@ static void foresee(struct search *s, const char *path, int flags) {
     find_path(symbol, s->chosen, sizeof s->chosen);
 }
 
+/* The loader says so in words of the user's language; what it called has set errno. */
+static void *open_library(struct search *s, const char *path, int flags) {
+    errno = 0;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
+    if (!library && errno == ENOMEM) s->is_short = true;
+    return library;
+}
+
 /* A path is tried only if it is there: the loader's own message would be the same for all. */
 static void try_library(struct search *s, const char *path, int flags) {
-    if (s->is_found) return;
+    if (s->is_found || s->is_short) return;
     if (s->is_foresight) {
         foresee(s, path, flags);
         return;
@@ -85,7 +103,7 @@ static void try_library(struct search *s, const char *path, int flags) {
         log_line(s, path, "not there");
         return;
     }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
+    void *library = open_library(s, path, flags);
     if (!library && flags & RTLD_NOLOAD) return;
     if (library) {
         s->is_found = s->accept(s, library);
@@ -128,7 +146,7 @@ static bool accept_driver(struct search *s, void *library) {
     return true;
 }
 
-static void search_driver(void) {
+static void search_driver(struct search *s) {
     static const char *const places[] = {"/usr/lib/wsl/lib/libcuda.so.1",
                                          "/usr/local/nvidia/lib64/libcuda.so.1",
                                          "/run/opengl-driver/lib/libcuda.so.1",
@@ -136,7 +154,6 @@ static void search_driver(void) {
                                          "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
                                          "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
                                          "/usr/lib64/libcuda.so.1"};
-    struct search *s = &driver_search;
     const char *given = secure_getenv("FX_LIBCUDA");
     if (given && *given) try_library(s, given, 0);
     try_library(s, "libcuda.so.1", RTLD_NOLOAD);
@@ -149,13 +166,13 @@ static void search_driver(void) {
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 enum { N_SONAMES = sizeof sonames / sizeof *sonames };
 
-static void load_builtins(const char *library, int major, int minor) {
+static void load_builtins(struct search *s, const char *library, int major, int minor) {
     char path[PATH_MAX];
     const char *slash = strrchr(library, '/');
     int n = snprintf(path, sizeof path, "%.*slibnvrtc-builtins.so.%d.%d", slash ? (int)(slash + 1 - library) : 0, library, major,
                      minor);
     /* Where it is not there NVRTC may still find it by itself: the test compile decides. */
-    if (n > 0 && (size_t)n < sizeof path) (void)!dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (n > 0 && (size_t)n < sizeof path) (void)!open_library(s, path, 0);
 }
 
 /* Compiles a line: what is missing beside the library shows only then. */
@@ -179,9 +196,17 @@ static bool accept_nvrtc(struct search *s, void *library) {
         return false;
     }
     find_path((void *)t.nvrtcVersion, path, sizeof path);
-    load_builtins(path, major, minor);
-    if ((code = compile_a_line(&t)) != 0) {
+    load_builtins(s, path, major, minor);
+    if (!s->is_short && (code = compile_a_line(&t)) != 0) {
+        s->is_short = code == NVRTC_OUT_OF_MEMORY;
         snprintf(s->result, sizeof s->result, "it cannot compile a line: %s (%d)", nvrtc_error_name(code), code);
+        return false;
+    }
+    errno = 0;
+    if (!s->is_short && !library_identity(path, (const void *)t.nvrtcVersion, nvrtc_identity))
+        s->is_short = errno == ENOMEM;
+    if (s->is_short) {
+        snprintf(s->result, sizeof s->result, "out of memory");
         return false;
     }
     snprintf(s->result, sizeof s->result, "NVRTC %d.%d", major, minor);
@@ -189,7 +214,6 @@ static bool accept_nvrtc(struct search *s, void *library) {
     nvrtc_major = major;
     nvrtc_minor = minor;
     cuda_nvrtc = t;
-    (void)library_identity(path, (const void *)t.nvrtcVersion, nvrtc_identity);
     atomic_store(&nvrtc_is_open, true);
     return true;
 }
@@ -220,7 +244,9 @@ static void try_wheels(struct search *s, const char *packages) {
 
 static void try_pattern(struct search *s, const char *pattern, void (*try)(struct search *, const char *)) {
     glob_t found;
-    if (glob(pattern, 0, NULL, &found) != 0) return;
+    int code = s->is_found || s->is_short ? GLOB_NOMATCH : glob(pattern, 0, NULL, &found);
+    if (code == GLOB_NOSPACE) s->is_short = true;
+    if (code != 0) return;
     for (size_t i = 0; i < found.gl_pathc; i++) try(s, found.gl_pathv[i]);
     globfree(&found);
 }
@@ -237,14 +263,14 @@ static void try_beside(struct search *s, const char *file) {
     try_wheels(s, folder);
 }
 
-static void search_nvrtc_by(struct search *s) {
+static void search_nvrtc(struct search *s) {
     static const char *const roots[] = {"FX_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"};
     char own[PATH_MAX], pattern[PATH_MAX];
     const char *given = secure_getenv("FX_LIBNVRTC"), *venv = secure_getenv("VIRTUAL_ENV");
     if (given && *given) try_library(s, given, 0);
     for (int i = 0; i < N_SONAMES; i++) try_library(s, sonames[i], RTLD_NOLOAD);
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) try_toolkit(s, secure_getenv(roots[i]));
-    find_path((void *)search_nvrtc_by, own, sizeof own);
+    find_path((void *)search_nvrtc, own, sizeof own);
     try_beside(s, "/proc/self/exe");
     try_beside(s, own);
     if (venv && *venv && (size_t)snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages", venv) < sizeof pattern)
@@ -254,24 +280,35 @@ static void search_nvrtc_by(struct search *s) {
     try_toolkit(s, "/opt/cuda");
 }
 
-static void search_nvrtc(void) { search_nvrtc_by(&nvrtc_search); }
-
 /* ---- what the rest of the runtime calls ---- */
 
-static fx_status opened(const struct search *s) {
-    if (s->is_found) return FX_OK;
-    return error_set(FX_ERR_TOOLCHAIN, "no library of %s works: %s", s->what, s->why_not[0] ? s->why_not : "none was found");
+static void search_again(struct search *s) {
+    s->is_short = s->was_opened = false;
+    s->result[0] = s->why_not[0] = s->log[0] = 0;
+    s->log_len = 0;
+    s->run(s);
+    s->is_over = !s->is_short;
+}
+
+static fx_status search(struct search *s) {
+    fx_status status = FX_OK;
+    pthread_mutex_lock(&s->lock);
+    if (!s->is_over) search_again(s);
+    if (s->is_short)
+        status = error_set(FX_ERR_NOMEM, "out of memory while a library of %s was looked for: %s", s->what, s->result);
+    else if (!s->is_found)
+        status = error_set(FX_ERR_TOOLCHAIN, "no library of %s works: %s", s->what,
+                           s->why_not[0] ? s->why_not : "none was found");
+    pthread_mutex_unlock(&s->lock);
+    return status;
 }
 
 fx_status driver_open(void) {
-    if (emu_is_on()) return FX_OK;
-    pthread_once(&driver_once, search_driver);
-    return opened(&driver_search);
+    return emu_is_on() ? FX_OK : search(&driver_search);
 }
 
 fx_status nvrtc_open(void) {
-    pthread_once(&nvrtc_once, search_nvrtc);
-    return opened(&nvrtc_search);
+    return search(&nvrtc_search);
 }
 
 void nvrtc_version(int *major, int *minor) {
@@ -292,7 +329,7 @@ void nvrtc_foresee(char text[LIBRARY_TEXT], int *major, int *minor) {
     struct search *s = calloc(1, sizeof *s);
     if (!s) return;
     s->is_foresight = true;
-    search_nvrtc_by(s);
+    search_nvrtc(s);
     if (s->is_found) (void)library_identity(s->chosen, NULL, text);
     free(s);
 }
@@ -308,12 +345,15 @@ const char *nvrtc_error_name(int code) {
     return code >= 0 && (size_t)code < sizeof names / sizeof *names ? names[code] : "an unknown NVRTC error";
 }
 
-static void describe(const struct search *s, const char *name, char *text, size_t size) {
+static void describe(struct search *s, const char *name, char *text, size_t size) {
     size_t n = size ? strlen(text) : 0;
+    pthread_mutex_lock(&s->lock);
     if (n < size) snprintf(text + n, size - n, "%s: %s\n%s", name, s->is_found ? s->chosen : "none", s->log);
+    pthread_mutex_unlock(&s->lock);
 }
 
 fx_status fx_doctor(char *text, size_t size) {
+    if (!text) size = 0;
     if (size) text[0] = 0;
     (void)driver_open();
     fx_status status = nvrtc_open();

@@ -21,6 +21,7 @@ static uint64_t address_of(const void *p) { return (uint64_t)(uintptr_t)p; }
 fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
     struct scope s;
     uint64_t address = 0, began = timeline_begin();
+    if (!out) return error_null("the place for an address");
     *out = NULL;
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemAlloc(&address, n_bytes)));
@@ -30,13 +31,15 @@ fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
 
 void fx_device_free(fx_context *ctx, void *p) {
     struct scope s;
-    if (!p || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
+    if (!p || !ctx || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuMemFree(address_of(p))));
 }
 
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes) {
     struct scope s;
     uint64_t began = timeline_begin();
+    if (!ctx || (n_bytes && (!device || !host)))
+        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status != FX_OK) return status;
@@ -49,6 +52,8 @@ fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_
 fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes) {
     struct scope s;
     uint64_t began = timeline_begin();
+    if (!ctx || (n_bytes && (!device || !host)))
+        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes)));
@@ -58,6 +63,7 @@ fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t
 fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream) {
     struct scope s;
     uint64_t began = timeline_begin();
+    if (!ctx || (n_bytes && !device)) return error_null(!ctx ? "the context" : "the device's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemsetD8Async(address_of(device), byte, n_bytes, stream)));
@@ -68,6 +74,7 @@ fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size
 
 fx_status fx_stream_open(fx_context *ctx, void **stream) {
     struct scope s;
+    if (!stream) return error_null("the place for a stream");
     *stream = NULL;
     fx_status status = scope_enter(ctx, &s);
     return status == FX_OK ? scope_leave(ctx, &s, CU(ctx, cuStreamCreate(stream, STREAM_NON_BLOCKING))) : status;
@@ -75,7 +82,7 @@ fx_status fx_stream_open(fx_context *ctx, void **stream) {
 
 void fx_stream_close(fx_context *ctx, void *stream) {
     struct scope s;
-    if (!stream || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
+    if (!stream || !ctx || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuStreamDestroy(stream)));
 }
 
@@ -91,6 +98,7 @@ fx_status fx_stream_wait(fx_context *ctx, void *stream) {
 
 fx_status fx_timer_open(fx_context *ctx, fx_timer **out) {
     struct scope s;
+    if (!out) return error_null("the place for a timer");
     *out = NULL;
     fx_timer *t = calloc(1, sizeof *t);
     if (!t) return error_nomem();
@@ -123,14 +131,20 @@ static fx_status record(fx_timer *t, void *event, void *stream) {
     return status == FX_OK ? scope_leave(t->ctx, &s, CU(t->ctx, cuEventRecord(event, stream))) : status;
 }
 
-fx_status fx_timer_start(fx_timer *t, void *stream) { return record(t, t->start, stream); }
-fx_status fx_timer_stop(fx_timer *t, void *stream) { return record(t, t->stop, stream); }
+fx_status fx_timer_start(fx_timer *t, void *stream) {
+    return t ? record(t, t->start, stream) : error_null("the timer");
+}
+fx_status fx_timer_stop(fx_timer *t, void *stream) {
+    return t ? record(t, t->stop, stream) : error_null("the timer");
+}
 
 fx_status fx_timer_read(fx_timer *t, double *microseconds) {
     struct scope s;
     float milliseconds = 0;
     uint64_t began = timeline_begin();
+    if (!microseconds) return error_null("the place for a time");
     *microseconds = 0;
+    if (!t) return error_null("the timer");
     fx_status status = scope_enter(t->ctx, &s);
     if (status != FX_OK) return status;
     status = CU(t->ctx, cuEventSynchronize(t->stop));

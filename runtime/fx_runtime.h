@@ -2,7 +2,10 @@
  *
  * compile -> prepare (NVRTC, load) -> workspace_bytes -> launch (no allocation, no synchronisation, no compilation: safe
  * under graph capture). A context may be used from several threads at once; error text is per thread. A prepared
- * kernel is immutable: launches may run concurrently, each with a workspace of its own. */
+ * kernel is immutable: launches may run concurrently, each with a workspace of its own.
+ *
+ * NULL: where a handle, a plan, a name or a place for a result that has to be there is NULL, a call returns FX_ERR_USAGE
+ * with a message, or "", NULL or 0 by what it returns. Closing, releasing and freeing NULL is allowed. */
 #ifndef FX_RUNTIME_H
 #define FX_RUNTIME_H
 
@@ -41,7 +44,8 @@ typedef struct fx_prepared fx_prepared;
 /* Writes one line a candidate of libnvrtc and libcuda (path, result) and what was chosen, as far as size goes. Returns FX_OK when NVRTC works,
  * FX_ERR_TOOLCHAIN when not; a missing driver is no failure here. */
 fx_status fx_doctor(char *text, size_t size);
-/* Compiles source for arch to a cubin (or PTX when `ptx`), no GPU needed. *image is malloc'ed, *log too (NVRTC's full log, "" if empty). */
+/* Compiles source for arch to a cubin (or PTX when `ptx`), no GPU needed. file, which may be NULL, names it in the log.
+ * *image is malloc'ed, *log too (NVRTC's full log, "" if empty). */
 fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log);
 
 /* Reads from a cubin, without a driver, what it has of the entry of that name. Any bytes are safe: FX_ERR_USAGE where they are no cubin, are cut
@@ -55,7 +59,8 @@ fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kerne
 void fx_cache_describe(char *text, size_t size);
 
 /* ---- FX_TRACE=FILE: what this process does, as a chrome trace (docs/runtime.md) ---- */
-/* Whether one is being written; else *why_not, if not NULL, says what is in the way, "" where none is asked for. */
+/* Whether one is being written; else *why_not, if not NULL, says what is or came in the way, a disk that is full too,
+ * "" where none is asked for. */
 bool fx_trace_is_on(const char **why_not);
 /* For fx_options.on_stage: stages of the compiler join the trace. */
 void fx_trace_stage(void *unused, const char *stage, const char *of, bool is_over);
@@ -69,7 +74,8 @@ struct fx_emulation { /* a device without a GPU; zeros are defaults */
 };
 /* From now on this process has the emulator in the place of a GPU: contexts are opened on it, what is prepared is compiled by the host's C++ compiler (g++,
  * or FX_CXX), and launches run on the CPU before fx_launch returns, which says what was wrong: memory touched outside of a tensor, threads that wait for each
- * other for ever, results that depend on the order of threads. Before the first context. A process cannot go back. */
+ * other for ever, results that depend on the order of threads. Before the first context. A process cannot go back. e
+ * NULL: all defaults. */
 fx_status fx_emulate(const struct fx_emulation *e);
 
 /* ---- context ---- */
@@ -88,7 +94,8 @@ struct fx_hint { /* an extent known in advance: only variants that can then be c
     const char *name;
     int64_t value;
 };
-/* Compiles and loads kernel `kernel` (NULL: the first) of the plan, which must outlive the result. What the context has loaded
+/* Compiles and loads kernel `kernel` (NULL: the first) of the plan, of which the result keeps a copy: its compilation
+ * may be closed. FX_ERR_USAGE for a plan without source, compiled with oracle_only. What the context has loaded
  * stays loaded: a second prepare of the same source compiles nothing; what an earlier process compiled is taken from the disk cache. hints may be NULL. With hints for all extents a launch
  * of other extents takes the best variant there is, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for
  * the device's, if its arch has no suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in fx_last_error(). */
@@ -109,7 +116,8 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
  * outputs with anything; FX_ERR_USAGE with a message otherwise. workspace is device memory, 256-byte aligned. */
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
                     void *stream);
-/* Which variant a launch would take: launch `i` of the plan -> its entry name, or NULL. For reports and tests. */
+/* Which variant a launch would take: launch `i` of the plan -> its entry name, valid until p is released, or NULL. For
+ * reports and tests. */
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args);
 /* Forces a variant (by index in the plan) for launch i, compiling it if need be; -1 undoes. A launch whose arguments its `needs` refuses is
  * FX_ERR_USAGE. Not to be called while launches run. For tests and tuning only. */

@@ -21,10 +21,14 @@ static int collect(const struct fx_kernel *k, const bool *wanted, const struct f
 fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kernel *k, bool cached, const bool *wanted, struct fx_resources *out) {
     size_t most = 1;
     char file[128];
+    fx_status status = plan_check(plan);
+    if (status != FX_OK) return status;
+    if (!k || !wanted || !out)
+        return error_null(!k ? "the kernel" : !wanted ? "what is wanted" : "the place for resources");
     for (int i = 0; i < k->n_launches; i++) most += (size_t)k->launches[i].n_variants;
     struct task *tasks = calloc(most, sizeof *tasks);
     const struct fx_variant **variants = calloc(most, sizeof *variants);
-    fx_status status = tasks && variants ? FX_OK : error_nomem();
+    status = tasks && variants ? FX_OK : error_nomem();
     int n = status == FX_OK ? collect(k, wanted, variants) : 0;
     snprintf(file, sizeof file, "%s.cu", k->name);
     for (int i = 0; i < n; i++)

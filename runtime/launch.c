@@ -170,6 +170,7 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
 
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
                     void *stream) {
+    if (!p) return error_null("what was prepared");
     uint64_t began = timeline_begin();
     fx_status status = launch(p, args, n_args, workspace, workspace_bytes, stream);
     if (began) timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
@@ -178,7 +179,9 @@ fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_arg
 
 fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {
     struct bound b;
+    if (!bytes) return error_null("the place for the number of bytes");
     *bytes = 0;
+    if (!p) return error_null("what was prepared");
     fx_status status = arguments_bind(p, args, n_args, false, &b);
     if (status != FX_OK) return status;
     /* As for a launch, whose addresses are not known yet: buffers are laid out for aligned ones. */
@@ -189,6 +192,7 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
 
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args) {
     struct bound b;
+    if (!p) return (void)error_null("what was prepared"), NULL;
     if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
     struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
     int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);

@@ -50,13 +50,23 @@ static fx_status dispatch(const struct command *cmd) {
     return subcommands[cmd->sub](cmd);
 }
 
+/* What was to be written and is not. A result that differs was told on stdout alone: where that is lost, so is what
+ * FX_ERR_DIFFERS means. */
+static fx_status check_written(fx_status status) {
+    const char *why_not;
+    if (!fx_trace_is_on(&why_not) && *why_not) {
+        complain(FX_ERR_IO, "FX_TRACE: %s", why_not);
+        if (status == FX_OK) status = FX_ERR_IO;
+    }
+    bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+    bool is_told = is_written || (status != FX_OK && status != FX_ERR_DIFFERS);
+    return is_told ? status : complain(FX_ERR_IO, "cannot write stdout");
+}
+
 int main(int argc, char **argv) {
     struct command cmd;
     fx_status status = command_parse(argc, argv, &cmd);
     if (status == FX_OK) status = dispatch(&cmd);
     command_release(&cmd);
-    const char *why_not;
-    if (!fx_trace_is_on(&why_not) && *why_not && status == FX_OK) status = complain(FX_ERR_IO, "FX_TRACE: %s", why_not);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == FX_OK) status = complain(FX_ERR_IO, "cannot write stdout");
-    return (int)status;
+    return (int)check_written(status);
 }

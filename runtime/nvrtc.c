@@ -157,7 +157,11 @@ fx_status nvrtc_compile(struct compile *c) {
 }
 
 fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log) {
-    struct compile c = {.source = source, .file = file, .arch = arch, .only = NO_ENTRY, .ptx = ptx};
+    struct compile c = {.source = source, .file = file ? file : "source.cu", .arch = arch, .only = NO_ENTRY,
+                        .ptx = ptx};
+    if (!image || !n_bytes || !log) return error_null("a place for the image");
+    *image = *log = NULL, *n_bytes = 0;
+    if (!source || !arch) return error_null(!source ? "the source" : "the arch");
     fx_status status = nvrtc_compile(&c);
     *image = c.image;
     *n_bytes = c.n_bytes;

@@ -9,6 +9,13 @@
 
 /* ---- what is asked for ---- */
 
+fx_status plan_check(const struct fx_plan *plan) {
+    if (!plan) return error_null("the plan");
+    if (plan->source && *plan->source) return FX_OK;
+    return error_set(FX_ERR_USAGE, "the plan of %s cannot be launched: it was compiled with oracle_only, "
+                     "which stops before any CUDA", plan->file ? plan->file : "the spec");
+}
+
 /* Room for every array a launch keeps on its stack. */
 static fx_status check_size(const struct fx_kernel *k) {
     const struct { const char *what; int n, limit; } sizes[] = {{"parameters", k->n_params, FX_MAX_PARAMS},
@@ -42,6 +49,7 @@ static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *
     for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
     for (int i = 0; i < n_hints; i++) {
         int e = 0;
+        if (!hints[i].name) return error_null("the name of a hint");
         while (e < k->n_extents && strcmp(k->extents[e].name, hints[i].name) != 0) e++;
         if (e == k->n_extents) return error_set(FX_ERR_USAGE, "kernel %s has no extent %s", k->name, hints[i].name);
         if (hints[i].value < 0 || (extents[e] >= 0 && extents[e] != hints[i].value))
@@ -188,32 +196,36 @@ static fx_status open_stages(fx_prepared *p) {
     return FX_OK;
 }
 
-static fx_status prepare(fx_prepared *p, const struct fx_hint *hints, int n_hints) {
+static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
+                         const struct fx_hint *hints, int n_hints) {
     int64_t extents[FX_MAX_EXTENTS];
     char arch[32];
-    fx_status status = check_size(p->kernel);
-    if (status == FX_OK) status = choose_arch(p->ctx, p->plan, arch, sizeof arch);
-    if (status == FX_OK) status = known_extents(p->kernel, hints, n_hints, extents);
+    fx_status status = check_size(k);
+    if (status == FX_OK) status = choose_arch(p->ctx, plan, arch, sizeof arch);
+    if (status == FX_OK) status = known_extents(k, hints, n_hints, extents);
+    if (status == FX_OK && !(p->kernel = recipe_copy(k))) status = error_nomem();
     if (status == FX_OK) status = open_stages(p);
     if (status != FX_OK) return status;
     p->hinted = all_known(p->kernel, extents) ? describe_hints(p->kernel, extents) : strdup("");
     if (!p->hinted) return error_nomem();
-    p->program = program_open(p->ctx, p->plan->source, arch);
+    p->program = program_open(p->ctx, plan->source, arch);
     return p->program ? load_variants(p, extents) : FX_ERR_NOMEM;
 }
 
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
                      fx_prepared **out) {
+    if (!out) return error_null("the place for what is prepared");
     *out = NULL;
+    if (!ctx) return error_null("the context");
+    fx_status status = plan_check(plan);
+    if (status != FX_OK) return status;
     const struct fx_kernel *k = fx_find_kernel(plan, kernel);
     if (!k) return error_set(FX_ERR_USAGE, "the plan has no kernel %s", kernel ? kernel : "at all");
     fx_prepared *p = calloc(1, sizeof *p);
     if (!p) return error_nomem();
     p->ctx = ctx;
-    p->plan = plan;
-    p->kernel = k;
     uint64_t began = timeline_begin();
-    fx_status status = prepare(p, hints, hints ? n_hints : 0);
+    status = prepare(p, plan, k, hints, hints ? n_hints : 0);
     timeline_end(began, "prepare", k->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
     if (status == FX_OK) *out = p;
     else fx_prepared_release(p);
@@ -227,11 +239,13 @@ void fx_prepared_release(fx_prepared *p) {
         free(p->stages[i].compiled);
     }
     free(p->stages);
+    free(p->kernel);
     free(p->hinted);
     free(p);
 }
 
 static fx_status check_variant(const fx_prepared *p, int i, int v, int least) {
+    if (!p) return error_null("what was prepared");
     if (i < 0 || i >= p->kernel->n_launches)
         return error_set(FX_ERR_USAGE, "kernel %s has %d launches, there is no number %d", p->kernel->name, p->kernel->n_launches, i);
     if (v >= least && v < p->kernel->launches[i].n_variants) return FX_OK;
@@ -260,6 +274,7 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
 }
 
 fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out) {
+    if (!out) return error_null("the place for resources");
     *out = (struct fx_resources){0};
     fx_status status = check_variant(p, i, v, 0);
     if (status != FX_OK) return status;

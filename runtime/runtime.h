@@ -13,6 +13,7 @@
 /* Records a text of any length, which may be made from fx_last_error(); returns status. */
 fx_status error_set(fx_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 fx_status error_nomem(void);
+fx_status error_null(const char *what); /* FX_ERR_USAGE: an argument that may not be is NULL */
 /* Records a driver call that returned `code`; a code that ends the context marks it lost. ctx may be NULL. */
 fx_status driver_failed(fx_context *ctx, int code, const char *call, const char *file, int line);
 /* Calls an entry point of the driver: FX_OK, or FX_ERR_GPU with everything about it recorded. */
@@ -147,7 +148,13 @@ fx_status entries_load(fx_context *ctx, const struct program *p, const struct wa
 /* Unloads everything, unless the context is lost, and frees it. */
 void programs_release(fx_context *ctx);
 
+/* ---- recipe.c ---- */
+/* A copy of a kernel of a plan without its receipt, to be given to free; NULL when out of memory. */
+struct fx_kernel *recipe_copy(const struct fx_kernel *k);
+
 /* ---- prepare.c ---- */
+/* FX_ERR_USAGE where the plan has no source, having been compiled for its signatures alone. */
+fx_status plan_check(const struct fx_plan *plan);
 struct stage { /* a launch of the plan */
     struct entry **entries; /* of each variant; NULL where not compiled */
     const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
@@ -156,8 +163,7 @@ struct stage { /* a launch of the plan */
 
 struct fx_prepared {
     fx_context *ctx;
-    const struct fx_plan *plan;
-    const struct fx_kernel *kernel;
+    struct fx_kernel *kernel; /* its own copy: the plan may be gone */
     struct program *program;
     struct stage *stages; /* one a launch */
     char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */

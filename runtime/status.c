@@ -51,6 +51,7 @@ fx_status error_set(fx_status status, const char *fmt, ...) {
 }
 
 fx_status error_nomem(void) { return error_set(FX_ERR_NOMEM, "out of memory"); }
+fx_status error_null(const char *what) { return error_set(FX_ERR_USAGE, "%s is NULL", what); }
 
 /* Codes after which the driver refuses every call in the context. */
 static bool is_fatal(int code) { return code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719); }

@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int file = -1;
 static off_t at;      /* where the array's end stands, which the next event takes the place of */
 static pid_t owner;   /* a child has the file, but not its place in it */
-static char why_not[PATH_MAX + 128];
+static char why_not[PATH_MAX + 128]; /* constant once the state is OFF */
 
 /* ---- one event as text ---- */
 
@@ -70,10 +70,17 @@ static bool write_at(const char *s, size_t n, off_t where) {
     while (n) {
         ssize_t done = pwrite(file, s, n, where);
         if (done < 0 && errno == EINTR) continue;
+        if (done == 0) errno = ENOSPC;
         if (done <= 0) return false;
         s += done, n -= (size_t)done, where += done;
     }
     return true;
+}
+
+static void cannot_write(void) {
+    int error = errno;
+    const char *given = secure_getenv("FX_TRACE");
+    snprintf(why_not, sizeof why_not, "cannot write %s: %s", given ? given : "the file", strerror(error));
 }
 
 /* With the array's end behind it; under the lock. False on a disk that is full, which ends the trace with the last event that fits. */
@@ -84,6 +91,7 @@ static bool append(struct line *l) {
         at += (off_t)n;
         return true;
     }
+    cannot_write();
     if (ftruncate(file, at) == 0) (void)write_at(array_end, sizeof array_end - 1, at);
     return false;
 }
@@ -103,7 +111,7 @@ static bool begin_file(void) {
     if (!make_path(given, path)) errno = ENAMETOOLONG;
     else file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
-        snprintf(why_not, sizeof why_not, "cannot write %s: %s", given, strerror(errno));
+        cannot_write();
         return false;
     }
     owner = getpid();
@@ -141,8 +149,9 @@ void timeline_end(uint64_t began, const char *what, const char *of, const struct
 
 bool fx_trace_is_on(const char **why) {
     pthread_once(&once, find_out);
-    if (why) *why = why_not;
-    return atomic_load(&timeline_state) == TIMELINE_ON;
+    bool is_on = atomic_load(&timeline_state) == TIMELINE_ON;
+    if (why) *why = is_on ? "" : why_not;
+    return is_on;
 }
 
 /* ---- stages of the compiler: they nest, and where memory runs out in one only the outermost is said to be over ---- */
@@ -153,7 +162,7 @@ static _Thread_local int n_stages;
 void fx_trace_stage(void *unused, const char *stage, const char *of, bool is_over) {
     (void)unused;
     uint64_t now = timeline_begin();
-    if (!now) return;
+    if (!now || !stage) return;
     if (!is_over) {
         if (n_stages < MOST_STAGES) stages[n_stages].name = stage, stages[n_stages].began = now;
         n_stages++;
@@ -162,7 +171,7 @@ void fx_trace_stage(void *unused, const char *stage, const char *of, bool is_ove
     while (n_stages > 0) {
         int i = --n_stages;
         if (i >= MOST_STAGES || strcmp(stages[i].name, stage) != 0) continue;
-        timeline_end(stages[i].began, stage, of, NULL, 0);
+        timeline_end(stages[i].began, stage, of ? of : "", NULL, 0);
         return;
     }
 }

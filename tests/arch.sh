@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 3
 dir=$1
 passed=0 failed=0
+CC=${CC:-cc}
 
 # A rule holds when its command prints nothing.
 rule() { # WHAT COMMAND...
@@ -50,7 +51,7 @@ cuda_linked() { ldd "$dir/fxc" "$dir/libfx.so" | grep -iE 'cuda|nvrtc|cublas|nvi
 
 links_alone() {
     printf 'int main(void) { return 0; }\n' |
-        ${CC:-cc} -x c - -x none -Wl,--whole-archive "$dir/libfxc_front.a" -Wl,--no-whole-archive -lm -o "$dir/front_alone" 2>&1 |
+        $CC -x c - -x none -Wl,--whole-archive "$dir/libfxc_front.a" -Wl,--no-whole-archive -lm -o "$dir/front_alone" 2>&1 |
         grep -E 'undefined reference|error'
     rm -f "$dir/front_alone"
 }
@@ -108,11 +109,57 @@ cuda_strings() { grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__
 
 # Read off the objects, so that words in comments and names that end alike do not count.
 prints_or_exits() {
-    nm -A -u "$dir/libfx.a" |
+    nm -A -u "$dir/libfx_internal.a" |
         grep -E ' (printf|vprintf|puts|putchar|perror|__printf_chk|__vprintf_chk|stdout|stderr|exit|_exit|abort|atexit|signal|setlocale|chdir|system)$'
 }
 
-exported() { nm -D --defined-only "$dir/libfx.so" | awk '$3 !~ /^fx_/ && $3 !~ /^(_init|_fini|__asan|__ubsan)/ { print $3 }'; }
+# ---- what a user of the library sees ----
+
+public=$(sed -n 's/^PUBLIC *:= //p' Makefile)
+
+# Names that are no function of a public header, or that begin otherwise.
+private_names() {
+    while read -r name; do
+        case $name in fx_*) grep -qE "\b$name\(" $public || echo "$name" ;; *) echo "$name" ;; esac
+    done
+}
+archive_names() { nm -g --defined-only "$dir/libfx.a" | awk 'NF == 3 { print $3 }'; }
+shared_names() { nm -D --defined-only "$dir/libfx.so" | awk '$3 !~ /^(_init|_fini|__asan|__ubsan)/ { print $3 }'; }
+archive_exports() { archive_names | private_names; }
+shared_exports() { shared_names | private_names; }
+
+# A function that a public header declares is in both libraries.
+undefined_api() {
+    archive_names >"$dir/arch.archive"
+    shared_names >"$dir/arch.shared"
+    sed -n 's/^[a-z].*[ *]\(fx_[a-z0-9_]*\)(.*/\1/p' $(ls $public | grep '\.h$') | while read -r name; do
+        grep -qE "static inline .*\b$name\(" $public && continue
+        for library in archive shared; do grep -qx "$name" "$dir/arch.$library" || echo "the $library library has no $name"; done
+    done
+    rm -f "$dir/arch.archive" "$dir/arch.shared"
+}
+
+# Every function that takes a pointer is called with NULL in test_api.
+null_untested() {
+    for header in compiler/fx.h runtime/fx_runtime.h; do
+        grep -v '^#' $header | $CC -E -P -x c - | tr '\n' ' ' | tr ';{}' '\n' | sed -n 's/.*[ *]\(fx_[a-z0-9_]*\)(.*\*.*/\1/p' | while read -r name; do
+            grep -qE "\b$name\(NULL|\b$name\(.*, NULL" tests/unit/test_api.c || echo "tests/unit/test_api.c does not call $name with NULL"
+        done
+    done
+}
+
+# Every warning that a careful user may have on, in C11 and in C++17; FX_OPTIONS as the page of a reader has it.
+header_warnings() {
+    for header in $(ls $public | grep '\.h$'); do
+        for compiler in "$CC -x c -std=c11" "${FX_CXX:-g++} -x c++ -std=c++17"; do
+            {
+                echo "#include \"$header\""
+                [ $header != compiler/fx.h ] || echo 'void given(struct fx_options *); void given(struct fx_options *to) { struct fx_options options = FX_OPTIONS; *to = options; }'
+            } | LC_ALL=C $compiler -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wmissing-field-initializers -I. -Icompiler -Iruntime - 2>&1 |
+                grep -E 'error|warning' | sed "s|^|$header: |"
+        done
+    done
+}
 
 top_level() {
     entries=$(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u)
@@ -142,7 +189,11 @@ rule 'problems written by hand are what the drivers ask for' by_hand
 rule 'emitted code computes nothing that is not read' emitted_unread
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
-rule 'the library exports fx_ names only' exported
+rule 'the archive has the names of the public headers only' archive_exports
+rule 'the shared library has the names of the public headers only' shared_exports
+rule 'both libraries have every function of the public headers' undefined_api
+rule 'every function of the API is called with NULL' null_untested
+rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
 echo "arch: $passed passed, $failed failed"
 [ $failed = 0 ]

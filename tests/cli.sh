@@ -555,6 +555,24 @@ says err 'FX_TRACE: cannot write nowhere/time.json'
 rm time.json
 only $files
 
+# What was to be written and is not is exit 3: every subcommand, whatever else it would have exited with that only stdout says.
+group full_disk
+printf 'kernel f(x: f32[M]) -> y: f32[M] { y = x + 1 }\ntest f { M=8 }\n' >test.fx
+for arguments in '--emit=fx -o - scale.fx' 'run --device=cpu scale.fx -D M=2 -D K=2' 'check --device=emu scale.fx -D M=2 -D K=2' 'test --device=cpu test.fx' 'test --device=emu test.fx' \
+    'explain --no-compile scale.fx' 'annotate scale.fx' '--help' 'test --help' '--version'; do
+    expect 3 sh -c "\"$fxc\" $arguments >/dev/full"
+    says err '^fxc: cannot write stdout'
+    holds test "$(grep -c '^fxc: cannot write stdout' err)" = 1
+done
+expect 3 env FX_TRACE=/dev/full "$fxc" -o - scale.fx
+says err '^fxc: FX_TRACE: cannot write /dev/full: No space left on device$'
+# What stderr says decides where there is more.
+expect 6 env FX_TRACE=/dev/full "$fxc" test --device=cpu test.fx
+says err '^fxc: FX_TRACE: cannot write /dev/full'
+expect 1 sh -c "\"$fxc\" --emit=fx -o - broken.fx >/dev/full"
+rm test.fx
+only $files
+
 group annotate
 expect 0 "$fxc" annotate scale.fx
 says out '^kernel scale$'

@@ -343,7 +343,7 @@ static int emu_event_elapsed(float *milliseconds, void *start, void *stop) {
 
 fx_status fx_emulate(const struct fx_emulation *e) {
     if (!emu_is_on() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
-    emulation = *e;
+    emulation = e ? *e : (struct fx_emulation){0};
     if (emulation.sm_count <= 0) emulation.sm_count = 132;
     cuda_driver = (struct driver_table){
         .cuInit = emu_init, .cuDriverGetVersion = emu_version, .cuGetErrorName = emu_error_name, .cuGetErrorString = emu_error_string,

@@ -61,8 +61,8 @@ int nvrtcVersion(int *major, int *minor) { CALL(NULL); *major = major_version; *
 int nvrtcCreateProgram(void **out, const char *source, const char *name, int n, const char *const *headers, const char *const *names) {
     CALL(NULL);
     if (!source || !name || n || headers || names) return 3;
+    if (!(*out = calloc(1, sizeof(struct program)))) return 1;
     __atomic_add_fetch(&n_live, 1, __ATOMIC_SEQ_CST);
-    *out = calloc(1, sizeof(struct program));
     return 0;
 }
 int nvrtcDestroyProgram(void **program) {
