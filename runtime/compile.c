@@ -1,5 +1,6 @@
 /* The compile subcommand, and specs for the others. Input: the command line and a spec. Output: one stage of it in a file, or the
  * compilation. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,28 +8,42 @@
 
 /* ---- a spec and what it includes ---- */
 
-struct reader { /* serves `include`: paths are relative to the spec */
+struct reader { /* serves `include`: paths start from the folder of the spec, then from those of -I */
+    const struct command *cmd;
     const char *spec;
-    bool is_quiet;   /* the compiler's message is to stand alone */
     char *texts[64]; /* kept until the compilation is done */
     int n_texts;
+    char why_not[128]; /* of the file that could not be read last */
 };
+
+/* Reads `path` below a folder. False, and *is_absent unless what is there cannot be included. */
+static bool read_from(struct reader *r, const char *folder, const char *path, size_t *len, bool *is_absent) {
+    fx_status status = read_beneath(folder, path, SPEC_MAX_BYTES, &r->texts[r->n_texts], len);
+    *is_absent = status != FX_OK && errno == ENOENT;
+    if (status == FX_OK) return true;
+    const char *why = errno == 0 ? "larger than 1 MiB" : errno == ELOOP ? "a symbolic link is not followed" : errno == EINVAL ? "not a regular file" : strerror(errno);
+    snprintf(r->why_not, sizeof r->why_not, "%s", why);
+    return false;
+}
 
 static const char *read_include(void *user, const char *path, size_t *len) {
     struct reader *r = user;
     const char *slash = strrchr(r->spec, '/');
-    int directory = *path == '/' || !slash ? 0 : (int)(slash + 1 - r->spec);
-    char *full = NULL;
-    if (r->n_texts == sizeof r->texts / sizeof *r->texts) return NULL;
-    if (asprintf(&full, "%.*s%s", directory, r->spec, path) < 0) return NULL;
-    bool is_read = (r->is_quiet ? read_quietly : read_whole)(full, SPEC_MAX_BYTES, &r->texts[r->n_texts], len) == FX_OK;
-    free(full);
+    char *folder = slash ? strndup(r->spec, (size_t)(slash + 1 - r->spec)) : strdup(".");
+    bool is_read = false, is_absent = true;
+    snprintf(r->why_not, sizeof r->why_not, "%s", folder ? "too many files" : "out of memory");
+    if (folder && r->n_texts < (int)(sizeof r->texts / sizeof *r->texts)) is_read = read_from(r, folder, path, len, &is_absent);
+    for (int i = 0; !is_read && is_absent && i < r->cmd->n_given; i++)
+        if (r->cmd->given[i].id == OPT_INCLUDE_DIR) is_read = read_from(r, r->cmd->given[i].value, path, len, &is_absent);
+    free(folder);
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
 
+static const char *why_not_read(void *user) { return ((const struct reader *)user)->why_not; }
+
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     const char *path = r->spec->path;
-    struct reader reader = {.spec = path, .is_quiet = wants_json(r->cmd)};
+    struct reader reader = {.cmd = r->cmd, .spec = path};
     struct fx_options options = FX_OPTIONS;
     options.arch = arch;
     options.oracle_only = oracle_only;
@@ -41,6 +56,7 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.with = option_value(r->cmd, OPT_WITH);
     options.on_stage = fx_trace_stage;
     options.read_file = read_include;
+    options.read_failure = why_not_read;
     options.user = &reader;
     options.tests_only = r->wants_tests;
     options.unfused = r->is_unfused;

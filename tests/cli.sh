@@ -209,6 +209,82 @@ says err '^fxc: '
 rm -f scale.cu two.cu include.fx
 only $files
 
+# What is included is a regular file below the folder of the spec, or below one of -I; what is no spec is quoted nowhere.
+group include
+k='kernel k(x: f32[M]) -> y: f32[M] { y = act(x) }'
+include() { printf 'include "%s"\n%s\n' "$1" "$k" >main.fx; } # PATH
+unread() { # PATH REASON
+    include "$1"
+    expect 1 "$fxc" main.fx
+    says err "^main.fx:1:1: error: .*$2.* \[FX1009\]"
+    says err '^  ^~'
+    says err '^  fix: '
+    holds test ! -e main.cu
+}
+mkdir lib more
+echo 'fn act(v) = relu(v)' >lib/act.fx
+cp lib/act.fx more/extra.fx
+include lib/act.fx
+expect 0 "$fxc" -o - main.fx
+include .//lib/./act.fx
+expect 0 "$fxc" -o - main.fx
+cp main.fx below.fx
+expect 0 "$fxc" -o - "$PWD/below.fx"
+expect 0 sh -c "\"$fxc\" -o - - <below.fx"
+unread extra.fx 'cannot read extra.fx: No such file'
+expect 1 "$fxc" -I nowhere main.fx
+expect 0 "$fxc" -I nowhere -Imore -o - main.fx
+expect 0 "$fxc" check --help
+says out '-I, --include-dir=DIR'
+for sub in 'run --device=cpu -D M=4' 'annotate' 'explain --no-compile'; do
+    expect 0 "$fxc" $sub --include-dir=more main.fx
+done
+# The first that has it decides, whatever the others have.
+echo 'fn act(v) = -v' >extra.fx
+expect 0 "$fxc" --emit=fx -Imore -o - main.fx
+says out 'y = -x'
+rm extra.fx
+echo 'TOKEN=hunter2' >secret
+printf '{ "const": 1 }\nTOKEN=hunter2\n' >json
+printf 'fn act(v) = (v\n# hunter2' >first.fx
+mkfifo pipe
+truncate -s 1048577 large
+ln -s ../broken.fx lib/link.fx
+ln -s lib linked
+ln -s /proc/self proc
+unread /proc/self/environ 'an absolute path'
+unread ../include/lib/act.fx '`[.][.]` in a path'
+unread lib/../lib/act.fx '`[.][.]` in a path'
+unread '' 'no path'
+unread pipe 'cannot read pipe: not a regular file'
+unread lib 'cannot read lib: not a regular file'
+unread large 'cannot read large: larger than 1 MiB'
+unread lib/link.fx 'a symbolic link is not followed'
+unread linked/act.fx 'cannot read linked/act.fx'
+unread proc/environ 'cannot read proc/environ'
+for file in secret json first.fx; do
+    unread $file "$file is no .fx file: an error on line"
+    holds test -z "$(grep hunter2 out err)"
+    expect 1 "$fxc" --diagnostics-format=json main.fx
+    holds test -z "$(grep hunter2 out err)"
+done
+include secret
+expect 1 env FX_TOKEN=hunter2 "$fxc" -I /proc/self main.fx
+include environ
+expect 1 env FX_TOKEN=hunter2 "$fxc" -I /proc/self main.fx
+holds test -z "$(grep hunter2 out err)"
+# A spec may be quoted from its first whole item on.
+printf 'fn act(v) = relu(v)\nfn two(v) = (v\n' >lib/act.fx
+include lib/act.fx
+expect 1 "$fxc" main.fx
+says err '^lib/act.fx:'
+# The spec itself is what its user names: a pipe too.
+expect 0 sh -c "cat scale.fx >pipe & \"$fxc\" -o - pipe"
+expect 3 "$fxc" lib
+says err 'cannot read lib: Is a directory'
+expect 3 "$fxc" large
+says err 'large is larger than 1048576 bytes'
+
 group run
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5
 says out '^y: f32\[3,5\]  mean '
