@@ -41,8 +41,16 @@ static const char *read_include(void *user, const char *path, size_t *len) {
 
 static const char *why_not_read(void *user) { return ((const struct reader *)user)->why_not; }
 
+/* What runs kernels has asked the GPU before it compiles. */
+static fx_status check_arch(const struct command *cmd, const char *arch) {
+    if (!arch || strcmp(arch, "native") != 0) return FX_OK;
+    return usage_error(cmd, "--arch=native is the GPU that run, check, test and bench use: name the architecture to compile for ('fxc doctor' says what a GPU is)");
+}
+
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     const char *path = r->spec->path;
+    *out = NULL;
+    if (check_arch(r->cmd, arch) != FX_OK) return FX_ERR_USAGE;
     struct reader reader = {.cmd = r->cmd, .spec = path};
     struct fx_options options = FX_OPTIONS;
     options.arch = arch;
@@ -187,6 +195,23 @@ static fx_status check_output(const struct command *cmd, const char *input, cons
     return FX_OK;
 }
 
+/* Every output is a file of its own, and none of the specs. */
+static fx_status check_outputs(const struct command *cmd, const struct stage *stage) {
+    fx_status status = FX_OK;
+    for (int i = 0; i < cmd->n_operands && status == FX_OK && !is_given(cmd, OPT_OUTPUT); i++) {
+        char *to = output_name(cmd->operands[i], stage);
+        for (int j = 0; j < cmd->n_operands && to && strcmp(to, "-") != 0 && status == FX_OK; j++) {
+            bool is_other = j < i && strcmp(cmd->operands[i], cmd->operands[j]) != 0;
+            char *other = is_other ? output_name(cmd->operands[j], stage) : NULL;
+            if (other && !strcmp(to, other)) status = usage_error(cmd, "%s and %s would both be written to %s", cmd->operands[j], cmd->operands[i], to);
+            else if (j != i && !strcmp(to, cmd->operands[j])) status = usage_error(cmd, "the output of %s would overwrite %s", cmd->operands[i], to);
+            free(other);
+        }
+        free(to);
+    }
+    return status;
+}
+
 static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage, struct report *report) {
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
@@ -217,8 +242,7 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
-    if (is_given(cmd, OPT_ARCH) && !strcmp(option_value(cmd, OPT_ARCH), "native"))
-        return usage_error(cmd, "--arch=native is for run, check and bench: name an architecture");
+    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK) return FX_ERR_USAGE;
     struct report report;
     fx_status first = report_begin(cmd, &report);
     if (first != FX_OK) return first;

@@ -285,6 +285,63 @@ says err 'cannot read lib: Is a directory'
 expect 3 "$fxc" large
 says err 'large is larger than 1048576 bytes'
 
+# What is given and cannot be meant: said, with the name and the value, before anything is written.
+group given
+refused() { # PATTERN ARGUMENT...
+    pattern=$1
+    shift
+    expect 2 "$fxc" "$@"
+    says err "$pattern"
+    silent out
+}
+cat >int.fx <<'END'
+kernel f(x: f32[M], n: i32, b: u8, c: bool, l: i64, u: u64) -> (y: f32[M], z: i64[M], w: u64[M]) {
+  y = x * n + b + f32(c)
+  z = broadcast[M](l)
+  w = broadcast[M](u)
+}
+END
+sed -i 's/broadcast\[M\](\([lu]\))/i64(x) * 0 + \1/; s/w = i64(x) [*] 0 + u/w = u64(x) * 0 + u/' int.fx
+refused '-D M is given twice: M=2 and M=3' run --device=cpu scale.fx -D M=2 -D K=2 -D M=3
+refused '-D M is given twice: M=2 and M=2' scale.fx -D M=2 -D M=2
+refused '-i x is given twice: x=1 and x=2' run --device=cpu scale.fx -D M=2 -D K=2 -i x=1 -i x=2
+refused '-o y is given twice' run --device=cpu scale.fx -D M=2 -D K=2 -o y=a.npy -o y=b.npy
+refused '-o y=a.npy and -o z=a.npy would both be written to a.npy' run --device=cpu int.fx -D M=2 -o y=a.npy -o z=a.npy
+holds test ! -e a.npy
+expect 1 "$fxc" scale.fx -D a=2
+says err '-D a names a scalar parameter of scale, .*FX2019'
+says err 'fix: `fxc run -i a=VALUE`'
+for wrong in n=3.5 n=nan n=inf n=1e10 n=2147483648 n=-2147483649 b=300 b=256 b=-1 b=nan b=0.5 c=2 c=nan c=-1 l=0.5 l=nan l=9223372036854775808 l=-9223372036854775809 \
+    l=1e19 u=-1 u=18446744073709551616 u=nan 'n=uniform(0.5,0.6' ; do
+    refused "-i ${wrong%%(*}" run --device=cpu int.fx -D M=2 -i "$wrong"
+done
+refused 'b is of dtype u8, which does not hold that' run --device=cpu int.fx -D M=2 -i b=300
+refused 'b is of dtype u8, which does not hold both bounds' run --device=cpu int.fx -D M=2 -i 'b=integers(0,256)'
+for right in n=-2147483648 n=2147483647 n=1e3 n=3.0 b=255 b=0 c=1 c=0 l=9223372036854775807 l=-9223372036854775808 l=1e3 u=18446744073709551615 u=010 u=0x10 \
+    'b=integers(0,255)' 'n=integers(-3,3)'; do
+    expect 0 "$fxc" run --device=cpu int.fx -D M=2 -i "$right"
+done
+expect 0 "$fxc" run --device=cpu int.fx -D M=1 -i u=18446744073709551615 -i l=-9223372036854775808
+says out ' 18446744073709551615$'
+says out ' -9223372036854775808$'
+expect 0 "$fxc" run --device=cpu int.fx -D M=1 -i u=010 -i l=0x10
+says out '^  10$'
+says out '^  16$'
+mkdir sub
+cp scale.fx sub
+refused 'scale.fx and sub/scale.fx would both be written to scale.cu' scale.fx sub/scale.fx
+cp scale.fx scale.out.fx
+refused 'the output of scale.fx would overwrite scale.out.fx' --emit=fx scale.fx scale.out.fx
+refused '--arch=native is the GPU that run, check, test and bench use' --arch=native scale.fx
+refused '--arch=native is the GPU' explain --arch=native scale.fx
+for pair in chekc:check rnu:run tests:test benhc:bench expalin:explain trce:trace doctr:doctor annotat:annotate; do
+    refused "there is no subcommand ${pair%:*}, .* did you mean 'fxc ${pair#*:}'" "${pair%:*}" scale.fx
+done
+expect 3 "$fxc" mlp scale.fx
+says err 'cannot read mlp'
+cp scale.fx tests # a file is a spec, whatever it is called
+expect 0 "$fxc" tests
+
 group run
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5
 says out '^y: f32\[3,5\]  mean '
@@ -297,7 +354,7 @@ expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
 holds test "$(cat out)" != "$(cat first)"
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=3 -i a=2
 says out 'mean 6  min 6  max 6'
-expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=ones -i 'x=integers(4,4)'
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i 'x=integers(4,4)'
 says out 'mean 2  min 2  max 2'
 expect 0 "$fxc" run --device=cpu scale.fx -D M=0 -D K=5
 says out 'f32\[0,5\]'
@@ -499,6 +556,34 @@ for seed in 0 1 2; do
 done
 expect 0 "$fxc" check --device=emu,plain e.fx -D M=40000
 holds test "$(grep -c 'written by' out)" = 0
+
+# What the emulator compiles lies in memory: nothing is left in a folder, however the command ends.
+group temporary
+mkdir tmp
+real=$(command -v "${FX_CXX:-g++}")
+cat >cxx <<END
+#!/bin/sh
+ls -A "\$TMPDIR" >"$PWD/seen"
+if [ -e "$PWD/signal" ]; then kill -s "\$(cat "$PWD/signal")" \$PPID; fi
+exec $real "\$@"
+END
+chmod +x cxx
+expect 0 env TMPDIR="$PWD/tmp" FX_CXX="$PWD/cxx" FX_CACHE=off "$fxc" run --device=emu,plain scale.fx -D M=4 -D K=4 -o y=y.npy
+# Another entry may be compiled meanwhile: the compiler's own files are called cc*.
+holds test -e seen
+holds test -z "$(grep -v '^cc' seen)"
+rm y.npy
+for signal in INT:130 TERM:143 KILL:137; do
+    echo "${signal%:*}" >signal
+    timeout 60 sh -c 'env TMPDIR="$PWD/tmp" FX_CXX="$PWD/cxx" FX_CACHE=off "$0" run --device=emu,plain scale.fx -D M=4 -D K=4 -o y=y.npy; exit $?' "$fxc" >out 2>err </dev/null
+    got=$?
+    line="kill -s ${signal%:*}"
+    holds test $got = "${signal#*:}"
+    # The compiler runs on, and removes what is its own.
+    for i in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(ls -A tmp)" ] || sleep 1; done
+    holds test -z "$(ls -A tmp)"
+done
+only $files tmp cxx seen signal
 
 group ablate
 cat >ablate.fx <<'FX'
