@@ -499,6 +499,25 @@ static bool is_defined(const struct ast_file *file, struct name n) {
     return false;
 }
 
+/* A kernel that has a scalar parameter of the name, or NULL. */
+static const char *kernel_with_scalar(const struct program *p, struct name n) {
+    for (int i = 0; i < p->n_kernels; i++)
+        for (int j = 0; j < p->kernels[i].n_params; j++)
+            if (p->kernels[i].params[j].is_scalar && name_is(n, p->kernels[i].params[j].name)) return p->kernels[i].name;
+    return NULL;
+}
+
+/* A -D that nothing took. */
+static void report_define(struct cx *cx, const struct program *p, struct name n) {
+    const char *kernel = kernel_with_scalar(p, n);
+    if (!kernel) {
+        diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file", NAME_ARG(n));
+        return;
+    }
+    diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names a scalar parameter of %s, which is given at every launch", NAME_ARG(n), kernel);
+    diag_fix(cx, "`fxc run -i " NAME_FMT "=VALUE`; or make it a `const`, which -D sets", NAME_ARG(n));
+}
+
 struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
     struct checker c = begin(cx, file, prelude);
     struct program *p = NEW(&cx->arena, struct program);
@@ -508,7 +527,6 @@ struct program *fx_check(struct cx *cx, const struct ast_file *file, const struc
     if (!cx->n_errors) check_tests(&c, p, kernel);
     for (int i = 0; i < cx->n_defines && !cx->n_errors; i++)
         if (!c.define_used[i] && !(kernel && is_defined(file, cx->defines[i].name)))
-            diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file",
-                       NAME_ARG(cx->defines[i].name));
+            report_define(cx, p, cx->defines[i].name);
     return p;
 }

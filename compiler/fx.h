@@ -32,7 +32,8 @@ struct fx_options { /* zero means the default of every field but size */
     bool oracle_only;           /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec;
                                  * the plan has no launches and cannot be prepared */
     const char *(*read_file)(void *user, const char *path, size_t *len); /* serves `include`: the text of the path as written, valid until
-                                                                           * fx_compile returns, or NULL. No function: includes are refused */
+                                                                           * fx_compile returns, or NULL. The path is relative and has no `..`, but a
+                                                                           * link may leave the folder. No function: includes are refused */
     void *user;                 /* handed to read_file */
     bool tests_only;            /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there is no plan */
     bool unfused;               /* as if every kernel said `fuse: never`; what it says of fuse and kernels is set aside */
@@ -44,6 +45,7 @@ struct fx_options { /* zero means the default of every field but size */
                                                    * "parse" and "check", then of each kernel "lower", the passes by name, "schedule", then "emit" and "plan".
                                                    * Stages nest; of one that memory runs out in only "compile" is said to be over */
     void *stage_user;           /* handed to on_stage */
+    const char *(*read_failure)(void *user); /* why read_file returned NULL last, for the message: handed `user`; or NULL */
 };
 /* struct fx_options options = FX_OPTIONS; */
 #ifndef __cplusplus

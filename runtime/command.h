@@ -59,7 +59,9 @@ bool split_pair(const char *pair, const char **name, size_t *name_len, const cha
 /* ---- file.c: whole files ---- */
 /* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. */
 fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);
-fx_status read_quietly(const char *path, size_t limit, char **bytes, size_t *n); /* says nothing when it fails */
+/* Likewise a regular file that lies below a folder: no absolute path, no `..`, no link in it. Says nothing when it fails: errno is why, EINVAL where what
+ * is there is no regular file, 0 where it is larger. */
+fx_status read_beneath(const char *folder, const char *path, size_t limit, char **bytes, size_t *n);
 struct piece { /* bytes to be written */
     const void *data;
     size_t n_bytes;

@@ -1,5 +1,6 @@
 /* The compile subcommand, and specs for the others. Input: the command line and a spec. Output: one stage of it in a file, or the
  * compilation. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,28 +8,50 @@
 
 /* ---- a spec and what it includes ---- */
 
-struct reader { /* serves `include`: paths are relative to the spec */
+struct reader { /* serves `include`: paths start from the folder of the spec, then from those of -I */
+    const struct command *cmd;
     const char *spec;
-    bool is_quiet;   /* the compiler's message is to stand alone */
     char *texts[64]; /* kept until the compilation is done */
     int n_texts;
+    char why_not[128]; /* of the file that could not be read last */
 };
+
+/* Reads `path` below a folder. False, and *is_absent unless what is there cannot be included. */
+static bool read_from(struct reader *r, const char *folder, const char *path, size_t *len, bool *is_absent) {
+    fx_status status = read_beneath(folder, path, SPEC_MAX_BYTES, &r->texts[r->n_texts], len);
+    *is_absent = status != FX_OK && errno == ENOENT;
+    if (status == FX_OK) return true;
+    const char *why = errno == 0 ? "larger than 1 MiB" : errno == ELOOP ? "a symbolic link is not followed" : errno == EINVAL ? "not a regular file" : strerror(errno);
+    snprintf(r->why_not, sizeof r->why_not, "%s", why);
+    return false;
+}
 
 static const char *read_include(void *user, const char *path, size_t *len) {
     struct reader *r = user;
     const char *slash = strrchr(r->spec, '/');
-    int directory = *path == '/' || !slash ? 0 : (int)(slash + 1 - r->spec);
-    char *full = NULL;
-    if (r->n_texts == sizeof r->texts / sizeof *r->texts) return NULL;
-    if (asprintf(&full, "%.*s%s", directory, r->spec, path) < 0) return NULL;
-    bool is_read = (r->is_quiet ? read_quietly : read_whole)(full, SPEC_MAX_BYTES, &r->texts[r->n_texts], len) == FX_OK;
-    free(full);
+    char *folder = slash ? strndup(r->spec, (size_t)(slash + 1 - r->spec)) : strdup(".");
+    bool is_read = false, is_absent = true;
+    snprintf(r->why_not, sizeof r->why_not, "%s", folder ? "too many files" : "out of memory");
+    if (folder && r->n_texts < (int)(sizeof r->texts / sizeof *r->texts)) is_read = read_from(r, folder, path, len, &is_absent);
+    for (int i = 0; !is_read && is_absent && i < r->cmd->n_given; i++)
+        if (r->cmd->given[i].id == OPT_INCLUDE_DIR) is_read = read_from(r, r->cmd->given[i].value, path, len, &is_absent);
+    free(folder);
     return is_read ? r->texts[r->n_texts++] : NULL;
+}
+
+static const char *why_not_read(void *user) { return ((const struct reader *)user)->why_not; }
+
+/* What runs kernels has asked the GPU before it compiles. */
+static fx_status check_arch(const struct command *cmd, const char *arch) {
+    if (!arch || strcmp(arch, "native") != 0) return FX_OK;
+    return usage_error(cmd, "--arch=native is the GPU that run, check, test and bench use: name the architecture to compile for ('fxc doctor' says what a GPU is)");
 }
 
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     const char *path = r->spec->path;
-    struct reader reader = {.spec = path, .is_quiet = wants_json(r->cmd)};
+    *out = NULL;
+    if (check_arch(r->cmd, arch) != FX_OK) return FX_ERR_USAGE;
+    struct reader reader = {.cmd = r->cmd, .spec = path};
     struct fx_options options = FX_OPTIONS;
     options.arch = arch;
     options.oracle_only = oracle_only;
@@ -41,6 +64,7 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.with = option_value(r->cmd, OPT_WITH);
     options.on_stage = fx_trace_stage;
     options.read_file = read_include;
+    options.read_failure = why_not_read;
     options.user = &reader;
     options.tests_only = r->wants_tests;
     options.unfused = r->is_unfused;
@@ -173,6 +197,23 @@ static fx_status check_output(const struct command *cmd, const char *input, cons
     return FX_OK;
 }
 
+/* Every output is a file of its own, and none of the specs. */
+static fx_status check_outputs(const struct command *cmd, const struct stage *stage) {
+    fx_status status = FX_OK;
+    for (int i = 0; i < cmd->n_operands && status == FX_OK && !is_given(cmd, OPT_OUTPUT); i++) {
+        char *to = output_name(cmd->operands[i], stage);
+        for (int j = 0; j < cmd->n_operands && to && strcmp(to, "-") != 0 && status == FX_OK; j++) {
+            bool is_other = j < i && strcmp(cmd->operands[i], cmd->operands[j]) != 0;
+            char *other = is_other ? output_name(cmd->operands[j], stage) : NULL;
+            if (other && !strcmp(to, other)) status = usage_error(cmd, "%s and %s would both be written to %s", cmd->operands[j], cmd->operands[i], to);
+            else if (j != i && !strcmp(to, cmd->operands[j])) status = usage_error(cmd, "the output of %s would overwrite %s", cmd->operands[i], to);
+            free(other);
+        }
+        free(to);
+    }
+    return status;
+}
+
 static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage, struct report *report) {
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
@@ -203,8 +244,7 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
-    if (is_given(cmd, OPT_ARCH) && !strcmp(option_value(cmd, OPT_ARCH), "native"))
-        return usage_error(cmd, "--arch=native is for run, check and bench: name an architecture");
+    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK) return FX_ERR_USAGE;
     struct report report;
     fx_status first = report_begin(cmd, &report);
     if (first != FX_OK) return first;

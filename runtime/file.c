@@ -42,15 +42,10 @@ static bool read_all(int fd, size_t limit, char **bytes, size_t *n) {
     }
 }
 
-/* FX_ERR_IO with errno set, or 0 there for a file beyond the limit. */
-fx_status read_quietly(const char *path, size_t limit, char **bytes, size_t *n) {
-    bool is_stdin = !strcmp(path, "-");
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    *bytes = NULL;
-    if (fd < 0) return FX_ERR_IO;
+/* Reads fd to its end. FX_ERR_IO with errno set, or 0 there for a file beyond the limit. */
+static fx_status read_open(int fd, size_t limit, char **bytes, size_t *n) {
     bool is_read = read_all(fd, limit, bytes, n);
     int error = is_read ? 0 : errno;
-    if (!is_stdin) close(fd);
     if (is_read && *n <= limit) return FX_OK;
     free(*bytes);
     *bytes = NULL;
@@ -58,9 +53,58 @@ fx_status read_quietly(const char *path, size_t limit, char **bytes, size_t *n) 
     return FX_ERR_IO;
 }
 
+/* Closes fd, errno as it was. */
+static void close_quietly(int fd) {
+    int error = errno;
+    if (fd >= 0) close(fd);
+    errno = error;
+}
+
+/* Opens a file below the folder, component by component: no `..`, no link, so that nothing leads out of it, whoever changes what is there
+ * meanwhile. Never waits for a writer of a pipe. */
+static int open_beneath(const char *folder, const char *path) {
+    int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (at >= 0) {
+        char name[NAME_MAX + 1];
+        path += strspn(path, "/");
+        size_t n = strcspn(path, "/");
+        bool is_last = !path[n], is_up = n == 2 && path[0] == '.' && path[1] == '.';
+        int flags = is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY, next = -1;
+        if (n > NAME_MAX) errno = ENAMETOOLONG;
+        else if (is_up) errno = EXDEV;
+        else {
+            snprintf(name, sizeof name, "%.*s", n ? (int)n : 1, n ? path : ".");
+            next = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC);
+        }
+        close_quietly(at);
+        if (is_last) return next;
+        at = next;
+        path += n;
+    }
+    return -1;
+}
+
+fx_status read_beneath(const char *folder, const char *path, size_t limit, char **bytes, size_t *n) {
+    struct stat st;
+    fx_status status = FX_ERR_IO;
+    int fd = *path == '/' ? (errno = EXDEV, -1) : open_beneath(folder, path);
+    *bytes = NULL;
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        if (S_ISREG(st.st_mode)) status = read_open(fd, limit, bytes, n);
+        else errno = EINVAL;
+    }
+    close_quietly(fd);
+    return status;
+}
+
 fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n) {
-    fx_status status = read_quietly(path, limit, bytes, n);
-    const char *shown = !strcmp(path, "-") ? "stdin" : path;
+    bool is_stdin = !strcmp(path, "-");
+    const char *shown = is_stdin ? "stdin" : path;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *bytes = NULL;
+    if (fd < 0) return cannot("read", shown);
+    fx_status status = read_open(fd, limit, bytes, n);
+    if (!is_stdin) close_quietly(fd);
     if (status == FX_OK) return FX_OK;
     return errno ? cannot("read", shown) : complain(status, "%s is larger than %zu bytes", shown, limit);
 }

@@ -1,5 +1,7 @@
 /* A kernel with its arguments in host memory, as run, check, test and bench need it. Input: a request. Output:
  * every extent bound, inputs read from .npy files or drawn, outputs allocated. */
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +74,17 @@ static fx_status check_names(const struct job *job) {
     return FX_OK;
 }
 
+/* No two -o to one file; a pipe or stdout may take several. */
+static fx_status check_files(const struct command *cmd) {
+    for (int i = 0; i < cmd->n_given; i++)
+        for (int j = 0; j < i && cmd->given[i].id == OPT_OUTPUT_ARRAY; j++) {
+            const char *file = strchr(cmd->given[i].value, '='), *other = strchr(cmd->given[j].value, '=');
+            if (cmd->given[j].id != OPT_OUTPUT_ARRAY || strcmp(file, other) != 0 || !strcmp(file, "=-")) continue;
+            return usage_error(cmd, "-o %s and -o %s would both be written to %s", cmd->given[j].value, cmd->given[i].value, file + 1);
+        }
+    return FX_OK;
+}
+
 struct source { /* of one input, until its extents are known */
     bool is_array;
     struct npy array;
@@ -92,12 +105,46 @@ static fx_status open_array(const struct argument *a, const char *path, struct n
     return complain(FX_ERR_USAGE, "%s does not fit %s: %s", path, a->param->name, message);
 }
 
+/* Whether an integer dtype, or bool, holds v, so that it is neither rounded nor cut off. */
+static bool holds_number(enum fx_dtype t, double v) {
+    int bits = fx_dtype_bits(t);
+    enum fx_dtype_class class = fx_dtype_class_of(t);
+    if (class == FX_CLASS_B) return v == 0 || v == 1;
+    double below = class == FX_CLASS_U ? 0 : -ldexp(1, bits - 1), beyond = ldexp(1, class == FX_CLASS_U ? bits : bits - 1);
+    return v == floor(v) && v >= below && v < beyond;
+}
+
+/* An integer of 64 bits by its digits, as a double would lose low bits beyond 2^53. False where t is narrower, where the text is something else, and,
+ * with errno ERANGE, where t does not hold it. */
+static bool read_digits(enum fx_dtype t, const char *text, uint64_t *v) {
+    bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
+    const char *digits = text + (*text == '-' || *text == '+');
+    int base = digits[0] == '0' && (digits[1] | 0x20) == 'x' ? 16 : 10;
+    char *end;
+    errno = 0;
+    if (fx_dtype_bits(t) != 64 || (!is_signed && (fx_dtype_class_of(t) != FX_CLASS_U || *text == '-'))) return false;
+    *v = is_signed ? (uint64_t)strtoll(text, &end, base) : strtoull(text, &end, base);
+    return end != text && !*end && errno == 0;
+}
+
+static fx_status check_numbers(const struct job *job, const struct argument *a, const struct source *s) {
+    enum fx_dtype t = fx_argument_dtype(a->param);
+    uint64_t v;
+    bool holds = true;
+    if (!s->text || fx_is_float(t)) return FX_OK;
+    if (s->draw.kind == DRAW_FILL) holds = read_digits(t, s->text, &v) || (errno != ERANGE && holds_number(t, s->draw.a));
+    if (s->draw.kind == DRAW_INTEGERS) holds = holds_number(t, s->draw.a) && holds_number(t, s->draw.b);
+    if (holds) return FX_OK;
+    return usage_error(job->request->cmd, "-i %s=%s: %s is of dtype %s, which does not hold %s", a->param->name, s->text, a->param->name, fx_dtype_name(t),
+                       s->draw.kind == DRAW_FILL ? "that" : "both bounds");
+}
+
 static fx_status open_source(const struct job *job, const struct argument *a, struct source *s) {
     char message[128];
     s->text = find_pair(job->request->inputs, job->request->n_inputs, a->param->name);
     s->draw = a->param->packed.factor ? (struct draw){DRAW_BITS, 0, 0} : draw_default(a->param->dtype);
     if (!s->text && a->param->has_value) s->draw = (struct draw){DRAW_FILL, a->param->value, 0};
-    if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return FX_OK;
+    if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return check_numbers(job, a, s);
     if (*message) return usage_error(job->request->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
     if (a->param->is_scalar)
         return usage_error(job->request->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text, a->param->name);
@@ -193,13 +240,9 @@ static fx_status measure(struct job *job) {
     return FX_OK;
 }
 
-/* An integer beyond 2^53 as a double would lose its low bits. */
 static bool fill_integer(struct argument *a, const char *text) {
-    enum fx_dtype_class class = fx_dtype_class_of(a->shape.dtype);
-    char *end;
-    if (!text || fx_dtype_bits(a->shape.dtype) != 64 || (class != FX_CLASS_S && class != FX_CLASS_U)) return false;
-    uint64_t v = class == FX_CLASS_U && *text != '-' ? strtoull(text, &end, 0) : (uint64_t)strtoll(text, &end, 0);
-    if (end == text || *end) return false;
+    uint64_t v;
+    if (!text || !read_digits(a->shape.dtype, text, &v)) return false;
     for (size_t i = 0; i < a->n_elements; i++) memcpy((uint64_t *)a->data + i, &v, sizeof v);
     return true;
 }
@@ -251,6 +294,7 @@ static fx_status bind(struct job *job) {
     job->strides = calloc((size_t)fx_stride_index(k->n_params, 0) + 1, sizeof *job->strides);
     if (!sources || !job->arguments || !job->extents || !job->strides) status = complain(FX_ERR_NOMEM, "out of memory");
     if (status == FX_OK) status = check_names(job);
+    if (status == FX_OK) status = check_files(job->request->cmd);
     for (int p = 0; status == FX_OK && p < k->n_params; p++) {
         job->arguments[p].param = &k->params[p];
         job->n_outputs += k->params[p].is_output;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -193,6 +194,22 @@ static enum subcommand find_subcommand(const char *word) {
     return SUB_COMPILE;
 }
 
+/* Whether one letter left out, added or replaced, or two neighbours exchanged, makes a of b. */
+static bool is_slip(const char *a, const char *b) {
+    while (*a && *a == *b) a++, b++;
+    if (!*a && !*b) return false;
+    bool is_exchange = a[0] && b[0] && a[0] == b[1] && a[1] == b[0] && !strcmp(a + 2, b + 2);
+    return is_exchange || (*a && !strcmp(a + 1, b)) || (*b && !strcmp(a, b + 1)) || (*a && *b && !strcmp(a + 1, b + 1));
+}
+
+/* A first word that is no file, and nearly a subcommand. */
+static fx_status check_subcommand(const struct command *cmd, const char *word) {
+    for (int i = 1; word && cmd->sub == SUB_COMPILE && i < N_SUBCOMMANDS; i++)
+        if (is_slip(word, subcommands[i].name) && access(word, F_OK) != 0)
+            return usage_error(cmd, "there is no subcommand %s, and no file of that name: did you mean 'fxc %s'?", word, subcommands[i].name);
+    return FX_OK;
+}
+
 fx_status command_parse(int argc, char **argv, struct command *cmd) {
     struct tables t;
     bool options_ended = false;
@@ -202,6 +219,7 @@ fx_status command_parse(int argc, char **argv, struct command *cmd) {
     cmd->given = calloc(room, sizeof *cmd->given);
     cmd->operands = calloc(room, sizeof *cmd->operands);
     if (!cmd->given || !cmd->operands) return complain(FX_ERR_NOMEM, "out of memory");
+    if (check_subcommand(cmd, argc > 1 ? argv[1] : NULL) != FX_OK) return FX_ERR_USAGE;
     fill_tables(cmd->sub, &t);
     optind = cmd->sub == SUB_COMPILE ? 1 : 2;
     while (optind < argc) {

@@ -36,6 +36,17 @@ static void add_pairs(const char **to, int *n, const char *const *pairs, int n_p
     }
 }
 
+/* Two values for one name: which was meant, nobody can tell. */
+static fx_status check_once(const struct request *r, int last) {
+    const struct given *given = r->cmd->given, *g = &given[last];
+    size_t len = strcspn(g->value, "=");
+    for (int i = 0; i < last; i++)
+        if (given[i].id == g->id && strcspn(given[i].value, "=") == len && !memcmp(given[i].value, g->value, len))
+            return usage_error(r->cmd, "-%c %.*s is given twice: %s and %s", g->id == OPT_DEFINE ? 'D' : g->id == OPT_INPUT ? 'i' : 'o', (int)(len > 64 ? 64 : len), g->value,
+                               given[i].value, g->value);
+    return FX_OK;
+}
+
 static fx_status take_given(struct request *r) {
     for (int i = 0; i < r->cmd->n_given; i++) {
         const struct given *g = &r->cmd->given[i];
@@ -44,6 +55,8 @@ static fx_status take_given(struct request *r) {
         bool is_pair = split_pair(g->value, &name, &len, &value) && *value;
         if (g->id == OPT_DEFINE && !is_pair) return usage_error(r->cmd, "-D %s is no NAME=VALUE", g->value);
         if (g->id == OPT_INPUT && !is_pair) return usage_error(r->cmd, "-i %s is no NAME=SOURCE", g->value);
+        bool names_one = g->id == OPT_DEFINE || g->id == OPT_INPUT || g->id == OPT_OUTPUT_ARRAY;
+        if (names_one && check_once(r, i) != FX_OK) return FX_ERR_USAGE;
         if (g->id == OPT_DEFINE) r->defines[r->n_defines++] = g->value;
         if (g->id == OPT_INPUT) r->inputs[r->n_inputs++] = g->value;
     }

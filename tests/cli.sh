@@ -209,6 +209,139 @@ says err '^fxc: '
 rm -f scale.cu two.cu include.fx
 only $files
 
+# What is included is a regular file below the folder of the spec, or below one of -I; what is no spec is quoted nowhere.
+group include
+k='kernel k(x: f32[M]) -> y: f32[M] { y = act(x) }'
+include() { printf 'include "%s"\n%s\n' "$1" "$k" >main.fx; } # PATH
+unread() { # PATH REASON
+    include "$1"
+    expect 1 "$fxc" main.fx
+    says err "^main.fx:1:1: error: .*$2.* \[FX1009\]"
+    says err '^  ^~'
+    says err '^  fix: '
+    holds test ! -e main.cu
+}
+mkdir lib more
+echo 'fn act(v) = relu(v)' >lib/act.fx
+cp lib/act.fx more/extra.fx
+include lib/act.fx
+expect 0 "$fxc" -o - main.fx
+include .//lib/./act.fx
+expect 0 "$fxc" -o - main.fx
+cp main.fx below.fx
+expect 0 "$fxc" -o - "$PWD/below.fx"
+expect 0 sh -c "\"$fxc\" -o - - <below.fx"
+unread extra.fx 'cannot read extra.fx: No such file'
+expect 1 "$fxc" -I nowhere main.fx
+expect 0 "$fxc" -I nowhere -Imore -o - main.fx
+expect 0 "$fxc" check --help
+says out '-I, --include-dir=DIR'
+for sub in 'run --device=cpu -D M=4' 'annotate' 'explain --no-compile'; do
+    expect 0 "$fxc" $sub --include-dir=more main.fx
+done
+# The first that has it decides, whatever the others have.
+echo 'fn act(v) = -v' >extra.fx
+expect 0 "$fxc" --emit=fx -Imore -o - main.fx
+says out 'y = -x'
+rm extra.fx
+echo 'TOKEN=hunter2' >secret
+printf '{ "const": 1 }\nTOKEN=hunter2\n' >json
+printf 'fn act(v) = (v\n# hunter2' >first.fx
+mkfifo pipe
+truncate -s 1048577 large
+ln -s ../broken.fx lib/link.fx
+ln -s lib linked
+ln -s /proc/self proc
+unread /proc/self/environ 'an absolute path'
+unread ../include/lib/act.fx '`[.][.]` in a path'
+unread lib/../lib/act.fx '`[.][.]` in a path'
+unread '' 'no path'
+unread pipe 'cannot read pipe: not a regular file'
+unread lib 'cannot read lib: not a regular file'
+unread large 'cannot read large: larger than 1 MiB'
+unread lib/link.fx 'a symbolic link is not followed'
+unread linked/act.fx 'cannot read linked/act.fx'
+unread proc/environ 'cannot read proc/environ'
+for file in secret json first.fx; do
+    unread $file "$file is no .fx file: an error on line"
+    holds test -z "$(grep hunter2 out err)"
+    expect 1 "$fxc" --diagnostics-format=json main.fx
+    holds test -z "$(grep hunter2 out err)"
+done
+include secret
+expect 1 env FX_TOKEN=hunter2 "$fxc" -I /proc/self main.fx
+include environ
+expect 1 env FX_TOKEN=hunter2 "$fxc" -I /proc/self main.fx
+holds test -z "$(grep hunter2 out err)"
+# A spec may be quoted from its first whole item on.
+printf 'fn act(v) = relu(v)\nfn two(v) = (v\n' >lib/act.fx
+include lib/act.fx
+expect 1 "$fxc" main.fx
+says err '^lib/act.fx:'
+# The spec itself is what its user names: a pipe too.
+expect 0 sh -c "cat scale.fx >pipe & \"$fxc\" -o - pipe"
+expect 3 "$fxc" lib
+says err 'cannot read lib: Is a directory'
+expect 3 "$fxc" large
+says err 'large is larger than 1048576 bytes'
+
+# What is given and cannot be meant: said, with the name and the value, before anything is written.
+group given
+refused() { # PATTERN ARGUMENT...
+    pattern=$1
+    shift
+    expect 2 "$fxc" "$@"
+    says err "$pattern"
+    silent out
+}
+cat >int.fx <<'END'
+kernel f(x: f32[M], n: i32, b: u8, c: bool, l: i64, u: u64) -> (y: f32[M], z: i64[M], w: u64[M]) {
+  y = x * n + b + f32(c)
+  z = broadcast[M](l)
+  w = broadcast[M](u)
+}
+END
+sed -i 's/broadcast\[M\](\([lu]\))/i64(x) * 0 + \1/; s/w = i64(x) [*] 0 + u/w = u64(x) * 0 + u/' int.fx
+refused '-D M is given twice: M=2 and M=3' run --device=cpu scale.fx -D M=2 -D K=2 -D M=3
+refused '-D M is given twice: M=2 and M=2' scale.fx -D M=2 -D M=2
+refused '-i x is given twice: x=1 and x=2' run --device=cpu scale.fx -D M=2 -D K=2 -i x=1 -i x=2
+refused '-o y is given twice' run --device=cpu scale.fx -D M=2 -D K=2 -o y=a.npy -o y=b.npy
+refused '-o y=a.npy and -o z=a.npy would both be written to a.npy' run --device=cpu int.fx -D M=2 -o y=a.npy -o z=a.npy
+holds test ! -e a.npy
+expect 1 "$fxc" scale.fx -D a=2
+says err '-D a names a scalar parameter of scale, .*FX2019'
+says err 'fix: `fxc run -i a=VALUE`'
+for wrong in n=3.5 n=nan n=inf n=1e10 n=2147483648 n=-2147483649 b=300 b=256 b=-1 b=nan b=0.5 c=2 c=nan c=-1 l=0.5 l=nan l=9223372036854775808 l=-9223372036854775809 \
+    l=1e19 u=-1 u=18446744073709551616 u=nan 'n=uniform(0.5,0.6' ; do
+    refused "-i ${wrong%%(*}" run --device=cpu int.fx -D M=2 -i "$wrong"
+done
+refused 'b is of dtype u8, which does not hold that' run --device=cpu int.fx -D M=2 -i b=300
+refused 'b is of dtype u8, which does not hold both bounds' run --device=cpu int.fx -D M=2 -i 'b=integers(0,256)'
+for right in n=-2147483648 n=2147483647 n=1e3 n=3.0 b=255 b=0 c=1 c=0 l=9223372036854775807 l=-9223372036854775808 l=1e3 u=18446744073709551615 u=010 u=0x10 \
+    'b=integers(0,255)' 'n=integers(-3,3)'; do
+    expect 0 "$fxc" run --device=cpu int.fx -D M=2 -i "$right"
+done
+expect 0 "$fxc" run --device=cpu int.fx -D M=1 -i u=18446744073709551615 -i l=-9223372036854775808
+says out ' 18446744073709551615$'
+says out ' -9223372036854775808$'
+expect 0 "$fxc" run --device=cpu int.fx -D M=1 -i u=010 -i l=0x10
+says out '^  10$'
+says out '^  16$'
+mkdir sub
+cp scale.fx sub
+refused 'scale.fx and sub/scale.fx would both be written to scale.cu' scale.fx sub/scale.fx
+cp scale.fx scale.out.fx
+refused 'the output of scale.fx would overwrite scale.out.fx' --emit=fx scale.fx scale.out.fx
+refused '--arch=native is the GPU that run, check, test and bench use' --arch=native scale.fx
+refused '--arch=native is the GPU' explain --arch=native scale.fx
+for pair in chekc:check rnu:run tests:test benhc:bench expalin:explain trce:trace doctr:doctor annotat:annotate; do
+    refused "there is no subcommand ${pair%:*}, .* did you mean 'fxc ${pair#*:}'" "${pair%:*}" scale.fx
+done
+expect 3 "$fxc" mlp scale.fx
+says err 'cannot read mlp'
+cp scale.fx tests # a file is a spec, whatever it is called
+expect 0 "$fxc" tests
+
 group run
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5
 says out '^y: f32\[3,5\]  mean '
@@ -221,7 +354,7 @@ expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
 holds test "$(cat out)" != "$(cat first)"
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=3 -i a=2
 says out 'mean 6  min 6  max 6'
-expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=ones -i 'x=integers(4,4)'
+expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i 'x=integers(4,4)'
 says out 'mean 2  min 2  max 2'
 expect 0 "$fxc" run --device=cpu scale.fx -D M=0 -D K=5
 says out 'f32\[0,5\]'
@@ -423,6 +556,34 @@ for seed in 0 1 2; do
 done
 expect 0 "$fxc" check --device=emu,plain e.fx -D M=40000
 holds test "$(grep -c 'written by' out)" = 0
+
+# What the emulator compiles lies in memory: nothing is left in a folder, however the command ends.
+group temporary
+mkdir tmp
+real=$(command -v "${FX_CXX:-g++}")
+cat >cxx <<END
+#!/bin/sh
+ls -A "\$TMPDIR" >"$PWD/seen"
+if [ -e "$PWD/signal" ]; then kill -s "\$(cat "$PWD/signal")" \$PPID; fi
+exec $real "\$@"
+END
+chmod +x cxx
+expect 0 env TMPDIR="$PWD/tmp" FX_CXX="$PWD/cxx" FX_CACHE=off "$fxc" run --device=emu,plain scale.fx -D M=4 -D K=4 -o y=y.npy
+# Another entry may be compiled meanwhile: the compiler's own files are called cc*.
+holds test -e seen
+holds test -z "$(grep -v '^cc' seen)"
+rm y.npy
+for signal in INT:130 TERM:143 KILL:137; do
+    echo "${signal%:*}" >signal
+    timeout 60 sh -c 'env TMPDIR="$PWD/tmp" FX_CXX="$PWD/cxx" FX_CACHE=off "$0" run --device=emu,plain scale.fx -D M=4 -D K=4 -o y=y.npy; exit $?' "$fxc" >out 2>err </dev/null
+    got=$?
+    line="kill -s ${signal%:*}"
+    holds test $got = "${signal#*:}"
+    # The compiler runs on, and removes what is its own.
+    for i in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(ls -A tmp)" ] || sleep 1; done
+    holds test -z "$(ls -A tmp)"
+done
+only $files tmp cxx seen signal
 
 group ablate
 cat >ablate.fx <<'FX'

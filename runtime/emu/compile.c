@@ -1,11 +1,14 @@
 /* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entry wanted. Out: the shared object's bytes, or the compiler's
- * messages within the error. The text is compiled as it stands, behind the C++ twin of its hardware section. */
+ * messages within the error. The text is compiled as it stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so
+ * that nothing remains in any folder, whatever ends the process. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,47 +19,45 @@
 extern char **environ;
 extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 
-enum { LOG_BYTES = 16384 };
-
-static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-include", "ptx_emu.h", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
                                       "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-DFX_PTX"};
 /* Where every access is to be seen, by the functions of ptx_emu.h and no library's. */
 static const char *const watched_options[] = {"-fsanitize=thread", "-DFX_EMU_WATCHED", "-nodefaultlibs"};
 enum { N_OPTIONS = sizeof options / sizeof *options, N_WATCHED = sizeof watched_options / sizeof *watched_options, MOST_OPTIONS = N_OPTIONS + N_WATCHED + 2 };
 
-/* ---- files ---- */
+/* ---- files in memory ---- */
 
-static void name_file(char path[PATH_MAX], const char *folder, const char *name) { snprintf(path, PATH_MAX, "%.4000s/%.32s", folder, name); }
+enum { LEAST_FD = 10 }; /* those below are the compiler's */
 
-static bool write_text(const char *folder, const char *name, const char *const *texts, int n) {
-    char path[PATH_MAX];
-    name_file(path, folder, name);
-    FILE *f = fopen(path, "w");
-    for (int i = 0; f && i < n; i++) fputs(texts[i], f);
-    bool is_whole = f && !ferror(f);
-    return (!f || fclose(f) == 0) && is_whole;
+/* An empty file, or -1. */
+static int open_memory(void) {
+    int low = memfd_create("fx_emu", MFD_CLOEXEC), fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LEAST_FD);
+    if (low >= 0) close(low);
+    return fd;
 }
 
-/* The file's bytes, malloc'ed, with a NUL behind them; NULL where it cannot be read. */
-static char *read_bytes(const char *folder, const char *name, size_t *n) {
-    char path[PATH_MAX];
-    struct stat s;
-    name_file(path, folder, name);
-    FILE *f = fopen(path, "r");
-    char *bytes = f && fstat(fileno(f), &s) == 0 ? calloc((size_t)s.st_size + 1, 1) : NULL;
-    *n = bytes ? fread(bytes, 1, (size_t)s.st_size, f) : 0;
-    if (f) fclose(f);
-    return bytes;
-}
-
-static void remove_folder(const char *folder) {
-    static const char *const names[] = {"kernel.cu", "ptx_emu.h", "entry.cc", "kernel.so", "log"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        name_file(path, folder, names[i]);
-        unlink(path);
+static bool write_text(int fd, const char *text) {
+    for (size_t left = strlen(text); left > 0;) {
+        ssize_t n = write(fd, text, left);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text += n;
+        left -= (size_t)n;
     }
-    rmdir(folder);
+    return true;
+}
+
+/* The file's bytes, malloc'ed, with a NUL behind them; NULL when memory runs out. */
+static char *read_bytes(int fd, size_t *n) {
+    struct stat s;
+    char *bytes = fstat(fd, &s) == 0 ? calloc((size_t)s.st_size + 1, 1) : NULL;
+    for (*n = 0; bytes && *n < (size_t)s.st_size;) {
+        ssize_t got = pread(fd, bytes + *n, (size_t)s.st_size - *n, (off_t)*n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        *n += (size_t)got;
+    }
+    return bytes;
 }
 
 /* ---- the entry ---- */
@@ -73,15 +74,17 @@ static bool find_parameters(const char *source, const char *entry, char *text, s
     return false;
 }
 
-static fx_status write_sources(const struct compile *c, const char *folder) {
+/* What is compiled: the twin, the text, the entry. Their lines are counted apart, by the names that messages and debug information then have. */
+static fx_status write_source(const struct compile *c, int fd) {
     char parameters[4096];
     if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
         return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const twin[] = {fx_text_emu_calls, fx_text_ptx_emu};
-    const char *const entry[] = {"#include \"kernel.cu\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, emu_is_watched() ? "\", R\"emitted(" : "\", 0",
+    const char *const texts[] = {"#line 1 \"ptx_emu.h\"\n", fx_text_emu_calls, fx_text_ptx_emu, "\n#line 1 \"kernel.cu\"\n", c->source,
+                                 "\n#line 1 \"entry.cc\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, emu_is_watched() ? "\", R\"emitted(" : "\", 0",
                                  emu_is_watched() ? c->source : "", emu_is_watched() ? ")emitted\")\n" : ")\n"};
-    if (write_text(folder, "kernel.cu", &c->source, 1) && write_text(folder, "ptx_emu.h", twin, 2) && write_text(folder, "entry.cc", entry, (int)(sizeof entry / sizeof *entry))) return FX_OK;
-    return error_set(FX_ERR_TOOLCHAIN, "cannot write to %s", folder);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!write_text(fd, texts[i])) return error_nomem();
+    return lseek(fd, 0, SEEK_SET) == 0 ? FX_OK : error_nomem();
 }
 
 /* ---- the compiler ---- */
@@ -126,46 +129,50 @@ static void make_argv(const struct compile *c, const char *path, char *only, siz
     for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
     snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
     if (c->only != NO_ENTRY) argv[n++] = only;
-    argv[n++] = "-o", argv[n++] = "kernel.so", argv[n++] = "entry.cc", argv[n++] = "-lm", argv[n++] = "-lc", argv[n++] = "-lgcc", argv[n] = NULL;
+    argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc", argv[n++] = "-lgcc", argv[n] = NULL;
 }
 
+struct files { /* of one run of the compiler; -1: none */
+    int source, image, log;
+};
+
 /* Its exit status, or -1 where it could not be started. */
-static int run_compiler(const char *folder, char **argv) {
+static int run_compiler(const struct files *f, char **argv) {
     posix_spawn_file_actions_t actions;
     pid_t child;
     int status = -1;
-    char log[PATH_MAX];
-    name_file(log, folder, "log");
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addchdir_np(&actions, folder);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    /* The folder is recorded in debug information. */
+    posix_spawn_file_actions_addchdir_np(&actions, "/");
+    posix_spawn_file_actions_adddup2(&actions, f->source, 0);
+    posix_spawn_file_actions_adddup2(&actions, f->log, 1);
+    posix_spawn_file_actions_adddup2(&actions, f->log, 2);
+    posix_spawn_file_actions_adddup2(&actions, f->image, 3);
     if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child) status = -1;
     posix_spawn_file_actions_destroy(&actions);
     return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static fx_status compile_in(struct compile *c, const char *path, const char *folder) {
+static fx_status compile_in(struct compile *c, const char *path, const struct files *f) {
     char only[32], *argv[MOST_OPTIONS + 10];
     size_t n;
-    fx_status status = write_sources(c, folder);
+    if (f->source < 0 || f->image < 0 || f->log < 0) return error_nomem();
+    fx_status status = write_source(c, f->source);
     if (status != FX_OK) return status;
     make_argv(c, path, only, sizeof only, argv);
-    int code = run_compiler(folder, argv);
-    c->log = read_bytes(folder, "log", &n);
+    int code = run_compiler(f, argv);
+    c->log = read_bytes(f->log, &n);
     if (code != 0) return error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, c->file, code, c->log ? c->log : "");
-    c->image = read_bytes(folder, "kernel.so", &c->n_bytes);
+    c->image = read_bytes(f->image, &c->n_bytes);
     return c->image && c->log ? FX_OK : error_nomem();
 }
 
 static fx_status compile(struct compile *c, const char *path) {
-    char folder[PATH_MAX];
-    const char *temporary = secure_getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/fx_emu_XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder)) return error_set(FX_ERR_TOOLCHAIN, "the emulator cannot make a folder in %s", temporary && *temporary ? temporary : "/tmp");
-    fx_status status = compile_in(c, path, folder);
-    remove_folder(folder);
+    struct files f = {open_memory(), open_memory(), open_memory()};
+    const int fds[] = {f.source, f.image, f.log};
+    fx_status status = compile_in(c, path, &f);
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0) close(fds[i]);
     if (status == FX_OK) return FX_OK;
     free(c->image);
     free(c->log);
