@@ -215,7 +215,7 @@ says out '^y: f32\[3,5\]  mean '
 silent err
 cp out first
 expect 0 "$fxc" run scale.fx -D M=3 -D K=5
-says err 'oracle: no GPU'
+says err '^on the emulator (no GPU: .*)$'
 holds cmp -s out first
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
 holds test "$(cat out)" != "$(cat first)"
@@ -287,20 +287,19 @@ rm -f x.npy sum.npy update.fx join.fx
 only $files
 
 group gpu
-expect 6 "$fxc" check scale.fx -D M=3 -D K=5
-says out '^not checked: no GPU'
-holds test "$(grep -c ok out)" = 0
 expect 1 "$fxc" check broken.fx -D M=3
 timeout 60 "$fxc" bench scale.fx -D M=3 -D K=5 >out 2>err </dev/null
 status=$?
 line='bench without a GPU'
 holds test $status = 4 -o $status = 5
 silent out
-says err 'no GPU'
+says err 'no GPU: .'
+says err 'run bench where there is one'
 timeout 60 "$fxc" run --device=gpu scale.fx -D M=3 -D K=5 >out 2>err </dev/null
 status=$?
 line='run --device=gpu without one'
 holds test $status = 4 -o $status = 5
+rm -rf "$work/.cache"
 timeout 60 "$fxc" doctor >out 2>err </dev/null
 status=$?
 line=doctor
@@ -329,9 +328,6 @@ says out '^not checked f (line 9): .* y \[0,0\] is 3, \[2,3\] is 3; n \[0\] is 3
 says out '^not checked g (line 11): .* y \[0\] is -7, \[4\] is -7$'
 says out '^0 ok, 0 failed, 3 not checked$'
 silent err
-expect 6 "$fxc" test blocks.fx
-says err 'no GPU'
-says out '^not checked g (line 11): no GPU'
 expect 6 "$fxc" test --device=cpu -k g blocks.fx
 holds test "$(grep -c ' f ' out)" = 0
 expect 6 sh -c "\"$fxc\" test --device=cpu - <blocks.fx"
@@ -393,6 +389,51 @@ expect_stand_in 6 bench -k g blocks.fx -D M=8
 says err 'not timed'
 expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
 holds test "$(grep -c bench out)" = 0
+
+# Without a GPU the emulator takes its place and says so; a problem of hours is not begun, and where there is no emulator either nothing was checked.
+group stand_in
+echo 'test scale { M=30 K=7 }
+test scale { M=65536 K=65536 }' >>scale.fx
+echo 'kernel big(x: bf16[M,K], w: bf16[K,N]) -> y: bf16[M,N] { y = x @ w }' >big.fx
+echo 'kernel pairs(x: f32[M], y: f32[N]) -> s: f32[M] { s = sum[N](exp(x * y)) }' >pairs.fx # few bytes, no multiply-adds
+expect 0 "$fxc" check scale.fx -D M=3 -D K=5
+says err '^on the emulator (no GPU: .*)$'
+says out '^ok: scale on the emulator, 15 elements compared, 0 wrong$'
+expect 6 "$fxc" test scale.fx
+says err '^on the emulator (no GPU: .*)$'
+says out '^ok  scale (line 2): '
+says out '^not checked scale (line 3): no GPU, and the emulator would take about .* minutes: give smaller extents, or --device=emu'
+says out '^1 ok, 0 failed, 1 not checked$'
+for spec in big pairs; do
+    size='-D M=4096 -D K=4096 -D N=4096'
+    [ $spec = big ] || size='-D M=1000000 -D N=1000000'
+    expect 6 "$fxc" check $spec.fx $size
+    says out '^not checked: no GPU, and the emulator would take about .*--device=emu'
+    holds test "$(grep -c '^ok' out)" = 0
+    timeout 60 "$fxc" run $spec.fx $size >out 2>err </dev/null
+    status=$?
+    line="run $spec.fx too large for the emulator"
+    holds test $status = 4 -o $status = 5
+    silent out
+    says err '^fxc: no GPU, and the emulator would take about '
+done
+expect 6 env FX_CXX=/nowhere "$fxc" check scale.fx -D M=3 -D K=5
+says out '^not checked: no GPU: .*; no emulator: .*there is no /nowhere'
+expect 6 env FX_CXX=/nowhere "$fxc" test scale.fx -D M=3 -D K=5
+says out '^0 ok, 0 failed, 2 not checked$'
+expect 0 env FX_CXX=/nowhere "$fxc" run scale.fx -D M=3 -D K=5
+says err '^by the oracle, not what is emitted (no GPU: .*; no emulator: '
+expect 4 env FX_CXX=/nowhere "$fxc" check --device=emu scale.fx -D M=3 -D K=5
+for sub in run check; do # what is asked for by name is that or an error
+    timeout 60 "$fxc" $sub --device=gpu scale.fx -D M=3 -D K=5 >out 2>err </dev/null
+    status=$?
+    line="$sub --device=gpu without one"
+    holds test $status = 4 -o $status = 5
+    says err 'no GPU: '
+    silent out
+done
+expect 0 "$fxc" check --diagnostics-format=json scale.fx -D M=3 -D K=5
+holds test "$(grep -c 'on the emulator' err)" = 0
 
 # What is fixed when it is compiled is not divided by: rows of 512 take shifts, rows of any length a division. Without NVRTC there is nothing to look at.
 group ptx
