@@ -385,7 +385,7 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
         receipts[i] = receipt_of(a, c->unit, i, &c->plan->kernels[i], compiled);
         if (format == FX_FORMAT_JSON) continue;
         if (i) buf_putc(&b, '\n');
-        receipt_text(&b, receipts[i]);
+        (format == FX_FORMAT_SUMMARY ? receipt_summary : receipt_text)(&b, receipts[i]);
     }
     if (format == FX_FORMAT_JSON) receipt_json(&b, c->plan, receipts);
     return b.s;

@@ -511,8 +511,13 @@ says out '  relu(x @ w + b); instead x @ w + b$'
 group explain
 expect 0 "$fxc" explain --no-compile scale.fx
 silent err
+says out '^scale: 1 GPU kernel, predicted .*, nominal M=4096 K=4096 (-D replaces); moves '
+says out '^    line 1: pointwise y = a \* x$'
+holds test "$(wc -l <out)" = 4
+expect 0 "$fxc" explain -v --no-compile scale.fx
 says out 'nominal extents, which -D NAME=VALUE replaces: M=4096 K=4096'
-expect 0 "$fxc" explain --no-compile scale.fx -D M=64 -D K=64
+says out '^    not mma: '
+expect 0 "$fxc" explain --verbose --no-compile scale.fx -D M=64 -D K=64
 says out '  extents: M=64 K=64$'
 says out 'launched here: grid [0-9]'
 holds test -z "$(grep registers out)"
@@ -521,12 +526,12 @@ silent err
 says out '^{"version":1,"file":"two.fx","arch":"sm_90a"'
 expect 0 "$fxc" explain --explain-format=text --no-compile two.fx
 # What only compiling shows: of the entries launched, or of all where extents are free; without NVRTC a line says what is left out.
-expect 0 "$fxc" explain scale.fx -D M=64 -D K=64
+expect 0 "$fxc" explain -v scale.fx -D M=64 -D K=64
 if [ -s err ]; then
     says err 'fxc: registers and spills are left out: '
 else
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = 1
-    expect 0 "$fxc" explain scale.fx
+    expect 0 "$fxc" explain -v scale.fx
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = "$(grep -c '^    entry' out)"
     expect 0 "$fxc" explain --explain-format=json --no-cache scale.fx -D M=64 -D K=64
     says out '"compiled":{"registers":[1-9]'
@@ -535,12 +540,12 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_CACHE=off CUDA_PATH=/nowhere "$fxc" explain
 expect 2 "$fxc" explain --explain-format=tea scale.fx
 says err 'text or json, not .tea'
 printf 'kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] {\n  y = (0.125 * x) @ w\n}\n' >ruled.fx
-expect 0 "$fxc" explain --no-compile ruled.fx
+expect 0 "$fxc" explain -v --no-compile ruled.fx
 says out 'rule scale_out at line 2: (0.125 \* x) @ w; '
 expect 2 "$fxc" --with=algebra.tea ruled.fx
 says err 'there is no rule algebra.tea; known:.* algebra.exp2'
 for arguments in --skip=algebra --skip=algebra.scale_out; do
-    expect 0 "$fxc" explain --no-compile ruled.fx $arguments
+    expect 0 "$fxc" explain -v --no-compile ruled.fx $arguments
     holds test -z "$(grep ' rule ' out)"
 done
 rm ruled.fx
