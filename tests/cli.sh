@@ -623,6 +623,16 @@ expect 0 "$fxc" annotate sum.fx
 rm -f first types sum.fx
 only $files
 
+# The demo's reference tells a value from the next one: gelu(1) is 0.84134, in bf16 16215 / 2^14.
+group reference
+reference() { printf 'tensor x\n1 0\ntensor w\n1 0 5 5\ntensor b\n0 0\ntensor y\n%s 0\n' "$1" | awk -f "$examples/linear_gelu_reference.awk" >out; }
+line='the reference of linear_gelu'
+holds reference 16215
+says out '^2 elements compared, 0 wrong'
+holds test "$(reference 16216; echo $?)" = 1
+holds test "$(reference 16214; echo $?)" = 1
+holds test "$(reference 32704; echo $?)" = 1 # a NaN
+
 group examples
 expect 0 "$fxc" "$examples/linear_gelu.fx" "$examples/mlp.fx"
 expect 0 "$fxc" run --device=cpu "$examples/mlp.fx" -i "x=$examples/data/criteo.npy" -o y=y.npy

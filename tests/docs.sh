@@ -3,7 +3,7 @@
 #
 # Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
-# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, in order. A ```fx-rows block is a spec with HERE in it, for
+# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
 # tables of the sources list must stand on the page about it, links must lead somewhere, and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
@@ -103,6 +103,11 @@ check_block() { # NAME FENCE FILE
         in_order "$3"
         result $? "$1 is not what the receipt says"
         ;;
+    demo)
+        cp "$work/demo" "$work/out"
+        in_order "$3"
+        result $? "$1 is not what the demo prints"
+        ;;
     cuda)
         run_spec
         in_order "$3"
@@ -155,6 +160,13 @@ check_links() { # PAGE
     result $? "$1 links to what is not there"
 }
 
+# The demo, on the emulator everywhere; why there is no GPU differs between machines.
+echo 'no NVRTC' >"$work/why"
+CUDA_VISIBLE_DEVICES= timeout 300 sh examples/demo.sh "$fxc" >"$work/demo.all" 2>"$work/why"
+result $? 'the demo fails'
+sed 's/ (no GPU: .*)$/ (no GPU: ...)/' "$work/demo.all" >"$work/demo"
+awk '/^== /{ is_cuda = /CUDA/ } is_cuda { cuda++ } !is_cuda { n++ } END { print n + 0 " lines beside " cuda + 0 " of CUDA"; exit !(n > 20 && n < 60 && cuda > 20) }' "$work/demo" >"$work/why"
+result $? 'the demo is no screen'
 for page in README.md $(ls docs | grep '\.md$' | sed 's|^|docs/|'); do
     check_page "$page"
     check_links "$page"
