@@ -623,6 +623,25 @@ expect 0 "$fxc" annotate sum.fx
 rm -f first types sum.fx
 only $files
 
+# What `make install` leaves builds a program by pkg-config, as README says, against either library; it runs where the stand-ins are.
+group install
+sources=$(dirname "$examples")
+expect 0 env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" install PREFIX="$work/prefix" $([ "$(basename "$(dirname "$fxc")")" = san ] && echo SAN=1)
+for file in bin/fxc lib/libfx.a lib/libfx.so lib/libfx.so.0 lib/pkgconfig/fx.pc include/fx/fx.h; do holds test -e "$work/prefix/$file"; done
+expect 0 "$work/prefix/bin/fxc" -o - scale.fx
+export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+sed -n "s/^cc embed.c \(.*\)  *# .*/\1/p" "$sources/README.md" | sed "s|/opt/fx|$work/prefix|g" >flags
+holds test "$(wc -l <flags)" = 2
+while read -r flags; do
+    expect 0 sh -c "${CC:-cc} -o embed $examples/embed.c $flags"
+    expect 0 env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" ./embed
+    holds test "$(wc -l <out)" = 2
+    readelf -d embed >dynamic
+    echo "$(grep -c 'libfx.so.0' dynamic)" >>links
+done <flags
+holds test "$(tr '\n' ' ' <links)" = '1 0 '
+unset PKG_CONFIG_PATH
+
 # The demo's reference tells a value from the next one: gelu(1) is 0.84134, in bf16 16215 / 2^14.
 group reference
 reference() { printf 'tensor x\n1 0\ntensor w\n1 0 5 5\ntensor b\n0 0\ntensor y\n%s 0\n' "$1" | awk -f "$examples/linear_gelu_reference.awk" >out; }

@@ -192,6 +192,24 @@ sh tests/pages.sh "$fxc" >"$work/why" 2>&1
 status=$?
 if [ $status = 77 ]; then cat "$work/why"; else result $status 'pages are not what fxc trace writes'; fi # not checked is no pass
 split_page README.md
+# README's commands, in a folder that looks like that of the sources, without a GPU; the comment says which exit status is not 0.
+mkdir -p "$work/tree/build"
+ln -s "$PWD/examples" "$work/tree/examples"
+ln -s "$fxc" "$work/tree/build/fxc"
+grep '^build/fxc ' README.md >"$work/commands"
+wc -l <"$work/commands" >"$work/why"
+[ "$(wc -l <"$work/commands")" -ge 10 ]
+result $? 'README.md has lost its commands'
+while read -r line; do
+    (cd "$work/tree" && CUDA_VISIBLE_DEVICES= timeout 120 sh -c "${line%%#*}" </dev/null >out 2>err)
+    status=$?
+    { echo "exit $status" && cat "$work/tree/err"; } >"$work/why"
+    case $line in
+    *'exits 4 or 5 without a GPU') [ $status = 4 ] || [ $status = 5 ] ;;
+    *) [ $status = 0 ] ;;
+    esac
+    result $? "README.md: $line"
+done <"$work/commands"
 diff -u examples/linear_gelu.fx "$work/blocks/001" >"$work/why"
 result $? 'README.md shows another linear_gelu.fx'
 echo "docs: $passed passed, $failed failed"
