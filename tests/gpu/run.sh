@@ -44,7 +44,7 @@ failed_parts=$(tail -n +$((parts_before + 1)) "$parts" | grep -vc ' 0 failed')
 [ "$status" = 0 ] || [ "$failed_parts" -gt 0 ] || close_part values "$status" 0 1 0
 
 for spec in tests/gpu/*.fx; do
-    run "$dir/fxc" test "$spec"
+    run "$dir/fxc" test --device=gpu "$spec"
     close_part "$(basename "$spec")" "$status" "$(count '^\([0-9]*\) ok, .*')" "$(count '.* ok, \([0-9]*\) failed, .*')" "$(count '.* failed, \([0-9]*\) not checked$')"
 done
 
