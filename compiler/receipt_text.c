@@ -33,11 +33,13 @@ static void put_time(struct buf *out, double seconds) {
 
 static void put_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, k->n_launches, kernels(k->n_launches));
+    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, k->n_launches,
+               kernels(k->n_launches));
     put_time(out, r->seconds);
     buf_puts(out, " on an H200\n");
     for (int i = 0; i < r->n_others; i++) {
-        buf_printf(out, "  not `%s`, %d %s, ", r->others[i].name, r->others[i].n_kernels, kernels(r->others[i].n_kernels));
+        buf_printf(out, "  not `%s`, %d %s, ", r->others[i].name, r->others[i].n_kernels,
+                   kernels(r->others[i].n_kernels));
         put_time(out, r->others[i].seconds);
         buf_printf(out, ": %s\n", r->others[i].why);
     }
@@ -166,20 +168,24 @@ static void put_brief_head(struct buf *out, const struct receipt *r) {
         int n = 0;
         for (int i = 0; i < k->n_extents; i++) {
             if ((k->extents[i].value >= 0) != fixed) continue;
-            buf_printf(out, "%s %s=%lld", n++ ? "" : fixed ? " at" : ", nominal", k->extents[i].name, (long long)r->extents[i]);
+            buf_printf(out, "%s %s=%lld", n++ ? "" : fixed ? " at" : ", nominal", k->extents[i].name,
+                       (long long)r->extents[i]);
         }
         if (n && !fixed) buf_puts(out, " (-D replaces)");
     }
     if (r->is_known) buf_puts(out, "; moves "), put_scaled(out, r->total, "B");
+    else buf_puts(out, "; its bytes overflow");
     if (r->is_known && r->unfused.is_known && r->unfused.value > 0)
-        buf_printf(out, ", %.3g of what %d unfused %s would", (double)r->total / (double)r->unfused.value, k->n_unfused, kernels(k->n_unfused));
+        buf_printf(out, ", %.3g of what %d unfused %s would", (double)r->total / (double)r->unfused.value, k->n_unfused,
+                   kernels(k->n_unfused));
     buf_putc(out, '\n');
 }
 
 /* What a person looks for: a function of the language as it was called, else the expression. */
 static const char *words_of(const struct receipt_line *l) { return l->call ? l->call : l->text; }
 
-/* Whether line j of a launch adds nothing: another computation of the same line in the same place has it as a part, or says the same before. */
+/* Whether line j of a launch adds nothing: another computation of the same line in the same place has it as a part, or
+ * says the same before. */
 static bool is_told(const struct receipt_launch *l, int j) {
     const struct receipt_line *a = &l->lines[j];
     for (int i = 0; i < l->n_lines; i++) {
@@ -213,11 +219,15 @@ static void put_brief_lines(struct buf *out, const struct receipt_launch *l) {
 }
 
 static void put_brief_entry(struct buf *out, const struct receipt_entry *e) {
-    buf_printf(out, "    launches %s: grid %lld, %d threads, %lld bytes of shared memory", e->variant->entry, (long long)e->grid.value, e->variant->block,
-               (long long)e->shared.value);
+    buf_printf(out, "    launches %s: grid ", e->variant->entry);
+    if (e->grid.is_known) buf_printf(out, "%lld", (long long)e->grid.value);
+    else buf_puts(out, "that overflows");
+    buf_printf(out, ", %d threads, %lld bytes of shared memory", e->variant->block, (long long)e->shared.value);
     if (e->compiled) buf_printf(out, ", %d registers", e->compiled->registers);
-    if (e->compiled && e->compiled->local_bytes) buf_printf(out, ", %d bytes of local memory", e->compiled->local_bytes);
-    buf_printf(out, "; %d block%s an SM, %lld wave%s\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves, e->waves == 1 ? "" : "s");
+    if (e->compiled && e->compiled->local_bytes)
+        buf_printf(out, ", %d bytes of local memory", e->compiled->local_bytes);
+    buf_printf(out, "; %d block%s an SM, %lld wave%s\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves,
+               e->waves == 1 ? "" : "s");
 }
 
 static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {

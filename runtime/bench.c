@@ -139,8 +139,10 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
     struct gpu gpu;
     struct timing timing = timing_of(r->block);
     if (!machine->context)
-        return complain(machine->status, "no GPU: %s\nfxc: times are a GPU's: run bench where there is one; without one, check and test compare results on "
-                        "the emulator, and bench --ablate --plan-only lists terms", machine->no_gpu);
+        return complain(machine->status,
+                        "no GPU: %s\nfxc: times are a GPU's: run bench where there is one; without one, check and test compare "
+                        "results on the emulator, and bench --ablate --plan-only lists terms",
+                        machine->no_gpu);
     fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;
     if ((status = gpu_open(&job, &gpu)) == FX_OK) {

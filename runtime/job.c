@@ -35,7 +35,8 @@ static fx_status choose_kernel(struct job *job) {
 static fx_status open_spec(struct job *job, const struct machine *machine, bool oracle_will_do) {
     const char *arch = option_value(job->request->cmd, OPT_ARCH);
     bool is_native = arch && !strcmp(arch, "native");
-    if (is_native && (!job->context || machine->is_stand_in)) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
+    if (is_native && (!job->context || machine->is_stand_in))
+        return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
     if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
     fx_status status = compile_spec(job->request, arch, oracle_will_do && !job->context, &job->compilation);
     return status == FX_OK ? choose_kernel(job) : status;
@@ -242,8 +243,8 @@ static bool is_beyond(const struct job *job, const struct limits *most) {
     return most && ((double)flops > most->flops || (double)bytes > most->bytes);
 }
 
-/* Seconds that the emulator takes, watched, on one core: multiply-adds, and bytes of every operation of the source, for a loop that
- * computes much may read little. Overflow counts as the largest number. */
+/* Seconds that the emulator takes, watched, on one core: multiply-adds, and bytes of every operation of the source, for
+ * a loop that computes much may read little. Overflow counts as the largest number. */
 static double emulated_seconds(const struct job *job) {
     static const double FLOPS_A_SECOND = 8e7, BYTES_A_SECOND = 2e7;
     int64_t flops, bytes, unfused;
@@ -258,7 +259,8 @@ static void refuse_hours(struct job *job) {
     static const double MOST_SECONDS = 120;
     double seconds = emulated_seconds(job);
     if (seconds <= MOST_SECONDS) return;
-    snprintf(job->too_long, sizeof job->too_long, "no GPU, and the emulator would take about %.3g %s: give smaller extents, or --device=emu to wait that long",
+    snprintf(job->too_long, sizeof job->too_long,
+             "no GPU, and the emulator would take about %.3g %s: give smaller extents, or --device=emu to wait that long",
              seconds / (seconds < 3600 ? 60 : 3600), seconds < 3600 ? "minutes" : "hours");
 }
 

@@ -242,6 +242,7 @@ START_TEST(extents_that_overflow) {
     const struct json_value *v = check_forms(c, NULL), *k = json_member(v, "kernels")->items[0];
     ck_assert_int_eq(json_member(k, "bytes")->kind, JSON_NULL);
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_TEXT, NULL), "which overflows"));
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "; its bytes overflow\n"));
     fx_close(c);
 }
 END_TEST
