@@ -2,7 +2,7 @@
 #
 #   make             build/fxc, build/libfx.a, build/libfx.so
 #   make setup       installs what is missing, or says what to install
-#   make demo        sets up, builds, shows the whole path on two examples
+#   make demo        sets up, builds, shows the whole path on one spec
 #   make test        sets up, builds, runs every test; `make help` lists the rest
 #
 # WERROR=1 makes warnings errors, V=1 shows commands, SAN=1 builds with the address and undefined-behaviour sanitizers
@@ -198,7 +198,7 @@ fuzz: $(FUZZ)
 # ---- what a person runs ----
 
 setup:
-	@CLANG='$(CLANG)' sh tests/setup.sh $(if $(filter setup test fuzz,$(MAKECMDGOALS)),test)
+	@CLANG='$(CLANG)' sh tests/setup.sh $(or $(if $(filter setup test fuzz,$(MAKECMDGOALS)),test),$(filter demo,$(MAKECMDGOALS)))
 
 demo: setup $(B)/fxc
 	@sh examples/demo.sh $(B)/fxc

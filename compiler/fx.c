@@ -492,7 +492,7 @@ static const char *print_receipt(fx_compilation *c, enum fx_format format, const
         receipts[i] = receipt_of(a, c->unit, i, &c->plan->kernels[i], compiled);
         if (format == FX_FORMAT_JSON) continue;
         if (i) buf_putc(&b, '\n');
-        receipt_text(&b, receipts[i]);
+        (format == FX_FORMAT_SUMMARY ? receipt_summary : receipt_text)(&b, receipts[i]);
     }
     if (format == FX_FORMAT_JSON) receipt_json(&b, c->plan, receipts);
     return b.s;

@@ -90,9 +90,10 @@ struct fx_lines { /* of the text given to fx_compile, from 1, the last one inclu
  * kernel. It counts into the compilation: one thread at a time. */
 int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most);
 
-enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON };
+enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON, FX_FORMAT_SUMMARY };
 /* The receipts of all kernels of the plan: where every line of the spec went, bytes, flops, predicted times, what was not taken and why (docs/receipt.md
- * has the schema of the JSON). Numbers are those at fixed extents, and at nominal ones of labels that are free. compiled, by fx_variant.number and
+ * has the schema of the JSON); FX_FORMAT_SUMMARY: what was taken alone, a few lines a kernel. Numbers are those at fixed
+ * extents, and at nominal ones of labels that are free. compiled, by fx_variant.number and
  * fx_entry_count(plan) long, says what entries were compiled to, those with 0 registers being none; NULL: none was. Valid until fx_close; NULL without a plan
  * of launches and when memory runs out. It is printed into the compilation: one thread at a time. */
 const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled);

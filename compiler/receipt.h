@@ -85,6 +85,7 @@ enum { RECEIPT_SMS = 132 }; /* of the H200 that times are predicted for */
 /* The facts about kernel number `kernel` of u; `compiled`, by number of entry, says what those with registers were compiled to; NULL: none was. */
 struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);
 void receipt_text(struct buf *out, const struct receipt *r);
+void receipt_summary(struct buf *out, const struct receipt *r); /* what was taken, in few lines */
 void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels);
 
 #endif

@@ -1,4 +1,4 @@
-/* A receipt as text, for people: `fxc explain`. */
+/* A receipt as text, for people: the summary of `fxc explain`, and the whole of `fxc explain -v`. */
 #include "receipt.h"
 
 #include <stdio.h>
@@ -13,13 +13,36 @@ static void put_size(struct buf *out, const struct receipt_size *s) {
     else buf_printf(out, "%s = %s", s->text, number);
 }
 
+/* 1 as "kernel", 2 as "kernels" */
+static const char *kernels(int n) { return n == 1 ? "kernel" : "kernels"; }
+
+static void put_time(struct buf *out, double seconds) {
+    static const struct { double most, unit; const char *name; } units[] = {
+        {0.9995, 1e-3, "ms"}, {120, 1, "s"}, {7200, 60, "minutes"}, {172800, 3600, "hours"}, {3.2e7, 86400, "days"}};
+    if (seconds * 1e6 < 999.95) {
+        buf_printf(out, "%.1f us", seconds * 1e6);
+        return;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!(seconds < units[i].most)) continue;
+        buf_printf(out, "%.3g %s", seconds / units[i].unit, units[i].name);
+        return;
+    }
+    buf_puts(out, "more than a year");
+}
+
 static void put_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: partition `%s`, %d kernel%s, predicted %.1f us on an H200\n", k->name, r->partition, k->n_launches, k->n_launches == 1 ? "" : "s",
-               r->seconds * 1e6);
-    for (int i = 0; i < r->n_others; i++)
-        buf_printf(out, "  not `%s`, %d kernel%s, %.1f us: %s\n", r->others[i].name, r->others[i].n_kernels, r->others[i].n_kernels == 1 ? "" : "s",
-                   r->others[i].seconds * 1e6, r->others[i].why);
+    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, k->n_launches,
+               kernels(k->n_launches));
+    put_time(out, r->seconds);
+    buf_puts(out, " on an H200\n");
+    for (int i = 0; i < r->n_others; i++) {
+        buf_printf(out, "  not `%s`, %d %s, ", r->others[i].name, r->others[i].n_kernels,
+                   kernels(r->others[i].n_kernels));
+        put_time(out, r->others[i].seconds);
+        buf_printf(out, ": %s\n", r->others[i].why);
+    }
     for (int fixed = 1; fixed >= 0; fixed--) {
         int n = 0;
         for (int i = 0; i < k->n_extents; i++) {
@@ -34,7 +57,7 @@ static void put_head(struct buf *out, const struct receipt *r) {
 static void put_totals(struct buf *out, const struct receipt *r) {
     if (r->is_known) buf_printf(out, "  bytes %lld", (long long)r->total);
     else buf_puts(out, "  bytes overflow");
-    buf_printf(out, "; unfused, %d kernel%s: ", r->kernel->n_unfused, r->kernel->n_unfused == 1 ? "" : "s");
+    buf_printf(out, "; unfused, %d %s: ", r->kernel->n_unfused, kernels(r->kernel->n_unfused));
     put_size(out, &r->unfused);
     if (r->is_known && r->unfused.is_known && r->unfused.value > 0) buf_printf(out, "; %.3g of that", (double)r->total / (double)r->unfused.value);
     buf_putc(out, '\n');
@@ -97,10 +120,17 @@ static void put_launch(struct buf *out, const struct receipt *r, int i) {
         put_size(out, &l->flops);
         buf_putc(out, '\n');
     }
-    buf_printf(out, "    predicted %.1f us, bound by %s; its bytes alone take %.1f us\n", l->seconds * 1e6, l->bound, l->memory_seconds * 1e6);
-    for (int j = 0; j < l->n_rejected; j++)
-        if (l->rejected[j].why) buf_printf(out, "    not %s: %s\n", l->rejected[j].schedule->name, l->rejected[j].why);
-        else buf_printf(out, "    not %s: predicted %.1f us\n", l->rejected[j].schedule->name, l->rejected[j].seconds * 1e6);
+    buf_puts(out, "    predicted ");
+    put_time(out, l->seconds);
+    buf_printf(out, ", bound by %s; its bytes alone take ", l->bound);
+    put_time(out, l->memory_seconds);
+    buf_putc(out, '\n');
+    for (int j = 0; j < l->n_rejected; j++) {
+        buf_printf(out, "    not %s: ", l->rejected[j].schedule->name);
+        if (l->rejected[j].why) buf_puts(out, l->rejected[j].why);
+        else buf_puts(out, "predicted "), put_time(out, l->rejected[j].seconds);
+        buf_putc(out, '\n');
+    }
     for (int j = 0; j < l->n_entries; j++) {
         put_entry(out, &l->entries[j]);
         is_chosen |= l->entries[j].is_chosen;
@@ -116,4 +146,119 @@ void receipt_text(struct buf *out, const struct receipt *r) {
     for (int i = 0; i < r->n_buffers; i++) put_buffer(out, &r->buffers[i]);
     for (int i = 0; i < r->n_notes; i++) buf_printf(out, "  %s\n", r->notes[i]);
     for (int i = 0; i < r->n_launches; i++) put_launch(out, r, i);
+}
+
+/* ---- the summary ---- */
+
+/* 13412304 and "B" as "13.4 MB" */
+static void put_scaled(struct buf *out, int64_t value, const char *unit) {
+    static const char prefixes[][2] = {"", "k", "M", "G", "T", "P", "E"};
+    double v = (double)value;
+    size_t i = 0;
+    for (; v >= 999.5 && i + 1 < sizeof prefixes / sizeof *prefixes; i++) v /= 1000;
+    buf_printf(out, "%.3g %s%s", v, prefixes[i], unit);
+}
+
+static void put_brief_head(struct buf *out, const struct receipt *r) {
+    const struct fx_kernel *k = r->kernel;
+    buf_printf(out, "%s: %d GPU %s, predicted ", k->name, k->n_launches, kernels(k->n_launches));
+    put_time(out, r->seconds);
+    buf_puts(out, " on an H200");
+    for (int fixed = 1; fixed >= 0; fixed--) {
+        int n = 0;
+        for (int i = 0; i < k->n_extents; i++) {
+            if ((k->extents[i].value >= 0) != fixed) continue;
+            buf_printf(out, "%s %s=%lld", n++ ? "" : fixed ? " at" : ", nominal", k->extents[i].name,
+                       (long long)r->extents[i]);
+        }
+        if (n && !fixed) buf_puts(out, " (-D replaces)");
+    }
+    if (r->is_known) buf_puts(out, "; moves "), put_scaled(out, r->total, "B");
+    else buf_puts(out, "; its bytes overflow");
+    if (r->is_known && r->unfused.is_known && r->unfused.value > 0)
+        buf_printf(out, ", %.3g of what %d unfused %s would", (double)r->total / (double)r->unfused.value, k->n_unfused,
+                   kernels(k->n_unfused));
+    buf_putc(out, '\n');
+}
+
+/* What a person looks for: a function of the language as it was called, else the expression. */
+static const char *words_of(const struct receipt_line *l) { return l->call ? l->call : l->text; }
+
+/* Whether line j of a launch adds nothing: another computation of the same line in the same place has it as a part, or
+ * says the same before. */
+static bool is_told(const struct receipt_launch *l, int j) {
+    const struct receipt_line *a = &l->lines[j];
+    for (int i = 0; i < l->n_lines; i++) {
+        const struct receipt_line *b = &l->lines[i];
+        if (i == j || a->line != b->line || strcmp(a->place, b->place) != 0) continue;
+        bool is_same = strcmp(words_of(a), words_of(b)) == 0;
+        if (is_same ? i < j : strstr(words_of(b), words_of(a)) != NULL) return true;
+    }
+    return false;
+}
+
+/* A row for each line of the spec: "line 3: mainloop x @ w; epilogue y = gelu(x @ w + b)". */
+static void put_brief_lines(struct buf *out, const struct receipt_launch *l) {
+    int line = -1;
+    const char *place = "";
+    for (int j = 0; j < l->n_lines; j++) {
+        const struct receipt_line *x = &l->lines[j];
+        if (is_told(l, j)) continue;
+        if (x->line != line) {
+            buf_printf(out, "%s    line %d: ", line < 0 ? "" : "\n", x->line);
+            place = "";
+        } else {
+            buf_puts(out, "; ");
+        }
+        if (strcmp(place, x->place) != 0) buf_printf(out, "%s ", x->place);
+        if (x->name && !x->call) buf_printf(out, "%s = ", x->name);
+        buf_puts(out, words_of(x));
+        line = x->line, place = x->place;
+    }
+    if (line >= 0) buf_putc(out, '\n');
+}
+
+static void put_brief_entry(struct buf *out, const struct receipt_entry *e) {
+    buf_printf(out, "    launches %s: grid ", e->variant->entry);
+    if (e->grid.is_known) buf_printf(out, "%lld", (long long)e->grid.value);
+    else buf_puts(out, "that overflows");
+    buf_printf(out, ", %d threads, %lld bytes of shared memory", e->variant->block, (long long)e->shared.value);
+    if (e->compiled) buf_printf(out, ", %d registers", e->compiled->registers);
+    if (e->compiled && e->compiled->local_bytes)
+        buf_printf(out, ", %d bytes of local memory", e->compiled->local_bytes);
+    buf_printf(out, "; %d block%s an SM, %lld wave%s\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves,
+               e->waves == 1 ? "" : "s");
+}
+
+static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
+    const struct receipt_launch *l = &r->launches[i];
+    bool is_chosen = false;
+    buf_printf(out, "  kernel %d, %s: %s", i + 1, l->launch->name, l->launch->driver);
+    if (strcmp(l->launch->driver, l->schedule) != 0) buf_printf(out, " by %s", l->schedule);
+    if (l->launch->n_phases > 1) buf_printf(out, " in %d phases", l->launch->n_phases);
+    if (l->bytes.is_known) buf_puts(out, ", "), put_scaled(out, l->bytes.value, "B");
+    if (l->flops.is_known && l->flops.value > 0) buf_puts(out, ", "), put_scaled(out, l->flops.value, "flop");
+    buf_puts(out, ", ");
+    put_time(out, l->seconds);
+    buf_printf(out, " bound by %s\n", l->bound);
+    for (int j = 0; j < l->n_copies; j++) buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
+    put_brief_lines(out, l);
+    for (int j = 0; j < l->n_entries; j++) {
+        if (!l->entries[j].is_chosen) continue;
+        put_brief_entry(out, &l->entries[j]);
+        is_chosen = true;
+    }
+    if (!is_chosen) buf_puts(out, "    no entry takes these extents\n");
+}
+
+void receipt_summary(struct buf *out, const struct receipt *r) {
+    put_brief_head(out, r);
+    for (int i = 0; i < r->n_buffers; i++) {
+        const struct receipt_buffer *b = &r->buffers[i];
+        buf_printf(out, "  workspace %s: ", b->name);
+        if (b->bytes.is_known) put_scaled(out, b->bytes.value, "B");
+        else buf_puts(out, b->bytes.text);
+        buf_printf(out, " of %s%s\n", b->dtype, b->is_rounded ? ", rounded once to it" : "");
+    }
+    for (int i = 0; i < r->n_launches; i++) put_brief_launch(out, r, i);
 }

@@ -138,10 +138,14 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
     struct job job;
     struct gpu gpu;
     struct timing timing = timing_of(r->block);
+    if (!machine->context)
+        return complain(machine->status,
+                        "no GPU: %s\nfxc: times are a GPU's: run bench where there is one; without one, check and test compare "
+                        "results on the emulator, and bench --ablate --plan-only lists terms",
+                        machine->no_gpu);
     fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;
-    if (!job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
-    if (status == FX_OK && (status = gpu_open(&job, &gpu)) == FX_OK) {
+    if ((status = gpu_open(&job, &gpu)) == FX_OK) {
         status = check_job(&job, &gpu, false);
         if (status == FX_OK) status = time_job(&gpu, &timing);
         else if (status == FX_ERR_DIFFERS) complain(status, "not timed: the result is not known to be right");

@@ -1,4 +1,4 @@
-/* The check subcommand. Input: a job on the GPU. Output: every element, or a sample of a large result, compared with the
+/* The check subcommand. Input: a job on the GPU or on the emulator. Output: every element, or a sample of a large result, compared with the
  * oracle. Invariant: a run in which nothing was compared is never reported as right. */
 #include <string.h>
 
@@ -30,10 +30,9 @@ static void see(void *data, const struct emu_seen *s) {
 
 /* Runs once more, watched; says nothing of a device that shows nothing. */
 static void print_writer(const struct gpu *gpu, const struct argument *a, int64_t flat) {
-    const char *device = option_value(gpu->job->request->cmd, OPT_DEVICE);
     uint64_t bytes = (uint64_t)fx_dtype_bits(a->shape.dtype) / 8;
     struct writer w = {.tensor = a->param->name, .first = (uint64_t)flat * bytes, .end = (uint64_t)(flat + 1) * bytes};
-    if (!device || strncmp(device, "emu", 3) != 0) return;
+    if (!gpu->job->is_emulated) return;
     emu_observe(&(struct emu_observer){&w, begin_launch, see, NULL});
     fx_status status = gpu_run(gpu);
     emu_observe(NULL);
@@ -143,11 +142,12 @@ static fx_status check_on(const struct request *request, const struct machine *m
     const char *device;
     fx_status status = read_device(request->cmd, &device);
     if (status == FX_OK && !strcmp(device, "cpu")) status = usage_error(request->cmd, "--device cpu is the oracle, which would be compared with itself");
-    if (status == FX_OK && !strcmp(device, "emu")) status = machine->status == FX_OK ? FX_OK : complain(machine->status, "%s", machine->no_gpu);
+    if (status == FX_OK && !machine->context && strcmp(device, "auto") != 0)
+        status = complain(machine->status, !strcmp(device, "gpu") ? "no GPU: %s" : "%s", machine->no_gpu);
     if (status == FX_OK) status = job_open(request, machine, false, &job);
     if (status != FX_OK) return status;
-    if (!job.context) {
-        printf("not checked: no GPU: %s\n", machine->no_gpu);
+    if (!job.context || *job.too_long) {
+        printf("not checked: %s%s\n", *job.too_long ? "" : "no GPU: ", *job.too_long ? job.too_long : machine->no_gpu);
         job_close(&job);
         return FX_ERR_DIFFERS;
     }

@@ -108,19 +108,23 @@ void request_close(struct request *r);
 /* The value that the last pair of that name has, or NULL. */
 const char *find_pair(const char *const *pairs, int n, const char *name);
 
-struct machine { /* the GPU, if there is one */
+struct machine { /* the GPU, if there is one, or the emulator */
     fx_context *context; /* NULL: none, or none wanted */
-    fx_status status;    /* why not: what fx_context_open returned */
-    char no_gpu[512];    /* and its words, one line */
+    fx_status status;    /* why there is no GPU: what fx_context_open returned */
+    char no_gpu[1024];   /* and its words, one line; where no emulator could take its place, why not */
+    bool is_emulated;    /* the context is the emulator's */
+    bool is_stand_in;    /* and nobody asked for it: there is no GPU */
 };
 /* --device: auto, gpu, emu or cpu. */
 fx_status read_device(const struct command *cmd, const char **device);
 /* The emulator that "emu", "emu:4", "emu,plain" or "emu:4,plain" asks for: 4 multiprocessors, accesses not watched. False where `device` is none of these. */
 bool read_emulation(const char *device, struct fx_emulation *e);
 void machine_open(const struct command *cmd, struct machine *m);
+/* Likewise; with --device=auto the emulator takes the place of a GPU that is not there. A line on stderr says what was taken. */
+void machine_open_any(const struct command *cmd, struct machine *m);
 void machine_close(struct machine *m);
-/* Reads the only operand, opens a request of the command line and, where wanted, the GPU, and acts. */
-fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*act)(const struct request *, const struct machine *));
+/* Reads the only operand, opens a request of the command line and, where wanted, any machine, and acts. */
+fx_status act_on_request(const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *));
 
 /* ---- test.c: blocks ---- */
 /* Acts on every test or bench block of the spec in turn, in a request of its own, whatever became of those before it. The first failure is
@@ -150,6 +154,7 @@ struct argument {
 struct job {
     const struct request *request;
     fx_context *context;         /* the machine's; NULL: no GPU */
+    bool is_emulated;            /* the context is the emulator's */
     fx_compilation *compilation;
     const struct fx_kernel *kernel;
     int64_t *extents;            /* of the kernel, all bound */
@@ -157,6 +162,7 @@ struct job {
     struct argument *arguments;  /* one a parameter */
     int n_outputs;
     bool is_left_out;            /* it takes more than the request's limits: its extents are bound, its arguments hold nothing */
+    char too_long[256];          /* likewise, for the emulator in place of a GPU: why it is not begun; else "" */
 };
 
 /* Compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */

@@ -1,4 +1,4 @@
-/* The explain subcommand. Input: a spec. Output: the receipt of its kernels, as text or JSON. Needs no GPU; where NVRTC is found, entries are compiled for
+/* The explain subcommand. Input: a spec. Output: the receipt of its kernels: a summary, all of it as text, or JSON. Needs no GPU; where NVRTC is found, entries are compiled for
  * what only that shows: of a kernel whose extents are all given those that may be launched, else all. */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static struct fx_resources *compile_entries(const struct command *cmd, const str
 static fx_status print_receipts(const struct command *cmd, const fx_compilation *c, bool is_json) {
     const struct fx_plan *plan = fx_get_plan(c);
     struct fx_resources *compiled = is_given(cmd, OPT_NO_COMPILE) ? NULL : compile_entries(cmd, plan);
-    const char *text = fx_receipt(c, is_json ? FX_FORMAT_JSON : FX_FORMAT_TEXT, compiled);
+    enum fx_format format = is_json ? FX_FORMAT_JSON : is_given(cmd, OPT_VERBOSE) ? FX_FORMAT_TEXT : FX_FORMAT_SUMMARY;
+    const char *text = fx_receipt(c, format, compiled);
     if (text) fputs(text, stdout);
     free(compiled);
     return text ? FX_OK : complain(FX_ERR_NOMEM, "out of memory");

@@ -74,8 +74,8 @@ struct fx_emulation { /* a device without a GPU; zeros are defaults */
 };
 /* From now on this process has the emulator in the place of a GPU: contexts are opened on it, what is prepared is compiled by the host's C++ compiler (g++,
  * or FX_CXX), and launches run on the CPU before fx_launch returns, which says what was wrong: memory touched outside of a tensor, threads that wait for each
- * other for ever, results that depend on the order of threads. Before the first context. A process cannot go back. e
- * NULL: all defaults. */
+ * other for ever, results that depend on the order of threads. Before the first context is open. A process cannot go back. e
+ * NULL: all defaults. FX_ERR_TOOLCHAIN where there is no such compiler. */
 fx_status fx_emulate(const struct fx_emulation *e);
 
 /* ---- context ---- */

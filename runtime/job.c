@@ -37,7 +37,8 @@ static fx_status choose_kernel(struct job *job) {
 static fx_status open_spec(struct job *job, const struct machine *machine, bool oracle_will_do) {
     const char *arch = option_value(job->request->cmd, OPT_ARCH);
     bool is_native = arch && !strcmp(arch, "native");
-    if (is_native && !job->context) return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
+    if (is_native && (!job->context || machine->is_stand_in))
+        return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
     if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
     fx_status status = compile_spec(job->request, arch, oracle_will_do && !job->context, &job->compilation);
     return status == FX_OK ? choose_kernel(job) : status;
@@ -285,7 +286,28 @@ static bool is_beyond(const struct job *job, const struct limits *most) {
     return most && ((double)flops > most->flops || (double)bytes > most->bytes);
 }
 
-static fx_status bind(struct job *job) {
+/* Seconds that the emulator takes, watched, on one core: multiply-adds, and bytes of every operation of the source, for
+ * a loop that computes much may read little. Overflow counts as the largest number. */
+static double emulated_seconds(const struct job *job) {
+    static const double FLOPS_A_SECOND = 8e7, BYTES_A_SECOND = 2e7;
+    int64_t flops, bytes, unfused;
+    struct fx_env env = job_env(job);
+    job_work(job, &flops, &bytes);
+    if (!fx_expr_eval(&job->kernel->unfused_bytes, &env, &unfused)) unfused = INT64_MAX;
+    return (double)flops / FLOPS_A_SECOND + (double)(bytes > unfused ? bytes : unfused) / BYTES_A_SECOND;
+}
+
+/* A GPU's problem is not begun where it would take hours, unless the emulator was asked for by name. */
+static void refuse_hours(struct job *job) {
+    static const double MOST_SECONDS = 120;
+    double seconds = emulated_seconds(job);
+    if (seconds <= MOST_SECONDS) return;
+    snprintf(job->too_long, sizeof job->too_long,
+             "no GPU, and the emulator would take about %.3g %s: give smaller extents, or --device=emu to wait that long",
+             seconds / (seconds < 3600 ? 60 : 3600), seconds < 3600 ? "minutes" : "hours");
+}
+
+static fx_status bind(struct job *job, bool is_stand_in) {
     const struct fx_kernel *k = job->kernel;
     struct source *sources = calloc((size_t)k->n_params + 1, sizeof *sources);
     fx_status status = FX_OK;
@@ -304,18 +326,20 @@ static fx_status bind(struct job *job) {
     if (status == FX_OK) status = bind_shapes(job, sources);
     if (status == FX_OK) fx_row_major_strides(k, job->extents, job->strides);
     if (status == FX_OK) job->is_left_out = is_beyond(job, job->request->most);
-    if (status == FX_OK && !job->is_left_out) status = measure(job);
-    if (status == FX_OK && !job->is_left_out) status = fill(job, sources);
-    if (status == FX_OK && !job->is_left_out) status = check_scalars(job);
+    if (status == FX_OK && is_stand_in && !job->is_left_out) refuse_hours(job);
+    bool holds_nothing = job->is_left_out || *job->too_long;
+    if (status == FX_OK && !holds_nothing) status = measure(job);
+    if (status == FX_OK && !holds_nothing) status = fill(job, sources);
+    if (status == FX_OK && !holds_nothing) status = check_scalars(job);
     for (int p = 0; sources && p < k->n_params; p++) npy_release(&sources[p].array);
     free(sources);
     return status;
 }
 
 fx_status job_open(const struct request *request, const struct machine *machine, bool oracle_will_do, struct job *job) {
-    *job = (struct job){.request = request, .context = machine->context};
+    *job = (struct job){.request = request, .context = machine->context, .is_emulated = machine->is_emulated};
     fx_status status = open_spec(job, machine, oracle_will_do);
-    if (status == FX_OK) status = bind(job);
+    if (status == FX_OK) status = bind(job, machine->is_stand_in);
     if (status != FX_OK) job_close(job);
     return status;
 }

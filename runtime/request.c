@@ -129,7 +129,8 @@ void machine_open(const struct command *cmd, struct machine *m) {
     const char *device = option_value(cmd, OPT_DEVICE);
     *m = (struct machine){0};
     struct fx_emulation e;
-    if (device && read_emulation(device, &e)) m->status = fx_emulate(&e);
+    m->is_emulated = device && read_emulation(device, &e);
+    if (m->is_emulated) m->status = fx_emulate(&e);
     if (m->status == FX_OK) m->status = fx_context_open(0, &m->context);
     if (m->status == FX_OK) return;
     m->context = NULL;
@@ -137,12 +138,34 @@ void machine_open(const struct command *cmd, struct machine *m) {
     m->no_gpu[strcspn(m->no_gpu, "\n")] = 0;
 }
 
+/* What keeps the emulator away too joins the words about the GPU. */
+static void stand_in(struct machine *m) {
+    struct fx_emulation e = {.is_watched = true};
+    fx_status status = fx_emulate(&e);
+    if (status == FX_OK) status = fx_context_open(0, &m->context);
+    m->is_emulated = m->is_stand_in = status == FX_OK;
+    if (m->is_stand_in) return;
+    m->context = NULL;
+    size_t n = strlen(m->no_gpu);
+    const char *why = fx_last_error();
+    snprintf(m->no_gpu + n, sizeof m->no_gpu - n, "; no emulator: %.*s", (int)strcspn(why, "\n"), why);
+}
+
+void machine_open_any(const struct command *cmd, struct machine *m) {
+    const char *device;
+    machine_open(cmd, m);
+    if (read_device(cmd, &device) == FX_OK && !m->context && !strcmp(device, "auto")) stand_in(m);
+    if (!m->context || wants_json(cmd)) return; /* then stderr holds messages alone */
+    fprintf(stderr, "on %s", fx_context_device(m->context));
+    fprintf(stderr, m->is_stand_in ? " (no GPU: %s)\n" : "\n", m->no_gpu);
+}
+
 void machine_close(struct machine *m) {
     fx_context_close(m->context);
     *m = (struct machine){0};
 }
 
-fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*act)(const struct request *, const struct machine *)) {
+fx_status act_on_request(const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *)) {
     const char *path;
     struct spec spec = {0};
     struct request request = {0};
@@ -150,7 +173,7 @@ fx_status act_on_request(const struct command *cmd, bool wants_gpu, fx_status (*
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
-    if (status == FX_OK && wants_gpu) machine_open(cmd, &machine);
+    if (status == FX_OK && wants_machine) machine_open_any(cmd, &machine);
     if (status == FX_OK) status = act(&request, &machine);
     machine_close(&machine);
     request_close(&request);

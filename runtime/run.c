@@ -1,4 +1,4 @@
-/* The run subcommand. Input: a job. Output: its outputs, computed on the GPU or by the oracle, in .npy files or summed up. */
+/* The run subcommand. Input: a job. Output: its outputs, computed on the GPU, on the emulator or by the oracle, in .npy files or summed up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,10 +108,10 @@ static fx_status run_on(const struct request *request, const struct machine *mac
     struct job job;
     fx_status status = job_open(request, machine, is_cpu || is_auto, &job);
     if (status != FX_OK) return status;
-    if (!is_auto && !is_cpu && !job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
-    else if (wants_json(request->cmd)) ; /* stderr holds messages alone */
-    else if (job.context) fprintf(stderr, "running on %s\n", fx_context_device(job.context));
-    else if (is_auto) fprintf(stderr, "running on the CPU by the oracle: no GPU: %s\n", machine->no_gpu);
+    if (*job.too_long) status = complain(machine->status, "%s", job.too_long);
+    else if (!is_auto && !is_cpu && !job.context) status = complain(machine->status, "no GPU: %s", machine->no_gpu);
+    else if (is_auto && !job.context && !wants_json(request->cmd))
+        fprintf(stderr, "by the oracle, not what is emitted (no GPU: %s)\n", machine->no_gpu);
     if (status == FX_OK) status = job.context ? run_gpu(&job) : run_cpu(&job);
     if (status == FX_OK) status = write_outputs(&job);
     job_close(&job);

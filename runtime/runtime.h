@@ -102,6 +102,8 @@ void emu_announce(const struct emu_memory *memory, int n);
 fx_status emu_conclude(fx_status status);
 /* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
 fx_status emu_compile(struct compile *c);
+/* Whether the C++ compiler that this takes is there. */
+fx_status emu_find_compiler(void);
 
 /* ---- module.c: what is loaded, by source, arch and entry ---- */
 enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };

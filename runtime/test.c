@@ -115,6 +115,14 @@ static fx_status test_oracle(const struct job *job, struct tally *tally) {
     return FX_ERR_DIFFERS;
 }
 
+/* Not begun: the emulator is no place for it. */
+static fx_status pass_over(const struct job *job, struct tally *tally) {
+    print_name("not checked", job->request);
+    printf("%s\n", job->too_long);
+    tally->n_unchecked++;
+    return FX_ERR_DIFFERS;
+}
+
 static fx_status run_test(struct request *r, const struct machine *machine, void *user) {
     struct tally *tally = user;
     struct job job;
@@ -127,6 +135,7 @@ static fx_status run_test(struct request *r, const struct machine *machine, void
         tally->n_failed++;
     } else {
         if (job.is_left_out) tally->n_left_out++;
+        else if (*job.too_long) status = pass_over(&job, tally);
         else status = job.context ? test_gpu(&job, tally) : test_oracle(&job, tally);
         job_close(&job);
     }
@@ -178,7 +187,7 @@ fx_status command_test(const struct command *cmd) {
     if (status == FX_OK && cmd->n_operands == 0) status = usage_error(cmd, "no spec given");
     if (status != FX_OK) return status;
     if (strcmp(device, "cpu") != 0) {
-        machine_open(cmd, &machine);
+        machine_open_any(cmd, &machine);
         tally.why_unchecked = "no GPU";
         if (!machine.context) complain(machine.status, "no GPU: %s", machine.no_gpu);
     }

@@ -348,7 +348,7 @@ says out '^y: f32\[3,5\]  mean '
 silent err
 cp out first
 expect 0 "$fxc" run scale.fx -D M=3 -D K=5
-says err 'oracle: no GPU'
+says err '^on the emulator (no GPU: .*)$'
 holds cmp -s out first
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
 holds test "$(cat out)" != "$(cat first)"
@@ -420,20 +420,19 @@ rm -f x.npy sum.npy update.fx join.fx
 only $files
 
 group gpu
-expect 6 "$fxc" check scale.fx -D M=3 -D K=5
-says out '^not checked: no GPU'
-holds test "$(grep -c ok out)" = 0
 expect 1 "$fxc" check broken.fx -D M=3
 timeout 60 "$fxc" bench scale.fx -D M=3 -D K=5 >out 2>err </dev/null
 status=$?
 line='bench without a GPU'
 holds test $status = 4 -o $status = 5
 silent out
-says err 'no GPU'
+says err 'no GPU: .'
+says err 'run bench where there is one'
 timeout 60 "$fxc" run --device=gpu scale.fx -D M=3 -D K=5 >out 2>err </dev/null
 status=$?
 line='run --device=gpu without one'
 holds test $status = 4 -o $status = 5
+rm -rf "$work/.cache"
 timeout 60 "$fxc" doctor >out 2>err </dev/null
 status=$?
 line=doctor
@@ -462,9 +461,6 @@ says out '^not checked f (line 9): .* y \[0,0\] is 3, \[2,3\] is 3; n \[0\] is 3
 says out '^not checked g (line 11): .* y \[0\] is -7, \[4\] is -7$'
 says out '^0 ok, 0 failed, 3 not checked$'
 silent err
-expect 6 "$fxc" test blocks.fx
-says err 'no GPU'
-says out '^not checked g (line 11): no GPU'
 expect 6 "$fxc" test --device=cpu -k g blocks.fx
 holds test "$(grep -c ' f ' out)" = 0
 expect 6 sh -c "\"$fxc\" test --device=cpu - <blocks.fx"
@@ -526,6 +522,51 @@ expect_stand_in 6 bench -k g blocks.fx -D M=8
 says err 'not timed'
 expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
 holds test "$(grep -c bench out)" = 0
+
+# Without a GPU the emulator takes its place and says so; a problem of hours is not begun, and where there is no emulator either nothing was checked.
+group stand_in
+echo 'test scale { M=30 K=7 }
+test scale { M=65536 K=65536 }' >>scale.fx
+echo 'kernel big(x: bf16[M,K], w: bf16[K,N]) -> y: bf16[M,N] { y = x @ w }' >big.fx
+echo 'kernel pairs(x: f32[M], y: f32[N]) -> s: f32[M] { s = sum[N](exp(x * y)) }' >pairs.fx # few bytes, no multiply-adds
+expect 0 "$fxc" check scale.fx -D M=3 -D K=5
+says err '^on the emulator (no GPU: .*)$'
+says out '^ok: scale on the emulator, 15 elements compared, 0 wrong$'
+expect 6 "$fxc" test scale.fx
+says err '^on the emulator (no GPU: .*)$'
+says out '^ok  scale (line 2): '
+says out '^not checked scale (line 3): no GPU, and the emulator would take about .* minutes: give smaller extents, or --device=emu'
+says out '^1 ok, 0 failed, 1 not checked$'
+for spec in big pairs; do
+    size='-D M=4096 -D K=4096 -D N=4096'
+    [ $spec = big ] || size='-D M=1000000 -D N=1000000'
+    expect 6 "$fxc" check $spec.fx $size
+    says out '^not checked: no GPU, and the emulator would take about .*--device=emu'
+    holds test "$(grep -c '^ok' out)" = 0
+    timeout 60 "$fxc" run $spec.fx $size >out 2>err </dev/null
+    status=$?
+    line="run $spec.fx too large for the emulator"
+    holds test $status = 4 -o $status = 5
+    silent out
+    says err '^fxc: no GPU, and the emulator would take about '
+done
+expect 6 env FX_CXX=/nowhere "$fxc" check scale.fx -D M=3 -D K=5
+says out '^not checked: no GPU: .*; no emulator: .*there is no /nowhere'
+expect 6 env FX_CXX=/nowhere "$fxc" test scale.fx -D M=3 -D K=5
+says out '^0 ok, 0 failed, 2 not checked$'
+expect 0 env FX_CXX=/nowhere "$fxc" run scale.fx -D M=3 -D K=5
+says err '^by the oracle, not what is emitted (no GPU: .*; no emulator: '
+expect 4 env FX_CXX=/nowhere "$fxc" check --device=emu scale.fx -D M=3 -D K=5
+for sub in run check; do # what is asked for by name is that or an error
+    timeout 60 "$fxc" $sub --device=gpu scale.fx -D M=3 -D K=5 >out 2>err </dev/null
+    status=$?
+    line="$sub --device=gpu without one"
+    holds test $status = 4 -o $status = 5
+    says err 'no GPU: '
+    silent out
+done
+expect 0 "$fxc" check --diagnostics-format=json scale.fx -D M=3 -D K=5
+holds test "$(grep -c 'on the emulator' err)" = 0
 
 # What is fixed when it is compiled is not divided by: rows of 512 take shifts, rows of any length a division. Without NVRTC there is nothing to look at.
 group ptx
@@ -631,8 +672,13 @@ says out '  relu(x @ w + b); instead x @ w + b$'
 group explain
 expect 0 "$fxc" explain --no-compile scale.fx
 silent err
+says out '^scale: 1 GPU kernel, predicted .*, nominal M=4096 K=4096 (-D replaces); moves '
+says out '^    line 1: pointwise y = a \* x$'
+holds test "$(wc -l <out)" = 4
+expect 0 "$fxc" explain -v --no-compile scale.fx
 says out 'nominal extents, which -D NAME=VALUE replaces: M=4096 K=4096'
-expect 0 "$fxc" explain --no-compile scale.fx -D M=64 -D K=64
+says out '^    not mma: '
+expect 0 "$fxc" explain --verbose --no-compile scale.fx -D M=64 -D K=64
 says out '  extents: M=64 K=64$'
 says out 'launched here: grid [0-9]'
 holds test -z "$(grep registers out)"
@@ -641,12 +687,12 @@ silent err
 says out '^{"version":1,"file":"two.fx","arch":"sm_90a"'
 expect 0 "$fxc" explain --explain-format=text --no-compile two.fx
 # What only compiling shows: of the entries launched, or of all where extents are free; without NVRTC a line says what is left out.
-expect 0 "$fxc" explain scale.fx -D M=64 -D K=64
+expect 0 "$fxc" explain -v scale.fx -D M=64 -D K=64
 if [ -s err ]; then
     says err 'fxc: registers and spills are left out: '
 else
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = 1
-    expect 0 "$fxc" explain scale.fx
+    expect 0 "$fxc" explain -v scale.fx
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = "$(grep -c '^    entry' out)"
     expect 0 "$fxc" explain --explain-format=json --no-cache scale.fx -D M=64 -D K=64
     says out '"compiled":{"registers":[1-9]'
@@ -655,12 +701,12 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_CACHE=off CUDA_PATH=/nowhere "$fxc" explain
 expect 2 "$fxc" explain --explain-format=tea scale.fx
 says err 'text or json, not .tea'
 printf 'kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] {\n  y = (0.125 * x) @ w\n}\n' >ruled.fx
-expect 0 "$fxc" explain --no-compile ruled.fx
+expect 0 "$fxc" explain -v --no-compile ruled.fx
 says out 'rule scale_out at line 2: (0.125 \* x) @ w; '
 expect 2 "$fxc" --with=algebra.tea ruled.fx
 says err 'there is no rule algebra.tea; known:.* algebra.exp2'
 for arguments in --skip=algebra --skip=algebra.scale_out; do
-    expect 0 "$fxc" explain --no-compile ruled.fx $arguments
+    expect 0 "$fxc" explain -v --no-compile ruled.fx $arguments
     holds test -z "$(grep ' rule ' out)"
 done
 rm ruled.fx
@@ -755,6 +801,35 @@ echo 'kernel s(x: f32[B,T]) -> y: f32[B] { y = sum[T](x) }' >sum.fx
 expect 0 "$fxc" annotate sum.fx
 rm -f first types sum.fx
 only $files
+
+# What `make install` leaves builds a program by pkg-config, as README says, against either library; it runs where the stand-ins are.
+group install
+sources=$(dirname "$examples")
+expect 0 env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" install PREFIX="$work/prefix" $([ "$(basename "$(dirname "$fxc")")" = san ] && echo SAN=1)
+for file in bin/fxc lib/libfx.a lib/libfx.so lib/libfx.so.0 lib/pkgconfig/fx.pc include/fx/fx.h; do holds test -e "$work/prefix/$file"; done
+expect 0 "$work/prefix/bin/fxc" -o - scale.fx
+export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+sed -n "s/^cc embed.c \(.*\)  *# .*/\1/p" "$sources/README.md" | sed "s|/opt/fx|$work/prefix|g" >flags
+holds test "$(wc -l <flags)" = 2
+while read -r flags; do
+    expect 0 sh -c "${CC:-cc} -o embed $examples/embed.c $flags"
+    expect 0 env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" ./embed
+    holds test "$(wc -l <out)" = 2
+    readelf -d embed >dynamic
+    echo "$(grep -c 'libfx.so.0' dynamic)" >>links
+done <flags
+holds test "$(tr '\n' ' ' <links)" = '1 0 '
+unset PKG_CONFIG_PATH
+
+# The demo's reference tells a value from the next one: gelu(1) is 0.84134, in bf16 16215 / 2^14.
+group reference
+reference() { printf 'tensor x\n1 0\ntensor w\n1 0 5 5\ntensor b\n0 0\ntensor y\n%s 0\n' "$1" | awk -f "$examples/linear_gelu_reference.awk" >out; }
+line='the reference of linear_gelu'
+holds reference 16215
+says out '^2 elements compared, 0 wrong'
+holds test "$(reference 16216; echo $?)" = 1
+holds test "$(reference 16214; echo $?)" = 1
+holds test "$(reference 32704; echo $?)" = 1 # a NaN
 
 group examples
 expect 0 "$fxc" "$examples/linear_gelu.fx" "$examples/mlp.fx"

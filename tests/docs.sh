@@ -3,7 +3,7 @@
 #
 # Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
-# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain block lines of its receipt. A ```fx-rows block is a spec with HERE in it, for
+# block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
 # tables of the sources list must stand on the page about it, links must lead somewhere, and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
@@ -97,11 +97,16 @@ check_block() { # NAME FENCE FILE
         diff -u "$3" "$work/out" >"$work/why"
         result $? "$1 is not what fxc prints"
         ;;
-    explain)
+    explain*)
         extra=$(sed -n '1s/^# args: //p' "$work/spec.fx")
-        (cd "$work" && timeout 60 "$fxc" explain --no-compile $extra spec.fx >out 2>&1 </dev/null)
+        (cd "$work" && timeout 60 "$fxc" explain --no-compile ${2#explain} $extra spec.fx >out 2>&1 </dev/null)
         in_order "$3"
         result $? "$1 is not what the receipt says"
+        ;;
+    demo)
+        cp "$work/demo" "$work/out"
+        in_order "$3"
+        result $? "$1 is not what the demo prints"
         ;;
     cuda)
         run_spec
@@ -155,6 +160,13 @@ check_links() { # PAGE
     result $? "$1 links to what is not there"
 }
 
+# The demo, on the emulator everywhere; why there is no GPU differs between machines.
+echo 'no NVRTC' >"$work/why"
+CUDA_VISIBLE_DEVICES= timeout 300 sh examples/demo.sh "$fxc" >"$work/demo.all" 2>"$work/why"
+result $? 'the demo fails'
+sed 's/ (no GPU: .*)$/ (no GPU: ...)/' "$work/demo.all" >"$work/demo"
+awk '/^== /{ is_cuda = /CUDA/ } is_cuda { cuda++ } !is_cuda { n++ } END { print n + 0 " lines beside " cuda + 0 " of CUDA"; exit !(n > 20 && n < 60 && cuda > 20) }' "$work/demo" >"$work/why"
+result $? 'the demo is no screen'
 for page in README.md $(ls docs | grep '\.md$' | sed 's|^|docs/|'); do
     check_page "$page"
     check_links "$page"
@@ -180,6 +192,24 @@ sh tests/pages.sh "$fxc" >"$work/why" 2>&1
 status=$?
 if [ $status = 77 ]; then cat "$work/why"; else result $status 'pages are not what fxc trace writes'; fi # not checked is no pass
 split_page README.md
+# README's commands, in a folder that looks like that of the sources, without a GPU; the comment says which exit status is not 0.
+mkdir -p "$work/tree/build"
+ln -s "$PWD/examples" "$work/tree/examples"
+ln -s "$fxc" "$work/tree/build/fxc"
+grep '^build/fxc ' README.md >"$work/commands"
+wc -l <"$work/commands" >"$work/why"
+[ "$(wc -l <"$work/commands")" -ge 10 ]
+result $? 'README.md has lost its commands'
+while read -r line; do
+    (cd "$work/tree" && CUDA_VISIBLE_DEVICES= timeout 120 sh -c "${line%%#*}" </dev/null >out 2>err)
+    status=$?
+    { echo "exit $status" && cat "$work/tree/err"; } >"$work/why"
+    case $line in
+    *'exits 4 or 5 without a GPU') [ $status = 4 ] || [ $status = 5 ] ;;
+    *) [ $status = 0 ] ;;
+    esac
+    result $? "README.md: $line"
+done <"$work/commands"
 diff -u examples/linear_gelu.fx "$work/blocks/001" >"$work/why"
 result $? 'README.md shows another linear_gelu.fx'
 echo "docs: $passed passed, $failed failed"

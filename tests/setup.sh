@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a Debian machine able to build fx, and to test it: compiler, generators, NVRTC; the Check library, clang with libFuzzer.
+# Makes a Debian machine able to build fx, and to test it: compiler, generators, NVRTC; g++ for the emulator; the Check library, clang with libFuzzer.
 #
-# Input: setup.sh [test], the machine as it is. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is,
+# Input: setup.sh [demo|test], the machine as it is. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is,
 # from the nvidia-cuda-nvrtc wheel into build/nvrtc. Without the rights to install: a list of what to install and exit 4.
 # Whatever mirror or proxy apt and pip are configured with is used. Says nothing when nothing is missing.
 set -u
@@ -10,7 +10,9 @@ PATH=$PATH:/usr/sbin:/sbin
 wheel='nvidia-cuda-nvrtc>=13.0,<14'
 wheel_dir=build/nvrtc
 
-for_tests=${1:-}
+for_emulator=${1:-}
+for_tests=
+[ "$for_emulator" != test ] || for_tests=test
 clang=${CLANG:-clang}
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -40,7 +42,7 @@ missing_packages() {
     have lemon || echo lemon
     have pkg-config || echo pkg-config
     [ -z "$for_tests" ] || [ -e /usr/include/check.h ] || pkg-config --exists check 2>/dev/null || echo check
-    [ -z "$for_tests" ] || have "${FX_CXX:-g++}" || echo g++
+    [ -z "$for_emulator" ] || have "${FX_CXX:-g++}" || echo g++
     [ -z "$for_tests" ] || have_fuzzer || echo clang libclang-rt-dev
     [ "$nvrtc" = yes ] || python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
 }

@@ -1,5 +1,5 @@
 # Puzzle 8, softmax of rows of any length, shifted by the maximum. A row that fits is kept in registers and read once, a
-# longer one is read in each of three walks: `fxc explain` says which at every entry. With --with=algebra.exp2 exp becomes
+# longer one is read in each of three walks: `fxc explain -v` says which at every entry. With --with=algebra.exp2 exp becomes
 # exp2, log2(e) multiplied in.
 kernel softmax_rows(x: f32[B,T]) -> z: f32[B,T] with { fuse: require } { z = softmax[T](x) }
 

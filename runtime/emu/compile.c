@@ -180,6 +180,18 @@ static fx_status compile(struct compile *c, const char *path) {
     return status;
 }
 
+/* Sets `path` to where the compiler lies. */
+static fx_status need_compiler(char path[PATH_MAX]) {
+    find_compiler(path);
+    if (*path) return FX_OK;
+    return error_set(FX_ERR_TOOLCHAIN, "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
+}
+
+fx_status emu_find_compiler(void) {
+    char path[PATH_MAX];
+    return need_compiler(path);
+}
+
 fx_status emu_compile(struct compile *c) {
     char path[PATH_MAX], library[LIBRARY_TEXT], only[32];
     const char *list[MOST_OPTIONS];
@@ -187,9 +199,9 @@ fx_status emu_compile(struct compile *c) {
     struct stat s;
     c->image = c->log = NULL;
     c->n_bytes = 0;
-    find_compiler(path);
-    if (!*path || stat(path, &s) != 0)
-        return error_set(FX_ERR_TOOLCHAIN, "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
+    fx_status found = need_compiler(path);
+    if (found != FX_OK) return found;
+    if (stat(path, &s) != 0) return error_set(FX_ERR_TOOLCHAIN, "cannot look at the C++ compiler %s", path);
     snprintf(library, sizeof library, "%.500s %lld %lld", path, (long long)s.st_size, (long long)s.st_mtime);
     int n_options = list_options(list);
     snprintf(only, sizeof only, "-DFX_ONLY=%d", c->only);

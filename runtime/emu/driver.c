@@ -342,6 +342,8 @@ static int emu_event_elapsed(float *milliseconds, void *start, void *stop) {
 /* ---- turning it on ---- */
 
 fx_status fx_emulate(const struct fx_emulation *e) {
+    fx_status status = emu_find_compiler();
+    if (status != FX_OK) return status;
     if (!emu_is_on() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
     emulation = e ? *e : (struct fx_emulation){0};
     if (emulation.sm_count <= 0) emulation.sm_count = 132;

@@ -13,7 +13,7 @@ export check='
     tool=$1; kernel=$2; shift 2
     log=$work/$tool.$(echo "$kernel $*" | tr -c "a-z0-9_\n" .)
     extents=; for extent; do extents="$extents -D $extent"; done
-    if compute-sanitizer --tool "$tool" --error-exitcode 99 "$dir/fxc" check --all-variants -k "$kernel" $extents "$spec" >"$log" 2>&1 &&
+    if compute-sanitizer --tool "$tool" --error-exitcode 99 "$dir/fxc" check --device=gpu --all-variants -k "$kernel" $extents "$spec" >"$log" 2>&1 &&
         grep -q "SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$log"; then echo "ok $tool $kernel $*"
     else echo "FAIL $tool $kernel $*"; grep "=========\|wrong\|fxc:" "$log" | head -20 | sed "s/^/    /"; fi'
 sed -n 's/^test \([a-z0-9_]*\) { \(.*\) }$/\1 \2/p' "$spec" | while read -r case; do

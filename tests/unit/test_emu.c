@@ -530,6 +530,7 @@ START_TEST(test_compiler) {
     setenv("FX_CXX", "/nowhere/g++", 1);
     ck_assert_int_eq(nvrtc_compile(&c), FX_ERR_TOOLCHAIN);
     ck_assert_msg(strstr(fx_last_error(), "there is no /nowhere/g++") != NULL, "%s", fx_last_error());
+    ck_assert_int_eq(fx_emulate(&(struct fx_emulation){0}), FX_ERR_TOOLCHAIN);
 }
 END_TEST
 

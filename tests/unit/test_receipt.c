@@ -117,7 +117,15 @@ static void expect(const char **from, const char *what) {
     *from = at;
 }
 
-static const char *us(const struct json_value *v, const char *key) { return arena_printf(&arena, "%.1f us", atof(number_of(v, key))); }
+/* A number of the JSON, microseconds, as the text has it. */
+static const char *us(const struct json_value *v, const char *key) {
+    double t = atof(number_of(v, key));
+    if (t < 999.95) return arena_printf(&arena, "%.1f us", t);
+    if (t < 999500) return arena_printf(&arena, "%.3g ms", t / 1e3);
+    if (t < 120e6) return arena_printf(&arena, "%.3g s", t / 1e6);
+    if (t < 7200e6) return arena_printf(&arena, "%.3g minutes", t / 60e6);
+    return t < 48 * 3600e6 ? arena_printf(&arena, "%.3g hours", t / 3600e6) : t < 3.2e13 ? arena_printf(&arena, "%.3g days", t / 86400e6) : "more than a year";
+}
 
 static void check_entry(const struct json_value *e, const char **text) {
     expect(text, arena_printf(&arena, "entry %s: %s, %s threads, %s bytes of shared memory", text_of(e, "entry"), text_of(e, "config"), number_of(e, "threads"),
@@ -217,6 +225,7 @@ START_TEST(text_and_json_say_the_same) {
         fx_compilation *c = NULL;
         if (fx_compile(text, len, found.gl_pathv[i], NULL, &c) == FX_OK) {
             check_forms(c, NULL);
+            ck_assert_ptr_null(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "  not "));
             ck_assert_str_eq(fx_receipt(c, FX_FORMAT_TEXT, NULL), arena_printf(&arena, "%s", fx_receipt(c, FX_FORMAT_TEXT, NULL)));
             n++;
         }
@@ -233,7 +242,29 @@ START_TEST(extents_that_overflow) {
     const struct json_value *v = check_forms(c, NULL), *k = json_member(v, "kernels")->items[0];
     ck_assert_int_eq(json_member(k, "bytes")->kind, JSON_NULL);
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_TEXT, NULL), "which overflows"));
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "; its bytes overflow\n"));
     fx_close(c);
+}
+END_TEST
+
+/* Where each line of the spec went stands in a few lines, and none of what was not taken; times have a unit that a person reads. */
+START_TEST(a_summary_is_short) {
+    static const struct { const char *text, *summary; } of[] = {
+        {"kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)\n}",
+         "f: 1 GPU kernel, predicted 275.9 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
+         "  kernel 1, f_: gemm by mma, 101 MB, 137 Gflop, 273.9 us bound by multiply-adds of mma\n"
+         "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
+         "    launches fx_f_128x256: grid 512, 256 threads, 147456 bytes of shared memory; 1 block an SM, 4 waves\n"},
+        {"kernel f(x: f32[M=1048576,K=1048576], w: f32[K,N=1048576]) -> y: f32[M,N] { y = x @ w }",
+         "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
+         "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
+         "    line 1: mainloop y = x @ w\n"
+         "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        fx_compilation *c = compile(of[i].text, NULL, 0);
+        ck_assert_str_eq(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), of[i].summary);
+        fx_close(c);
+    }
 }
 END_TEST
 
@@ -330,6 +361,7 @@ int main(void) {
     tcase_add_loop_test(t, bytes_by_hand, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(t, text_and_json_say_the_same, 0, (int)(sizeof patterns / sizeof *patterns));
     tcase_add_test(t, extents_that_overflow);
+    tcase_add_test(t, a_summary_is_short);
     tcase_add_test(t, no_receipt_without_a_plan);
     tcase_add_test(t, what_entries_were_compiled_to);
     tcase_add_loop_test(t, blocks_an_sm_holds, 0, (int)(sizeof residents / sizeof *residents));

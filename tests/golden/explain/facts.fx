@@ -1,3 +1,4 @@
+# args: -v
 kernel two(x: f16[M,K], w: f16[K,N], g: f16[N]) -> (y: f16[M,N], m: f32[M]) {
   h = (0.125 * x) @ w          # a rule takes the scale out
   y = softmax[N](h) * g
