@@ -55,7 +55,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -203,12 +203,27 @@ setup:
 demo: setup $(B)/fxc
 	@sh examples/demo.sh $(B)/fxc
 
-# Each suite ends with its own `suite: N passed, M failed`; run.sh adds them up into one closing line.
+# Each suite ends with its own `suite: N passed, M failed, K skipped`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_values
 	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
-	@sh tests/run.sh $(B) unit
+	@FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit
+
+# Under the address and undefined-behaviour sanitizers. What NVRTC makes of emitted code is the same there.
+SAN_UNIT ?= $(filter-out test_nvrtc,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
+test-san:
+	@$(MAKE) SAN=1 FX_UNIT='$(SAN_UNIT)' test-unit
+
+# The programs that compile with NVRTC, with the oldest and the newest of 13.
+NVRTC_VERSIONS ?= 13.0.48 13.5.37
+NVRTC_UNIT     := test_nvrtc test_cubin test_runtime test_cache
+test-nvrtc: $(NVRTC_UNIT:%=$(B)/tests/%) $(FAKE)
+	@set -e; for version in $(NVRTC_VERSIONS); do \
+	    echo "NVRTC $$version"; \
+	    library=$$(FX_NVRTC_VERSION=$$version sh tests/setup.sh nvrtc); \
+	    FX_LIBNVRTC="$$library" FX_UNIT='$(NVRTC_UNIT)' sh tests/run.sh $(B) unit; \
+	done
 
 test-golden: $(B)/fxc
 	@sh tests/run.sh $(B) golden
@@ -265,7 +280,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)

@@ -175,6 +175,22 @@ top_level() {
     done
 }
 
+# The tests' own reporting: a stand-in for a program that passes one test, fails one and skips one, and goldens of which a folder is missing.
+reports() {
+    work=$(mktemp -d)
+    mkdir -p "$work/tests" "$work/golden" "$work/compiler"
+    printf '#!/bin/sh\nprintf "skipped: b: no reason\\n33%%%%: Checks: 3, Failures: 1, Errors: 0\\n"\nexit 1\n' >"$work/tests/test_x"
+    chmod +x "$work/tests/test_x"
+    FX_UNIT=test_x sh tests/run.sh "$work" unit >"$work/said" 2>&1 && echo 'exit 0 where one failed'
+    for line in 'unit/test_x: skipped: b: no reason' 'FAIL unit/test_x (exit 1)' 'unit/test_x: 1 passed, 1 failed, 1 skipped' 'counted: unit 3 tests'; do
+        grep -qxF "$line" "$work/said" || echo "run.sh does not say: $line"
+    done
+    [ "$(tail -n 1 "$work/said")" = '1 passed, 1 failed, 1 skipped' ] || echo "run.sh ends with: $(tail -n 1 "$work/said")"
+    cp tests/golden/run.sh "$work/golden"
+    sh "$work/golden/run.sh" "$dir/fxc" 2>&1 | grep -qx 'FAIL golden/parse' || echo 'a folder of goldens that is missing is no failure'
+    rm -rf "$work"
+}
+
 rule 'no cuda header is included' cuda_headers
 rule 'the compiler includes no header of the runtime' runtime_headers
 rule 'the runtime sees of the compiler only the plan' compiler_headers
@@ -195,5 +211,6 @@ rule 'both libraries have every function of the public headers' undefined_api
 rule 'every function of the API is called with NULL' null_untested
 rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
+rule 'tests skipped, failed and missing are reported as such' reports
 echo "arch: $passed passed, $failed failed"
 [ $failed = 0 ]

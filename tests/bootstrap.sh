@@ -1,12 +1,15 @@
 #!/bin/sh
 # Proves that a bare Debian 12 needs nothing but `make demo` and `make test`.
 #
-# Input: bootstrap.sh FOLDER, as root, on a machine with debootstrap. FOLDER becomes a minimal bookworm with git, make, gcc
+# Input: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]], as root, on a machine with debootstrap. FOLDER becomes a minimal bookworm with git, make, gcc
 # and pip (an existing one is used again), the committed tree is cloned into it, and both commands run inside a chroot with
-# this machine's mirrors, proxies, certificates and pip settings. Exit 0 when both pass.
+# this machine's mirrors, proxies, certificates and pip settings: nothing else of it is seen there, a CUDA toolkit neither. NVRTC_VERSION, 13.5.37, is taken in place
+# of the one of setup.sh; TARGETs of make in place of demo and test. Prints how long each took. Exit 0 when all pass.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)
-root=${1:?usage: bootstrap.sh FOLDER}
+root=${1:?usage: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]]}
+version=${2:-}
+shift $(($# < 2 ? $# : 2))
 tree=root/fx
 
 # The first Debian mirror apt is configured with, in either format of its sources.
@@ -55,8 +58,12 @@ trap umount_all EXIT
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 # What tells a toolkit's place on this machine is left behind; proxies and pip's settings go along.
-for target in demo test; do
-    env -u CUDA_PATH -u CUDA_HOME -u FX_LIBNVRTC HOME=/root LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+[ $# != 0 ] || set -- demo test
+[ -z "$(ls -d "$root"/usr/local/cuda* "$root"/opt/cuda 2>/dev/null)" ] || { echo "bootstrap: $root has a CUDA toolkit" >&2; exit 3; }
+for target in "$@"; do
+    start=$(date +%s)
+    env -u CUDA_PATH -u CUDA_HOME -u FX_LIBNVRTC HOME=/root LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin FX_NVRTC_VERSION="$version" \
         chroot "$root" make -C "/$tree" "$target" </dev/null
+    echo "bootstrap: make $target: $(($(date +%s) - start)) s"
 done
-echo 'bootstrap: make demo and make test pass on a bare Debian 12'
+echo "bootstrap: $* pass on a bare Debian 12"

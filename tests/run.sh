@@ -1,8 +1,10 @@
 #!/bin/sh
 # Runs test suites one after another, all of them even when one fails, and adds them up.
 #
-# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, docs, arch, emu, fuzz. Output: what failed, a
-# line `SUITE: N passed, M failed` for each, and a closing line `N passed, M failed` of its own. Exit 1 when M is not 0.
+# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*, FX_JOBS at once, or as many as there are cores), golden, cli, docs,
+# arch, emu, fuzz; FX_UNIT names the programs of unit, else all: "test_json test_npy". Output: what failed, what was skipped and why, a line
+# `SUITE: N passed, M failed[, K skipped]` for each, what each suite counted, and `N passed, M failed, K skipped` alone as the last line. Everything is
+# written as it comes. Exit 1 when M is not 0.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 dir=$1
@@ -12,28 +14,34 @@ wheel=$PWD/build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 [ -n "${FX_LIBNVRTC:-}" ] || [ ! -e "$wheel" ] || export FX_LIBNVRTC="$wheel"
 # Nor is the cache of whoever runs this for tests to use.
 export FX_CACHE_DIR="$PWD/$dir/cache"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 
-# One Check program: its own summary line says how many checks there were; one that dies without it is one failure.
-run_program() { # PROGRAM
-    timeout 900 "$1" >"$log" 2>&1 </dev/null
-    status=$?
-    awk -v name="unit/$(basename "$1")" -v status=$status '
+# One Check program: its own summary line says how many checks there were; one that dies without it is one failure. What SKIP_TEST says is no pass.
+# Several run at once: what one has to say is written in one piece.
+run_program() { # NAME WORK
+    log=$2/$1.log
+    limit=900
+    case $dir in */san) limit=2400 ;; esac
+    timeout $limit "$dir/tests/$1" >"$log" 2>&1 </dev/null
+    awk -v name="unit/$1" -v status=$? '
         { text[NR] = $0 }
+        /^skipped: / { print name ": " $0; skipped++ }
         /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ { gsub(/[^0-9 ]/, ""); checks += $2; bad += $3 + $4; seen = 1 }
         END {
             if (!seen || (status && !bad)) { bad++; checks++ }
             if (bad) { print "FAIL " name " (exit " status ")"; for (i = 1; i <= NR; i++) print "    " text[i] }
-            print name ": " checks - bad " passed, " bad " failed"
-        }' "$log"
+            print name ": " checks - bad - skipped " passed, " bad " failed" (skipped ? ", " skipped " skipped" : "")
+        }' "$log" >"$2/$1.said"
+    flock "$2" cat "$2/$1.said"
+}
+
+run_unit() {
+    for name in ${FX_UNIT:-$(cd tests/unit && ls test_*.c | sed 's/\.c$//')}; do echo "$name"; done |
+        xargs -P "${FX_JOBS:-$(nproc)}" -I NAME sh tests/run.sh "$dir" --program NAME "$work"
 }
 
 run_suite() { # SUITE
     case $1 in
-    unit) for program in $(ls tests/unit/test_*.c 2>/dev/null); do
-            run_program "$dir/tests/$(basename "$program" .c)"
-        done ;;
+    unit) run_unit ;;
     golden) sh tests/golden/run.sh "$dir/fxc" ;;
     cli) sh tests/cli.sh "$dir/fxc" ;;
     docs) sh tests/docs.sh "$dir/fxc" ;;
@@ -44,12 +52,28 @@ run_suite() { # SUITE
     esac
 }
 
-# A suite that dies before its own line is one failure as well.
+if [ "$1" = --program ]; then
+    run_program "$2" "$3"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# tee writes what it reads at once, unlike awk. A suite that dies before its own line is one failure as well.
 for suite in "$@"; do
-    run_suite "$suite" 2>&1
-    echo "end of $suite"
-done | awk '
-    /^end of / { if (!lines) { print "FAIL " $3 ": no result"; failed++ } lines = 0; next }
-    { print }
-    /^[a-z_\/0-9]+: [0-9]+ passed, [0-9]+ failed$/ { passed += $2; failed += $4; lines++ }
-    END { print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }'
+    run_suite "$suite" 2>&1 | tee "$work/out"
+    { cat "$work/out"; echo "end of $suite"; } >>"$work/all"
+done
+awk '
+    BEGIN {
+        split("unit tests golden specs cli assertions docs blocks,_tables_and_pages arch rules emu specs_and_test_blocks fuzz targets", pairs, " ")
+        for (i = 1; i in pairs; i += 2) { unit_of[pairs[i]] = pairs[i + 1]; gsub(/_/, " ", unit_of[pairs[i]]) }
+    }
+    /^end of / {
+        if (!lines) { print "FAIL " $3 ": no result"; failed++; counted++ }
+        if ($3 in unit_of) said = said (said ? "; " : "counted: ") $3 " " counted + 0 " " unit_of[$3]
+        lines = counted = 0
+        next
+    }
+    /^[a-z_\/0-9]+: [0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { passed += $2; failed += $4; skipped += $6; counted += $2 + $4 + $6; lines++ }
+    END { print said; print passed + 0 " passed, " failed + 0 " failed, " skipped + 0 " skipped"; exit failed > 0 }' "$work/all"

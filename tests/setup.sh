@@ -1,14 +1,17 @@
 #!/bin/sh
 # Makes a Debian machine able to build fx, and to test it: compiler, generators, NVRTC; g++ for the emulator; the Check library, clang with libFuzzer.
 #
-# Input: setup.sh [demo|test], the machine as it is. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is,
-# from the nvidia-cuda-nvrtc wheel into build/nvrtc. Without the rights to install: a list of what to install and exit 4.
+# Input: setup.sh [demo|test], the machine as it is; or setup.sh nvrtc, which fetches the wheel alone, into build/nvrtc-VERSION, and prints the
+# library's path. Output: what is missing gets installed, from Debian and, for NVRTC where no CUDA toolkit is, from the nvidia-cuda-nvrtc wheel
+# into build/nvrtc: the version below, which the tests pass with, or FX_NVRTC_VERSION. Without the rights to install: a list of what to install
+# and exit 4.
 # Whatever mirror or proxy apt and pip are configured with is used. Says nothing when nothing is missing.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 PATH=$PATH:/usr/sbin:/sbin
-wheel='nvidia-cuda-nvrtc>=13.0,<14'
+wheel=nvidia-cuda-nvrtc==${FX_NVRTC_VERSION:-13.0.88}
 wheel_dir=build/nvrtc
+[ "${1:-}" != nvrtc ] || wheel_dir=build/nvrtc-${wheel#*==}
 
 for_emulator=${1:-}
 for_tests=
@@ -90,6 +93,12 @@ install_nvrtc() {
 }
 
 nvrtc=no
+if [ "$for_tests" = nvrtc ]; then
+    packages=
+    [ -d "$wheel_dir" ] || install_nvrtc >&2
+    echo "$PWD/$wheel_dir/nvidia/cu13/lib/libnvrtc.so.13"
+    exit 0
+fi
 have_nvrtc && nvrtc=yes
 packages=$(missing_packages | tr '\n' ' ' | sed 's/ $//')
 [ -z "$packages" ] || install_packages

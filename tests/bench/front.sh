@@ -21,6 +21,10 @@ awk -v head="$head" 'function sum(first,   i, s) { s = first; for (i = 1; i < 99
         print head "\n  h = x" >"500_fns.fx"
         for (i = 0; i < 500; i++) print "  h = fn_" i "(h)" >"500_fns.fx"
         print "  y = h\n}" >"500_fns.fx"
+        # five hundred accesses, each of which must be shown to stay inside
+        print head "\n  h = x" >"500_accesses.fx"
+        for (i = 0; i < 250; i++) print "  h = h + a[M: max(idx(M) - " i ", 0)] * b[M: (idx(M) + " i ") % M]" >"500_accesses.fx"
+        print "  y = h\n}" >"500_accesses.fx"
         for (i = 0; i < 500; i++) print "kernel k" i "(x: f32[M]) -> y: f32[M] { y = x * " i ".5 + 1 }" >"500_kernels.fx"
     }'
 for spec in *.fx; do

@@ -69,7 +69,10 @@ check_spec() { # STAGE FILE
 for stage in parse ir fx fuse plan cuda annotate explain language error; do
     folder=$here/$stage
     [ $stage != language ] || folder=$here/../language # whose specs have values beside them too
-    cd "$folder" 2>/dev/null || continue
+    if ! cd "$folder" 2>"$work/why"; then
+        fail "$stage"
+        continue
+    fi
     for file in $(ls | grep '\.fx$'); do
         check_spec $stage "$file"
     done

@@ -115,8 +115,10 @@ static void compare_values(fx_compilation *const c[2], const char *what) {
             ck_assert_msg(status == FX_OK, "%s: %s", what, message);
         }
         pair_compare(what, &k->params[p], n, value, integer, bound, &(int){0}, &n_finite);
+        for (int side = 0; side < 2; side++) free(value[side]), free(bound[side]), free(integer[side]);
         n_outputs++;
     }
+    for (int i = 0; i < n_inputs; i++) free((void *)inputs[i].data);
     ck_assert_msg(n_finite > 0, "%s: nothing was compared", what);
 }
 

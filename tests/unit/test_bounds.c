@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "check_bounds.h"
 #include "suite.h"
@@ -695,49 +694,11 @@ START_TEST(is_right_at_random) {
 }
 END_TEST
 
-/* ---- time ---- */
-
-/* A kernel of a thousand accesses, their labels and equations growing with it as relabels make them. */
-START_TEST(is_fast) {
-    struct world w;
-    const char *why;
-    struct timespec begin, end;
-    world_init(&w);
-    add_axes(&w, "ABCPQU3T");
-    add_equations(&w, "P=AB*C*,Q=T1-2/");
-    add_requirements(&w, "1T{1A{&");
-    static const char *const texts[] = {"aB*b+C*c+", "pC/B%", "2q*u+", "$0:T1-;", "tA<t0?"};
-    static const char along[] = "PBTTA";
-    struct value *positions[5];
-    for (int i = 0; i < 5; i++) positions[i] = position_of(&w, texts[i]);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    for (int i = 0; i < 1000; i++) {
-        bool ok = bounds_prove(&w.c, positions[i % 5], w.axis_of[along[i % 5] - 'A'], &why);
-        if (!ok) ck_abort_msg("%s: %s", texts[i % 5], why);
-        int axis = w.k.n_axes;
-        PUSH(&w.cx.arena, w.k.axes, w.k.n_axes) = (struct axis){.name = w.k.axes[0].name, .extent = -1, .part_of = -1};
-        struct fx_term *t = NEW_ARRAY(&w.cx.arena, struct fx_term, 3);
-        t[0] = (struct fx_term){FX_T_EXTENT, i % 3};
-        t[1] = (struct fx_term){FX_T_EXTENT, (i + 1) % 3};
-        t[2] = (struct fx_term){FX_T_MUL, 0};
-        PUSH(&w.cx.arena, w.k.equations, w.k.n_equations) = (struct equation){.axis = axis, .value = {i % 2 ? 3 : 1, t}};
-    }
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-    double ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6;
-    if (getenv("FX_TEST_VERBOSE")) printf("1000 positions: %.1f ms\n", ms);
-#ifndef __SANITIZE_ADDRESS__
-    ck_assert_msg(ms < 100, "%.1f ms", ms); /* 20 on an idle machine */
-#endif
-    world_release(&w);
-}
-END_TEST
-
 int main(void) {
     Suite *s = suite_create("bounds");
     TCase *t = tcase_create("positions");
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
-    tcase_add_test(t, is_fast);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     return run_suite(s);

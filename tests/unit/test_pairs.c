@@ -129,21 +129,23 @@ static const struct fx_kernel *kernel_of(const fx_compilation *c, const char *na
     return k;
 }
 
-/* The inputs of k in order, as the case gives them; floats as small whole numbers where `random` is given. Returns how many. */
-static int inputs_of(const struct fx_kernel *k, const struct sample *s, uint64_t *random, struct fx_host *inputs) {
+/* The inputs of k in order, as the case gives them; floats as small whole numbers where `random` is given, whose data is drawn[input], else NULL.
+ * Returns how many. */
+static int inputs_of(const struct fx_kernel *k, const struct sample *s, uint64_t *random, struct fx_host *inputs, void **drawn) {
     int n = 0;
     for (int p = 0; p < k->n_params; p++) {
         if (!k->params[p].is_input) continue;
         const struct array *a = sample_find(s, k->params[p].name, false);
         ck_assert_msg(a != NULL, "no values of %s", k->params[p].name);
-        struct fx_host *in = &inputs[n++];
+        struct fx_host *in = &inputs[n];
         *in = a->host;
+        drawn[n++] = NULL;
         if (!random || !fx_is_float(in->dtype) || k->params[p].is_scalar) continue;
         int64_t size = 1;
         for (int i = 0; i < in->rank; i++) size *= in->extents[i];
         void *data = calloc((size_t)size + 1, 8);
         for (int64_t i = 0; i < size; i++) fx_store_double(in->dtype, data, (size_t)i, random_below(random, 5) - 2);
-        in->data = data;
+        in->data = drawn[n - 1] = data;
     }
     return n;
 }
@@ -158,8 +160,9 @@ static void compare_values(const struct pair *p, uint64_t *random, int *n_exact)
     fx_compilation *c[2] = {pair_compile(p->text, p->file, p->sample->kernel, true), pair_compile(p->hand_text, p->file, p->sample->kernel, true)};
     const struct fx_kernel *k = kernel_of(c[0], p->sample->kernel), *by_hand = kernel_of(c[1], p->sample->kernel);
     struct fx_host inputs[VALUES_MAX_ARRAYS];
+    void *drawn[VALUES_MAX_ARRAYS];
     char message[256];
-    int n_inputs = inputs_of(k, p->sample, random, inputs), n_outputs = 0;
+    int n_inputs = inputs_of(k, p->sample, random, inputs, drawn), n_outputs = 0;
     ck_assert_int_eq(k->n_params, by_hand->n_params);
     for (int i = 0; i < k->n_params; i++) {
         ck_assert_str_eq(k->params[i].name, by_hand->params[i].name);
@@ -178,6 +181,7 @@ static void compare_values(const struct pair *p, uint64_t *random, int *n_exact)
         n_outputs++;
     }
     ck_assert_int_gt(n_outputs, 0);
+    for (int i = 0; i < n_inputs; i++) free(drawn[i]);
     fx_close(c[0]), fx_close(c[1]);
 }
 
