@@ -242,6 +242,33 @@ START_TEST(labels_of_fns_are_fresh) {
 }
 END_TEST
 
+/* Where in a body a label is introduced does not matter. */
+static const struct {
+    const char *text;
+    bool is_right;
+} labels_anywhere[] = {
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(J) <= idx(T), b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](b{T->J} * where(idx(J) <= idx(T), 1, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(T) >= idx(J), b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J]((b[T: T - J] ?? 0) * b{T->J}) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](b{T->J} * (b[T: T - J] ?? 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { m = idx(J) <= idx(T); y = sum[J](where(m, b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[F=6]) -> y: f32[] { m = idx(J); l, r = halves[F->J](b); y = sum[J](m * (l + r)) }", true},
+    {"kernel k(a: f32[A], b: f32[B]) -> y: f32[P] { y = where(idx(P) > 2, concat[P](a{A->P}, b{B->P}), 0) }", true},
+    {"fn f[T](b) = sum[J](where(idx(J) <= idx(T), b{T->J}, 0))\n"
+     "kernel k(b: f32[T]) -> y: f32[T] { y = f[T](b) }", true},
+    {"fn f[T](b) = sum[J](where(idx(J) <= idx(T), b{T->J}, 0))\n"
+     "kernel k(b: f32[T]) -> y: f32[T] { y = where(idx(J) > 1, f[T](b), 0) }", false}, /* the fn's own */
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(J) <= idx(T), b, 0)) }", false},
+};
+
+START_TEST(labels_are_known_anywhere) {
+    struct checked *c = check(labels_anywhere[_i].text);
+    ck_assert_msg((c->cx.n_errors == 0) == labels_anywhere[_i].is_right, "%s: %s", labels_anywhere[_i].text, messages(c));
+    release(c);
+}
+END_TEST
+
 /* ---- names ---- */
 
 static const struct {
@@ -333,6 +360,7 @@ int main(void) {
     tcase_add_loop_test(t, what_may_be_stored, 0, (int)(sizeof stores / sizeof *stores));
     tcase_add_test(t, extents_follow_from_relabels);
     tcase_add_test(t, labels_of_fns_are_fresh);
+    tcase_add_loop_test(t, labels_are_known_anywhere, 0, (int)(sizeof labels_anywhere / sizeof *labels_anywhere));
     tcase_add_loop_test(t, names_and_ranges, 0, (int)(sizeof names_of_fns / sizeof *names_of_fns));
     tcase_add_test(t, rounding_modes);
     tcase_add_loop_test(t, nominal_extents, 0, (int)(sizeof nominals / sizeof *nominals));
