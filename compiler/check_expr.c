@@ -285,7 +285,9 @@ static struct value *check_index_name(struct checker *c, const struct ast_expr *
 
 static struct value *check_id(struct checker *c, const struct ast_expr *e) {
     const struct binding *bound = check_find_binding(c, e->name);
-    int axes[MAX_AXES], n = check_find_labels(c, e->name, axes);
+    bool is_value = bound || check_find_const(c, e->name);
+    int axes[MAX_AXES];
+    int n = c->in_access && !is_value ? check_body_labels(c, e->name, e->span, axes) : check_find_labels(c, e->name, axes);
     if (c->in_access && n) return check_index_name(c, e, axes, n, bound != NULL);
     if (bound) return bound->value;
     if (check_find_const(c, e->name)) return check_const_value(c, e);

@@ -109,6 +109,8 @@ struct value *check_store(struct checker *c, struct value *v, const struct param
 /* ---- check_label.c ---- */
 /* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none. */
 int check_find_labels(struct checker *c, struct name n, int *axes);
+/* Likewise; a label that the body introduces elsewhere, before or behind, is introduced here. */
+int check_body_labels(struct checker *c, struct name n, struct span at, int *axes);
 /* Reads the labels in [ ] into axes; each must be on every operand given. Their number, or -1 after an error. */
 int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes);
 /* The labels an argument of a call names for one axis parameter; a label that nothing has yet is introduced if `may_add`. As check_labels. */

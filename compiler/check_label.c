@@ -36,8 +36,38 @@ int check_add_label(struct checker *c, struct name n, struct span at) {
     return axis;
 }
 
-int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes) {
+/* Whether e introduces a label of this name: a target of a relabel, of `F->N`, or of concat. */
+static bool introduces(const struct ast_expr *e, struct name n) {
+    if (!e) return false;
+    for (const struct ast_axis *a = e->to; a; a = a->next)
+        if (name_eq(a->name, n)) return true;
+    for (const struct ast_arg *l = e->labels; e->kind == AST_CALL && l; l = l->next) {
+        if (l->to.len && name_eq(l->to, n)) return true;
+        bool is_id = l->value && l->value->kind == AST_ID;
+        if (is_id && name_is(e->name, "concat") && name_eq(l->value->name, n)) return true;
+    }
+    for (const struct ast_arg *a = e->args; a; a = a->next)
+        if (introduces(a->value, n)) return true;
+    return introduces(e->a, n) || introduces(e->b, n) || introduces(e->c, n);
+}
+
+/* Whether the kernel or fn at hand introduces it somewhere: the order in which operands are checked means nothing. */
+static bool is_introduced(const struct checker *c, struct name n) {
+    const struct ast_item *body = c->n_calls ? c->calls[c->n_calls - 1] : c->k->ast;
+    if (introduces(body->value, n)) return true;
+    for (const struct ast_stmt *s = body->body; s; s = s->next)
+        if (introduces(s->value, n)) return true;
+    return false;
+}
+
+int check_body_labels(struct checker *c, struct name n, struct span at, int *axes) {
     int found = check_find_labels(c, n, axes);
+    if (found || !is_introduced(c, n)) return found;
+    return axes[0] = check_add_label(c, n, at), 1;
+}
+
+int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes) {
+    int found = check_body_labels(c, n, at, axes);
     if (found) return found;
     if (may_add) return axes[0] = check_add_label(c, n, at), 1;
     diag_error(c->cx, check_user_span(c, at), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT, c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(n));

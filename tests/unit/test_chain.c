@@ -50,7 +50,7 @@ static const struct {
     {"kernel f(x: f16[M,K], z: f16[M,L], w: f16[K,H], u: f16[L,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ y = relu(x @ w + z @ u) @ v }",
      {"WALKS = 1;", "INNER_SUMS = 2, BESIDE = 1,", "fx_gemm_accumulate<ENGINE, ALIGNED, segment1>(acc, first, at);", "segment2 second_segment"}},
     /* computed operands and parts of tensors are no buffers */
-    {"kernel f(q: f16[S,D], k: i8[T,D], v: f16[T,N], s: f32[T], c: f32[S,D]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](f16(q * c) @ f16(k * s)) @ v }",
+    {"kernel f(q: f16[S=65536,D], k: i8[T=65536,D], v: f16[T,N], s: f32[T], c: f32[S,D]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](f16(q * c) @ f16(k * s)) @ v }",
      {"WALKS = 1;", "fx_gemm_made<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>", "fx_gemm_made<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>", "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
     {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
      {"WALKS = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},

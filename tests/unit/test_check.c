@@ -242,6 +242,33 @@ START_TEST(labels_of_fns_are_fresh) {
 }
 END_TEST
 
+/* Where in a body a label is introduced does not matter. */
+static const struct {
+    const char *text;
+    bool is_right;
+} labels_anywhere[] = {
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(J) <= idx(T), b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](b{T->J} * where(idx(J) <= idx(T), 1, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(T) >= idx(J), b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J]((b[T: T - J] ?? 0) * b{T->J}) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](b{T->J} * (b[T: T - J] ?? 0)) }", true},
+    {"kernel k(b: f32[T]) -> y: f32[T] { m = idx(J) <= idx(T); y = sum[J](where(m, b{T->J}, 0)) }", true},
+    {"kernel k(b: f32[F=6]) -> y: f32[] { m = idx(J); l, r = halves[F->J](b); y = sum[J](m * (l + r)) }", true},
+    {"kernel k(a: f32[A], b: f32[B]) -> y: f32[P] { y = where(idx(P) > 2, concat[P](a{A->P}, b{B->P}), 0) }", true},
+    {"fn f[T](b) = sum[J](where(idx(J) <= idx(T), b{T->J}, 0))\n"
+     "kernel k(b: f32[T]) -> y: f32[T] { y = f[T](b) }", true},
+    {"fn f[T](b) = sum[J](where(idx(J) <= idx(T), b{T->J}, 0))\n"
+     "kernel k(b: f32[T]) -> y: f32[T] { y = where(idx(J) > 1, f[T](b), 0) }", false}, /* the fn's own */
+    {"kernel k(b: f32[T]) -> y: f32[T] { y = sum[J](where(idx(J) <= idx(T), b, 0)) }", false},
+};
+
+START_TEST(labels_are_known_anywhere) {
+    struct checked *c = check(labels_anywhere[_i].text);
+    ck_assert_msg((c->cx.n_errors == 0) == labels_anywhere[_i].is_right, "%s: %s", labels_anywhere[_i].text, messages(c));
+    release(c);
+}
+END_TEST
+
 /* ---- names ---- */
 
 static const struct {
@@ -304,12 +331,31 @@ static const struct {
     {"kernel k(w: f32[F=2*N]) -> d: f32[N] { l, r = halves[F->N](w); d = l * r }", "8192 4096"},
     {"kernel k(s: f32[G=L/8], x: f32[L]) -> z: f32[L] { z = x * s[G: L//8] }", "512 4096"},
     {"kernel k(x: f32[B,T]) -> z: f32[B,Q=(T-1)//2] { z = x[T: 2*Q] }", "4096 4096 2047"},
-    {"kernel k(w: f32[P=(S+1)*E,Q=P], s: f32[S,E]) -> y: f32[P,Q] { y = w }", "65536 65536 4096 4096"}, /* not 16 million */
+    {"kernel k(w: f32[P=(S+1)*E,Q=P], s: f32[S,E]) -> y: f32[P,Q] { y = w }", "8320 8320 64 128"}, /* not 16 million, nor 65536 squared */
     {"kernel k(x: f32[F=2*N], y: f32[N=A-4096,A]) -> z: f32[F] { z = x }", "2 1 4096"},
     {"kernel k(x: f32[A,B]) -> z: f32[P] { z = x{(A,B)->P} }", "4096 4096 65536"},
     {"kernel k(x: f32[A=100,B]) -> z: f32[P=6400] { z = x{(A,B)->P} }", "100 64 6400"}, /* as the checker fixes it */
-    {"kernel k(w: f32[U=I*I], s: f32[D,E], c: f32[I=D*E]) -> y: f32[I,J] { v = w{U->(I,J)}; y = v * c{I->J} }", "65536 4096 4096 65536 65536"}, /* J not U / I */
+    {"kernel k(w: f32[U=I*I], s: f32[D,E], c: f32[I=D*E]) -> y: f32[I,J] { v = w{U->(I,J)}; y = v * c{I->J} }", "65536 128 128 16384 16384"}, /* J not U / I */
     {"kernel k(x: f32[A=B,B=A]) -> z: f32[A] { z = sum[B](x) }", "4096 4096"},
+    /* what a contraction has of both factors; rows of both alone are no batch */
+    {"kernel k(x: f32[B,M,K], y: f32[B,K,N]) -> z: f32[B,M,N] { z = x @ y }", "16 4096 4096 4096"},
+    {"kernel k(x: f32[B,T]) -> z: f32[B] { z = sum[T](x * x) }", "4096 4096"},
+    /* heads: contracted, or free, or both; by any name, of any order; written out */
+    {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,D]) -> o: f16[S,D] { o = softmax[T](q @ k) @ v }", "4096 128 4096"},
+    {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }", "4096 128 4096 128"},
+    {"kernel k(K: f16[A,C], V: f16[C,P], Q: f16[P,M]) -> o: f16[A,M]\n"
+     "{ s = V @[P] Q; e = exp(s); o = K @[C] (e / sum[C](e)) }", "128 4096 128 4096"},
+    {"kernel k(q: f16[B,S,H,D], k: f16[B,T,H,D], v: f16[B,T,H,D]) -> o: f16[B,S,H,D]\n"
+     "{ o = softmax[T](q @ k) @[T] v }", "16 4096 16 128 4096"},
+    /* an MLP has none, nor has one with a norm */
+    {"kernel k(x: f16[M,K], a: f16[K,H], b: f16[H,N]) -> y: f16[M,N] { y = relu(x @ a) @ b }", "4096 4096 4096 4096"},
+    {"kernel k(x: f16[M,K], a: f16[K,H], b: f16[H,N]) -> y: f16[M,N] { y = rmsnorm[H](x @ a) @ b }", "4096 4096 4096 4096"},
+    /* windows; what relabels make of a label is none */
+    {"kernel k(x: f32[B,T], w: f32[U]) -> z: f32[B,T] { z = sum[U](w * (x[T: T+U-1] ?? 0)) }", "4096 4096 3"},
+    {"kernel k(x: f32[M,T], w: f32[N]) -> z: f32[M] { z = sum[L,N](w * x{T->(L,N)}) }", "4096 65536 4096"},
+    /* no tensor above 2^28 elements */
+    {"kernel k(x: f32[A,B,C,D]) -> z: f32[A,B,C,D] { z = x }", "128 128 128 128"},
+    {"kernel k(x: f32[A,B,C=65536]) -> z: f32[A,B,C] { z = x }", "64 64 65536"},
 };
 
 START_TEST(nominal_extents) {
@@ -333,6 +379,7 @@ int main(void) {
     tcase_add_loop_test(t, what_may_be_stored, 0, (int)(sizeof stores / sizeof *stores));
     tcase_add_test(t, extents_follow_from_relabels);
     tcase_add_test(t, labels_of_fns_are_fresh);
+    tcase_add_loop_test(t, labels_are_known_anywhere, 0, (int)(sizeof labels_anywhere / sizeof *labels_anywhere));
     tcase_add_loop_test(t, names_and_ranges, 0, (int)(sizeof names_of_fns / sizeof *names_of_fns));
     tcase_add_test(t, rounding_modes);
     tcase_add_loop_test(t, nominal_extents, 0, (int)(sizeof nominals / sizeof *nominals));

@@ -41,7 +41,7 @@ static const struct {
     {"mlp2", "gemm gemm"},
     {"res_drop", "gemm pointwise"},
     {"softmax_rows", "row"},
-    {"flash", "gemm gemm pointwise pointwise pointwise pointwise"},
+    {"flash", "chain"},
     {"w4", "gemm pointwise"},
     {"bmm", "gemm"},
     {"conv_relu", "gemm"},
