@@ -3,7 +3,7 @@
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent of that
  * label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position, `~` negation, `@` abs, `:` max, `;` min,
  * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..),
- * `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `.` true, `,` false, `\` fma(a, b, c), `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -189,13 +189,14 @@ static struct value *reading(struct world *w, struct value *v, struct value *p, 
 }
 
 static struct value *position_of(struct world *w, const char *p) {
-    static const char ops[] = "+-*/%~@:;<{=>}&|^?";
-    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE, O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE};
+    static const char ops[] = "+-*/%~@:;<{=>}&|^?\\";
+    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE, O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA};
     struct value *stack[64], *first = NULL;
     int n = 0;
     while (*p) {
         if (isdigit((unsigned char)*p)) stack[n++] = number(w, strtol(p, (char **)&p, 10), FX_I32);
         else if (*p == ' ') p++;
+        else if (*p == '.' || *p == ',') stack[n++] = number(w, *p++ == '.', FX_BOOL);
         else if (*p == '$' || *p == '#' || *p == '\'' || *p == 's') {
             stack[n++] = data(w, *p++);
             if (!first) first = stack[n - 1];
@@ -536,6 +537,18 @@ static const struct {
     {"bytes with a large outside", "V256A", "", "", "'a5+256\"A", 'V', 0, NULL},
     {"min of two indices", "ABCT", "T=BC+A*", "A0=^", "at;", 'T', 1, NULL},
     {"thirds of less than half", "AT", "T=A1-2/", "", "a3/", 'T', 0, NULL},
+    {"where, always", "M", "", "1M{", ".M1+0?", 'M', 0, "below size(M)"},
+    {"where, always, inside", "M", "", "1M{", ".0M1+?", 'M', 1, NULL},
+    {"where, never", "M", "", "1M{", ",M1+0?", 'M', 1, NULL},
+    {"where, never, beyond", "M", "", "1M{", ",0M1+?", 'M', 0, NULL},
+    {"where, not never", "M", "", "1M{", ",^0M1+?", 'M', 1, NULL},
+    {"where, not always", "M", "", "1M{", ".^0M1+?", 'M', 0, NULL},
+    {"least i32", "V16", "", "", "0 2147483647-1-0:", 'V', 1, NULL},
+    {"below the least i32", "V16", "", "", "0 2147483647-2-0:", 'V', 0, "wrap around"},
+    {"largest i32", "V16", "", "", "2147483646 1+5;", 'V', 1, NULL},
+    {"above the largest i32", "V16", "", "", "2147483647 1+5;", 'V', 0, "at least 0"},
+    {"fma", "ABP", "P=AB*", "", "aBb\\", 'P', 1, NULL},
+    {"fma, off by one", "ABP", "P=AB*", "", "aBb1+\\", 'P', 0, NULL},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
 };
 
