@@ -259,7 +259,7 @@ mutants-c-programs: $(MC)/run $(MC)/fxc $(MC_UNIT) $(MC)/cover/libfx_mutant.so $
 
 # Not part of test either. COUNT=0 takes all; OF=check_bounds.c, or any part of a mutant's name, takes those.
 mutants-c: mutants-c-programs
-	@$(MC)/run --survivors tests/mutants_c/survivors.txt --covered $(MC)/covered --jobs $$(nproc) --seed $(or $(SEED),1) --count $(or $(COUNT),400) $(if $(OF),--of '$(OF)')
+	@$(MC)/run --survivors tests/mutants_c/survivors.txt --jobs $$(nproc) --seed $(or $(SEED),1) --count $(or $(COUNT),400) $(if $(OF),--of '$(OF)')
 
 # Not part of test: it takes more than half an hour. OF=driver_row.cuh, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
 mutants: $(B)/tests/emu/mutants

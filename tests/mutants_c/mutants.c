@@ -6,7 +6,7 @@
  *
  *   mutants [--of TEXT] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS] [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
  *     --of: only those whose name contains TEXT; --count: as many, drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in all, its survival after it;
- *     --seconds: no mutant is begun after them; --covered: keeps what the suites reach from run to run; --out: a line a mutant as it is done, and what it already says is not done again
+ *     --seconds: no mutant is begun after them; --covered: keeps what the suites reach from one piece of a run to the next, of the same sources and tests; --out: a line a mutant as it is done, and what it already says is not done again
  *
  * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the function. The rules are the rows of `swaps`, and
  *   n to n + 1          an integer literal, but not the size in a declaration of an array

@@ -553,6 +553,8 @@ static const struct {
     {"sign, of 0 alone", "V1", "", "", "$]0:", 'V', 0, "below 1"},
     {"sign, from 0", "V3", "", "", "$]1+", 'V', 1, NULL},
     {"sign, below", "V2", "", "", "$]", 'V', 0, "at least 0"},
+    {"abs of a sign", "V2", "", "", "$]@", 'V', 1, NULL},
+    {"abs of a sign, shorter", "V1", "", "", "$]@", 'V', 0, "below 1"},
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
 };
