@@ -1,21 +1,34 @@
 /* Mutants of the compiler's and the runtime's own C, none chosen by hand: do the tests find a mistake of one token?
  *
- * In: every .c of compiler and runtime as they are in the tree; what `make mutants-c` puts into build/mutants_c: an object of each, the unit programs and fxc, linked to one shared library of all objects, and the
- * same library with gcov's counters. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is killed when a suite that passes on the unchanged library fails or hangs. A mutant has failed when
+ * In: every .c of compiler and runtime as they are in the tree; what `make mutants-c` puts into build/mutants_c: an
+ * object of each, the unit programs and fxc, linked to one shared library of all objects, and the
+ * same library with gcov's counters. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is killed
+ * when a suite that passes on the unchanged library fails or hangs. A mutant has failed when
  * it survives and is not listed, or is listed and was killed.
  *
- *   mutants [--of TEXT] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS] [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
- *     --of: only those whose name contains TEXT; --count: as many, drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in all, its survival after it;
- *     --seconds: no mutant is begun after them; --covered: keeps what the suites reach from one piece of a run to the next, of the same sources and tests; --out: a line a mutant as it is done, and what it already says is not done again
+ *   mutants [--of TEXT] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS] [--seconds N]
+ *   [--survivors FILE] [--covered FILE] [--out FILE] [--list]
+ *     --of: only those whose name contains TEXT; --count: as many, drawn by the seed, 0 for all; --longest: a suite
+ *     that takes longer is left out; --timeout: of one mutant in all, its survival after it;
+ *     --seconds: no mutant is begun after them; --covered: keeps what the suites reach from one piece of a run to the
+ *     next, of the same sources and tests; --out: a line a mutant as it is done, and what it already says is not done
+ *     again
  *
- * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the function. The rules are the rows of `swaps`, and
+ * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the
+ * function. The rules are the rows of `swaps`, and
  *   n to n + 1          an integer literal, but not the size in a declaration of an array
- *   ! left out, return negated (in a function of type bool), call left out (a statement that is one call, but not one that only gives memory back, which leak checkers hold)
- * Operators count between blanks only, as the tree writes binary ones. Assertions are left alone. The draw depends on names alone, so that an edit elsewhere leaves it as it is.
+ *   ! left out, return negated (in a function of type bool), call left out (a statement that is one call, but not one
+ *   that only gives memory back, which leak checkers hold)
+ * Operators count between blanks only, as the tree writes binary ones. Assertions are left alone. The draw depends on
+ * names alone, so that an edit elsewhere leaves it as it is.
  *
- * Each suite runs once on the library with counters, which says what lines it reaches, and once on the unchanged one, which says how long it takes and that it passes. Of each mutant one object is compiled and the library linked; the suites that reach the
- * line run from the fastest on, until one fails. A mutant that does not compile, or to the same object, is none, and the next one is drawn.
- * Invariant: nothing is written into the tree; each mutant has a folder of its own, where programs find the tree through links. */
+ * Each suite runs once on the library with counters, which says what lines it reaches, and once on the unchanged one,
+ * which says how long it takes and that it passes. Of each mutant one object is compiled and the library linked; the
+ * suites that reach the
+ * line run from the fastest on, until one fails. A mutant that does not compile, or to the same object, is none, and
+ * the next one is drawn.
+ * Invariant: nothing is written into the tree; each mutant has a folder of its own, where programs find the tree
+ * through links. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +52,8 @@
 #error the build says how an object is compiled
 #endif
 
-enum { MAX_FILES = 256, MAX_LINES = 2048, MAX_SUITES = 96, NAME = 320, PATH_SIZE = 1024, MAX_LISTED = 1024, SLACK_SECONDS = 20, FACTOR = 5 };
+enum { MAX_FILES = 256, MAX_LINES = 2048, MAX_SUITES = 96, NAME = 320, PATH_SIZE = 1024, MAX_LISTED = 1024,
+    SLACK_SECONDS = 20, FACTOR = 5 };
 static const rlim_t MOST_MEMORY = (rlim_t)16 << 30, LONGEST_FILE = (rlim_t)1 << 30; /* of a process */
 
 enum fate { WAITS, NO_MUTANT, SAME_OBJECT, KILLED, SURVIVES, NOT_REACHED };
@@ -146,7 +160,8 @@ static size_t quoted_length(const char *at) {
 }
 
 static size_t sign_length(const char *at) {
-    static const char *const signs[] = {"<<=", ">>=", "...", "==", "!=", "<=", ">=", "&&", "||", "|=", "&=", "+=", "-=", "*=", "/=", "%=", "^=", "++", "--", "->", "<<", ">>"};
+    static const char *const signs[] = {"<<=", ">>=", "...", "==", "!=", "<=", ">=", "&&", "||", "|=", "&=", "+=",
+        "-=", "*=", "/=", "%=", "^=", "++", "--", "->", "<<", ">>"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (!strncmp(at, signs[i], strlen(signs[i]))) return strlen(signs[i]);
     return 1;
@@ -176,7 +191,8 @@ static struct tokens tokenise(const struct source *s) {
         struct token t = {.at = (size_t)(at - s->text), .line = line};
         if (isdigit((unsigned char)*at)) {
             t.kind = NUMBER;
-            while (is_word_char(at[t.n]) || at[t.n] == '.' || ((at[t.n] == '+' || at[t.n] == '-') && strchr("eEpP", at[t.n - 1]) && strncmp(at, "0x", 2) != 0)) t.n++;
+            while (is_word_char(at[t.n]) || at[t.n] == '.' || ((at[t.n] == '+' || at[t.n] == '-') && strchr("eEpP",
+                at[t.n - 1]) && strncmp(at, "0x", 2) != 0)) t.n++;
         } else if (is_word_char(*at)) {
             t.kind = WORD;
             while (is_word_char(at[t.n])) t.n++;
@@ -206,7 +222,8 @@ static bool is_one_of(const struct tokens *s, int i, const char *const *words) {
 static int match(const struct tokens *s, int i, int step) {
     int depth = 0;
     for (; i >= 0 && i < s->n; i += step) {
-        bool opens = is(s, i, "(") || is(s, i, "{") || is(s, i, "["), closes = is(s, i, ")") || is(s, i, "}") || is(s, i, "]");
+        bool opens = is(s, i, "(") || is(s, i, "{") || is(s, i, "["), closes = is(s, i, ")") || is(s, i, "}") || is(s,
+            i, "]");
         depth += opens ? step : closes ? -step : 0;
         if (!depth) return i;
     }
@@ -215,8 +232,11 @@ static int match(const struct tokens *s, int i, int step) {
 
 /* ---- rules ---- */
 
-static const char *const swaps[][2] = {{"==", "!="}, {"!=", "=="}, {"<", "<="}, {"<=", "<"}, {">", ">="}, {">=", ">"}, {"&&", "||"}, {"||", "&&"}, {"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"},
-                                       {"&", "|"}, {"|", "&"}, {"<<", ">>"}, {">>", "<<"}, {"|=", "&="}, {"&=", "|="}, {"+=", "-="}, {"-=", "+="}, {"++", "--"}, {"--", "++"}, {"true", "false"}, {"false", "true"}};
+static const char *const swaps[][2] = {{"==", "!="}, {"!=", "=="}, {"<", "<="}, {"<=", "<"}, {">", ">="}, {">=", ">"},
+    {"&&", "||"}, {"||", "&&"}, {"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"},
+                                       {"&", "|"}, {"|", "&"}, {"<<", ">>"}, {">>", "<<"}, {"|=", "&="}, {"&=", "|="},
+                                           {"+=", "-="}, {"-=", "+="}, {"++", "--"}, {"--", "++"}, {"true", "false"},
+                                           {"false", "true"}};
 
 struct place { /* where a rule applies */
     const struct tokens *s;
@@ -225,7 +245,8 @@ struct place { /* where a rule applies */
     bool returns_bool;
 };
 
-__attribute__((format(printf, 6, 7))) static void add(const struct place *p, const char *rule, int line, size_t at, size_t n, const char *format, ...) {
+__attribute__((format(printf, 6, 7))) static void add(const struct place *p, const char *rule, int line, size_t at,
+    size_t n, const char *format, ...) {
     static int room;
     if (n_mutants == room) mutants = must(realloc(mutants, (size_t)(room = 2 * room + 1024) * sizeof *mutants));
     struct mutant *m = &mutants[n_mutants];
@@ -271,7 +292,8 @@ static void add_literal(const struct place *p, int i) {
     for (const char *c = suffix; c < at + t->n; c++)
         if (!strchr("uUlL", *c)) return; /* a number with a fraction, or with an exponent */
     if (is_array_size(p->s, i)) return;
-    add(p, "n to n + 1", t->line, t->at, t->n, is_hex ? "0x%llx%.*s" : "%llu%.*s", v + 1, (int)(at + t->n - suffix), suffix);
+    add(p, "n to n + 1", t->line, t->at, t->n, is_hex ? "0x%llx%.*s" : "%llu%.*s", v + 1, (int)(at + t->n - suffix),
+        suffix);
 }
 
 static void add_return(const struct place *p, int i) {
@@ -284,14 +306,17 @@ static void add_return(const struct place *p, int i) {
 }
 
 static void add_call(const struct place *p, int i) {
-    static const char *const no_calls[] = {"if", "for", "while", "switch", "return", "sizeof", "free", "va_end", "va_start", NULL};
+    static const char *const no_calls[] = {"if", "for", "while", "switch", "return", "sizeof", "free", "va_end",
+        "va_start", NULL};
     const struct tokens *s = p->s;
     const struct token *t = &s->t[i];
-    bool begins = is(s, i - 1, ";") || is(s, i - 1, "{") || is(s, i - 1, "}") || is(s, i - 1, "else") || (is(s, i - 1, ")") && isspace((unsigned char)s->text[t->at - 1]));
+    bool begins = is(s, i - 1, ";") || is(s, i - 1, "{") || is(s, i - 1, "}") || is(s, i - 1, "else") || (is(s, i - 1,
+        ")") && isspace((unsigned char)s->text[t->at - 1]));
     if (!begins || !is(s, i + 1, "(") || is_one_of(s, i, no_calls)) return;
     static const char *const ends[] = {"_release", "_free"};
     for (int k = 0; k < 2; k++)
-        if (t->n > strlen(ends[k]) && !memcmp(s->text + t->at + t->n - strlen(ends[k]), ends[k], strlen(ends[k]))) return;
+        if (t->n > strlen(ends[k]) && !memcmp(s->text + t->at + t->n - strlen(ends[k]), ends[k],
+            strlen(ends[k]))) return;
     int close = match(s, i + 1, 1);
     if (is(s, close + 1, ";")) add(p, "call left out", t->line, t->at, s->t[close].at + 1 - t->at, "%s", "");
 }
@@ -324,7 +349,8 @@ static void add_function(const struct tokens *s, int file, int open, int head) {
     for (int i = head; i < name; i++) p.returns_bool |= is(s, i, "bool") && !is(s, i + 1, "*");
     int close = match(s, open, 1);
     for (int i = open + 1; i < close; i++) {
-        if ((is(s, i, "assert") || is(s, i, "_Static_assert") || is(s, i, "static_assert")) && is(s, i + 1, "(")) i = match(s, i + 1, 1);
+        if ((is(s, i, "assert") || is(s, i, "_Static_assert") || is(s, i, "static_assert")) && is(s, i + 1,
+            "(")) i = match(s, i + 1, 1);
         else add_token(&p, i);
     }
 }
@@ -359,7 +385,8 @@ static char *read_text(const char *path, size_t *n) {
 }
 
 static void read_sources(void) {
-    static const char *const patterns[] = {"compiler/*.c", "compiler/passes/*.c", "compiler/schedules/*.c", "runtime/*.c", "runtime/emu/*.c"};
+    static const char *const patterns[] = {"compiler/*.c", "compiler/passes/*.c", "compiler/schedules/*.c",
+        "runtime/*.c", "runtime/emu/*.c"};
     glob_t g = {0};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &g);
     for (size_t i = 0; i < g.gl_pathc; i++) {
@@ -392,7 +419,8 @@ static void limit(int what, rlim_t most) {
     setrlimit(what, &(struct rlimit){most, l.rlim_max});
 }
 
-/* Ends a program and what it has started: Check's own children are groups of their own, which it ends itself when it is asked. */
+/* Ends a program and what it has started: Check's own children are groups of their own, which it ends itself when it
+ * is asked. */
 static void end_group(pid_t pid) {
     kill(-pid, SIGTERM);
     for (int i = 0; i < 100; i++) {
@@ -441,7 +469,8 @@ static void make_scratch(char *folder, int n) {
     char command[4 * PATH_SIZE];
     print_path(folder, "%s/%d", scratch_root, n);
     int used = snprintf(command, sizeof command, "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/*.so %s/build/tests/", folder, folder, folder, folder, root, folder);
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used, sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used,
+        sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);
     if (run("/", command, 60)) die("folder", folder);
 }
 
@@ -558,7 +587,8 @@ static uint64_t key_of_sources(void) {
 
 static bool read_covered(void) {
     FILE *f = covered_file ? fopen(covered_file, "rb") : NULL;
-    bool ok = f && fread(covered, sizeof *covered, 1, f) == 1 && covered->key == key_of_sources() && covered->n_suites == n_suites;
+    bool ok = f && fread(covered, sizeof *covered, 1, f) == 1 && covered->key == key_of_sources()
+        && covered->n_suites == n_suites;
     for (int i = 0; ok && i < n_suites; i++) ok = !strcmp(covered->suites[i], suites[i].name);
     if (f) fclose(f);
     return ok;
@@ -580,7 +610,8 @@ static void time_suites(void) {
     spread(n_suites, time_suite);
     for (int i = 0; i < n_suites; i++) {
         if (baseline[i].passes) by_time[n_by_time++] = i;
-        else printf("%s %s on the unchanged library, and takes no part\n", suites[i].name, baseline[i].seconds >= longest ? "takes too long" : "fails");
+        else printf("%s %s on the unchanged library, and takes no part\n", suites[i].name,
+            baseline[i].seconds >= longest ? "takes too long" : "fails");
     }
     qsort(by_time, (size_t)n_by_time, sizeof *by_time, compare_times);
     if (!n_by_time) die("no suite", "none passes");
@@ -604,7 +635,8 @@ static void count_suites(void) {
 
 static bool reaches(int suite, const struct mutant *m) {
     int line = m->line;
-    while (line > 1 && !covered->has_code[m->file][line]) line--; /* of an expression over several lines gcov counts one */
+    while (line > 1 && !covered->has_code[m->file][line]) line--;
+        /* of an expression over several lines gcov counts one */
     return covered->reaches[suite][m->file][line / 8] >> line % 8 & 1;
 }
 
@@ -621,12 +653,14 @@ static bool write_text(const char *path, int file, size_t at, size_t n, const ch
 }
 
 static bool write_unchanged(int file, const char *path) { return write_text(path, file, 0, 0, ""); }
-static bool write_mutant(const struct mutant *m, const char *path) { return write_text(path, m->file, m->at, m->n, m->by); }
+static bool write_mutant(const struct mutant *m, const char *path) { return write_text(path, m->file, m->at, m->n,
+    m->by); }
 
 static bool compile(int file, const char *folder, const char *object) {
     const char *source = sources[file].path;
     char command[8 * PATH_SIZE];
-    snprintf(command, sizeof command, "cd src && root=%s && " MUTANTS_COMPILE " -iquote %s/%.*s -c -o %s %s", root, root, (int)(strrchr(source, '/') - source), source, object, source);
+    snprintf(command, sizeof command, "cd src && root=%s && " MUTANTS_COMPILE " -iquote %s/%.*s -c -o %s %s", root,
+        root, (int)(strrchr(source, '/') - source), source, object, source);
     return !run(folder, command, 120);
 }
 
@@ -648,7 +682,8 @@ static enum fate build_mutant(const struct mutant *m, const char *folder) {
     print_path(command, "mkdir -p src/%.*s", n_dir, source);
     print_path(path, "%s/src/%s", folder, source);
     print_path(object, "%s/mutant.o", folder);
-    if (run(folder, command, 60) || !write_unchanged(m->file, path) || !compile(m->file, folder, same)) die("unchanged", path);
+    if (run(folder, command, 60) || !write_unchanged(m->file, path) || !compile(m->file, folder,
+        same)) die("unchanged", path);
     if (!write_mutant(m, path)) die("mutant", path);
     if (!compile(m->file, folder, object)) return NO_MUTANT;
     if (is_same_file(same, object)) return SAME_OBJECT;
@@ -668,7 +703,8 @@ static void try_mutant(int n) {
         o->fate = NOT_REACHED;
         for (int i = 0; i < n_by_time && o->fate != KILLED && now() - begin < timeout_seconds; i++) {
             if (!reaches(by_time[i], m)) continue;
-            int status = run_suite(&suites[by_time[i]], folder, library, FACTOR * baseline[by_time[i]].seconds + SLACK_SECONDS);
+            int status = run_suite(&suites[by_time[i]], folder, library,
+                FACTOR * baseline[by_time[i]].seconds + SLACK_SECONDS);
             o->fate = status ? KILLED : SURVIVES;
             o->by = by_time[i];
             o->hung = status == 124;
@@ -686,7 +722,8 @@ static void note(int n) {
     if (!f) return;
     const struct outcome *o = &outcomes[n];
     const struct mutant *m = &mutants[n];
-    fprintf(f, "%s\t%s%s\t%.1f s\t%s:%d\t%s\n", fates[o->fate], o->fate == KILLED ? suites[o->by].name : "-", o->hung ? ", hangs" : "", o->seconds, sources[m->file].path, m->line, m->name);
+    fprintf(f, "%s\t%s%s\t%.1f s\t%s:%d\t%s\n", fates[o->fate], o->fate == KILLED ? suites[o->by].name : "-", o->hung
+        ? ", hangs" : "", o->seconds, sources[m->file].path, m->line, m->name);
     fclose(f);
 }
 
@@ -694,7 +731,8 @@ static void read_notes(void) {
     size_t n;
     char *text = out_file ? read_text(out_file, &n) : NULL, *rest = text, *line;
     while ((line = strsep(&rest, "\n"))) {
-        const char *fate = strsep(&line, "\t"), *suite = line ? strsep(&line, "\t") : "", *name = line ? strrchr(line, '\t') : NULL;
+        const char *fate = strsep(&line, "\t"), *suite = line ? strsep(&line, "\t") : "", *name = line ? strrchr(line,
+            '\t') : NULL;
         for (int i = 0; name && i < n_mutants; i++) {
             if (strcmp(mutants[i].name, name + 1) != 0) continue;
             for (int k = 1; k < (int)(sizeof fates / sizeof *fates); k++)
@@ -757,7 +795,8 @@ static void draw(void) {
     for (int i = 0; i < n_mutants; i++)
         if (strstr(mutants[i].name, of)) mutants[n++] = mutants[i];
     n_mutants = n;
-    for (int i = 0; i < n; i++) mutants[i].order = hash(hash((uint64_t)seed * 0x9e3779b97f4a7c15, mutants[i].name, strlen(mutants[i].name)), &seed, sizeof seed);
+    for (int i = 0; i < n; i++) mutants[i].order = hash(hash((uint64_t)seed * 0x9e3779b97f4a7c15, mutants[i].name,
+        strlen(mutants[i].name)), &seed, sizeof seed);
     qsort(mutants, (size_t)n, sizeof *mutants, compare_orders);
 }
 
@@ -784,11 +823,15 @@ static int report(int n_tried, int n_failed) {
         n_killed += killed;
         n_shown += !killed && m->is_listed;
         n_open += !killed && !m->is_listed;
-        if (killed && m->is_listed) n_failed++, printf("FAIL listed, but killed by %s: %s\n", suites[o->by].name, m->name);
-        if (!killed && !m->is_listed) printf("FAIL %s: %s:%d %s, by %s\n", o->fate == NOT_REACHED ? "not reached" : "survives", sources[m->file].path, m->line, m->name, m->n ? m->by[0] ? m->by : "nothing" : m->by);
+        if (killed && m->is_listed) n_failed++, printf("FAIL listed, but killed by %s: %s\n", suites[o->by].name,
+            m->name);
+        if (!killed && !m->is_listed) printf("FAIL %s: %s:%d %s, by %s\n", o->fate == NOT_REACHED
+            ? "not reached" : "survives", sources[m->file].path, m->line, m->name, m->n ? m->by[0]
+            ? m->by : "nothing" : m->by);
     }
     int n = n_killed + n_shown + n_open;
-    printf("%d mutants of %d: %d killed, %d listed, %d open; %.1f %% killed or listed; %d more to the same object\n", n, n_mutants, n_killed, n_shown, n_open, n ? 100.0 * (n - n_open) / n : 0, n_same);
+    printf("%d mutants of %d: %d killed, %d listed, %d open; %.1f %% killed or listed; %d more to the same object\n",
+        n, n_mutants, n_killed, n_shown, n_open, n ? 100.0 * (n - n_open) / n : 0, n_same);
     n_failed += n_open;
     printf("%d passed, %d failed\n", n_killed + n_shown, n_failed + !n);
     return n_failed || !n;
@@ -820,7 +863,8 @@ int main(int argc, char **argv) {
     if (survivors) read_survivors(survivors);
     int n_failed = mark_listed();
     draw();
-    for (int i = 0; lists && i < n_mutants && (!count || i < count); i++) printf("%s:%d %s, by %s\n", sources[mutants[i].file].path, mutants[i].line, mutants[i].name, mutants[i].by);
+    for (int i = 0; lists && i < n_mutants && (!count || i < count); i++) printf("%s:%d %s, by %s\n",
+        sources[mutants[i].file].path, mutants[i].line, mutants[i].name, mutants[i].by);
     if (lists) return n_failed > 0;
     print_path(scratch_root, "/tmp/fx_mutants.XXXXXX");
     if (!mkdtemp(scratch_root)) die("folder", strerror(errno));
