@@ -55,7 +55,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -234,6 +234,59 @@ test-docs: $(B)/fxc
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values
 	@sh tests/run.sh $(B) emu
 
+# Mutants of the compiler's own C: what a run needs, in one folder, which may be carried to a machine with no more than a C compiler.
+MC         := $(B)/mutants_c
+MC_OBJECTS := $(patsubst $(B)/obj/%,$(MC)/obj/%,$(FRONT) $(RUNTIME) $(MAIN))
+MC_UNIT    := $(patsubst $(B)/tests/%,$(MC)/%,$(UNIT))
+MC_COMPILE := $(CC) $(LANGUAGE) -O1 -w -iquote $$root/runtime -iquote $$root/compiler -iquote $$root/$(B)/gen
+MC_LINK    := $(CC) -shared -Wl,-soname,libfx_mutant.so -Wl,-Bsymbolic -Wl,--no-as-needed $(LIBS)
+
+# What is no subject: what re2c and lemon write, and assembly.
+define MC_OTHERS
+$(1)/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $$$$(@D)/
+	$$(call say,cc   )root=. && $$(MC_COMPILE) -O2 -DNDEBUG -c -o $$@ $$<
+
+$(1)/%/embed.o: $(B)/obj/%/embed.o | $$$$(@D)/
+	@cp $$< $$@
+
+$(1)/%/switch.o: $(B)/obj/%/switch.o | $$$$(@D)/
+	@cp $$< $$@
+endef
+$(foreach folder,$(MC)/obj $(MC)/cover/obj,$(eval $(call MC_OTHERS,$(folder))))
+
+$(MC)/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
+	$(call say,cc   )root=. && $(MC_COMPILE) -O2 -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
+
+$(MC)/cover/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
+	$(call say,cc   )root=. && $(MC_COMPILE) --coverage -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
+
+$(MC)/lib/libfx_mutant.so: $(MC_OBJECTS) | $$(@D)/
+	$(call say,ld   )$(MC_LINK) -o $@ $^
+
+$(MC)/cover/libfx_mutant.so: $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%) | $$(@D)/
+	$(call say,ld   )$(MC_LINK) --coverage -o $@ $^
+
+$(MC)/fxc: $(MC)/lib/libfx_mutant.so
+	$(call say,ld   )$(CC) -o $@ -Wl,--no-as-needed $<
+
+# The test library is linked in, and what the shared library hides.
+MC_HIDDEN := $(B)/obj/compiler/embed.o $(B)/obj/runtime/emu/embed.o
+$(MC)/test_%: tests/unit/test_%.c $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so
+	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
+	    -Wl,-Bstatic $$(pkg-config --libs --static check | tr ' ' '\n' | grep 'check\|subunit') -Wl,-Bdynamic $(LIBS) -lrt
+
+$(MC)/%.so: tests/fake/%.c | $$(@D)/
+	$(call say,cc   )$(CC) $(LANGUAGE) -O1 -w $(INCLUDE_TEST) -shared -Wl,--build-id -o $@ $< $(LIBS)
+
+$(MC)/run: tests/mutants_c/mutants.c | $$(@D)/
+	$(call say,cc   )$(CC) $(LANGUAGE) -O1 $(WARN) -DMUTANTS_COMPILE='"$(MC_COMPILE)"' -DMUTANTS_LINK='"$(MC_LINK)"' -o $@ $<
+
+mutants-c-programs: $(MC)/run $(MC)/fxc $(MC_UNIT) $(MC)/cover/libfx_mutant.so $(FAKE:$(B)/tests/%=$(MC)/%)
+
+# Not part of test either. COUNT=0 takes all; OF=check_bounds.c, or any part of a mutant's name, takes those.
+mutants-c: mutants-c-programs
+	@$(MC)/run --survivors tests/mutants_c/survivors.txt --jobs $$(nproc) --seed $(or $(SEED),1) --count $(or $(COUNT),400) $(if $(OF),--of '$(OF)')
+
 # Not part of test: it takes more than half an hour. OF=driver_row.cuh, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
 mutants: $(B)/tests/emu/mutants
 	@$(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') $(if $(KERNEL),--kernel '$(KERNEL)') $(if $(SO_FAR),--so-far '$(SO_FAR)') tests/gpu/smallest.fx tests/emu/mutants.fx
@@ -280,7 +333,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
 
--include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants)
+-include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS))

@@ -93,7 +93,7 @@ install_nvrtc() {
 }
 
 nvrtc=no
-if [ "$for_tests" = nvrtc ]; then
+if [ "${1:-}" = nvrtc ]; then
     packages=
     [ -d "$wheel_dir" ] || install_nvrtc >&2
     echo "$PWD/$wheel_dir/nvidia/cu13/lib/libnvrtc.so.13"

@@ -3,7 +3,7 @@
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent of that
  * label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position, `~` negation, `@` abs, `:` max, `;` min,
  * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..),
- * `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -188,13 +188,14 @@ static struct value *reading(struct world *w, struct value *v, struct value *p, 
 }
 
 static struct value *position_of(struct world *w, const char *p) {
-    static const char ops[] = "+-*/%~@:;<{=>}&|^?";
-    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE, O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE};
+    static const char ops[] = "+-*/%~@:;<{=>}&|^?\\]";
+    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE, O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN};
     struct value *stack[64], *first = NULL;
     int n = 0;
     while (*p) {
         if (isdigit((unsigned char)*p)) stack[n++] = number(w, strtol(p, (char **)&p, 10), FX_I32);
         else if (*p == ' ') p++;
+        else if (*p == '.' || *p == ',') stack[n++] = number(w, *p++ == '.', FX_BOOL);
         else if (*p == '$' || *p == '#' || *p == '\'' || *p == 's') {
             stack[n++] = data(w, *p++);
             if (!first) first = stack[n - 1];
@@ -535,6 +536,25 @@ static const struct {
     {"bytes with a large outside", "V256A", "", "", "'a5+256\"A", 'V', 0, NULL},
     {"min of two indices", "ABCT", "T=BC+A*", "A0=^", "at;", 'T', 1, NULL},
     {"thirds of less than half", "AT", "T=A1-2/", "", "a3/", 'T', 0, NULL},
+    {"where, always", "M", "", "1M{", ".M1+0?", 'M', 0, "below size(M)"},
+    {"where, always, inside", "M", "", "1M{", ".0M1+?", 'M', 1, NULL},
+    {"where, never", "M", "", "1M{", ",M1+0?", 'M', 1, NULL},
+    {"where, never, beyond", "M", "", "1M{", ",0M1+?", 'M', 0, NULL},
+    {"where, not never", "M", "", "1M{", ",^0M1+?", 'M', 1, NULL},
+    {"where, not always", "M", "", "1M{", ".^0M1+?", 'M', 0, NULL},
+    {"least i32", "V16", "", "", "0 2147483647-1-0:", 'V', 1, NULL},
+    {"below the least i32", "V16", "", "", "0 2147483647-2-0:", 'V', 0, "wrap around"},
+    {"largest i32", "V16", "", "", "2147483646 1+5;", 'V', 1, NULL},
+    {"above the largest i32", "V16", "", "", "2147483647 1+5;", 'V', 0, "at least 0"},
+    {"fma", "ABP", "P=AB*", "", "aBb\\", 'P', 1, NULL},
+    {"fma, off by one", "ABP", "P=AB*", "", "aBb1+\\", 'P', 0, NULL},
+    {"sign", "V2", "", "", "$]0:", 'V', 1, NULL},
+    {"sign, of 0 alone", "V1", "", "", "$]0:", 'V', 0, "below 1"},
+    {"sign, from 0", "V3", "", "", "$]1+", 'V', 1, NULL},
+    {"sign, below", "V2", "", "", "$]", 'V', 0, "at least 0"},
+    {"abs of a sign", "V2", "", "", "$]@", 'V', 1, NULL},
+    {"abs of a sign, shorter", "V1", "", "", "$]@", 'V', 0, "below 1"},
+    {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
 };
 
@@ -555,6 +575,70 @@ START_TEST(shows) {
     else ck_assert(!ok || n == 0);
     ck_assert_msg(bounds_prove(&w.c, v, axis, &why) == ok, "%s: differs the second time", cases[_i].what);
     world_release(&w);
+}
+END_TEST
+
+/* ---- limits ---- */
+
+enum { MOST_NESTED = 64, MOST_SEEN = 513 };
+
+/* A position in which X is nested so many levels deep, and which lies in T only if X is known to be t. */
+static const struct { const char *what, *text; int levels; } nests[] = {
+    {"alone", "X", 0},
+    {"first operand", "X0+", 1},
+    {"second operand", "0 X+", 1},
+    {"first factor of fma", "X1 0\\", 1},
+    {"second factor of fma", "1 X0\\", 1},
+    {"addend of fma", "0 0 X\\", 1},
+    {"chosen", ".X0?", 1},
+    {"chosen otherwise", ",0X?", 1},
+    {"cast", "X(", 1},
+    {"left of a condition", "X3<0t3-?", 2},
+    {"right of a condition", "3X>0t3-?", 2},
+    {"in a negation", "X3<^t3-0?", 3},
+    {"left of and", "X3}0 0{&t3-0?", 3},
+    {"right of and", "0 0{X3}&t3-0?", 3},
+    {"read at", "tX`T", 1},
+    {"read from", "X0`T", 1},
+    {"outside", "tTX\"T", 1},
+};
+
+static bool is_shown(const char *position) {
+    struct world w;
+    const char *why;
+    world_init(&w);
+    add_axes(&w, "T");
+    add_requirements(&w, "1T{T1000{&");
+    bool ok = bounds_prove(&w.c, position_of(&w, position), w.axis_of['T' - 'A'], &why);
+    world_release(&w);
+    return ok;
+}
+
+START_TEST(depth_is_limited) {
+    const char *x = strchr(nests[_i].text, 'X');
+    for (int more = 0; more < 2; more++) {
+        char text[512];
+        int n = sprintf(text, "%.*st", (int)(x - nests[_i].text), nests[_i].text);
+        for (int i = 0; i < MOST_NESTED - nests[_i].levels + more; i++) n += sprintf(text + n, "0+");
+        sprintf(text + n, "%s", x + 1);
+        ck_assert_msg(is_shown(text) == !more, "%s, %d levels", nests[_i].what, MOST_NESTED + more);
+    }
+}
+END_TEST
+
+/* t + 0 + .. of so many values. */
+START_TEST(size_is_limited) {
+    for (int n_values = MOST_SEEN; n_values <= MOST_SEEN + 2; n_values += 2) {
+        char text[2048] = "t";
+        int n_left = n_values - 1;
+        for (; n_left >= 30; n_left -= 30) { /* T - T + 0 + .., so that nothing is too deep, and its addition */
+            strcat(text, "TT-");
+            for (int i = 0; i < 13; i++) strcat(text, "0+");
+            strcat(text, "+");
+        }
+        for (; n_left; n_left -= 2) strcat(text, "0+");
+        ck_assert_msg(is_shown(text) == (n_values == MOST_SEEN), "%d values", n_values);
+    }
 }
 END_TEST
 
@@ -698,6 +782,8 @@ int main(void) {
     Suite *s = suite_create("bounds");
     TCase *t = tcase_create("positions");
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
+    tcase_add_test(t, size_is_limited);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);

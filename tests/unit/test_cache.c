@@ -559,6 +559,14 @@ START_TEST(the_environment_says_where) {
     text[0] = '/', text[sizeof text - 1] = 0;
     setenv("FX_CACHE_DIR", text, 1);
     ck_assert_str_eq(why_not(), "its path is too long");
+    char longest[PATH_MAX + 1]; /* and its 0, one byte too long */
+    memset(longest, 'x', PATH_MAX);
+    longest[0] = '/', longest[PATH_MAX] = 0;
+    setenv("FX_CACHE_DIR", longest, 1);
+    ck_assert_str_eq(why_not(), "its path is too long");
+    longest[PATH_MAX - 1] = 0;
+    setenv("FX_CACHE_DIR", longest, 1);
+    ck_assert_str_ne(why_not(), "its path is too long");
     setenv("FX_CACHE_DIR", "/proc/nowhere", 1); /* nothing can be made there */
     ck_assert_str_eq(why_not(), "not there yet");
     remove_folder();

@@ -57,6 +57,9 @@ static const struct {
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"WALKS = 2;", "LOOKS[WALKS] = {false, false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m == -inf), m, 0))\n o = e @ v }", {"WALKS = 1;", "SCALED = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), 0, m))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), m, 0))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(2 * a - max[T](a))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
     /* divided by what is no sum of the exponentials: not moved behind the second contraction */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (1 - sum[T](e))) @ v }", {"WALKS = 2;", "SCALED = false"}},

@@ -223,6 +223,38 @@ START_TEST(extents_follow_from_relabels) {
 }
 END_TEST
 
+/* Past 64 bits in a product of extents, which is 0 again behind them, first or last. */
+START_TEST(extents_do_not_wrap) {
+    static const char *const texts[] = {
+        "kernel k(x: f32[A=4294967296,B=4294967296,C=3]) -> y: f32[P] { y = x{(A,B,C)->P} }",
+        "kernel k(x: f32[A=3,B=4294967296,C=4294967296]) -> y: f32[P] { y = x{(A,B,C)->P} }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct checked *c = check(texts[i]);
+        ck_assert(c->cx.n_errors > 0);
+        ck_assert_msg(strstr(messages(c), "the extent of P would be 9223372036854775807, more than 2^40") != NULL, "%s", messages(c));
+        release(c);
+    }
+}
+END_TEST
+
+/* A position that is itself read at two: inside, each of them is, the first and the second. */
+START_TEST(both_positions_count) {
+    static const char *const texts[] = {
+        "kernel k(x: f32[A], b: f32[B], t: f32[T]) -> y: f32[T] { v = idx(A) + 0 * idx(B); y = x[A: v[A: idx(T) + 5, B: idx(T) + 7] ?? 0] + t }",
+        "kernel k(x: f32[B], a: f32[A], t: f32[T]) -> y: f32[T] { v = idx(B) + 0 * idx(A); y = x[B: v[A: idx(T) + 5, B: idx(T) + 7] ?? 0] + t }",
+        "kernel k(x: f32[B], a: f32[A], t: f32[T]) -> y: f32[T] { v = idx(B) + idx(A); y = x[B: v[A: idx(T) + 5, B: idx(T) + 7] ?? 0] + t }",
+    };
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%.*srequire %c >= 1; %s", (int)(strchr(texts[i], '{') + 2 - texts[i]), texts[i], i ? 'B' : 'A', strchr(texts[i], '{') + 2);
+        struct checked *c = check(text);
+        ck_assert_msg((c->cx.n_errors == 0) == (i < 2), "%s: %s", text, messages(c));
+        release(c);
+    }
+}
+END_TEST
+
 /* Labels a fn introduces are its own in every call. */
 START_TEST(labels_of_fns_are_fresh) {
     struct checked *c = check("fn f[K](v) -> s { a = v{K->J}; s = sum[J](a * a) }\n"
@@ -378,6 +410,8 @@ int main(void) {
     tcase_add_loop_test(t, type_of_expression, 0, (int)(sizeof expressions / sizeof *expressions));
     tcase_add_loop_test(t, what_may_be_stored, 0, (int)(sizeof stores / sizeof *stores));
     tcase_add_test(t, extents_follow_from_relabels);
+    tcase_add_test(t, extents_do_not_wrap);
+    tcase_add_test(t, both_positions_count);
     tcase_add_test(t, labels_of_fns_are_fresh);
     tcase_add_loop_test(t, labels_are_known_anywhere, 0, (int)(sizeof labels_anywhere / sizeof *labels_anywhere));
     tcase_add_loop_test(t, names_and_ranges, 0, (int)(sizeof names_of_fns / sizeof *names_of_fns));

@@ -100,6 +100,16 @@ START_TEST(headers_of_others) {
 }
 END_TEST
 
+START_TEST(every_digit) {
+    struct npy a;
+    ck_assert(read_header(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (12345, 0, 67890)}", NULL, 0, &a));
+    ck_assert(a.shape.rank == 3 && a.shape.extents[0] == 12345 && a.shape.extents[1] == 0 && a.shape.extents[2] == 67890);
+    npy_release(&a);
+    check_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (/, 0)}", NULL, 0); /* the byte before 0 */
+    check_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (:, 0)}", NULL, 0); /* and behind 9 */
+}
+END_TEST
+
 START_TEST(fortran_order) {
     static const int32_t stored[24] = {0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23};
     struct npy a;
@@ -243,6 +253,7 @@ int main(void) {
     tcase_add_test(t, round_trip);
     tcase_add_test(t, header_is_numpys);
     tcase_add_test(t, headers_of_others);
+    tcase_add_test(t, every_digit);
     tcase_add_test(t, fortran_order);
     tcase_add_test(t, bools_are_0_or_1);
     tcase_add_test(t, conversions);

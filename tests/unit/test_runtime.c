@@ -835,6 +835,14 @@ START_TEST(refuses_sizes) {
     c.w.data = (void *)(uintptr_t)(1ull << 46);
     c.workspace_bytes = SIZE_MAX / 2;
     refused(&c, "kernel f: f_1 would need more shared memory than the 232448 bytes of Fake GPU");
+    for (int more = 0; more < 2; more++) { /* as much as there is, and a float more */
+        make_call(&c, 1, 232448 / 4 + more);
+        c.x.data = (void *)(uintptr_t)(1ull << 44), c.y.data = (void *)(uintptr_t)(1ull << 45);
+        c.w.data = (void *)(uintptr_t)(1ull << 46);
+        c.workspace_bytes = SIZE_MAX / 2;
+        if (more) refused(&c, "kernel f: f_1 would need more shared memory than the 232448 bytes of Fake GPU");
+        else ck_assert_msg(fx_launch(prepared, c.values, N_PARAMS, workspace, c.workspace_bytes, NULL) == FX_OK, "%s", fx_last_error());
+    }
     close_all();
 }
 END_TEST

@@ -7,3 +7,8 @@ kernel by_hand(x: f16[I,J], b: f16[L]) -> y: f16[L=I*J] { y = x[I: idx(L) // siz
 kernel three(x: f32[C,A,B]) -> y: f32[L=A*B*C] { y = relu(x{(A,B,C)->L}) }
 kernel summed(x: f32[I,J], w: f32[L]) -> (y: f32[L=I*J], z: f32[]) { y = x{(I,J)->L}; z = sum[L](y * w) }
 kernel beside(x: f32[I,J]) -> y: f32[I, L=I*J] { y = x{(I,J)->L} }
+# Not where a tensor along it is strided or packed, nor where its parts would make nine axes; eight are no hindrance.
+kernel spread(x: f32[I,J], b: f32[L] strided) -> y: f32[L=I*J] { y = x{(I,J)->L} + b }
+kernel nibbles(x: f32[I,J], b: u4[L] packed(i32, L, lsb)) -> y: f32[L=I*J] { y = x{(I,J)->L} + f32(b) }
+kernel nine(x: f32[I,J], b: f32[C,D,E,F,G,H,K]) -> y: f32[L=I*J,C,D,E,F,G,H,K] { y = x{(I,J)->L} + b }
+kernel eight(x: f32[I,J], b: f32[C,D,E,F,G,H]) -> y: f32[L=I*J,C,D,E,F,G,H] { y = x{(I,J)->L} + b }
