@@ -375,6 +375,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     }
     extent_settle(c);
     if (c->cx->n_errors == errors) extent_check_bound(c); /* a body with errors may not have come to what binds them */
+    extent_check_sizes(c);
     bool has_output = false;
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];

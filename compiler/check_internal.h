@@ -180,6 +180,8 @@ void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, 
 void extent_settle(struct checker *c);
 /* Every label must be bound by a fixed extent, an input or an equation. */
 void extent_check_bound(struct checker *c);
+/* No tensor whose extents are fixed may have more elements than a launch takes. */
+void extent_check_sizes(struct checker *c);
 
 /* ---- check_nominal.c ---- */
 /* Sets axis.nominal of a kernel without errors. */

@@ -112,6 +112,13 @@ static void check_limits(struct cx *cx, const struct chosen *c) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].n > limits[i].most)
             diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        double n = kernel_elements(k, b->axes, b->n_axes);
+        if (!(n > (double)FX_MAX_ELEMENTS)) continue;
+        diag_error(cx, b->span, D_BAD_EXTENT, "a value of %.3g elements is written to memory, more than the 2^48 that a tensor may have", n);
+        diag_fix(cx, "make an extent smaller; why it is written: %s", b->why);
+    }
 }
 
 /* The entries of one launch and what they take. */
