@@ -44,6 +44,13 @@ void *names_put(struct names *t, struct arena *a, struct name name, void *meanin
     return before;
 }
 
+bool names_next(const struct names *t, int *at, struct name *name) {
+    while (*at < t->n_slots && !t->slots[*at].name.s) ++*at;
+    if (*at >= t->n_slots) return false;
+    *name = t->slots[(*at)++].name;
+    return true;
+}
+
 const char *name_encoded(struct arena *a, struct name name) {
     struct buf b;
     buf_init(&b, a);

@@ -13,6 +13,8 @@ struct names { /* zero is an empty table */
 void *names_get(const struct names *t, struct name name);
 /* Gives the name a meaning; returns the one it had before, or NULL. */
 void *names_put(struct names *t, struct arena *a, struct name name, void *meaning);
+/* The next name of the table from slot *at on, in no order that means anything; false at the end. */
+bool names_next(const struct names *t, int *at, struct name *name);
 
 /* ---- names of a spec as C identifiers ----
  * C and C++ reserve what begins with an underscore or has two in a row. Nothing else that they, CUDA or a compiler define ends in an underscore. So an
