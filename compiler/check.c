@@ -138,11 +138,20 @@ static int declare_axis(struct checker *c, const struct ast_axis *a) {
     return i;
 }
 
+/* A label that the kernel at hand does not have so far, for a message. */
+static const char *free_label(struct checker *c) {
+    static const char *const labels[] = {"J", "I", "Q", "P", "R", "S", "T", "U", "V"};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (check_find_axis(c->k, (struct name){labels[i], 1}) < 0) return labels[i];
+    return "M2";
+}
+
 static void declare_param(struct checker *c, const struct ast_param *ap, bool is_out) {
     struct kernel *k = c->k;
     for (int i = 0; i < k->n_params; i++)
         if (name_eq(k->params[i].ast->name, ap->name)) {
             diag_error(c->cx, ap->span, D_REDEFINED, NAME_FMT " is declared twice", NAME_ARG(ap->name));
+            diag_fix(c->cx, is_out && k->params[i].is_input ? "give the output another name; what is overwritten is declared once, `inout`" : "give one of them another name");
             return;
         }
     struct param *p = &PUSH(&c->cx->arena, k->params, k->n_params);
@@ -157,6 +166,7 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
         for (int i = 0; i < p->n_axes; i++)
             if (p->axes[i] == axis) {
                 diag_error(c->cx, a->span, D_DUPLICATE_AXIS, "%s carries " NAME_FMT " twice", p->name, NAME_ARG(a->name));
+                diag_fix(c->cx, "two axes have two labels; of one extent they are " NAME_FMT " and %s=" NAME_FMT, NAME_ARG(a->name), free_label(c), NAME_ARG(a->name));
                 return;
             }
         p->axes[p->n_axes++] = axis;
@@ -375,6 +385,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     }
     extent_settle(c);
     if (c->cx->n_errors == errors) extent_check_bound(c); /* a body with errors may not have come to what binds them */
+    extent_check_sizes(c);
     bool has_output = false;
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
@@ -390,6 +401,7 @@ static void refuse_twice(struct checker *c, const struct ast_item *f, const stru
         for (const struct ast_ids *b = ids; b != a; b = b->next)
             if (name_eq(a->name, b->name)) {
                 diag_error(c->cx, a->span, code, "fn " NAME_FMT " has the %s " NAME_FMT " twice", NAME_ARG(f->name), what, NAME_ARG(a->name));
+                diag_fix(c->cx, "give one of them another name");
                 break;
             }
 }

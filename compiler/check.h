@@ -148,6 +148,9 @@ struct kernel {
     struct bounds *bounds;    /* of the checker: what it derived of the extents */
 };
 
+/* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch takes. */
+double kernel_elements(const struct kernel *k, const int *axes, int n);
+
 struct program {
     int n_kernels;
     struct kernel *kernels;

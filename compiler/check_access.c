@@ -113,6 +113,7 @@ static bool read_positions(struct checker *c, const struct ast_expr *e, const st
         for (int i = 0; i < p->n; i++)
             if (p->at[i] == axis) {
                 diag_error(c->cx, check_user_span(c, a->span), D_DUPLICATE_AXIS, NAME_FMT " is indexed twice", NAME_ARG(c->k->axes[axis].name));
+                diag_fix(c->cx, "leave one out; a window adds up in one position: x[H: H + U - 1]");
                 return false;
             }
         p->at[p->n] = axis;

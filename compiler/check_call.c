@@ -56,6 +56,7 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
     if (arg && !arg->label.len) {
         diag_error(c->cx, check_user_span(c, arg->span), D_CALL, NAME_FMT " takes %d argument%s, %d were given",
                    NAME_ARG(f->name), n_params, n_params == 1 ? "" : "s", n_args);
+        if (f->axis_params && !e->has_labels) diag_fix(c->cx, "axes have names, and stand in brackets: " NAME_FMT "[K](..)", NAME_ARG(f->name));
         return NULL;
     }
     for (; arg; arg = arg->next) {
@@ -64,6 +65,7 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
         if (!arg->label.len || !known) {
             diag_error(c->cx, check_user_span(c, arg->span), D_CALL, NAME_FMT " has no parameter " NAME_FMT, NAME_ARG(f->name),
                        NAME_ARG(arg->label));
+            hint_argument(c, e, arg->label);
             return NULL;
         }
     }
@@ -90,6 +92,7 @@ static bool are_apart(struct checker *c, const struct ast_item *f, const struct 
                 if (b->axes[i] != before->axes[j]) continue;
                 diag_error(c->cx, check_user_span(c, at), D_DUPLICATE_AXIS, NAME_FMT " is given " NAME_FMT " twice, as " NAME_FMT " and as " NAME_FMT,
                            NAME_ARG(f->name), NAME_ARG(c->k->axes[b->axes[i]].name), NAME_ARG(before->name), NAME_ARG(b->name));
+                diag_fix(c->cx, "give it two labels; v{K->J} gives a value another");
                 return false;
             }
     return true;
@@ -104,7 +107,8 @@ static bool bind_axes(struct checker *c, const struct ast_expr *e, const struct 
     if (n_params == 1 ? n_labels == 0 : n_labels != n_params) {
         diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes %d label%s, %d %s given", NAME_ARG(f->name), n_params,
                    n_params == 1 ? " or more" : n_params == 0 ? "s" : "s", n_labels, n_labels == 1 ? "was" : "were");
-        if (n_labels == 0) diag_fix(c->cx, "name them in brackets: " NAME_FMT "[K](..)", NAME_ARG(f->name));
+        if (n_params == 0) diag_fix(c->cx, "it is applied to every element: " NAME_FMT "(..)", NAME_ARG(f->name));
+        else if (n_labels == 0) diag_fix(c->cx, "name them in brackets: " NAME_FMT "[K](..)", NAME_ARG(f->name));
         return false;
     }
     const struct ast_arg *label = e->labels;

@@ -3,6 +3,7 @@
  * In: an expression of the AST and the scope. Out: a node of the kernel's DAG, or NULL after an error. Invariant: operands
  * have smaller ids; a fn's body leaves nothing behind but values. */
 #include "check_internal.h"
+#include "hints.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -300,6 +301,7 @@ static struct value *check_id(struct checker *c, const struct ast_expr *e) {
     diag_error(c->cx, check_user_span(c, e->span), D_UNKNOWN_NAME, "nothing here is named " NAME_FMT, NAME_ARG(e->name));
     if (name_is(e->name, "idx") || name_is(e->name, "size")) diag_fix(c->cx, "write " NAME_FMT "(K) for the label K", NAME_ARG(e->name));
     else if (check_find_fn(c, e->name) || check_is_built_in(e->name)) diag_fix(c->cx, NAME_FMT " is a function: call it", NAME_ARG(e->name));
+    else hint_value(c, e->name);
     return NULL;
 }
 
@@ -309,6 +311,8 @@ static struct value *check_id(struct checker *c, const struct ast_expr *e) {
 static struct value *sole_argument(struct checker *c, const struct ast_expr *e) {
     if (e->args && !e->args->next && !e->args->label.len) return check_expr(c, e->args->value);
     diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT "[axes](v) takes one argument", NAME_ARG(e->name));
+    for (const struct ast_arg *a = e->args; a; a = a->next)
+        if (a->label.len) hint_argument(c, e, a->label);
     return NULL;
 }
 
@@ -369,6 +373,7 @@ static struct value *call_op(struct checker *c, const struct ast_expr *e, enum o
     for (const struct ast_arg *a = e->args; a; a = a->next, n++) {
         if (a->label.len) {
             diag_error(c->cx, check_user_span(c, a->span), D_CALL, "%s takes no named arguments", op_info[op].name);
+            hint_argument(c, e, a->label);
             return NULL;
         }
         if (n < 3 && !(args[n] = check_expr(c, a->value))) return NULL;
@@ -403,6 +408,12 @@ static struct value *call_axis_operator(struct checker *c, const struct ast_expr
     return NULL;
 }
 
+void check_offer_operators(struct nearest *near) {
+    static const struct name others[] = {{"idx", 3}, {"size", 4}, {"concat", 6}};
+    for (int i = 0; i < N_AXIS_OPERATORS; i++) nearest_offer(near, (struct name){axis_operators[i].name, (uint32_t)strlen(axis_operators[i].name)});
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) nearest_offer(near, others[i]);
+}
+
 bool check_is_built_in(struct name n) {
     bool found = op_find(n.s, n.len) != N_OPS || name_is(n, "idx") || name_is(n, "size") || name_is(n, "concat");
     for (int i = 0; i < N_AXIS_OPERATORS; i++) found |= name_is(n, axis_operators[i].name);
@@ -433,6 +444,7 @@ static struct value *check_call(struct checker *c, const struct ast_expr *e) {
     if (call_built_in(c, e, n, &v)) return v;
     if (d) diag_error(c->cx, check_user_span(c, e->span), D_DEFINE, "-D " NAME_FMT "=%s names no fn", NAME_ARG(d->name), d->value);
     else diag_error(c->cx, check_user_span(c, e->op_span), D_UNKNOWN_NAME, "no function is named " NAME_FMT, NAME_ARG(n));
+    if (!d) hint_function(c, n);
     return NULL;
 }
 
@@ -455,12 +467,22 @@ static struct value *check_cast(struct checker *c, const struct ast_expr *e) {
     return v;
 }
 
+/* `x // twice` where nothing is named twice: a comment of another language. */
+static bool is_comment(struct checker *c, const struct ast_expr *e) {
+    int axes[MAX_AXES];
+    if (e->b->kind != AST_ID || check_find_binding(c, e->b->name) || check_find_const(c, e->b->name) || check_find_labels(c, e->b->name, axes)) return false;
+    diag_error(c->cx, check_user_span(c, e->op_span), D_FOREIGN_SYNTAX, "`//` divides, and nothing here is named " NAME_FMT, NAME_ARG(e->b->name));
+    diag_fix(c->cx, "a comment starts with `#`");
+    return true;
+}
+
 static struct value *check_binary(struct checker *c, const struct ast_expr *e) {
     static const enum op ops[] = {
         [OP_ADD] = O_ADD, [OP_SUB] = O_SUB, [OP_MUL] = O_MUL, [OP_DIV] = O_DIV, [OP_POW] = O_POW, [OP_LT] = O_LT,
         [OP_LE] = O_LE,   [OP_GT] = O_GT,   [OP_GE] = O_GE,   [OP_EQ] = O_EQ,   [OP_NE] = O_NE,   [OP_AND] = O_AND,
         [OP_OR] = O_OR,   [OP_FLOORDIV] = O_FLOORDIV,         [OP_MOD] = O_MOD,
     };
+    if (e->op == OP_FLOORDIV && is_comment(c, e)) return NULL;
     struct value *a = check_expr(c, e->a), *b = check_expr(c, e->b);
     if (!a || !b) return NULL;
     if (a->n_axes) warn_left_product(c, e);

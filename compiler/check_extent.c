@@ -409,3 +409,32 @@ struct value *check_const_value(struct checker *c, const struct ast_expr *e) {
     if (is_integer_const(c, e, 0) && fabs(v) <= 0x1p53) return check_weak_integer(c, (int64_t)v, e);
     return check_number(c, v, e);
 }
+
+/* ---- sizes ---- */
+
+double kernel_elements(const struct kernel *k, const int *axes, int n) {
+    double elements = 1;
+    for (int i = 0; i < n; i++) elements *= k->axes[axes[i]].extent < 0 ? NAN : (double)k->axes[axes[i]].extent;
+    return elements;
+}
+
+/* "M=2, N=3" */
+static const char *extents_text(struct checker *c, const struct param *p) {
+    struct buf b;
+    buf_init(&b, &c->cx->arena);
+    for (int i = 0; i < p->n_axes; i++) {
+        const struct axis *a = &c->k->axes[p->axes[i]];
+        buf_printf(&b, "%s" NAME_FMT "=%lld", i ? ", " : "", NAME_ARG(a->name), (long long)a->extent);
+    }
+    return b.s;
+}
+
+void extent_check_sizes(struct checker *c) {
+    for (int i = 0; i < c->k->n_params; i++) {
+        const struct param *p = &c->k->params[i];
+        double n = kernel_elements(c->k, p->axes, p->n_axes);
+        if (!(n > (double)FX_MAX_ELEMENTS)) continue;
+        diag_error(c->cx, p->ast->span, D_BAD_EXTENT, "%s has %.3g elements, more than the 2^48 that a tensor may have", p->name, n);
+        diag_fix(c->cx, "make an extent smaller: %s", extents_text(c, p));
+    }
+}

@@ -1,5 +1,5 @@
 /* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c (constants,
- * extents), check_require.c (conditions), check_test.c (test and bench blocks). */
+ * extents), check_require.c (conditions), check_test.c (test and bench blocks), check_hint.c (fixes of messages about names). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -89,6 +89,15 @@ bool check_is_built_in(struct name n); /* an op or an axis operator of the langu
 struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
 bool value_has_axis(const struct value *v, int axis);
 void check_same_axes(struct value *v, const struct value *like);
+
+struct nearest;
+void check_offer_operators(struct nearest *near); /* what stands in no table: axis operators, idx, size and concat */
+
+/* ---- check_hint.c: each sets the fix of the message given last ---- */
+void hint_function(struct checker *c, struct name n); /* nothing of this name can be called */
+void hint_value(struct checker *c, struct name n);    /* nothing has this name */
+void hint_label(struct checker *c, struct name n);    /* the kernel has no such label */
+void hint_argument(struct checker *c, const struct ast_expr *call, struct name n); /* the call takes no argument of this name */
 
 /* ---- check_type.c ---- */
 struct value *check_number(struct checker *c, double num, const struct ast_expr *e); /* a literal: weak */
@@ -182,6 +191,8 @@ void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, 
 void extent_settle(struct checker *c);
 /* Every label must be bound by a fixed extent, an input or an equation. */
 void extent_check_bound(struct checker *c);
+/* No tensor whose extents are fixed may have more elements than a launch takes. */
+void extent_check_sizes(struct checker *c);
 
 /* ---- check_nominal.c ---- */
 /* Sets axis.nominal of a kernel without errors. */

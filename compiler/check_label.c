@@ -72,6 +72,7 @@ int check_label_argument(struct checker *c, struct name n, struct span at, bool 
     if (may_add) return axes[0] = check_add_label(c, n, at), 1;
     diag_error(c->cx, check_user_span(c, at), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT, c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(n));
     if (c->n_calls) diag_fix(c->cx, "make it a parameter: fn " NAME_FMT "[" NAME_FMT "](..)", NAME_ARG(c->calls[c->n_calls - 1]->name), NAME_ARG(n));
+    else hint_label(c, n);
     return -1;
 }
 
@@ -96,6 +97,7 @@ int check_labels(struct checker *c, const struct ast_arg *labels, const struct v
             for (int i = 0; i < n; i++)
                 if (axes[i] == found[f]) {
                     diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(name));
+                    diag_fix(c->cx, "name it once");
                     return -1;
                 }
             if (n == MAX_AXES) {
@@ -156,6 +158,7 @@ static bool add_side(struct checker *c, struct side *s, const int *axes, int n, 
         for (int j = 0; j < s->n; j++)
             if (s->axes[j] == axes[i]) {
                 diag_error(c->cx, check_user_span(c, at), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(c->k->axes[axes[i]].name));
+                diag_fix(c->cx, "a side of a relabel names different labels: v{P->(A,B)}");
                 return false;
             }
         if (s->n == MAX_AXES) {

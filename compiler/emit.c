@@ -6,31 +6,12 @@
 #include <string.h>
 
 #include "fx.h"
+#include "names.h"
 
 /* ---- names ---- */
 
-struct names { /* C identifiers taken so far in one scope */
-    struct arena *arena;
-    const char **taken;
-    int n;
-};
-
-static bool is_taken(const struct names *s, const char *name) {
-    for (int i = 0; i < s->n; i++)
-        if (strcmp(s->taken[i], name) == 0) return true;
-    return false;
-}
-
-/* `base`, or `base2`, `base3`, .. where that is taken. */
-static const char *take(struct names *s, const char *base) {
-    const char *name = base;
-    for (int i = 2; is_taken(s, name); i++) name = arena_printf(s->arena, "%s%d", base, i);
-    PUSH(s->arena, s->taken, s->n) = name;
-    return name;
-}
-
-/* An identifier of the spec as one of the emitted file. A leading underscore is the implementation's: `__LINE_` must not become a macro. */
-static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s" NAME_FMT "_", *n.s == '_' ? "x" : "", NAME_ARG(n)); }
+/* An identifier of the spec as one of the emitted file. */
+static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s_", name_encoded(a, n)); }
 
 struct kernel_names {
     const char **params, **buffers, **axes;
@@ -38,23 +19,23 @@ struct kernel_names {
 };
 
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
-static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct names scope) {
+static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct identifiers scope) {
     const struct kernel *k = c->graph->kernel;
     struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
                              NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
-    for (int i = 0; i < k->n_params; i++) n.params[i] = take(&scope, encoded(a, k->params[i].ast->name));
-    for (int i = 0; i < k->n_axes; i++) n.axes[i] = take(&scope, encoded(a, k->axes[i].name));
+    for (int i = 0; i < k->n_params; i++) n.params[i] = identifiers_take(&scope, encoded(a, k->params[i].ast->name));
+    for (int i = 0; i < k->n_axes; i++) n.axes[i] = identifiers_take(&scope, encoded(a, k->axes[i].name));
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].n_axes; j++)
-            n.strides[fx_stride_index(i, j)] = take(&scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
+            n.strides[fx_stride_index(i, j)] = identifiers_take(&scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         bool is_input = b->value->kind == N_INPUT;
         struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
-        n.buffers[i] = take(&scope, name.len ? arena_printf(a, NAME_FMT "_%s_", NAME_ARG(name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
+        n.buffers[i] = identifiers_take(&scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
     }
-    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = take(&scope, arena_printf(a, "partial%d_", i));
-    n.buffers[plan_flags_buffer(c)] = take(&scope, "flags_");
+    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = identifiers_take(&scope, arena_printf(a, "partial%d_", i));
+    n.buffers[plan_flags_buffer(c)] = identifiers_take(&scope, "flags_");
     return n;
 }
 
@@ -131,10 +112,17 @@ static void check_limits(struct cx *cx, const struct chosen *c) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].n > limits[i].most)
             diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        double n = kernel_elements(k, b->axes, b->n_axes);
+        if (!(n > (double)FX_MAX_ELEMENTS)) continue;
+        diag_error(cx, b->span, D_BAD_EXTENT, "a value of %.3g elements is written to memory, more than the 2^48 that a tensor may have", n);
+        diag_fix(cx, "make an extent smaller; why it is written: %s", b->why);
+    }
 }
 
 /* The entries of one launch and what they take. */
-static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases, struct joint j, const char *base, struct names *scope, int *number, struct joined *out) {
+static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases, struct joint j, const char *base, struct identifiers *scope, int *number, struct joined *out) {
     struct arena *a = &cx->arena;
     struct scheduled *s = &c->kernels[j.first];
     if (j.n == 1) plan_drop_impossible(cx, c, phases, s);
@@ -147,24 +135,24 @@ static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases,
     const char *stem = j.n > 1 ? out->name : phases->struct_name;
     const struct scheduled *named = &c->kernels[phases_leader(c, j)];
     for (int e = 0; e < s->n_configs; e++)
-        out->entries[e] = (struct entry){take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *walk ? "_" : "", walk)), (*number)++};
+        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *walk ? "_" : "", walk)), (*number)++};
     join_args(a, c, phases, out);
 }
 
 struct unit *emit_unit(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
     struct arena *a = &cx->arena;
     struct unit *u = NEW(a, struct unit);
-    struct names scope = {.arena = a};
+    struct identifiers scope = {.arena = a};
     int number = 0;
     *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct joined *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
         struct chosen *c = kernels[i];
         check_limits(cx, c);
-        struct names structs = {.arena = a};
+        struct identifiers structs = {.arena = a};
         const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
         for (int j = 0; j < c->n_kernels; j++)
-            u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : take(&structs, take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+            u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
         struct kernel_names names = name_kernel(a, c, structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit_value.h"
+#include "names.h"
 #include "plan.h"
 
 struct arena *value_arena(const struct values *w) { return &w->g->cx->arena; }
@@ -331,7 +332,7 @@ static const char *comment(struct values *w, const struct node *n) {
 static const char *name_of(struct values *w, const struct node *n) {
     struct arena *a = value_arena(w);
     int again = w->n_named[n->id]++;
-    const char *base = n->name.len ? arena_printf(a, NAME_FMT "_v%d", NAME_ARG(n->name), n->id) : arena_printf(a, "t%d", n->id);
+    const char *base = n->name.len ? arena_printf(a, "%s_v%d", name_encoded(a, n->name), n->id) : arena_printf(a, "t%d", n->id);
     return again ? arena_printf(a, "%s_%d", base, again + 1) : base;
 }
 
@@ -375,7 +376,9 @@ const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, co
     return fill_form(w, &n, fx_is_integer(t) ? op_info[n.op].cuda_integer : op_info[n.op].cuda, args);
 }
 
-static const char *loop_variable(struct values *w, int axis) { return arena_printf(value_arena(w), "i%d_" NAME_FMT, w->n_loops++, NAME_ARG(w->g->kernel->axes[axis].name)); }
+static const char *loop_variable(struct values *w, int axis) {
+    return arena_printf(value_arena(w), "i%d_%s", w->n_loops++, name_encoded(value_arena(w), w->g->kernel->axes[axis].name));
+}
 
 static void close_loops(struct values *w, int n) {
     for (int i = 0; i < n; i++) {

@@ -9,6 +9,7 @@
 #include "emit.h"
 #include "fx.h"
 #include "host_c.h"
+#include "names.h"
 #include "plan_expr.h"
 
 enum { DEFAULT_SHARED = 48 * 1024 }; /* bytes of dynamic shared memory a kernel has without asking */
@@ -23,48 +24,28 @@ static void put(struct host_writer *w, const char *fmt, ...) {
 
 /* ---- names ---- */
 
-struct scope { /* identifiers taken */
-    struct arena *arena;
-    const char **taken;
-    int n;
-};
+/* Without the underscore that an argument ends in. */
+static const char *encoded(struct arena *a, const char *name) { return name_encoded(a, (struct name){name, (uint32_t)strlen(name)}); }
 
-static bool is_taken(const struct scope *s, const char *name) {
-    for (int i = 0; i < s->n; i++)
-        if (strcmp(s->taken[i], name) == 0) return true;
-    return false;
+/* `a_` of {"a"}, `a_stride_b_` of {"a", "b"}: the trailing underscore keeps arguments apart from keywords, macros and what this file names itself. */
+static const char *take_argument(struct identifiers *s, const char *name, const char *stride_of) {
+    const char *base = encoded(s->arena, name);
+    return identifiers_take(s, stride_of ? arena_printf(s->arena, "%s_stride_%s_", base, encoded(s->arena, stride_of)) : arena_printf(s->arena, "%s_", base));
 }
 
-/* A C identifier for a name of the spec: names that begin with an underscore belong to C, so an x is put before them. */
-static const char *encode(struct scope *s, const char *name, const char *suffix) {
-    char *base = arena_printf(s->arena, "%s%s%s", *name == '_' || !*name ? "x" : "", name, suffix);
-    for (char *c = base; *c; c++) {
-        bool is_word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
-        if (!is_word) *c = '_';
-    }
-    const char *unique = base;
-    for (int i = 2; is_taken(s, unique); i++) unique = arena_printf(s->arena, "%s%d", base, i);
-    PUSH(s->arena, s->taken, s->n) = unique;
-    return unique;
-}
-
-/* The trailing underscore keeps arguments apart from keywords, macros and what this file names itself. */
 static void name_arguments(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
-    struct scope scope = {.arena = w->arena};
+    struct identifiers scope = {.arena = w->arena};
     w->params = NEW_ARRAY(w->arena, const char *, k->n_params + 1);
     w->buffers = NEW_ARRAY(w->arena, const char *, k->n_buffers + 1);
     w->extents = NEW_ARRAY(w->arena, const char *, k->n_extents + 1);
     w->strides = NEW_ARRAY(w->arena, const char *, fx_stride_index(k->n_params, 0) + 1);
-    for (int i = 0; i < k->n_params; i++) w->params[i] = encode(&scope, k->params[i].name, "_");
-    for (int i = 0; i < k->n_extents; i++) w->extents[i] = encode(&scope, k->extents[i].name, "_");
+    for (int i = 0; i < k->n_params; i++) w->params[i] = take_argument(&scope, k->params[i].name, NULL);
+    for (int i = 0; i < k->n_extents; i++) w->extents[i] = take_argument(&scope, k->extents[i].name, NULL);
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
-            w->strides[fx_stride_index(i, j)] = encode(&scope, arena_printf(w->arena, "%s_stride_%s", k->params[i].name, k->extents[k->params[i].extents[j]].name), "_");
-    for (int i = 0; i < k->n_buffers; i++) {
-        size_t len = strlen(k->buffers[i].name);
-        w->buffers[i] = encode(&scope, k->buffers[i].name, len && k->buffers[i].name[len - 1] == '_' ? "" : "_");
-    }
+            w->strides[fx_stride_index(i, j)] = take_argument(&scope, k->params[i].name, k->extents[k->params[i].extents[j]].name);
+    for (int i = 0; i < k->n_buffers; i++) w->buffers[i] = identifiers_take(&scope, *k->buffers[i].name ? k->buffers[i].name : "buffer_");
 }
 
 /* ---- the functions every file may need, written into it where they are used ---- */
@@ -568,10 +549,10 @@ static void put_types(struct buf *out) {
 }
 
 void emit_host_c(struct buf *out, const struct fx_plan *p) {
-    struct scope scope = {.arena = out->arena};
+    struct identifiers scope = {.arena = out->arena};
     struct buf kernels;
     buf_init(&kernels, out->arena);
-    for (int i = 0; i < p->n_kernels; i++) put_kernel(&kernels, &p->kernels[i], encode(&scope, p->kernels[i].name, ""));
+    for (int i = 0; i < p->n_kernels; i++) put_kernel(&kernels, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
     put_opening(out, p, "loads and launches its kernels through the CUDA driver API. Link with libcuda.");
     put_includes(out);
     put_types(out);
@@ -580,11 +561,11 @@ void emit_host_c(struct buf *out, const struct fx_plan *p) {
 }
 
 void emit_host_h(struct buf *out, const struct fx_plan *p) {
-    struct scope scope = {.arena = out->arena};
+    struct identifiers scope = {.arena = out->arena};
     put_opening(out, p, "declares what `fxc --emit=host-c` makes of the same spec. NAME_ENTRIES(X) is X(entry) for each of its entries.");
     buf_puts(out, "#pragma once\n\n");
     put_includes(out);
     buf_puts(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    for (int i = 0; i < p->n_kernels; i++) put_declarations(out, &p->kernels[i], encode(&scope, p->kernels[i].name, ""));
+    for (int i = 0; i < p->n_kernels; i++) put_declarations(out, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
     buf_puts(out, "#ifdef __cplusplus\n}\n#endif\n");
 }

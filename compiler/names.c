@@ -1,7 +1,9 @@
-/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full.
+/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full. And names of a spec as C identifiers.
  *
  * In: names, which are not copied. Out: the meaning given last. Invariant: an empty slot has no bytes of a name. */
 #include "names.h"
+
+#include <string.h>
 
 struct names_slot {
     struct name name; /* s NULL: empty */
@@ -40,4 +42,35 @@ void *names_put(struct names *t, struct arena *a, struct name name, void *meanin
     if (!slot->name.s) t->n++;
     *slot = (struct names_slot){name, meaning};
     return before;
+}
+
+bool names_next(const struct names *t, int *at, struct name *name) {
+    while (*at < t->n_slots && !t->slots[*at].name.s) ++*at;
+    if (*at >= t->n_slots) return false;
+    *name = t->slots[(*at)++].name;
+    return true;
+}
+
+const char *name_encoded(struct arena *a, struct name name) {
+    struct buf b;
+    buf_init(&b, a);
+    for (uint32_t i = 0; i < name.len; i++) {
+        if (name.s[i] == '_' && (i == 0 || name.s[i - 1] == '_')) buf_putc(&b, 'x');
+        buf_putc(&b, name.s[i]);
+    }
+    if (name.len && name.s[name.len - 1] == '_') buf_putc(&b, 'x'); /* what follows begins with one */
+    return b.s;
+}
+
+static bool is_taken(const struct identifiers *s, const char *name) {
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->taken[i], name) == 0) return true;
+    return false;
+}
+
+const char *identifiers_take(struct identifiers *s, const char *base) {
+    const char *name = base, *end = base[strlen(base) - 1] == '_' ? "_" : "";
+    for (int i = 2; is_taken(s, name); i++) name = arena_printf(s->arena, "%s%d%s", base, i, end);
+    PUSH(s->arena, s->taken, s->n) = name;
+    return name;
 }

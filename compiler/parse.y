@@ -6,6 +6,7 @@
  * definition, which it announces by the token SYNC. */
 %include {
 #include "ast.h"
+#include "hints.h"
 #include "lex.h"
 #include "parse.h"
 
@@ -212,6 +213,13 @@ static struct ast_expr *relabel(struct parse *p, struct ast_expr *a, const struc
 
 static const char *fix_of_word(struct name n);
 
+/* Whether the text defines a fn of this name. */
+static bool has_fn(const struct parse *p, struct name n) {
+    for (const struct token *t = p->tokens; t->code != T_END; t++)
+        if (t->code == T_FN && t[1].code == T_ID && name_eq(name_of(t + 1), n)) return true;
+    return false;
+}
+
 /* f(..), or f[labels](..), which was read as an access of f. */
 static struct ast_expr *call(struct parse *p, struct ast_expr *callee, const struct token *open, struct ast_arg *args,
                              const struct token *close) {
@@ -224,7 +232,7 @@ static struct ast_expr *call(struct parse *p, struct ast_expr *callee, const str
     if (f->kind != AST_ID || f->parenthesised) {
         diag_error(p->cx, f->span, D_SYNTAX, "only a function can be called");
         diag_fix(p->cx, "a product needs its `*`");
-    } else if (fix_of_word(f->name)) {
+    } else if (fix_of_word(f->name) && !has_fn(p, f->name)) {
         diag_error(p->cx, f->span, D_FOREIGN_SYNTAX, "`" NAME_FMT "` is no word of .fx", NAME_ARG(f->name));
         diag_fix(p->cx, "%s", fix_of_word(f->name));
     }
@@ -234,6 +242,7 @@ static struct ast_expr *call(struct parse *p, struct ast_expr *callee, const str
     for (const struct ast_arg *i = e->labels; i && f->kind == AST_ID; i = i->next)
         if (!i->to.len && (i->label.len || i->value->kind != AST_ID || i->value->parenthesised)) {
             diag_error(p->cx, i->span, D_SYNTAX, "expected a label in the brackets of a call");
+            diag_fix(p->cx, "axes have names, which stand there alone: " NAME_FMT "[K](..)", NAME_ARG(f->name));
             break;
         }
     return e;
@@ -352,6 +361,10 @@ static struct ast_item *item(struct parse *p, enum ast_item_kind kind, const str
 
 static void add_item(struct parse *p, struct ast_item *i) {
     if (p->has_stopped) return; /* it may hold what is too deep */
+    if (i->kind == ITEM_FN && fix_of_word(i->name)) {
+        diag_error(p->cx, i->name_span, D_FOREIGN_SYNTAX, "a fn cannot be called `" NAME_FMT "`, which is a word of other languages", NAME_ARG(i->name));
+        diag_fix(p->cx, "choose another name; or, for what it means elsewhere: %s", fix_of_word(i->name));
+    }
     *(p->last ? &p->last->next : &p->ast->items) = i;
     p->last = i;
 }
@@ -684,47 +697,8 @@ static const char *describe(struct parse *p, const struct token *t) {
 
 /* ---- constructs of other languages ---- */
 
-static const struct { const char *word, *fix; } words[] = {
-    {"and", "write `&&`"},
-    {"or", "write `||`"},
-    {"not", "write `!`"},
-    {"if", "write `c ? a : b`, or where(c, a, b)"},
-    {"else", "write `c ? a : b`, or where(c, a, b)"},
-    {"for", "there are no loops: an expression holds for every index of its axes, sum[K](e) adds over K"},
-    {"while", "there are no loops: an expression holds for every index of its axes, sum[K](e) adds over K"},
-    {"return", "assign to the output by its name"},
-    {"def", "write `fn f(v) = ...` or `kernel f(x: f32[M]) -> y: f32[M] { ... }`"},
-    {"lambda", "write `fn f(v) = ...`"},
-    {"import", "write `include \"file.fx\"`"},
-    {"assert", "a condition on extents is stated by `require`"},
-    {"elif", "write `c ? a : d ? b : e`"},
-    {"is", "write `==`"},
-    {"let", "a name is assigned by `name = ...` alone"},
-};
-
-static const struct { const char *operator, *fix; } operators[] = {
-    {"&", "conditions are joined by `&&`"},
-    {"|", "conditions are joined by `||`"},
-    {"~", "a condition is negated by `!`"},
-    {"^", "a power is written `**`; of two conditions, `a != b`"},
-    {"<<", "write `* 2**n`"},
-    {">>", "write `// 2**n`"},
-    {":=", "write `=`"},
-    {"=>", "write `->`, or `>=` to compare"},
-    {"...", "axes that are not named pass through: `x[K: 0]`"},
-};
-
-static const char *fix_of_word(struct name n) {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (name_is(n, words[i].word)) return words[i].fix;
-    return NULL;
-}
-
-static const char *fix_of_operator(const struct token *t) {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (name_is(name_of(t), operators[i].operator)) return operators[i].fix;
-    return NULL;
-}
+static const char *fix_of_word(struct name n) { return hint_for(HINT_WORD, n); }
+static const char *fix_of_operator(const struct token *t) { return hint_for(HINT_OPERATOR, name_of(t)); }
 
 static bool ends_operand(const struct token *t) {
     return t->code == T_ID || t->code == T_NUM || t->code == T_RPAREN || t->code == T_RBRACKET || t->code == T_RBRACE;
@@ -761,6 +735,7 @@ static const char *fix_of_member(struct arena *a, struct name n, const char *val
         return arena_printf(a, "axes match by name, in any order; `%s{(A,B)->P}` makes one of two, `%s{P->(A,B=4)}` two of one", value, value);
     if (is_one_of(n, casts)) return arena_printf(a, "a cast is `f16(%s)`", value);
     if (is_one_of(n, extents)) return "the extent of axis M is size(M)";
+    if (hint_for(HINT_FUNCTION, n)) return hint_for(HINT_FUNCTION, n);
     if (is_called && is_axis_operator(n)) return arena_printf(a, "name the axis: `" NAME_FMT "[K](%s)`", NAME_ARG(n), value);
     return is_called ? arena_printf(a, "write `" NAME_FMT "(%s)`", NAME_ARG(n), value) : "a value is used as it is";
 }
@@ -781,7 +756,8 @@ static bool foreign_member(struct parse *p, const struct token *t) {
                                            is_named ? arena_printf(a, "write `%s`", value) : "leave it out", value, value));
     if (is_named && is_called && is_one_of(name_of(x), modules))
         return report_foreign(p, between(p, x, t), arena_printf(a, "`%s.`: functions stand in no module", value),
-                              is_axis_operator(n) ? arena_printf(a, "write `" NAME_FMT "[K](..)`", NAME_ARG(n))
+                              hint_for(HINT_FUNCTION, n) ? hint_for(HINT_FUNCTION, n)
+                              : is_axis_operator(n)      ? arena_printf(a, "write `" NAME_FMT "[K](..)`", NAME_ARG(n))
                                                   : arena_printf(a, "write `" NAME_FMT "(..)`", NAME_ARG(n)));
     return report_foreign(p, at, arena_printf(a, is_called ? "`." NAME_FMT "(`: values have no methods" : "`." NAME_FMT "`: values have no members", NAME_ARG(n)),
                           fix_of_member(a, n, value, is_called));
@@ -798,7 +774,33 @@ static bool foreign_argument(struct parse *p, const struct token *t) {
         return report_foreign(p, at, arena_printf(a, "`" NAME_FMT "=`: axes have names", NAME_ARG(n)),
                               arena_printf(a, "put the label in brackets: `%.*s[K](..)`", callee->code == T_ID ? (int)callee->len : 1,
                                            callee->code == T_ID ? callee->s : "f"));
+    if (hint_for(HINT_ARGUMENT, n))
+        return report_foreign(p, at, arena_printf(a, "`" NAME_FMT "=` is no argument of .fx", NAME_ARG(n)), hint_for(HINT_ARGUMENT, n));
     return report_foreign(p, at, "an argument is named by `:`", arena_printf(a, "write `" NAME_FMT ": ...`", NAME_ARG(n)));
+}
+
+/* What only other languages hand to a function, a string, a list, a tuple or `dim=`: where .fx has no such function, that is what is wrong. */
+static bool foreign_call(struct parse *p, const struct token *t, const bool *expected) {
+    bool is_list = t->code == T_LBRACKET && expected[T_NUM], is_tuple = t->code == T_COMMA && expected[T_RPAREN];
+    if (!is_list && !is_tuple && t->code != T_STRING && t->code != T_ASSIGN) return false;
+    for (int i = p->n_open - 1; i >= 0 && p->in_body; i--) {
+        const struct token *open = &p->tokens[p->open[i]], *callee = open - 1;
+        const char *fix = open->code == T_LPAREN && callee->code == T_ID ? hint_for(HINT_FUNCTION, name_of(callee)) : NULL;
+        if (!fix || has_fn(p, name_of(callee))) continue;
+        return report_foreign(p, span_of(p, callee), arena_printf(&p->cx->arena, "no function is named %.*s", (int)callee->len, callee->s), fix);
+    }
+    return false;
+}
+
+static bool is_adjacent(const struct token *a, const struct token *b) { return b->start == a->start + a->len; }
+
+/* A comment of another language begins at t, or one token before it. */
+static bool foreign_comment(struct parse *p, const struct token *t) {
+    static const char fix[] = "a comment starts with `#`";
+    if (t > p->tokens && t->code == T_STAR && t[-1].code == T_SLASH && is_adjacent(t - 1, t)) t--;
+    if (t->code == T_SLASH && t[1].code == T_STAR && is_adjacent(t, t + 1))
+        return report_foreign(p, between(p, t, t + 1), "`/*` is no operator of .fx", fix);
+    return t->code == T_FLOORDIV && report_foreign(p, span_of(p, t), "`//` divides", fix);
 }
 
 /* What follows the name a statement starts with, other than `=`; t is that token. */
@@ -839,6 +841,7 @@ static bool is_binary(const struct token *t) {
 /* Reports what is valid elsewhere but not here, with how .fx says it. */
 static bool report_if_foreign(struct parse *p, const struct token *t, const bool *expected) {
     struct arena *a = &p->cx->arena;
+    if (!expected[t->code] && foreign_comment(p, t)) return true;
     if (t == p->tokens) {
         if (t->code != T_ID || !fix_of_word(name_of(t))) return false;
     } else if (t->code == T_DOT && t[1].code == T_ID && ends_operand(t - 1)) {
@@ -853,8 +856,7 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
     if (t->code == T_FOREIGN)
         return report_foreign(p, span_of(p, t), arena_printf(a, "`%.*s` is no operator of .fx", (int)t->len, t->s),
                               fix_of_operator(t));
-    if (t->code == T_FLOORDIV && (expected[T_REQUIRE] || expected[T_KERNEL]))
-        return report_foreign(p, span_of(p, t), "`//` divides", "a comment starts with `#`");
+    if (foreign_call(p, t, expected)) return true;
     if (expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID && foreign_assignment(p, t)) return true;
     if (t->code == T_LBRACKET && expected[T_ASSIGN] && p->in_body)
         return report_foreign(p, span_of(p, t), "a value is assigned whole, not by elements",
@@ -887,15 +889,81 @@ static bool starts_item(const struct token *t) {
     return false;
 }
 
+/* "bool, u4, .., f32 and f64" */
+static const char *dtype_list(struct parse *p) {
+    struct buf b;
+    buf_init(&b, &p->cx->arena);
+    for (int i = 0; i < FX_N_DTYPES; i++) buf_printf(&b, "%s%s", i == 0 ? "" : i == FX_N_DTYPES - 1 ? " and " : ", ", fx_dtype_name(i));
+    return b.s;
+}
+
+/* Whether the bracket open now is that of a fn's parameters, which have no types. */
+static bool is_in_fn_head(const struct parse *p) {
+    const struct token *t = p->n_open ? &p->tokens[p->open[p->n_open - 1]] : p->tokens;
+    while (t > p->tokens && !starts_item(t)) t--;
+    return t->code == T_FN && !p->in_body;
+}
+
+/* A dtype stands where a name is expected: what was meant is the type of a parameter that has no name, or the name. */
+static void suggest_for_dtype(struct parse *p, const struct token *t) {
+    int code = t > p->tokens ? t[-1].code : T_END;
+    bool is_type = !p->in_body && (code == T_ARROW || code == T_LPAREN || code == T_COMMA) && t[1].code != T_COLON;
+    for (int i = 0; i < p->n_open; i++) is_type &= p->tokens[p->open[i]].code == T_LPAREN;
+    if (is_type && is_in_fn_head(p)) diag_fix(p->cx, "a parameter of a fn has no type: write its name alone");
+    else if (is_type) diag_fix(p->cx, "write `name: %.*s[M,N]`", (int)t->len, t->s);
+    else diag_fix(p->cx, "`%.*s` is a dtype; choose another name", (int)t->len, t->s);
+}
+
+/* A name stands where a type is expected. */
+static void suggest_type(struct parse *p, const struct token *t) {
+    const char *dtype = hint_for(HINT_DTYPE, name_of(t));
+    struct nearest near = {.wanted = name_of(t)};
+    for (int i = 0; i < FX_N_DTYPES; i++) nearest_offer(&near, (struct name){fx_dtype_name(i), (uint32_t)strlen(fx_dtype_name(i))});
+    if (dtype && hint_is_dtype(dtype)) diag_fix(p->cx, "write %s", dtype);
+    else if (dtype) diag_fix(p->cx, "%s", dtype);
+    else if (near.name.len) diag_fix(p->cx, "did you mean " NAME_FMT "?", NAME_ARG(near.name));
+    else diag_fix(p->cx, "a type is a dtype and labels, f32[M,N]; the dtypes are %s", dtype_list(p));
+}
+
+/* Whether the definition that t stands in has the name. */
+static bool has_id(const struct parse *p, const struct token *t, struct name n) {
+    while (t > p->tokens && !starts_item(t)) t--;
+    do {
+        if (t->code == T_ID && name_eq(name_of(t), n)) return true;
+    } while (!starts_item(++t));
+    return false;
+}
+
+/* A number among labels: the extent of one that has no name. */
+static void suggest_label(struct parse *p, const struct token *t) {
+    static const char letters[] = "MNKTSHDABCEFGIJLOPQRUVW";
+    size_t i = 0;
+    while (i < sizeof letters - 2 && has_id(p, t, (struct name){letters + i, 1})) i++;
+    if (t[1].code == T_COMMA || t[1].code == T_RBRACKET)
+        diag_fix(p->cx, "an axis has a name, and may have a fixed extent: write `%c=%.*s`", letters[i], (int)t->len, t->s);
+    else diag_fix(p->cx, "an axis has a name, and may have an extent behind `=`: %c=2*N", letters[i]);
+}
+
 /* The fix of a syntax error, where one can be told. */
 static void suggest(struct parse *p, const struct token *t, const bool *expected) {
     const struct token *open = p->n_open ? &p->tokens[p->open[p->n_open - 1]] : NULL;
-    bool ends_here = t->code == T_END || t->on_new_line || t->code == T_RPAREN || t->code == T_RBRACKET || t->code == T_RBRACE;
-    if (expected[T_ID] && is_keyword(t) && !starts_item(t))
+    bool is_last = t->code == T_END || starts_item(t);
+    bool ends_here = t->on_new_line || t->code == T_RPAREN || t->code == T_RBRACKET || t->code == T_RBRACE;
+    if (expected[T_ID] && (is_keyword(t) || (t->code == T_NUM && is_word(t) && !expected[T_NUM])) && !starts_item(t))
         diag_fix(p->cx, "`%.*s` is a word of the language; choose another name", (int)t->len, t->s);
-    else if (t->code == T_DTYPE && !expected[T_DTYPE] && (expected[T_COLON] || expected[T_ID]))
-        diag_fix(p->cx, "write `name: %.*s[M,N]`", (int)t->len, t->s);
-    else if (open && ends_here)
+    else if (t->code == T_DTYPE && !expected[T_DTYPE] && expected[T_ID])
+        suggest_for_dtype(p, t);
+    else if (t > p->tokens && t[-1].code == T_DTYPE && expected[T_LPAREN] && p->in_body)
+        diag_fix(p->cx, "`%.*s` is a dtype: a cast is %.*s(..), and a value or a label has another name", (int)t[-1].len, t[-1].s, (int)t[-1].len, t[-1].s);
+    else if (t->code == T_ID && expected[T_DTYPE] && !expected[T_ID])
+        suggest_type(p, t);
+    else if (t->code == T_NUM && expected[T_ID] && !expected[T_NUM] && open && open->code == T_LBRACKET && !p->in_body)
+        suggest_label(p, t);
+    else if (t > p->tokens && t[-1].code == T_ID && expected[T_COLON] && !p->in_body && open && open->code == T_LPAREN)
+        diag_fix(p->cx, "a parameter has a type: write `%.*s: f32[M,N]`, or `%.*s: f32` for a number", (int)t[-1].len, t[-1].s, (int)t[-1].len, t[-1].s);
+    else if (t->code == T_RBRACE && expected[T_ARROW] && t[1].code == T_LPAREN && open > p->tokens && open[-1].code == T_ID)
+        diag_fix(p->cx, "the labels of a call stand in brackets: %.*s[..](..)", (int)open[-1].len, open[-1].s);
+    else if (open && (is_last || (ends_here && open->code != T_LBRACE)))
         for (int code = 1; code < YYNTOKEN; code++)
             if (expected[code] && closes(open, code))
                 diag_fix(p->cx, "the `%c` of line %d is not closed", *open->s, span_line(p->cx, span_of(p, open)));
@@ -946,7 +1014,8 @@ static bool is_unseparated(const struct parse *p, const struct token *t) {
 
 static void report_unseparated(struct parse *p, const struct token *t) {
     static const bool nothing[YYNTOKEN];
-    if (report_if_foreign(p, t, nothing)) return;
+    bool is_comment = t - p->tokens >= 2 && t[-1].code == T_ID && !t[-1].on_new_line && t[-2].code == T_FLOORDIV; /* x // two words */
+    if (report_if_foreign(p, t, nothing) || (is_comment && foreign_comment(p, t - 2))) return;
     diag_error(p->cx, span_of(p, t), D_NO_NEWLINE, "`%.*s` starts a statement on the line of another", (int)t->len, t->s);
     diag_fix(p->cx, "start a new line, put `;` before it, or write the operator that is missing");
 }

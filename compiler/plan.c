@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { WORKSPACE_ALIGN = 256 };
-static const int64_t max_extent = INT64_C(1) << 40, max_elements = INT64_C(1) << 48;
+static const int64_t max_extent = INT64_C(1) << 40, max_elements = FX_MAX_ELEMENTS;
 
 /* Text of limited size, cut where it ends. */
 struct text {

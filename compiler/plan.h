@@ -21,6 +21,8 @@ enum {
     FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS + FX_MAX_STRIDES,
 };
 
+#define FX_MAX_ELEMENTS (INT64_C(1) << 48) /* of a tensor */
+
 /* Numbers are stable and are also the exit codes of the command. */
 typedef enum fx_status {
     FX_OK = 0,

@@ -6,6 +6,7 @@
 set -u
 case $1 in /*) fxc=$1 ;; *) fxc=$PWD/$1 ;; esac
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
+cuda_goldens=$(cd "$(dirname "$0")/golden/cuda" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 3
@@ -840,6 +841,20 @@ if "$fxc" doctor >doctor 2>&1; then
     holds test "$(head -c 4 linear_gelu.cubin | tail -c 3)" = ELF
     expect 0 "$fxc" --emit=ptx -o - "$examples/linear_gelu.fx"
     says out '^.version'
+fi
+
+group names # of headers, under nvcc and the host's C compiler; NVRTC compiles them in unit/test_nvrtc
+cp "$cuda_goldens/names.fx" .
+expect 0 "$fxc" --emit=cu names.fx
+expect 0 "$fxc" --emit=host-c names.fx
+if command -v nvcc >nvcc; then
+    expect 0 nvcc -arch=sm_90a -ptx -Werror all-warnings -o names.ptx names.cu
+    expect 0 nvcc -Xcompiler -Wall,-Wextra,-Werror -c -o names.o names.c
+    # What the scheme stands on: no macro ends in an underscore unless it begins with one.
+    : >empty.cu
+    expect 0 sh -c 'nvcc -arch=sm_90a -E -Xcompiler -dM empty.cu >macros'
+    says macros '#define M_PI_2 '
+    expect 1 grep -E '^#define [A-Za-z][A-Za-z0-9_]*_( |\(|$)' macros
 fi
 
 cd "$work" || exit 3

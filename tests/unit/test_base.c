@@ -75,6 +75,21 @@ START_TEST(names_keep_their_last_meaning) {
 }
 END_TEST
 
+/* No reserved word or macro can come of it: a letter first, one underscore last, never two in a row. */
+START_TEST(names_are_encoded_apart_from_the_reserved) {
+    static const char *const cases[][2] = {{"x", "x"}, {"M_PI", "M_PI"}, {"_", "x_x"}, {"__LINE__", "x_x_LINE_x_x"}, {"a__b", "a_x_b"}, {"a_", "a_x"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct name n = {cases[i][0], (uint32_t)strlen(cases[i][0])};
+        ck_assert_str_eq(name_encoded(&cx.arena, n), cases[i][1]);
+        const char *last = cases[i][0] + n.len - 1;
+        if (*last == '_') ck_assert_ptr_null(strstr(arena_printf(&cx.arena, "%s_", name_encoded(&cx.arena, n)), "__"));
+    }
+    struct identifiers scope = {.arena = &cx.arena};
+    static const char *const taken[][2] = {{"M_PI_", "M_PI_"}, {"M_PI_", "M_PI_2_"}, {"M_PI_2_", "M_PI_2_2_"}, {"M_PI_", "M_PI_3_"}, {"fx_a", "fx_a"}, {"fx_a", "fx_a2"}};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) ck_assert_str_eq(identifiers_take(&scope, taken[i][0]), taken[i][1]);
+}
+END_TEST
+
 START_TEST(buf_keeps_to_its_limit) {
     struct buf b;
     buf_init(&b, &cx.arena);
@@ -253,6 +268,7 @@ int main(void) {
     tcase_add_test(t, arena_jumps_when_out_of_memory);
     tcase_add_test(t, push_keeps_elements);
     tcase_add_test(t, names_keep_their_last_meaning);
+    tcase_add_test(t, names_are_encoded_apart_from_the_reserved);
     tcase_add_test(t, buf_keeps_to_its_limit);
     tcase_add_test(t, buf_grows_and_ends_in_nul);
     tcase_add_test(t, numbers_do_not_follow_the_locale);

@@ -1,0 +1,12 @@
+kernel a(x: float32[M,N]) -> y: f32[M] { y = sum[N](x) }
+kernel b(x: fp16[M,N]) -> y: f32[M] { y = sum[N](x) }
+kernel c(x: int64[M], n: double) -> y: f32[M] { y = x }
+kernel d(x: f33[M]) -> y: f32[M] { y = x }
+kernel e(x: uint16[M]) -> y: f32[M] { y = x }
+kernel f(x: Tensor[M]) -> y: f32[M] { y = x }
+kernel g(x: quaternion[M]) -> y: f32[M] { y = x }
+kernel h(x, y) -> z: f32[M] { z = x + y }
+kernel i(x[M]) -> z: f32[M] { z = x }
+kernel j(f32[M] x) -> z: f32[M] { z = x }
+kernel l(x: f32[M]) -> f32[M] { z = x }
+fn half_of(f32 v) = 0.5 * v

@@ -1,0 +1,4 @@
+kernel k(x: f32[M]) -> y: f32[M] {
+  a = x // twice
+  y = a
+}
