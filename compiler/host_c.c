@@ -33,6 +33,15 @@ static const char *take_argument(struct identifiers *s, const char *name, const 
     return identifiers_take(s, stride_of ? arena_printf(s->arena, "%s_stride_%s_", base, encoded(s->arena, stride_of)) : arena_printf(s->arena, "%s_", base));
 }
 
+/* The emitter's own name of a buffer, encoded already; any other bytes become a name too. */
+static const char *buffer_name(struct arena *a, const char *name) {
+    size_t len = strlen(name);
+    char *word = arena_printf(a, "%s%s", *name ? name : "buffer", len && name[len - 1] == '_' ? "" : "_");
+    for (char *c = word; *c; c++)
+        if (!is_word_byte(*c)) *c = 'x';
+    return word;
+}
+
 static void name_arguments(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     struct identifiers scope = {.arena = w->arena};
@@ -45,7 +54,7 @@ static void name_arguments(struct host_writer *w) {
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
             w->strides[fx_stride_index(i, j)] = take_argument(&scope, k->params[i].name, k->extents[k->params[i].extents[j]].name);
-    for (int i = 0; i < k->n_buffers; i++) w->buffers[i] = identifiers_take(&scope, *k->buffers[i].name ? k->buffers[i].name : "buffer_");
+    for (int i = 0; i < k->n_buffers; i++) w->buffers[i] = identifiers_take(&scope, buffer_name(w->arena, k->buffers[i].name));
 }
 
 /* ---- the functions every file may need, written into it where they are used ---- */

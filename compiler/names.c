@@ -51,14 +51,16 @@ bool names_next(const struct names *t, int *at, struct name *name) {
     return true;
 }
 
+bool is_word_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
 const char *name_encoded(struct arena *a, struct name name) {
     struct buf b;
     buf_init(&b, a);
     for (uint32_t i = 0; i < name.len; i++) {
         if (name.s[i] == '_' && (i == 0 || name.s[i - 1] == '_')) buf_putc(&b, 'x');
-        buf_putc(&b, name.s[i]);
+        buf_putc(&b, is_word_byte(name.s[i]) ? name.s[i] : 'x');
     }
-    if (name.len && name.s[name.len - 1] == '_') buf_putc(&b, 'x'); /* what follows begins with one */
+    if (!name.len || name.s[name.len - 1] == '_') buf_putc(&b, 'x'); /* what follows begins with one */
     return b.s;
 }
 

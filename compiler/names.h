@@ -25,6 +25,8 @@ struct identifiers { /* taken in one scope */
     int n;
 };
 
+/* A letter, a digit or an underscore. */
+bool is_word_byte(char c);
 /* The name with an `x` before an underscore that begins it or follows another, and behind one that ends it: "a__b" is "a_x_b". */
 const char *name_encoded(struct arena *a, struct name name);
 /* `base`, or where that is taken it with 2, 3, ..: "x2" of "x", but "x_2_" of "x_". */

@@ -409,7 +409,7 @@ static const struct {
     {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
      "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
      "kernel fx(cuda: f32[sizes,offsets], NULL: f32[offsets]) -> out: f32[sizes] { out = relu(cuda @ NULL) @[sizes] cuda @ NULL + cuda @ NULL }",
-     {"atomic", "x__atomic", "fx"}},
+     {"atomic", "x_x_atomic", "fx"}},
 };
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
