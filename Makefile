@@ -37,13 +37,13 @@ compile = $(CC) $(LANGUAGE) $(CFLAGS) -MMD -MP -MF $@.d -MT $@
 
 OBJCOPY ?= objcopy
 PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def runtime/fx_runtime.h
-TEXTS   := compiler/prelude.fx $(wildcard compiler/kernels/*.cuh)
+TEXTS   := compiler/front/prelude.fx $(wildcard compiler/kernels/*.cuh)
 TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
-FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/passes/*.c compiler/schedules/*.c)) \
-           $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/embed.o
+FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/*/*.c)) \
+           $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/kernels/embed.o
 # The command is not part of the library: it prints.
-COMMAND := $(patsubst %,runtime/%.c,main options file request compile job gpu compare run check test bench ablate explain annotate trace trace_watch trace_flow trace_json trace_page trace_figure trace_diagram)
-RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(COMMAND),$(wildcard runtime/*.c runtime/emu/*.c))) $(B)/obj/runtime/emu/switch.o $(B)/obj/runtime/emu/embed.o
+COMMAND := $(wildcard runtime/command/*.c runtime/command/*/*.c)
+RUNTIME := $(patsubst %.c,$(B)/obj/%.o,$(wildcard runtime/lib/*.c runtime/emu/*.c)) $(B)/obj/runtime/emu/switch.o $(B)/obj/runtime/emu/embed.o
 MAIN    := $(COMMAND:%.c=$(B)/obj/%.o)
 HOST    := $(B)/fxc $(B)/libfx.a $(B)/libfx.so $(B)/libfxc_front.a
 
@@ -67,10 +67,10 @@ all: $(HOST)
 # Before demo and test, what the first rules need is installed first; a plain `make` installs nothing.
 ready := $(if $(filter demo test,$(MAKECMDGOALS)),setup)
 
-$(B)/gen/lex.c: compiler/lex.re | $(ready) $$(@D)/
+$(B)/gen/lex.c: compiler/front/lex.re | $(ready) $$(@D)/
 	$(call say,re2c )re2c -i --no-generation-date -o $@ $<
 
-$(B)/gen/parse.c $(B)/gen/parse.h &: compiler/parse.y | $(ready) $$(@D)/
+$(B)/gen/parse.c $(B)/gen/parse.h &: compiler/front/parse.y | $(ready) $$(@D)/
 	$(call say,lemon)lemon -q -d$(B)/gen $(if $(LEMON_TEMPLATE),-T$(LEMON_TEMPLATE)) $<
 
 LEMON_TEMPLATE ?= $(firstword $(wildcard /usr/share/lemon/lempar.c /usr/local/share/lemon/lempar.c))
@@ -78,7 +78,7 @@ LEMON_TEMPLATE ?= $(firstword $(wildcard /usr/share/lemon/lempar.c /usr/local/sh
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN_GEN) $(INCLUDE_FRONT) -c -o $@ $<
 
-$(B)/obj/compiler/embed.o: compiler/embed.S compiler/pieces.def $(TEXTS) | $(ready) $$(@D)/
+$(B)/obj/compiler/kernels/embed.o: compiler/kernels/embed.S compiler/kernels/pieces.def $(TEXTS) | $(ready) $$(@D)/
 	$(call say,as   )$(CC) -Wa,-Icompiler -Icompiler -c -o $@ $<
 
 $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
@@ -88,7 +88,7 @@ $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 $(B)/gen/fx_build.h: compiler/fx.h $(TEXTS) $(TWIN) | $(ready) $$(@D)/
 	@printf '#define FX_BUILD "%s %s"\n' '$(version)' "$$(cat $(sort $(TEXTS) $(TWIN)) | sha256sum | cut -c 1-64)" >$@
 
-$(B)/obj/runtime/nvrtc.o $(B)/obj/runtime/emu/compile.o: $(B)/gen/fx_build.h
+$(B)/obj/runtime/lib/nvrtc.o $(B)/obj/runtime/emu/compile.o: $(B)/gen/fx_build.h
 
 $(B)/obj/runtime/emu/embed.o: runtime/emu/embed.S $(TWIN) | $(ready) $$(@D)/
 	$(call say,as   )$(CC) -c -o $@ $<
@@ -181,7 +181,7 @@ fuzz_compile = $(CLANG) $(FUZZ_FLAGS) -MMD -MP -MF $@.d -MT $@
 $(B)/fuzz/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,clang)$(fuzz_compile) -DNDEBUG -fsanitize=fuzzer-no-link -c -o $@ $<
 
-$(B)/fuzz/obj/compiler/embed.o: compiler/embed.S compiler/pieces.def $(TEXTS) | $(ready) $$(@D)/
+$(B)/fuzz/obj/compiler/kernels/embed.o: compiler/kernels/embed.S compiler/kernels/pieces.def $(TEXTS) | $(ready) $$(@D)/
 	$(call say,as   )$(CLANG) -Wa,-Icompiler -Icompiler -c -o $@ $<
 
 $(B)/fuzz/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
@@ -270,7 +270,7 @@ $(MC)/fxc: $(MC)/lib/libfx_mutant.so
 	$(call say,ld   )$(CC) -o $@ -Wl,--no-as-needed $<
 
 # The test library is linked in, and what the shared library hides.
-MC_HIDDEN := $(B)/obj/compiler/embed.o $(B)/obj/runtime/emu/embed.o
+MC_HIDDEN := $(B)/obj/compiler/kernels/embed.o $(B)/obj/runtime/emu/embed.o
 $(MC)/test_%: tests/unit/test_%.c $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so
 	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
 	    -Wl,-Bstatic $$(pkg-config --libs --static check | tr ' ' '\n' | grep 'check\|subunit') -Wl,-Bdynamic $(LIBS) -lrt

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ablate.h"
-#include "annotate.h"
-#include "definition.h"
-#include "emit.h"
-#include "eval.h"
-#include "fx_print.h"
+#include "report/ablate.h"
+#include "report/annotate.h"
+#include "front/definition.h"
+#include "emit/emit.h"
+#include "oracle/eval.h"
+#include "check/fx_print.h"
 #include "pipeline.h"
-#include "receipt.h"
+#include "report/receipt.h"
 
 struct fx_compilation {
     struct cx cx;

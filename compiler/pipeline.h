@@ -2,7 +2,7 @@
 #ifndef FX_PIPELINE_H
 #define FX_PIPELINE_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 struct pass { /* a row of the table */
     const char *name;

@@ -40,7 +40,7 @@ compiler_headers() {
     grep -nE '#[ \t]*include[ \t]*"' runtime/*.[ch] | while IFS= read -r line; do
         header=$(printf '%s\n' "$line" | sed 's/.*"\(.*\)".*/\1/')
         case ${line%%:*}:$(basename "$header") in
-        *:plan.h | *:dtype.h | *:dtypes.def | runtime/command.h:fx.h | runtime/trace.h:json.h | runtime/ablate.c:json.h | runtime/trace.h:seen.h | runtime/check.c:seen.h) continue ;;
+        *:plan.h | *:dtype.h | *:dtypes.def | runtime/command/command.h:fx.h | runtime/command/tools/trace.h:json.h | runtime/command/tools/ablate.c:json.h | runtime/command/tools/trace.h:seen.h | runtime/command/check.c:seen.h) continue ;;
         esac
         case $header in */*) echo "$line" ;; esac
         [ ! -e "compiler/$header" ] || echo "$line"
@@ -107,7 +107,7 @@ emitted_unread() {
 
 # hints.def names words that people type into a spec, none of which is emitted.
 cuda_strings() {
-    grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime | grep -v '^compiler/hints.def$')
+    grep -nE '"[^"]*(__shared__|__syncthreads|blockIdx|threadIdx|__shfl)' $(sources compiler runtime | grep -v '^compiler/front/hints.def$')
 }
 
 # Read off the objects, so that words in comments and names that end alike do not count.

@@ -172,16 +172,16 @@ for page in README.md $(ls docs | grep '\.md$' | sed 's|^|docs/|'); do
     check_links "$page"
 done
 table() { sed -n "$1" "$2"; } # SCRIPT FILE
-all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0-9]*\)".*/\1/p' compiler/diags.def)"
-all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/ops.def)"
-all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/prelude.fx)"
+all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0-9]*\)".*/\1/p' compiler/base/diags.def)"
+all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/base/ops.def)"
+all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/front/prelude.fx)"
 all_stand_on docs/language.md 'dtypes' "$(table 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/dtypes.def)"
-all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check_expr.c | grep '^[a-z]*$')"
-all_stand_on docs/language.md 'attributes' "$(table '/^static bool check_pin/,/^}/s/"\([a-z0-9_]*\)"/\n\1\n/gp; s/.*name_is(a->name, "\([a-z_]*\)").*/\1/p' compiler/check.c | grep '^[a-z][a-z0-9_]*$')"
-all_stand_on docs/language.md 'words of the lexer' "$(table 's/^ *"[a-z]*" .*{ return T_[A-Z]*; }.*/&/p' compiler/lex.re | grep -o '"[a-z]*"' | tr -d '"')"
+all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check/check_expr.c | grep '^[a-z]*$')"
+all_stand_on docs/language.md 'attributes' "$(table '/^static bool check_pin/,/^}/s/"\([a-z0-9_]*\)"/\n\1\n/gp; s/.*name_is(a->name, "\([a-z_]*\)").*/\1/p' compiler/check/check.c | grep '^[a-z][a-z0-9_]*$')"
+all_stand_on docs/language.md 'words of the lexer' "$(table 's/^ *"[a-z]*" .*{ return T_[A-Z]*; }.*/&/p' compiler/front/lex.re | grep -o '"[a-z]*"' | tr -d '"')"
 all_stand_on docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"
 all_stand_on docs/passes.md 'rules of canonicalise' "$(table 's/^    RULE(\([a-z_]*\),.*/\1/p' compiler/passes/canonicalise.c)"
-all_stand_on docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedules.def)"
+all_stand_on docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedule/schedules.def)"
 all_stand_on docs/kernels.md 'files of kernels/' "$(ls compiler/kernels)"
 for command in 'make demo' 'make test'; do
     echo "no $command" >"$work/why"

@@ -1,5 +1,5 @@
 /* Pointwise functions that are no one-liners, in f32. NaN in, NaN out; the errors stated are relative to the exact value of the f32 argument, and hold
-   wherever that value is a normal number. compiler/ops.def states the same errors in units of 2**-24. */
+   wherever that value is a normal number. compiler/base/ops.def states the same errors in units of 2**-24. */
 
 // fx_small_to_float: an integer of magnitude below 2^22, exactly: added to the bits of 1.5 * 2^23, whose units are ones; converting takes several times longer
 FX_DEVICE float fx_small_to_float(int x) { return fx_from_bits(0x4b400000u + (unsigned)x) - 12582912.0f; }

@@ -6,10 +6,10 @@
  * Measure: the number of (access, node it reads through) pairs, then the number of ops in positions; each rule lowers it. */
 #include <string.h>
 
-#include "affine.h"
-#include "build.h"
-#include "schedule.h"
-#include "passes.h"
+#include "passes/affine.h"
+#include "passes/build.h"
+#include "schedule/schedule.h"
+#include "passes/passes.h"
 
 enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
 

@@ -3,11 +3,11 @@
  * Sums and products of i64 wrap, and so do polynomials over them: those steps are exact. Division and ranges assume that no
  * position overflows: each term of what is divided is below the number of elements that its indices run over, and a kernel of
  * 2^62 elements runs nowhere (extents are at most 2^40, tensors of 2^48 elements). Coefficients are kept below 2^20 there. */
-#include "affine.h"
+#include "passes/affine.h"
 
 #include <string.h>
 
-#include "build.h"
+#include "passes/build.h"
 
 static const int64_t MAX_COEFFICIENT = 1 << 20;
 

@@ -2,7 +2,7 @@
 #ifndef FX_AFFINE_H
 #define FX_AFFINE_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 enum { AFFINE_TERMS = 12, AFFINE_ATOMS = 5, AFFINE_DEPTH = 24 };
 

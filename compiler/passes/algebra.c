@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "build.h"
-#include "passes.h"
-#include "schedule.h"
+#include "passes/build.h"
+#include "passes/passes.h"
+#include "schedule/schedule.h"
 
 enum { MAX_SWEEPS = 32, MAX_PATH = 8, MAX_CONSUMED = 64 };
 

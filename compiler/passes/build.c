@@ -1,5 +1,5 @@
 /* Nodes from their operands. Folding of constants stands here, so that every pass folds alike. */
-#include "build.h"
+#include "passes/build.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef FX_BUILD_H
 #define FX_BUILD_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 /* Appends n with its number of operands and its axes set from what it is over. */
 struct node *build_node(struct graph *g, struct node n);

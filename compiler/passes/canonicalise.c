@@ -3,8 +3,8 @@
  * order; operands), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers as they wrap. */
 #include <math.h>
 
-#include "build.h"
-#include "passes.h"
+#include "passes/build.h"
+#include "passes/passes.h"
 
 struct rewrite {
     struct graph *g; /* being built: operands of the node at hand stand in it */

@@ -1,7 +1,7 @@
 /* Gives equal computations one node: same kind, payload and operands. A hash table over the nodes kept so far. */
 #include <string.h>
 
-#include "passes.h"
+#include "passes/passes.h"
 
 static uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15u ^ h >> 29; }
 

@@ -1,5 +1,5 @@
 /* Drops every node that no output reaches, marking backwards in one sweep: operands stand before their users. */
-#include "passes.h"
+#include "passes/passes.h"
 
 struct graph *pass_dce(const struct graph *g) {
     struct graph *out = graph_like(g);

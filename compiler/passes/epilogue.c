@@ -1,9 +1,9 @@
 /* What the epilogue of a matrix product can compute, and what reads the product otherwise: for passes that change what epilogues do.
  *
  * In: a graph. Out: for a product at hand, which nodes are elements of its epilogue, and whether all that is made of it is such, or reduces such. */
-#include "epilogue.h"
+#include "passes/epilogue.h"
 
-#include "build.h"
+#include "passes/build.h"
 
 struct epilogue epilogue_open(const struct graph *g) {
     struct arena *a = &g->cx->arena;

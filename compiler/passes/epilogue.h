@@ -2,7 +2,7 @@
 #ifndef FX_EPILOGUE_H
 #define FX_EPILOGUE_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 struct epilogue {
     const struct graph *g;

@@ -6,10 +6,10 @@
  * without this reduction: of both sides at once, and of more elements than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every contraction by itself. */
 #include <string.h>
 
-#include "build.h"
-#include "chain.h"
-#include "epilogue.h"
-#include "passes.h"
+#include "passes/build.h"
+#include "graph/chain.h"
+#include "passes/epilogue.h"
+#include "passes/passes.h"
 
 enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
 enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers of an epilogue */

@@ -4,7 +4,7 @@
 #ifndef FX_PASSES_H
 #define FX_PASSES_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 /* Named local rules, applied until none fits.   %2 = %0 * %1 (1)   ->   %0
  *                                               %3 = %0 - 2        ->   %3 = %0 + -2 */

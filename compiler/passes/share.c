@@ -5,10 +5,10 @@
  * label N, f being read at S * idx(G) + idx(C), and what is made of them at idx(N) // S and idx(N) % S. Then no element needs to be in memory for what its run has in common: a
  * norm over groups of columns. It is done where all that reads the product can follow it: elements of the epilogue, and what that reduces. Terms are added in another order, as in any sum.
  * Not where `fuse: never` wants every contraction by itself, nor of what a chain computes. */
-#include "build.h"
-#include "chain.h"
-#include "epilogue.h"
-#include "passes.h"
+#include "passes/build.h"
+#include "graph/chain.h"
+#include "passes/epilogue.h"
+#include "passes/passes.h"
 
 struct runs { /* of what label, and how long */
     int whole, run;   /* N and S; of a label of the product itself N is C */

@@ -5,9 +5,9 @@
  * more than a way through memory. Not where a value carries P or Q beside R. */
 #include <string.h>
 
-#include "affine.h"
-#include "build.h"
-#include "passes.h"
+#include "passes/affine.h"
+#include "passes/build.h"
+#include "passes/passes.h"
 
 enum { MAX_PARTS = 3, MAX_DEPTH = 8 };
 

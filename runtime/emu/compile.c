@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 #include "fx_build.h"
 
 extern char **environ;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu.h"
-#include "seen.h"
+#include "emu/emu.h"
+#include "emu/seen.h"
 
 enum { BANKS = 32, SECTOR = 32, FIRST_ROOM = 64 };
 

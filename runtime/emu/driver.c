@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 enum { OUT_OF_MEMORY = 2, INVALID_HANDLE = 400, FAILED = 999, MAX_SHARED = 232448, RANDOM_SEED = 20260, MAX_REGIONS = 64 };
 

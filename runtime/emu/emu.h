@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 #include "calls.h"
-#include "runtime.h"
-#include "seen.h"
+#include "lib/runtime.h"
+#include "emu/seen.h"
 
 /* ---- fiber.c, switch.S: stacks ---- */
 /* Memory for the stacks of a launch, as many bytes or more; NULL where there is none. */

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 enum { SIGNAL_STACK = 1 << 16 };
 

@@ -2,7 +2,7 @@
  * keep changes at a switch. Where switch.S has no code the C library's contexts serve, six times slower. */
 #include <sys/mman.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

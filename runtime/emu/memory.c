@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 enum { PAGE = 4096, APART = 1 << 20, PATTERN = 0xA5 };
 

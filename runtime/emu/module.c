@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 static _Atomic(const struct emu_observer *) observer;
 static _Thread_local const struct module *ending; /* whose lines may be asked for */

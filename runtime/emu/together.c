@@ -2,7 +2,7 @@
  * Invariant: all lanes have brought theirs, so nothing here waits. Products of floats are exact in double, their sum is rounded once. */
 #include <string.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 static void shuffle(struct warp *w, bool is_up) {
     unsigned word[WARP];

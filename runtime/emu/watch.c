@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu.h"
+#include "emu/emu.h"
 
 enum { THREADS = 1023, BLOCK_SHIFT = 10, BLOCKS = (1 << 22) - 1, MOST_TIMES = 1 << 21 };
 

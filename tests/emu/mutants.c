@@ -36,7 +36,7 @@
 #define machine emu_machine /* the command has one of its own */
 #include "emu/emu.h"
 #undef machine
-#include "command.h"
+#include "command/command.h"
 
 enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_ITEMS = 1024, MAX_MODULES = FX_MAX_LAUNCHES, MAX_ENTRIES = 2048, LEAST_SECONDS = 5, FEW_BLOCKS = 2, SM_COUNT = 5 };
 
@@ -71,12 +71,12 @@ static void die(const char *what, const char *why) {
 /* ---- texts ---- */
 
 #define PIECE(name, title) extern const char fx_text_##name[];
-#include "pieces.def"
+#include "kernels/pieces.def"
 #undef PIECE
 
 static const struct { const char *file, *text; } pieces[] = {
 #define PIECE(name, title) {#name ".cuh", fx_text_##name},
-#include "pieces.def"
+#include "kernels/pieces.def"
 #undef PIECE
 };
 enum { N_PIECES = sizeof pieces / sizeof *pieces };

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ast.h"
+#include "front/ast.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #
 # Input: run.sh FXC [--update]. Each folder names a stage and so an --emit, annotate/ and explain/ the subcommand; in error/ the compilation must fail with exit
 # 1 and its messages are compared. A first line `# args: ...` of a spec adds arguments. fxc runs inside the folder, so
-# that messages name bare files. Every code of compiler/diags.def must have one. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
+# that messages name bare files. Every code of compiler/base/diags.def must have one. --update rewrites the .out files that differ and lists them. Exit 1 when one fails.
 set -u
 set -f
 here=$(cd "$(dirname "$0")" && pwd)
@@ -82,7 +82,7 @@ for stage in parse ir fx fuse plan cuda annotate explain language error; do
     done
 done
 # Every row of the table of diagnostics is shown by a golden that bears its code.
-for code in $(sed -n 's/^DIAG("\(FX[0-9]*\)".*/\1/p' "$here/../../compiler/diags.def"); do
+for code in $(sed -n 's/^DIAG("\(FX[0-9]*\)".*/\1/p' "$here/../../compiler/base/diags.def"); do
     echo "no tests/golden/error/${code}_*.out shows [$code]" >"$work/why"
     set +f
     if cat "$here"/error/"${code}"_*.out 2>/dev/null | grep -q "\[$code\]"; then passed=$((passed + 1)); else fail "$code"; fi

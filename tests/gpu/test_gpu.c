@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "draw.h"
+#include "lib/draw.h"
 #include "fx.h"
 #include "fx_runtime.h"
 
@@ -1133,7 +1133,7 @@ static const struct op {
     const char *rule;
 } ops[] = {
 #define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) {name, arity, #rule},
-#include "ops.def"
+#include "base/ops.def"
 #undef OP
 };
 enum { N_OPS = sizeof ops / sizeof *ops };

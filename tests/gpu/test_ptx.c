@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "fx_runtime.h"
-#include "runtime.h"
+#include "lib/runtime.h"
 
 extern const char fx_text_ptx[];
 

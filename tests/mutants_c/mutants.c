@@ -385,8 +385,7 @@ static char *read_text(const char *path, size_t *n) {
 }
 
 static void read_sources(void) {
-    static const char *const patterns[] = {"compiler/*.c", "compiler/passes/*.c", "compiler/schedules/*.c",
-        "runtime/*.c", "runtime/emu/*.c"};
+    static const char *const patterns[] = {"compiler/*.c", "compiler/*/*.c", "runtime/*/*.c", "runtime/*/*/*.c"};
     glob_t g = {0};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &g);
     for (size_t i = 0; i < g.gl_pathc; i++) {

@@ -5,7 +5,7 @@
 #ifndef FX_TEST_IR_EVAL_H
 #define FX_TEST_IR_EVAL_H
 
-#include "ir.h"
+#include "graph/ir.h"
 
 struct ir_value { /* one element: of a float or a condition num, of an integer dtype its exact value, u64 by its bits */
     double num;

@@ -1,4 +1,4 @@
-/* Recursive descent over RFC 8259, written apart from compiler/json.c. */
+/* Recursive descent over RFC 8259, written apart from compiler/base/json.c. */
 #include "json_tree.h"
 
 #include <stdlib.h>

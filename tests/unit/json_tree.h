@@ -2,7 +2,7 @@
 #ifndef FX_TESTS_JSON_TREE_H
 #define FX_TESTS_JSON_TREE_H
 
-#include "base.h"
+#include "base/base.h"
 
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_LIST, JSON_OBJECT };
 

@@ -4,7 +4,7 @@
 
 #include <setjmp.h>
 
-#include "eval.h"
+#include "oracle/eval.h"
 
 enum { MAX_VALUES = 8000, MAX_PARAMS = 16 };
 

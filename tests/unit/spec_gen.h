@@ -7,7 +7,7 @@
 #ifndef FX_TEST_SPEC_GEN_H
 #define FX_TEST_SPEC_GEN_H
 
-#include "base.h"
+#include "base/base.h"
 
 enum { SPEC_MAX_LABELS = 20, SPEC_MAX_PARAMS = 32, SPEC_MAX_STMTS = 16, SPEC_MAX_NESTS = 24 };
 

@@ -1,7 +1,7 @@
 /* arena.c, buf.c, diag.c: memory that stays valid, text that grows, messages as people read them. */
-#include "base.h"
-#include "names.h"
-#include "utf8.h"
+#include "base/base.h"
+#include "base/names.h"
+#include "base/utf8.h"
 #include "suite.h"
 
 #include <check.h>

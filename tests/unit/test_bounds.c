@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_bounds.h"
+#include "check/check_bounds.h"
 #include "suite.h"
 
 /* ---- a kernel by hand ---- */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "lib/cache.h"
 #include "fx_runtime.h"
 #include "suite.h"
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cuda_api.h"
+#include "lib/cuda_api.h"
 #include "fx.h"
 #include "fx_runtime.h"
 #include "suite.h"

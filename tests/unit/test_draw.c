@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
+#include "lib/draw.h"
 #include "suite.h"
 
 START_TEST(philox_known_answers) {

@@ -8,7 +8,7 @@
 
 #include "dtype.h"
 #include "fx_runtime.h"
-#include "runtime.h"
+#include "lib/runtime.h"
 #include "emu/seen.h"
 #include "suite.h"
 

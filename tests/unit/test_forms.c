@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit_value.h"
+#include "emit/emit_value.h"
 #include "spec_gen.h"
 #include "suite.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fx_print.h"
-#include "ir.h"
+#include "check/fx_print.h"
+#include "graph/ir.h"
 #include "passes/passes.h"
 #include "spec_gen.h"
 #include "suite.h"

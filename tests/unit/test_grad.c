@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "fx.h"
-#include "op.h"
+#include "base/op.h"
 #include "spec_gen.h"
 #include "suite.h"
 

@@ -1,12 +1,12 @@
-/* compiler/hints.def: every row is reached by the word it is for, and what it says to write compiles. */
+/* compiler/front/hints.def: every row is reached by the word it is for, and what it says to write compiles. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 #include "fx.h"
-#include "hints.h"
+#include "front/hints.h"
 #include "suite.h"
 
 static const struct row {
@@ -14,7 +14,7 @@ static const struct row {
     const char *words, *fix;
 } rows[] = {
 #define HINT(kind, words, fix) {HINT_##kind, words, fix},
-#include "hints.def"
+#include "front/hints.def"
 #undef HINT
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emit.h"
-#include "plan_expr.h"
+#include "emit/emit.h"
+#include "symbolic/plan_expr.h"
 #include "suite.h"
 
 enum { MAX_NAMES = 16, MAX_RECORDS = 16, HELD = 3, COOPERATIVE = 1000 }; /* blocks an SM of the fake driver holds; recorded for a cluster */

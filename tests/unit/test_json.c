@@ -1,8 +1,8 @@
 /* Messages as JSON: read by a strict parser of RFC 8259, and held against the same messages as text and against the bytes they point at. */
-#include "base.h"
+#include "base/base.h"
 #include "fx.h"
-#include "json.h"
-#include "utf8.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "suite.h"
 
 #include <check.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
+#include "lib/npy.h"
 #include "suite.h"
 
 struct file { /* bytes of exactly their size, so that the address sanitizer sees a read beyond them */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fx.h"
-#include "runtime.h"
+#include "lib/runtime.h"
 #include "suite.h"
 
 static glob_t specs;

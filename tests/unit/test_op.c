@@ -1,7 +1,7 @@
 /* The table of ops: every op's value at chosen points against closed forms, and what it makes of NaN and infinities.
  *
  * Every row of ops.def must be reached by `points`, so a new op comes with its points. */
-#include "op.h"
+#include "base/op.h"
 #include "suite.h"
 
 #include <check.h>

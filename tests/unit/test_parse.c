@@ -1,7 +1,7 @@
 /* lex.re, parse.y, ast_print.c: what reads, what does not and what is said about it, and that printing is the inverse of
  * reading. Runs in the root of the tree. Texts are handed over in blocks of their exact size, so that a sanitizer sees a
  * read past the end. */
-#include "ast.h"
+#include "front/ast.h"
 #include "suite.h"
 
 #include <check.h>
@@ -113,7 +113,7 @@ START_TEST(every_example_of_the_language_reads) {
 END_TEST
 
 START_TEST(the_prelude_reads) {
-    ck_assert_ptr_nonnull(parse(read_file("compiler/prelude.fx"))->items);
+    ck_assert_ptr_nonnull(parse(read_file("compiler/front/prelude.fx"))->items);
     ck_assert_str_eq(messages(), "");
 }
 END_TEST

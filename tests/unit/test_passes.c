@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "eval.h"
+#include "oracle/eval.h"
 #include "fx.h"
 #include "ir_eval.h"
 #include "passes/build.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda_api.h"
+#include "lib/cuda_api.h"
 #include "fx_runtime.h"
 #include "json_tree.h"
-#include "runtime.h"
+#include "lib/runtime.h"
 #include "suite.h"
 
 #ifndef FX_TEST_DIR
@@ -884,7 +884,7 @@ static fx_status walk(void) {
 START_TEST(every_driver_call_fails) {
     static const char *const names[] = {
 #define DRIVER(name, symbol, parameters) symbol,
-#include "cuda_api.def"
+#include "lib/cuda_api.def"
     };
     static const int codes[] = {1, 2, 201, 999};
     use_fakes();

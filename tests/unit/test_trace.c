@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "command/command.h"
 #include "json_tree.h"
 #include "suite.h"
-#include "trace.h"
+#include "command/tools/trace.h"
 
 static struct arena arena;
 static jmp_buf oom;

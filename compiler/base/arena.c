@@ -1,0 +1,72 @@
+/* Memory of one compilation: taken in chunks, given back all at once.
+ *
+ * In: sizes. Out: zeroed memory, 16-byte aligned. A failed allocation jumps to `oom` and never returns; everything
+ * allocated before stays valid until arena_release. */
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    _Alignas(16) char bytes[];
+};
+
+enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
+
+void arena_init(struct arena *a, jmp_buf *oom) { *a = (struct arena){.oom = oom}; }
+
+void arena_release(struct arena *a) {
+    for (struct arena_chunk *c = a->chunks, *older; c; c = older) {
+        older = c->older;
+        free(c);
+    }
+    *a = (struct arena){.oom = a->oom};
+}
+
+static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
+    struct arena_chunk *c = calloc(1, sizeof *c + n_bytes);
+    a->refused = c ? 0 : n_bytes;
+    if (!c) longjmp(*a->oom, 1);
+    a->held += n_bytes;
+    return c;
+}
+
+void *arena_alloc(struct arena *a, size_t n_bytes) {
+    if (n_bytes > SIZE_MAX / 2) a->refused = n_bytes, longjmp(*a->oom, 1);
+    n_bytes = n_bytes ? (n_bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+    if (n_bytes > CHUNK_BYTES / 4) {
+        /* A large piece gets a chunk of its own, behind the newest, whose free room stays in use. */
+        struct arena_chunk *c = new_chunk(a, n_bytes);
+        struct arena_chunk **link = a->chunks ? &a->chunks->older : &a->chunks;
+        c->older = *link;
+        *link = c;
+        return c->bytes;
+    }
+    if (!a->at || n_bytes > (size_t)(a->end - a->at)) {
+        struct arena_chunk *c = new_chunk(a, CHUNK_BYTES);
+        c->older = a->chunks;
+        a->chunks = c;
+        a->at = c->bytes;
+        a->end = c->bytes + CHUNK_BYTES;
+    }
+    void *p = a->at;
+    a->at += n_bytes;
+    return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len) {
+    char *copy = arena_alloc(a, len + 1);
+    if (len) memcpy(copy, s, len);
+    return copy;
+}
+
+void *arena_push(struct arena *a, void **array, int *n, size_t size) {
+    /* The capacity is the least power of two >= n, so a full array is one whose length is a power of two. */
+    if ((*n & (*n - 1)) == 0) {
+        void *wider = arena_alloc(a, (*n ? 2 * (size_t)*n : 1) * size);
+        if (*n) memcpy(wider, *array, (size_t)*n * size);
+        *array = wider;
+    }
+    return (char *)*array + (size_t)(*n)++ * size;
+}

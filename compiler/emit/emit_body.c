@@ -1,0 +1,598 @@
+/* The problem struct of one GPU kernel: where its operands lie, and its pointwise part as fetch and store.
+ *
+ * One assignment a node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the
+ * extents by name, so that a reader sees each stride spelled out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/chain.h"
+#include "emit/emit.h"
+#include "emit/emit_value.h"
+
+struct body {
+    struct buf *out;
+    const struct unit *u;
+    const struct chosen *c;
+    const struct launch *l;
+    const struct graph *g;
+    bool is_gemm;
+    struct values w;   /* what one element is computed by */
+    bool is_general;   /* something in it is no plain pointwise value over what fetch reads */
+    bool has_loops;    /* some of it are loops */
+    struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
+    const char *along_var;
+    const struct point *row, *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
+};
+
+static const char *const ctypes[FX_N_DTYPES] = {
+#define DTYPE(id, spelling, bits, class, ctype) [FX_##id] = ctype,
+#include "dtypes.def"
+#undef DTYPE
+};
+const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
+
+static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
+
+static const char *tensor_name(const struct body *b, const struct tensor *t) {
+    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
+}
+
+/* ---- index expressions ---- */
+
+const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n) {
+    struct buf s;
+    buf_init(&s, a);
+    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", names[axes[i]]);
+    return n ? s.s : "1";
+}
+
+static const char *product(struct body *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
+
+/* Elements between neighbours along position i of t. */
+static const char *stride(struct body *b, const struct tensor *t, int i) { return value_stride(&b->w, t, i); }
+
+static void add_term(struct buf *s, const char *index, const char *step) {
+    if (s->len) buf_puts(s, " + ");
+    if (strcmp(step, "1") == 0) buf_puts(s, index);
+    else if (strchr(step, ' ')) buf_printf(s, "%s * (%s)", index, step);
+    else buf_printf(s, "%s * %s", index, step);
+}
+
+/* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
+static void add_index(struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+    int at = find_run(t, l);
+    if (at == -2) return;
+    if (at >= 0) {
+        add_term(s, var, stride(b, t, at + l->n - 1));
+        return;
+    }
+    for (int i = 0; i < l->n; i++) {
+        int pos = tensor_axis(t, l->axes[i]);
+        if (pos < 0) continue;
+        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
+        add_term(s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
+    }
+}
+
+/* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
+static const char *address(struct body *b, const struct tensor *t, const char *along) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (b->is_gemm) {
+        add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+        add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    } else {
+        add_index(b, &s, t, &b->l->kernel->pointwise.rows, "row");
+    }
+    if (along) add_index(b, &s, t, &b->along, along);
+    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
+}
+
+/* How t lies along the V adjacent elements. */
+enum along {
+    ALONG_NONE,
+    ALONG_CONTIGUOUS,
+    ALONG_UNIT, /* adjacent in ALIGNED variants, which need it; else a stride apart */
+    ALONG_STRIDED,
+    ALONG_SCATTERED,
+};
+static enum along along_of(const struct body *b, const struct tensor *t) {
+    int at = find_run(t, &b->along);
+    if (t->is_strided && at >= 0 && at + b->along.n == t->n_axes) return ALONG_UNIT;
+    return at == -2 ? ALONG_NONE : at == -1 ? ALONG_SCATTERED : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS : ALONG_STRIDED;
+}
+
+/* ---- fetch ---- */
+
+/* Whether elements of t are converted to and from float as they are moved; others are moved as they are. */
+static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
+static const char *held_ctype(enum fx_dtype t) { return is_converted(t) ? "float" : emit_ctype(t); }
+
+static const char *place_args(const struct body *b) { return b->is_gemm ? "int batch, int m, int n" : "index row, index col"; }
+
+static void emit_frag(struct body *b) {
+    if (!b->l->n_loads) {
+        buf_line(b->out, "  template <int V> struct frag {};  // nothing is read besides the operands");
+        return;
+    }
+    buf_line(b->out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
+    for (int i = 0; i < b->l->n_loads; i++) {
+        const struct tensor *t = &b->l->loads[i];
+        buf_line(b->out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
+    }
+    buf_line(b->out, "  };");
+}
+
+static const char *along_stride(struct body *b, const struct tensor *t) { return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])); }
+
+/* V elements of t one by one. */
+static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
+    bool converts = is_converted(t->dtype);
+    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
+    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
+    buf_line(b->out, "#pragma unroll");
+    buf_line(b->out, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
+         tensor_name(b, t), at, none);
+}
+
+static void emit_fetch_one(struct body *b, const struct tensor *t) {
+    const char *name = tensor_name(b, t);
+    enum along along = along_of(b, t);
+    bool converts = is_converted(t->dtype);
+    switch (along) {
+    case ALONG_NONE: buf_line(b->out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
+    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
+    case ALONG_UNIT:
+        buf_line(b->out, "    if constexpr (ALIGNED) {");
+        buf_line(b->out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+        buf_line(b->out, "    } else {");
+        if (converts) buf_line(b->out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        else emit_fetch_items(b, t, "      ");
+        buf_line(b->out, "    }");
+        return;
+    case ALONG_STRIDED:
+        if (converts) buf_line(b->out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        else emit_fetch_items(b, t, "    ");
+        return;
+    case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
+    }
+}
+
+static void emit_fetch(struct body *b) {
+    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
+    for (int i = 0; i < b->l->n_loads; i++) emit_fetch_one(b, &b->l->loads[i]);
+    buf_line(b->out, "  }");
+}
+
+/* ---- the pointwise part ---- */
+
+/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times faster. */
+static const char *divisor(struct arena *a, const char *const *names, const int *axes, int n, bool is_int) {
+    const char *s = emit_product(a, names, axes, n);
+    return is_int ? arena_printf(a, n > 1 ? "(int)(%s)" : "(int)%s", s) : n > 1 ? arena_printf(a, "(%s)", s) : s;
+}
+
+const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
+    const char *index = var;
+    if (i < l->n - 1) index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
+    if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
+    return index;
+}
+
+/* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope: where a line is indented less. */
+static bool is_mentioned(const char *const *lines, const bool *is_kept, int at, int n, const char *word) {
+    size_t indent = strspn(lines[at], " ");
+    for (int i = at + 1; i < n; i++) {
+        if (*lines[i] != '#' && strspn(lines[i], " ") < indent) return false;
+        if (is_kept[i] && strstr(lines[i], word)) return true;
+    }
+    return false;
+}
+
+void emit_drop_unread(struct buf *out, const char *text) {
+    const char **lines = NULL;
+    int n = 0;
+    for (const char *end; *text; text = end) {
+        end = strchr(text, '\n') + 1;
+        PUSH(out->arena, lines, n) = arena_strndup(out->arena, text, (size_t)(end - text));
+    }
+    bool *is_kept = NEW_ARRAY(out->arena, bool, n + 1);
+    for (int i = n - 1; i >= 0; i--) {
+        char *mark = strstr(lines[i], EMIT_MARK "const ");
+        is_kept[i] = true;
+        if (!mark) continue;
+        const char *name = strchr(mark + strlen(EMIT_MARK "const "), ' ') + 1; /* behind its type, one word */
+        is_kept[i] = is_mentioned(lines, is_kept, i, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
+        memmove(mark, mark + strlen(EMIT_MARK), strlen(mark));
+    }
+    for (int i = 0; i < n; i++)
+        if (is_kept[i]) buf_puts(out, lines[i]);
+}
+
+/* Gives every label of l its index: by name where it has to be computed. */
+static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
+    for (int i = 0; i < l->n; i++) {
+        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
+        p->at[l->axes[i]] = index;
+        if (!b->is_general || !strchr(index, ' ')) continue;
+        const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
+        value_line(&b->w, EMIT_MARK "const %s %s = %s;", b->is_gemm ? "int" : "index", name, index);
+        p->at[l->axes[i]] = name;
+    }
+}
+
+static bool is_fetched(const struct body *b, const struct tensor *t) {
+    for (int i = 0; i < b->l->n_loads; i++)
+        if (b->l->loads[i].param == t->param && b->l->loads[i].buffer == t->buffer) return true;
+    return false;
+}
+
+/* What need not be computed: the accumulator, what fetch read, an element of a buffer. */
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct body *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    int sum = group_sum(b->l->kernel->group, n);
+    if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
+    if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "shared%d[v]", n->id);
+    if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
+    if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
+        const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
+        return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
+    }
+    return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
+}
+
+/* Whether a store is no part of what fetch and store do: that of a chain's row. */
+static bool is_elsewhere(const struct body *b, int s) {
+    const struct chain *x = b->l->kernel->chain;
+    return x && chain_stores_row(b->g, b->c->partition, x, &b->l->kernel->group->stores[s]);
+}
+
+/* Whether n is at hand where the epilogue begins, or lies in memory. */
+static bool is_leaf(const struct body *b, const struct node *n) {
+    const struct group *r = b->l->kernel->group;
+    struct tensor t;
+    return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) || node_is_loaded(b->g, b->c->partition, r, n, &t);
+}
+
+/* The values of marked nodes, operands first and each once, so that no chain of them is walked deep. */
+static void emit_values(struct body *b, struct point *p, bool *needed) {
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        if (!needed[i] || is_leaf(b, n) || (n->kind != N_OP && n->kind != N_CAST)) continue;
+        for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < b->g->n_nodes; i++)
+        if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
+}
+
+static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
+    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
+    buf_line(b->out, "#pragma unroll");
+    buf_line(b->out, "%sfor (int v = 0; v < V; ++v)", indent);
+    buf_line(b->out, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
+}
+
+static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
+    enum along along = along_of(b, t);
+    bool converts = is_converted(t->dtype);
+    switch (along) {
+    case ALONG_NONE: buf_line(b->out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
+    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
+    case ALONG_UNIT:
+        buf_line(b->out, "    if constexpr (ALIGNED) {");
+        buf_line(b->out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+        buf_line(b->out, "    } else {");
+        if (converts) buf_line(b->out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        else emit_store_items(b, t, value, "      ");
+        buf_line(b->out, "    }");
+        return;
+    case ALONG_STRIDED:
+        if (converts) buf_line(b->out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        else emit_store_items(b, t, value, "    ");
+        return;
+    case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
+    }
+}
+
+/* ---- elements that are reduced as they are computed ---- */
+
+/* Whether some store before store s reduces the same elements. */
+static bool has_element(const struct body *b, int s) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x, y;
+    if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
+    for (int i = 0; i < s; i++)
+        if (is_partial_store(b->g, r, &r->stores[i], &y) && x.of == y.of) return true;
+    return false;
+}
+
+/* Whether all threads see a tile through, for what they reduce or share. */
+static bool takes_whole_tiles(const struct body *b) {
+    struct node **shared;
+    return b->is_gemm && (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
+}
+
+static void emit_partial_elements(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    buf_line(b->out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
+    for (int s = 0; s < r->n_stores; s++)
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->out, "    %s t%d[V];", value_ctype(x.of->dtype), x.of->id);
+    buf_line(b->out, "  };");
+}
+
+/* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
+static const char *partial_address(struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i < x->n; i++) {
+        int at = tensor_axis(t, x->run[i]);
+        if (at >= 0) add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), stride(b, t, at));
+    }
+    add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+    if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    if (d->run_n < 0) add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
+    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
+}
+
+/* The reductions of the elements: what joins two of them, and where a result goes. */
+static void emit_partials(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    struct buf names;
+    int n = 0;
+    buf_init(&names, arena(b));
+    emit_partial_elements(b);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (!is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        const struct node *v = r->stores[s].value;
+        struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        const char *type = value_ctype(v->dtype);
+        buf_printf(b->out, "  struct partial%d {", n);
+        if (v->source) {
+            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, v->span));
+            ast_print_expr_short(b->out, v->source, 60);
+        }
+        buf_line(b->out, "\n    typedef %s value;", type);
+        buf_line(b->out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
+        buf_line(b->out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
+        buf_line(b->out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.t%d[v]; }", type, x.of->id);
+        buf_line(b->out, "  };");
+        buf_line(b->out, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
+        buf_printf(&names, ", partial%d", n++);
+    }
+    buf_line(b->out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
+}
+
+/* Opens a loop over the elements of a row that a thread has; returns their point. */
+static struct point *open_elements(struct body *b, const struct point *row) {
+    struct point *p = point_open(&b->w, b->is_gemm ? NULL : row);
+    if (b->is_gemm) memcpy(p->at, row->at, (size_t)b->g->kernel->n_axes * sizeof *p->at);
+    else b->element = p;
+    buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
+    buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
+    b->w.indent = 3;
+    if (b->is_general) buf_line(b->out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
+    bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    return p;
+}
+
+/* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make of it together. */
+static void emit_shared(struct body *b, const struct point *row) {
+    struct node **shared;
+    int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
+    for (int i = 0; i < n; i++) {
+        const char *type = value_ctype(shared[i]->dtype), *name = arena_printf(arena(b), "shared%d", shared[i]->id);
+        bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+        buf_printf(b->out, "    %s %s[V]%s;", type, name, b->is_general ? " = {}" : "");
+        if (shared[i]->source) {
+            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, shared[i]->span));
+            ast_print_expr_short(b->out, shared[i]->source, 60);
+        }
+        buf_putc(b->out, '\n');
+        struct point *p = open_elements(b, row);
+        needed[shared[i]->args[0]->id] = true;
+        emit_values(b, p, needed);
+        buf_line(b->out, "      %s[v] = %s;", name, value_at(&b->w, p, shared[i]->args[0]));
+        buf_line(b->out, "    }");
+        buf_line(b->out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+        memset(b->w.n_named, 0, (size_t)b->g->n_nodes * sizeof *b->w.n_named); /* another loop, another scope */
+    }
+}
+
+/* Whether all that the group stores are results of runs, which the driver puts where they belong. */
+static bool stores_partials_alone(const struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    for (int s = 0; s < r->n_stores; s++)
+        if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
+    return true;
+}
+
+static void emit_store_text(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    bool has_partials = takes_whole_tiles(b);
+    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
+         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
+    const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        if (is_elsewhere(b, s)) continue;
+        results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
+        buf_line(b->out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
+    }
+    struct point *row = point_open(&b->w, NULL);
+    b->w.indent = 2;
+    if (b->is_gemm) {
+        bind_labels(b, row, &b->l->kernel->gemm.batch, "batch");
+        bind_labels(b, row, &b->l->kernel->gemm.m, "m");
+    } else {
+        bind_labels(b, row, &b->l->kernel->pointwise.rows, "row");
+    }
+    emit_shared(b, row);
+    if (!b->is_gemm && b->is_general) {
+        b->row = row;
+        for (int s = 0; s < r->n_stores; s++) value_hoist(&b->w, row, r->stores[s].value, b->along.axes, b->along.n);
+    }
+    struct point *p = open_elements(b, row);
+    if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    emit_values(b, p, needed);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (is_elsewhere(b, s)) continue;
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        struct node *n = store_element(b->g, r, &r->stores[s]);
+        if (n != r->stores[s].value) {
+            if (!has_element(b, s)) buf_line(b->out, "      x.t%d[v] = %s;", n->id, value_at(&b->w, p, n));
+            continue;
+        }
+        buf_line(b->out, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
+    }
+    buf_line(b->out, "    }");
+    struct node **shared;
+    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
+    for (int s = 0; s < r->n_stores; s++) {
+        if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        emit_store_one(b, &t, results[s]);
+    }
+    buf_line(b->out, "  }");
+}
+
+static void emit_store(struct body *b) {
+    struct buf text, *out = b->out;
+    buf_init(&text, arena(b));
+    b->out = b->w.out = &text;
+    emit_store_text(b);
+    b->out = b->w.out = out;
+    emit_drop_unread(out, text.s);
+}
+
+/* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
+static void emit_skew(struct body *b) {
+    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
+    if (along_of(b, &t) == ALONG_CONTIGUOUS) buf_line(b->out, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
+    else buf_line(b->out, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
+}
+
+/* ---- the struct ---- */
+
+static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
+
+static bool stores_to(const struct launch *l, int param, int buffer) {
+    for (int s = 0; s < l->kernel->group->n_stores; s++)
+        if (l->kernel->group->stores[s].param == param && l->kernel->group->stores[s].buffer == buffer) return true;
+    return false;
+}
+
+void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
+    const struct kernel *k = c->graph->kernel;
+    switch (a->kind) {
+    case FX_ARG_PARAM:
+        if (k->params[a->index].is_scalar) buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
+        else buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
+        return;
+    case FX_ARG_BUFFER: {
+        if (a->index >= c->partition->n_buffers) {
+            buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
+            return;
+        }
+        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ", emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
+        return;
+    }
+    case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
+    case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;
+    }
+}
+
+/* Whether a pointwise kernel runs over this label: its extent then fits the type of the kernel's indices, which others need not. */
+bool is_space_axis(const struct launch *l, int axis) {
+    const struct axis_list *rows = &l->kernel->pointwise.rows, *cols = &l->kernel->pointwise.cols;
+    for (int i = 0; i < rows->n; i++)
+        if (rows->axes[i] == axis) return true;
+    for (int i = 0; i < cols->n; i++)
+        if (cols->axes[i] == axis) return true;
+    return false;
+}
+
+static void emit_fields(struct body *b) {
+    const struct kernel *k = b->g->kernel;
+    for (int i = 0; i < b->l->n_args; i++) {
+        const struct fx_arg *a = &b->l->args[i];
+        buf_puts(b->out, "  ");
+        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l, a->index)) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
+        else emit_declaration(b->out, b->c, b->l, a);
+        buf_puts(b->out, ";");
+        const int *axes = NULL;
+        int n_axes = 0;
+        if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar) axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
+        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers) axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
+        if (axes) {
+            buf_puts(b->out, "  // [");
+            for (int j = 0; j < n_axes; j++) buf_printf(b->out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
+            buf_puts(b->out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
+        }
+        buf_putc(b->out, '\n');
+    }
+    for (int i = 0; i < k->n_axes; i++)
+        if (k->axes[i].extent >= 0 && b->l->axis_used[i])
+            buf_line(b->out, is_space_axis(b->l, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
+                 (long long)k->axes[i].extent);
+}
+
+/* What the stores are made of. */
+static void look_at_stores(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = b->g->nodes[i];
+        bool is_shared = is_shared_by(r, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
+        if (!seen[i] || (is_leaf(b, n) && !is_shared)) continue;
+        b->has_loops |= is_loop;
+        b->is_general |= is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+}
+
+void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+    struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
+    b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
+                          .n_named = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+    look_at_stores(&b);
+    const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
+    b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
+    b.along_var = b.is_gemm ? "n" : "col";
+    if (!b.is_gemm) buf_line(b.out, "template <class INDEX>");
+    buf_line(b.out, "struct %s {", l->struct_name);
+    if (!b.is_gemm) buf_line(b.out, "  typedef INDEX index;");
+    emit_fields(&b);
+    if (l->kernel->group->is_row) {
+        emit_row_problem(out, u, c, l);
+        buf_line(b.out, "};");
+        return;
+    }
+    if (l->kernel->chain) {
+        emit_chain_problem(out, u, c, l);
+    } else if (b.is_gemm) {
+        emit_gemm_problem(out, u, c, l);
+    } else {
+        buf_line(b.out, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
+        buf_line(b.out, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));
+        emit_skew(&b);
+    }
+    emit_frag(&b);
+    emit_fetch(&b);
+    if (takes_whole_tiles(&b)) emit_partials(&b);
+    emit_store(&b);
+    buf_line(b.out, "};");
+}

@@ -1,0 +1,446 @@
+/* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the epilogue of the second contraction apart.
+ *
+ * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of reductions, values made of them), and for each walk over the middle the sums it takes: `look`
+ * finds what shifts exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor. Values come from emit_value.c. */
+#include "graph/chain.h"
+#include "emit/emit.h"
+#include "emit/emit_value.h"
+
+static const char *const LOG2_E = "1.44269504f";
+
+struct middle {
+    struct values w; /* statements being written; its user is this */
+    const struct unit *u;
+    const struct chosen *c;
+    const struct launch *l;
+    const struct group *r;
+    const struct chain *x;
+};
+
+static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
+static const char *name_of(const struct middle *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
+/* A member of sums or results: a condition takes a word. */
+static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
+
+/* ---- indices ---- */
+
+static const char *product(struct middle *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
+
+static int place_in(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return i;
+    return -1;
+}
+
+/* Labels first .. last of l, flattened, out of the index of all of l. */
+static const char *part_of(struct middle *b, const struct axis_list *l, int first, int last, const char *var) {
+    const char *index = var;
+    if (last + 1 < l->n) index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + last + 1, l->n - last - 1));
+    if (first > 0) index = arena_printf(arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
+    return index == var ? var : arena_printf(arena(b), "(%s)", index);
+}
+
+/* Adds to s the offset into t of what `var` says of the labels of l; those that lie adjacent in t as in l are one index. */
+static void add_offset(struct middle *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+    for (int i = 0; i < t->n_axes;) {
+        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
+        if (first >= 0) {
+            while (end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
+            buf_printf(s, " + (long long)%s", part_of(b, l, first, last, var));
+            for (int j = end; j < t->n_axes; j++) buf_printf(s, " * %s", b->l->axis_names[t->axes[j]]);
+        }
+        i = end;
+    }
+}
+
+static void bind(struct middle *b, struct point *p, const struct axis_list *l, const char *var) {
+    for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = part_of(b, l, i, i, var);
+}
+
+/* ---- what is at hand ---- */
+
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct middle *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
+    return value_element(w, p, name_of(b, &t), &t);
+}
+
+/* A point at a row: what is known once `walk` walks are over. */
+static struct point *at_row(struct middle *b, int walk) {
+    struct point *p = point_open(&b->w, NULL);
+    bind(b, p, &b->x->second.batch, "batch");
+    bind(b, p, &b->x->second.m, "m");
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        if (b->x->level[i] > walk) continue;
+        if (is_row_step(b->r, b->w.g->nodes[i])) p->text[i] = arena_printf(arena(b), b->w.g->nodes[i]->dtype == FX_BOOL ? "(r.t%d != 0)" : "r.t%d", i);
+        else if (b->x->is_row_value[i]) p->text[i] = arena_printf(arena(b), "q.t%d", i);
+    }
+    return p;
+}
+
+/* A point at an element of the middle in a walk. */
+static struct point *at_element(struct middle *b, int walk) {
+    struct point *p = at_row(b, walk);
+    bind(b, p, &b->x->first.n, "(t + v)");
+    for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
+    return p;
+}
+
+/* ---- which sums a walk takes ---- */
+
+static bool is_partner(const struct middle *b, const struct node *n, int walk) {
+    for (int k = 0; k < b->x->n_folds; k++)
+        if (b->x->folds[k].extreme == n && chain_is_online(b->x, k, walk)) return true;
+    return false;
+}
+
+static bool looks(const struct middle *b, int walk) {
+    for (int k = 0; k < b->x->n_folds; k++)
+        if (chain_is_online(b->x, k, walk)) return true;
+    return false;
+}
+
+/* The next reduction from step s on that ends in the walk, partners of exponentials or others; NULL past the last. */
+static struct node *next_sum(const struct middle *b, int walk, bool partners, int *s) {
+    for (; *s < b->r->n_steps; ++*s) {
+        struct node *n = b->r->steps[*s];
+        if (chain_ends_in(b->x, n, walk) && is_partner(b, n, walk) == partners) return ++*s, n;
+    }
+    return NULL;
+}
+
+/* ---- types ---- */
+
+static const char *source_of(struct middle *b, const struct node *n) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (!n->source) return "";
+    ast_print_expr_short(&s, n->source, 60);
+    return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
+}
+
+static void emit_known(struct middle *b) {
+    buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
+    buf_line(b->w.out, "  struct results {  // of the reductions of a row");
+    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[i]->dtype), b->r->steps[i]->id, source_of(b, b->r->steps[i]));
+    if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
+    buf_line(b->w.out, "  };");
+    buf_line(b->w.out, "  struct values {  // of a row, read by its elements");
+    for (int i = 0; i < b->w.g->n_nodes; i++)
+        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s t%d;%s", value_ctype(b->w.g->nodes[i]->dtype), i, source_of(b, b->w.g->nodes[i]));
+    buf_line(b->w.out, "  };");
+    buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
+}
+
+static void emit_sums_type(struct middle *b, int walk) {
+    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    for (int s = 0; s < b->r->n_steps; s++)
+        if (chain_ends_in(b->x, b->r->steps[s], walk))
+            buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[s]->args[0]->dtype), b->r->steps[s]->id, source_of(b, b->r->steps[s]));
+    for (int k = 0; k < b->x->n_folds; k++)
+        if (chain_is_online(b->x, k, walk)) buf_line(b->w.out, "    float c%d;  // what t%d is shifted by so far", k, b->x->folds[k].e->id);
+    buf_line(b->w.out, "  };");
+    if (!looks(b, walk)) return;
+    struct node *n;
+    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", walk);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) buf_line(b->w.out, "    float t%d;", n->id);
+    buf_line(b->w.out, "  };");
+}
+
+static const char *start_of(struct middle *b, const struct node *n) { return value_start(&b->w, n->reduction, n->args[0]->dtype); }
+
+static void emit_identities(struct middle *b, int walk) {
+    struct node *n;
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_walk<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    sums%d a;", walk);
+    for (int s = 0; s < b->r->n_steps; s++)
+        if (chain_ends_in(b->x, b->r->steps[s], walk)) value_line(&b->w, "a.t%d = %s;", b->r->steps[s]->id, start_of(b, b->r->steps[s]));
+    for (int k = 0; k < b->x->n_folds; k++)
+        if (chain_is_online(b->x, k, walk)) value_line(&b->w, "a.c%d = 0.0f;", k);
+    buf_line(b->w.out, "    return a;");
+    buf_line(b->w.out, "  }");
+    if (!looks(b, walk)) return;
+    buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_walk<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    tops%d b;", walk);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "b.t%d = %s;", n->id, start_of(b, n));
+    buf_line(b->w.out, "    return b;");
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_prepare(struct middle *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_walk<%d>, values &q, const results &r, int batch, int m) const {", walk);
+    struct point *p = at_row(b, walk - 1);
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i];
+        if (is_row_step(b->r, n) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.t%d != 0)" : "r.t%d", i);
+        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "q.t%d = %s;", i, value_at(&b->w, p, n));
+    }
+    buf_line(b->w.out, "  }");
+}
+
+/* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
+static void emit_end(struct middle *b) {
+    buf_line(b->w.out, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const {");
+    struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
+    first->at[b->x->parts.t[0]] = "0";
+    last->at[b->x->parts.t[0]] = "(t() - 1)";
+    const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before), *to = value_at(&b->w, last, b->x->before);
+    value_line(&b->w, b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);" : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
+               bound, to, bound, from, bound, from);
+    buf_line(b->w.out, "  }");
+}
+
+/* ---- elements ---- */
+
+static void emit_join(struct middle *b, int walk, const char *type, bool partners) {
+    struct node *n;
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_walk<%d>, %s%d &a, const %s%d &b) const {", walk, type, walk, type, walk);
+    for (int s = 0; (n = next_sum(b, walk, partners, &s));)
+        value_line(&b->w, "a.t%d = %s;", n->id,
+                   value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_look(struct middle *b, int walk) {
+    struct node *n;
+    bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, walk);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void look(fx_walk<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+                 "int n_valid) const {", walk, walk);
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
+    buf_line(b->w.out, "      if (v >= n_valid) break;");
+    b->w.indent = 3;
+    struct point *p = at_element(b, walk);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) {
+        const char *x = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "b.t%d", n->id);
+        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
+        if (keeps) value_line(&b->w, "acc[0][v] = %s;", x);
+    }
+    b->w.indent = 2;
+    buf_line(b->w.out, "    }");
+    buf_line(b->w.out, "  }");
+}
+
+static const char *scaled(struct middle *b, int fold, const char *difference) {
+    return b->x->folds[fold].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
+}
+
+/* The row's shift, made of its extreme. */
+static const char *shift_at(struct middle *b, int fold, int walk, const char *extreme) {
+    struct point *p = at_row(b, walk);
+    p->text[b->x->folds[fold].extreme->id] = extreme;
+    return value_at(&b->w, p, b->x->folds[fold].shift);
+}
+
+static void emit_move(struct middle *b, int walk) {
+    struct node *n;
+    buf_line(b->w.out, "  FX_DEVICE float move(fx_walk<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", walk, walk, walk);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));)
+        value_line(&b->w, "const float m%d = %s;", n->id,
+                   value_joined(&b->w, n->reduction, FX_F32, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
+    for (int k = 0; k < b->x->n_folds; k++) {
+        const struct fold *f = &b->x->folds[k];
+        if (!chain_is_online(b->x, k, walk)) continue;
+        value_line(&b->w, "const float c%d = fx_chain_shift(%s);", k, shift_at(b, k, walk, arena_printf(arena(b), "m%d", f->extreme->id)));
+        value_line(&b->w, "const float s%d = fx_chain_rescale(a.t%d == %s, %s);", k, f->extreme->id, start_of(b, f->extreme),
+                   scaled(b, k, arena_printf(arena(b), "a.c%d - c%d", k, k)));
+        for (int s = 0; s < b->r->n_steps; s++)
+            if (b->x->fold_of[b->r->steps[s]->id] == k) value_line(&b->w, "a.t%d *= s%d;", b->r->steps[s]->id, k);
+        value_line(&b->w, "a.c%d = c%d;", k, k);
+    }
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "a.t%d = m%d;", n->id, n->id);
+    bool scales = b->x->outer_fold >= 0 && walk + 1 == b->x->n_walks;
+    buf_line(b->w.out, scales ? "    return s%d;" : "    return 1.0f;", b->x->outer_fold);
+    buf_line(b->w.out, "  }");
+}
+
+/* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
+static const char *middle_at(struct middle *b, struct point *p, struct node *n, const bool *late) {
+    const char *args[3];
+    if (!late[n->id]) return value_at(&b->w, p, n);
+    if (chain_stays(b->x, n) >= 0) return middle_at(b, p, n->args[chain_stays(b->x, n)], late);
+    for (int i = 0; i < n->n_args; i++) args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
+    const char *name = arena_printf(arena(b), "p%d", n->id);
+    value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
+    return name;
+}
+
+/* Computes what the walk needs of an element, operands first and each once, so that no chain of them is walked deep. */
+static void emit_needed(struct middle *b, struct point *p, int walk, bool *late) {
+    const struct graph *g = b->w.g;
+    bool *needed = NEW_ARRAY(arena(b), bool, g->n_nodes + 1);
+    bool is_last = walk + 1 == b->x->n_walks;
+    chain_mark_sums(g, b->c->partition, b->r, b->x, walk, needed);
+    if (chain_keeps(g, b->c->partition, b->r, b->x, walk))
+        for (int k = 0; k < b->x->n_folds; k++)
+            if (chain_is_online(b->x, k, walk)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node *n = g->nodes[i];
+        if (!needed[i] || !b->x->is_element[i] || p->text[i]) continue;
+        for (int k = 0; k < b->x->n_folds; k++) {
+            if (b->x->folds[k].e != n || !chain_is_online(b->x, k, walk)) continue;
+            value_line(&b->w, "const float t%d = fx_exp2_approx(%s);%s", i,
+                       scaled(b, k, arena_printf(arena(b), "%s - a.c%d", value_at(&b->w, p, b->x->folds[k].x), k)), source_of(b, n));
+            p->text[i] = arena_printf(arena(b), "t%d", i);
+        }
+        if (p->text[i]) continue;
+        late[i] = is_last && chain_stays(b->x, n) >= 0;
+        for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
+        if (!late[i]) value_at(&b->w, p, n);
+    }
+}
+
+static void emit_fold(struct middle *b, int walk) {
+    struct node *n;
+    bool is_last = walk + 1 == b->x->n_walks;
+    bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void fold(fx_walk<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+                 "int n_valid) const {", walk, walk);
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
+    buf_line(b->w.out, "      if (v >= n_valid) {");
+    buf_line(b->w.out, "        acc[0][v] = 0.0f;");
+    buf_line(b->w.out, "        continue;");
+    buf_line(b->w.out, "      }");
+    b->w.indent = 3;
+    struct point *p = at_element(b, walk);
+    emit_needed(b, p, walk, late);
+    for (int s = 0; (n = next_sum(b, walk, false, &s));) {
+        const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.t%d", n->id);
+        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+    }
+    if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
+    b->w.indent = 2;
+    buf_line(b->w.out, "    }");
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_finish(struct middle *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_walk<%d>, results &r, const sums%d &a, const values &q) const {", walk, walk);
+    struct node *n;
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
+    for (int k = 0; k < b->x->n_folds; k++) {
+        if (!chain_is_online(b->x, k, walk)) continue;
+        const char *c = shift_at(b, k, walk, arena_printf(arena(b), "r.t%d", b->x->folds[k].extreme->id));
+        value_line(&b->w, "const float last%d = a.c%d == %s || t() == 0 ? 1.0f : exp2f(%s);", k, k, c, scaled(b, k, arena_printf(arena(b), "a.c%d - %s", k, c)));
+        if (k == b->x->outer_fold) value_line(&b->w, "r.last = last%d;", k);
+    }
+    for (int s = 0; (n = next_sum(b, walk, false, &s));) {
+        int fold = b->x->fold_of[n->id];
+        if (fold >= 0) value_line(&b->w, "r.t%d = a.t%d * last%d;", n->id, n->id, fold);
+        else value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
+    }
+    buf_line(b->w.out, "  }");
+}
+
+/* ---- what stands behind the walks ---- */
+
+void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc) {
+    const struct group *r = l->kernel->group;
+    const struct chain *x = l->kernel->chain;
+    struct arena *a = value_arena(w);
+    for (int i = 0; i < r->n_steps; i++) p->text[r->steps[i]->id] = arena_printf(a, r->steps[i]->dtype == FX_BOOL ? "(%s.t%d != 0)" : "%s.t%d", results, r->steps[i]->id);
+    if (!acc) return;
+    int id = r->contraction->id;
+    const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
+    for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
+        const char *by = value_at(w, p, x->moved[i].by);
+        sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s", x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
+    }
+    if (x->outer_fold >= 0) value_line(w, x->n_moved ? "const float t%d = t() == 0 ? 0.0f : %s;" : "const float t%d = %s;", id, sum);
+    p->text[id] = x->outer_fold >= 0 ? arena_printf(a, "t%d", id) : acc;
+}
+
+static void emit_row_stores(struct middle *b) {
+    buf_line(b->w.out, "  FX_DEVICE void store_row(const results &r, int batch, int m) const {");
+    struct point *p = point_open(&b->w, NULL);
+    bind(b, p, &b->x->second.batch, "batch");
+    bind(b, p, &b->x->second.m, "m");
+    emit_chain_results(&b->w, p, b->l, "r", NULL);
+    for (int i = 0; i < b->r->n_stores; i++) {
+        const struct store *s = &b->r->stores[i];
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+        if (!chain_stores_row(b->w.g, b->c->partition, b->x, s)) continue;
+        struct buf at;
+        buf_init(&at, arena(b));
+        buf_puts(&at, name_of(b, &t));
+        add_offset(b, &at, &t, &b->x->second.batch, "batch");
+        add_offset(b, &at, &t, &b->x->second.m, "m");
+        bool converts = t.dtype == FX_F32 || t.dtype == FX_F16 || t.dtype == FX_BF16;
+        const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
+        value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
+    }
+    buf_line(b->w.out, "  }");
+}
+
+/* ---- shapes ---- */
+
+static void emit_extent(struct middle *b, const char *name, const struct axis_list *l) {
+    buf_line(b->w.out, l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }" : l->n ? "  FX_DEVICE int %s() const { return (int)%s; }"
+                                                                                     : "  FX_DEVICE int %s() const { return %s; }",
+              name, product(b, l->axes, l->n));
+}
+
+static void emit_shapes(struct middle *b) {
+    const struct chain *x = b->x;
+    int n = x->first.n_segments;
+    buf_line(b->w.out, "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result", x->parts.n_inner,
+              x->first.most_sums);
+    buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
+    emit_extent(b, "m", &x->second.m);
+    emit_extent(b, "n", &x->second.n);
+    emit_extent(b, "t", &x->first.n);
+    emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->first, 0, true);
+    emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->second, n, false);
+    buf_line(b->w.out, "  typedef segment0 first_segment;");
+    buf_line(b->w.out, "  typedef segment%d second_segment;", n);
+    buf_line(b->w.out, "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
+                 "const fx_tile &at) const {");
+    for (int i = 0; i < n; i++) {
+        if (i) buf_line(b->w.out, "    fx_gemm_next_segment();");
+        buf_line(b->w.out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, first, at);", i);
+    }
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_flags(struct middle *b) {
+    struct buf look, keep;
+    buf_init(&look, arena(b));
+    buf_init(&keep, arena(b));
+    for (int w = 0; w < b->x->n_walks; w++) {
+        buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
+        buf_printf(&keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
+    }
+    buf_line(b->w.out, "  static constexpr int WALKS = %d;  // over the middle; the last adds the result up", b->x->n_walks);
+    buf_line(b->w.out, "  static constexpr bool LOOKS[WALKS] = {%s}, KEEPS[WALKS] = {%s};  // whether a walk finds shifts first, and leaves what they were found in",
+              look.s, keep.s);
+    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
+              b->x->bound ? "true" : "false");
+}
+
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+    struct arena *a = &u->cx->arena;
+    struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
+    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given,
+                          .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    emit_shapes(&b);
+    emit_flags(&b);
+    emit_known(&b);
+    for (int walk = 0; walk < b.x->n_walks; walk++) emit_sums_type(&b, walk);
+    for (int walk = 0; walk < b.x->n_walks; walk++) {
+        emit_prepare(&b, walk);
+        emit_identities(&b, walk);
+        if (looks(&b, walk)) {
+            emit_look(&b, walk);
+            emit_join(&b, walk, "tops", true);
+            emit_move(&b, walk);
+        }
+        emit_fold(&b, walk);
+        emit_join(&b, walk, "sums", false);
+        emit_finish(&b, walk);
+    }
+    if (b.x->bound) emit_end(&b);
+    if (b.x->stores_rows) emit_row_stores(&b);
+}

@@ -1,0 +1,211 @@
+/* The members of the problem struct of a contraction: its shape, its operands and its segments, as the gemm driver asks for them (kernels/driver_gemm.cuh).
+ *
+ * In: a scheduled group with sums. Out: one struct for every operand, which says where it lies, and its strides, or how it is made (emit_operand.c), one for every
+ * segment. Of a chain, its segments alone. */
+#include <string.h>
+
+#include "emit/emit_operand.h"
+#include "plan.h"
+
+static struct arena *arena(const struct operand_place *b) { return &b->u->cx->arena; }
+
+/* ---- operands in memory ---- */
+
+static const char *atom_name(const struct operand_place *b, const struct tensor *t, int atom) {
+    int position, axis = view_atom_axis(b->g, atom, &position);
+    return axis >= 0 ? b->axes[axis] : b->strides[fx_stride_index(t->param, position)];
+}
+
+/* A polynomial of the view of t as C. */
+static const char *poly_text(const struct operand_place *b, const struct tensor *t, const struct poly *p) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (!p->n) return "0";
+    for (int i = 0; i < p->n; i++) {
+        wide c = p->t[i].coefficient, size = c < 0 ? -c : c;
+        if (i) buf_puts(&s, c < 0 ? " - " : " + ");
+        else if (c < 0) buf_puts(&s, "-");
+        if (!p->t[i].n) buf_printf(&s, size == 1 ? "1" : "%lldll", (long long)size);
+        else if (size != 1) buf_printf(&s, "%lld * ", (long long)size);
+        for (int f = 0; f < p->t[i].n; f++) buf_printf(&s, "%s%s", f ? " * " : "", atom_name(b, t, p->t[i].atoms[f]));
+    }
+    return s.s;
+}
+
+static void add_term(struct buf *s, const char *index, const char *step) {
+    if (strcmp(step, "0") == 0) return;
+    if (s->len) buf_puts(s, " + ");
+    if (strcmp(step, "1") == 0) buf_puts(s, index);
+    else buf_printf(s, strpbrk(step, "+-") ? "%s * (%s)" : "%s * %s", index, step);
+}
+
+/* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
+static void add_index(const struct operand_place *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+    bool is_run = true;
+    for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(b->g, t, l->axes[i], l->axes[i + 1]);
+    for (int i = 0; i < l->n; i++) {
+        int at = tensor_axis(t, l->axes[i]);
+        if (at < 0 || (is_run && i < l->n - 1)) continue;
+        const char *index = is_run ? var : emit_label_index(arena(b), b->axes, l, i, var, true);
+        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index), poly_text(b, t, &t->view->stride[at]));
+    }
+}
+
+static const char *element_address(const struct operand_place *b, const struct tensor *t) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    const char *offset = poly_text(b, t, &t->view->offset);
+    if (strcmp(offset, "0") != 0) buf_puts(&s, offset);
+    add_index(b, &s, t, &b->shape->batch, "batch");
+    add_index(b, &s, t, &b->segment->k_outer, "ko");
+    return s.len ? arena_printf(arena(b), "%s + %s", operand_tensor_name(b, t, true), s.s) : operand_tensor_name(b, t, true);
+}
+
+static const char *run_stride(const struct operand_place *b, const struct tensor *t, const struct axis_list *l) {
+    int at = l->n ? tensor_axis(t, l->axes[l->n - 1]) : -1;
+    return at < 0 ? "0" : poly_text(b, t, &t->view->stride[at]);
+}
+
+/* `return ..;` of the operands, by j where they differ. */
+static void emit_by_sum(struct operand_place *b, const char *const *values, int n) {
+    buf_puts(b->out, " return ");
+    for (int i = 0; i < n; i++) {
+        bool is_rest = true;
+        for (int j = i; j < n; j++) is_rest &= strcmp(values[i], values[j]) == 0;
+        if (is_rest || i == n - 1) {
+            buf_printf(b->out, "%s; }\n", values[i]);
+            return;
+        }
+        buf_printf(b->out, "j == %d ? %s : ", i, values[i]);
+    }
+}
+
+static const char *layout_name(enum layout l) { return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED"; }
+
+static void emit_copied(struct operand_place *b, const struct operand *operands, int n) {
+    const char **at = NEW_ARRAY(arena(b), const char *, n), **mn = NEW_ARRAY(arena(b), const char *, n), **k = NEW_ARRAY(arena(b), const char *, n);
+    for (int i = 0; i < n; i++) {
+        at[i] = element_address(b, &operands[i].tensor);
+        mn[i] = run_stride(b, &operands[i].tensor, b->mn);
+        k[i] = run_stride(b, &operands[i].tensor, &b->segment->k);
+    }
+    buf_printf(b->out, "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko) {", emit_ctype(operands->tensor.dtype), b->l->struct_name);
+    emit_by_sum(b, at, n);
+    buf_printf(b->out, "    static FX_DEVICE long long stride_mn(const %s &p, int j) {", b->l->struct_name);
+    emit_by_sum(b, mn, n);
+    buf_printf(b->out, "    static FX_DEVICE long long stride_k(const %s &p, int j) {", b->l->struct_name);
+    emit_by_sum(b, k, n);
+}
+
+/* ---- the struct ---- */
+
+static void emit_comment(struct operand_place *b, const struct operand *operands, int n) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i < n; i++) {
+        const struct operand *o = &operands[i];
+        if (i) buf_puts(&s, ", ");
+        if (!o->is_made && o->tensor.param < 0) buf_puts(&s, operand_tensor_name(b, &o->tensor, false));
+        else if (o->value->source && !o->value->name.len) ast_print_expr_short(&s, o->value->source, 60);
+        else ir_print_name(&s, b->g, o->value);
+    }
+    buf_printf(b->out, "  // %s%s\n", s.s, operands->is_made ? ", made as it is loaded" : "");
+}
+
+static void emit_operand(struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
+    b->side = side;
+    b->mn = side == 'a' ? &b->shape->m : &b->shape->n;
+    const char *struct_name = arena_printf(arena(b), j < 0 ? "%c%d" : "%c%d_%d", side, segment, j);
+    buf_printf(b->out, "  struct %s {", struct_name);
+    emit_comment(b, operands, n);
+    buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
+    if (operands->is_made) emit_made_operand(b, operands);
+    else emit_copied(b, operands, n);
+    buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
+    bool is_strided = false;
+    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_made && operands[i].tensor.is_strided;
+    const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
+    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;", operands->is_made ? "fx_gemm_made" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
+    buf_line(b->out, "  };");
+}
+
+static const char *as_int(const struct operand_place *b, const struct axis_list *l, const char **names) {
+    const char *s = emit_product(arena(b), names, l->axes, l->n);
+    return l->n == 0 ? s : arena_printf(arena(b), l->n > 1 ? "(int)(%s)" : "(int)%s", s);
+}
+
+static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
+    buf_puts(b->out, "    static FX_DEVICE constexpr int sum(int j) { return ");
+    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "j == %d ? %d : ", j, e->sums[j]);
+    buf_printf(b->out, "%d; }  // where B number j is added\n", e->sums[e->n_sums - 1]);
+}
+
+/* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
+static void emit_segment(struct operand_place *b, int i, bool has_a) {
+    const struct segment *e = b->segment;
+    bool are_made = e->b[0].is_made;
+    if (has_a) emit_operand(b, 'a', i, -1, &e->a, 1);
+    if (!are_made) emit_operand(b, 'b', i, -1, e->b, e->n_sums);
+    for (int j = 0; are_made && j < e->n_sums; j++) emit_operand(b, 'b', i, e->n_sums > 1 ? j : -1, &e->b[j], 1);
+    buf_line(b->out, "  struct segment%d {", i);
+    buf_line(b->out, "    static constexpr int SUMS = %d;", e->n_sums);
+    if (has_a) buf_line(b->out, "    typedef a%d a;", i);
+    if (!are_made || e->n_sums == 1) buf_line(b->out, "    template <int J> using b = b%d;", i);
+    else {
+        buf_puts(b->out, "    template <int J> using b = ");
+        for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "typename fx_choose<J == %d, b%d_%d, ", j, i, j);
+        buf_printf(b->out, "b%d_%d", i, e->n_sums - 1);
+        for (int j = 0; j + 1 < e->n_sums; j++) buf_puts(b->out, ">::type");
+        buf_puts(b->out, ";\n");
+    }
+    if (has_a) emit_sum_numbers(b, e);
+    buf_line(b->out, "    static FX_DEVICE int k(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k, b->axes));
+    buf_line(b->out, "    static FX_DEVICE int k_outer(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k_outer, b->axes));
+    buf_line(b->out, "  };");
+}
+
+static const char **members(struct arena *a, const char **names, int n) {
+    const char **out = NEW_ARRAY(a, const char *, n + 1);
+    for (int i = 0; i < n; i++) out[i] = names[i] ? arena_printf(a, "p.%s", names[i]) : NULL;
+    return out;
+}
+
+static struct operand_place place_of(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape) {
+    struct arena *a = &u->cx->arena;
+    struct operand_place b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .shape = shape};
+    b.params = members(a, l->param_names, c->graph->kernel->n_params);
+    b.buffers = members(a, l->buffer_names, c->partition->n_buffers);
+    b.axes = members(a, l->axis_names, c->graph->kernel->n_axes);
+    b.strides = members(a, l->stride_names, fx_stride_index(c->graph->kernel->n_params, 0));
+    return b;
+}
+
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a) {
+    struct operand_place b = place_of(out, u, c, l, shape);
+    for (int i = 0; i < shape->n_segments; i++) {
+        b.segment = &shape->segments[i];
+        emit_segment(&b, first + i, has_a);
+    }
+}
+
+void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+    const struct gemm_shape *s = &l->kernel->gemm;
+    struct operand_place b = place_of(out, u, c, l, s);
+    buf_line(out, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
+    buf_line(out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
+    struct node **shared;
+    bool is_sharing = gemm_shared(c->graph, l->kernel->group, &shared);
+    if (gemm_has_reduced(c->graph, l->kernel->group) || is_sharing) buf_line(out, "  static constexpr bool SHARES = %s;  // whether threads give each other values in store", is_sharing ? "true" : "false");
+    buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
+    buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
+    emit_gemm_segments(out, u, c, l, s, 0, true);
+    buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
+    for (int i = 0; i < s->n_segments; i++) {
+        if (i) buf_line(out, "    fx_gemm_next_segment();");
+        if (s->segments[i].is_ragged) buf_line(out, "    fx_gemm_accumulate<ENGINE, false, segment%d>(acc, *this, at);  // never aligned", i);
+        else buf_line(out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
+    }
+    buf_line(out, "  }");
+    buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",
+         gemm_has_reduced(c->graph, l->kernel->group) || is_sharing ? "fx_gemm_reduce" : "fx_gemm_epilogue");
+}

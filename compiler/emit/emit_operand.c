@@ -1,0 +1,387 @@
+/* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/made.cuh).
+ *
+ * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make,
+ * arithmetic alone. A chunk is V
+ * adjacent elements of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once for it. */
+#include <string.h>
+
+#include "emit/emit_operand.h"
+#include "emit/emit_value.h"
+#include "schedule/made.h"
+
+struct maker { /* an operand being written */
+    const struct operand_place *at;
+    const struct graph *g;
+    const struct operand *operand;
+    struct buf *out;                /* the struct, or the function being written */
+    struct made made;               /* what it reads */
+    const struct axis_list *along;  /* the labels of a chunk */
+    struct leaf *leaves;
+    int n_leaves;
+    bool *is_uniform;               /* by node: the same for a whole chunk */
+    bool is_making;                 /* in make, not in fetch */
+    int n_loops;                    /* over the elements of a chunk, in this function: their indices have names of their own */
+    struct values w;
+};
+
+static struct arena *arena(const struct maker *b) { return &b->at->u->cx->arena; }
+
+const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member) {
+    if (is_member) return t->param >= 0 ? at->params[t->param] : at->buffers[t->buffer];
+    return t->param >= 0 ? at->l->param_names[t->param] : at->l->buffer_names[t->buffer];
+}
+
+static const char *along_var(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? "k" : "mn"; }
+
+/* What the operand reads, and what the members that have it are called. */
+static void find_leaves(struct maker *b) {
+    struct made m = b->made = made_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
+    b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
+    for (int i = 0; i < b->n_leaves; i++) {
+        struct leaf *f = &b->leaves[i];
+        f->name = arena_printf(arena(b), "t%d", f->node->id);
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = operand_tensor_name(b->at, &f->tensor, false);
+        else if (f->node->kind == N_INPUT) f->name = b->at->l->param_names[f->node->param];
+    }
+}
+
+static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
+    return f->kind == LEAF_WORD ? emit_ctype(b->g->kernel->params[f->node->param].packed.storage) : value_ctype(f->node->dtype);
+}
+
+/* What a value is without computing it: what was fetched, an element of a buffer. */
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct maker *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->at->params[n->param]);
+    for (int i = 0; b->is_making && i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->node != n) continue;
+        if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
+        if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
+        if (f->kind == LEAF_PIECE) return arena_printf(arena(b), "%s[v]", f->name);
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
+        const struct param *x = &b->g->kernel->params[n->param];
+        return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
+                            x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
+    }
+    if (n->kind != N_INPUT && node_is_loaded(b->g, b->at->c->partition, b->at->l->kernel->group, n, &t)) return value_element(w, p, b->at->buffers[t.buffer], &t);
+    return NULL;
+}
+
+/* Gives every label of l its index, by name where it has to be computed. */
+static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
+    for (int i = 0; i < l->n; i++) {
+        const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
+        p->at[l->axes[i]] = index;
+        if (!strpbrk(index, "/%")) continue;
+        const char *name = arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]);
+        value_line(&b->w, EMIT_MARK "const int %s = %s;", name, index);
+        p->at[l->axes[i]] = name;
+    }
+}
+
+/* The point of a chunk: all labels, those along it at its first element. */
+static struct point *chunk_point(struct maker *b) {
+    struct point *p = point_open(&b->w, NULL);
+    b->w.indent = 3;
+    bind(b, p, &b->at->shape->batch, "batch", "at");
+    bind(b, p, &b->at->segment->k_outer, "ko", "at");
+    bind(b, p, b->at->mn, "mn", "at");
+    bind(b, p, &b->at->segment->k, "k", "at");
+    return p;
+}
+
+/* The point of element v of a chunk, at which uniform values are those of the chunk. */
+static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
+    struct point *p = point_open(&b->w, chunk);
+    bind(b, p, b->along, arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
+    for (int i = 0; i <= last->id; i++)
+        if (b->is_uniform[i]) p->text[i] = chunk->text[i];
+    return p;
+}
+
+enum place { IN_RAW, IN_HELD, IN_CONTEXT };
+
+static enum place place_of(const struct leaf *f) {
+    return f->kind == LEAF_SHARED ? IN_CONTEXT : f->kind == LEAF_HELD || f->kind == LEAF_PIECE ? IN_HELD : IN_RAW;
+}
+
+static int count_leaves(const struct maker *b, enum place place) {
+    int n = 0;
+    for (int i = 0; i < b->n_leaves; i++) n += place_of(&b->leaves[i]) == place;
+    return n;
+}
+
+/* A struct of the leaves that have their place there. */
+static void emit_leaves(struct maker *b, enum place place, const char *name, const char *what, const char *none) {
+    int n = count_leaves(b, place);
+    buf_line(b->out, "    template <int V, bool ALIGNED> struct %s {%s  // %s", name, n ? "" : "};", n ? what : none);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (place_of(f) != place) continue;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) buf_line(b->out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        else if (f->kind == LEAF_PIECE)
+            buf_line(b->out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
+        else buf_line(b->out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
+    }
+    if (n) buf_line(b->out, "    };");
+}
+
+/* The same members in shared memory; nothing of it where it is not used. */
+static void emit_staged(struct maker *b, enum place place, const char *name, const char *of) {
+    int n = 0, widest = 1;
+    if (!count_leaves(b, place)) {
+        buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {};", name);
+        return;
+    }
+    buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {  // %s by way of shared memory", name, of);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (place_of(f) != place) continue;
+        int bytes = fx_dtype_bits(f->tensor.dtype) / 8;
+        if (bytes > widest) widest = bytes;
+        buf_line(b->out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(f->tensor.dtype), f->name);
+    }
+    buf_line(b->out, "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest, widest);
+    buf_puts(b->out, "      FX_DEVICE void place(unsigned at, int thread, int piece) { ");
+    for (int i = b->n_leaves - 1; i >= 0; i--)
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.place(", b->leaves[i].name), n++;
+    buf_puts(b->out, "at");
+    while (n--) buf_puts(b->out, ", thread, piece)");
+    buf_puts(b->out, "; }\n      FX_DEVICE void read() { ");
+    for (int i = 0; i < b->n_leaves; i++)
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.read(); ", b->leaves[i].name);
+    buf_puts(b->out, "}\n    };\n");
+    buf_line(b->out, "    template <int V, int THREADS> struct %s<false, V, THREADS> {};", name);
+}
+
+static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
+    struct tensor as_it_lies = *t;
+    as_it_lies.dtype = FX_F32; /* the element itself, not its value */
+    const char *element = value_element(&b->w, p, operand_tensor_name(b->at, t, true), &as_it_lies);
+    return arena_printf(arena(b), "&%s", element);
+}
+
+/* The word that has the fields of a packed chunk. */
+static const char *word_of(struct maker *b, const struct point *p, const struct node *n) {
+    const struct param *t = &b->g->kernel->params[n->param];
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_printf(&s, "%s[", b->at->params[n->param]);
+    for (int i = 0; i < t->n_axes; i++) {
+        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "", p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
+        const char *step = value_word_stride(&b->w, n->param, i);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+    }
+    buf_puts(&s, "]");
+    return s.s;
+}
+
+static void emit_fetch_context(struct maker *b) {
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_SHARED) value_line(&b->w, "c.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+    }
+}
+
+/* Whether some position of n is read from memory. */
+static bool reads_positions(const struct maker *b, const struct node *n) {
+    bool *is_needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) is_needed[n->args[i]->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = b->g->nodes[i];
+        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE)) return true;
+        for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
+    }
+    return false;
+}
+
+static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
+    struct point *p = point_open(&b->w, chunk);
+    const char *inside = NULL;
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    b->w.indent++;
+    bool is_guarded = reads_positions(b, f->node);
+    if (is_guarded) {
+        value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
+        b->w.indent++;
+    }
+    if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
+    value_line(&b->w, inside ? "h.%s.load(%s, %s ? n_valid : 0);" : "h.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    if (is_guarded) {
+        b->w.indent--;
+        value_line(&b->w, "} else {");
+        value_line(&b->w, "  h.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
+        value_line(&b->w, "}");
+    }
+    b->w.indent--;
+    value_line(&b->w, "} else {");
+    b->w.indent++;
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    value_line(&b->w, "h.%s.x[v] = 0;", f->name);
+    value_line(&b->w, "if (v >= n_valid) continue;");
+    p = element_point(b, chunk, b->operand->value);
+    value_line(&b->w, "h.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
+    for (int i = 0; i < 2; i++) {
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+}
+
+static void emit_fetch_held(struct maker *b) {
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_HELD) value_line(&b->w, "h.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
+    }
+}
+
+static void emit_fetch(struct maker *b) {
+    bool has_ones = false, has_many = false;
+    struct point *chunk = chunk_point(b);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        has_many |= f->kind == LEAF_MANY;
+        if (f->kind != LEAF_ONE && f->kind != LEAF_WORD) continue;
+        has_ones = true;
+        value_line(&b->w, "r.%s = 0;", f->name);
+    }
+    if (has_ones) {
+        value_line(&b->w, "if (n_valid > 0) {");
+        b->w.indent++;
+        struct point *p = point_open(&b->w, chunk);
+        for (int i = 0; i < b->n_leaves; i++) {
+            const struct leaf *f = &b->leaves[i];
+            if (f->kind == LEAF_ONE) value_line(&b->w, "r.%s = %s;", f->name, value_at(&b->w, p, f->node));
+            if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s = %s;", f->name, word_of(b, chunk, f->node));
+        }
+        b->w.indent--;
+        value_line(&b->w, "}");
+    }
+    if (!has_many) return;
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = 0;", b->leaves[i].name);
+    value_line(&b->w, "if (v >= n_valid) continue;");
+    struct point *p = element_point(b, chunk, b->operand->value);
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = %s;", b->leaves[i].name, value_at(&b->w, p, b->leaves[i].node));
+    b->w.indent--;
+    value_line(&b->w, "}");
+}
+
+/* Computes the uniform values that elements read, once a chunk. */
+static void emit_uniform(struct maker *b, struct point *chunk) {
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    needed[b->operand->value->id] = true;
+    for (int i = b->operand->value->id; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        bool is_leaf = false;
+        for (int j = 0; j < b->n_leaves; j++) is_leaf |= b->leaves[j].node == n;
+        if (!needed[i] || is_leaf) continue;
+        if (b->is_uniform[i]) continue;
+        for (int a = 0; a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i <= b->operand->value->id; i++)
+        if (needed[i] && b->is_uniform[i]) value_at(&b->w, chunk, b->g->nodes[i]);
+}
+
+/* The values below `value`, operands first, so that no chain of them is walked deep. */
+static void emit_chain(struct maker *b, struct point *p, struct node *value) {
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    needed[value->id] = true;
+    for (int i = value->id; i >= 0; i--) {
+        struct node *n = b->g->nodes[i];
+        needed[i] = needed[i] && (n->kind == N_OP || n->kind == N_CAST) && !b->is_uniform[i];
+        for (int a = 0; needed[i] && a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < value->id; i++)
+        if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
+}
+
+/* The elements of a piece, however it was fetched. */
+static void emit_whole_piece(struct maker *b, const struct leaf *f) {
+    value_line(&b->w, "%s %s[V];", leaf_ctype(b, f), f->name);
+    value_line(&b->w, "if constexpr (ALIGNED) {");
+    value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
+    value_line(&b->w, "  h.%s.get(e);", f->name);
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
+    value_line(&b->w, "} else {");
+    value_line(&b->w, "  h.%s.get(%s);", f->name, f->name);
+    value_line(&b->w, "}");
+}
+
+/* In which the operand is multiplied. */
+static enum fx_dtype side_dtype(const struct maker *b) { return b->at->side == 'a' ? b->at->shape->a_dtype : b->at->shape->b_dtype; }
+
+static void emit_make(struct maker *b) {
+    struct node *value = b->operand->value;
+    enum fx_dtype dtype = side_dtype(b);
+    if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype)) value = value->args[0]; /* the store rounds alike */
+    struct point *chunk = chunk_point(b);
+    b->is_making = true;
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_PIECE) emit_whole_piece(b, f);
+        if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED) continue;
+        value_line(&b->w, "%s %s[V];", emit_ctype(f->tensor.dtype), f->name);
+        value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "h", f->name, f->name);
+    }
+    emit_uniform(b, chunk);
+    buf_line(b->out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < V; ++v) {");
+    b->w.indent++;
+    struct point *p = element_point(b, chunk, b->operand->value);
+    emit_chain(b, p, value);
+    value_line(&b->w, "x[v] = %s;", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));
+    b->w.indent--;
+    value_line(&b->w, "}");
+    b->is_making = false;
+}
+
+/* Nothing is named yet: each function begins so. */
+static void begin_text(struct maker *b) {
+    b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->at->params, .axis_names = b->at->axes, .stride_names = b->at->strides, .storage_type = emit_ctype, .given = given, .user = b,
+                           .n_named = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
+    find_leaves(b);
+}
+
+static void emit_function(struct maker *b, const char *head, void (*body)(struct maker *)) {
+    struct buf text, *out = b->out;
+    buf_init(&text, arena(b));
+    buf_line(b->out, "%s", head);
+    begin_text(b);
+    b->n_loops = 0;
+    b->out = b->w.out = &text;
+    body(b);
+    b->out = out;
+    emit_drop_unread(out, text.s ? text.s : "");
+    buf_line(b->out, "    }");
+}
+
+void emit_made_operand(const struct operand_place *at, const struct operand *o) {
+    struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out};
+    const char *name = at->l->struct_name;
+    buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
+    begin_text(&b);
+    bool has_held = count_leaves(&b, IN_HELD) > 0, has_context = count_leaves(&b, IN_CONTEXT) > 0;
+    const char *head = "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k%s) {", *n_valid = ", int n_valid";
+    emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values", "nothing is read by values");
+    emit_leaves(&b, IN_HELD, "held", "what it reads side by side", "nothing is read side by side");
+    emit_leaves(&b, IN_CONTEXT, "context", "what chunks share", "nothing is shared");
+    buf_line(b.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", made_is_fixed(&b.made, at->segment) ? "true" : "false");
+    emit_staged(&b, IN_HELD, "staged", "held");
+    emit_staged(&b, IN_CONTEXT, "staged_context", "context");
+    emit_function(&b, arena_printf(arena(&b), head, "", "fetch", name, "raw<V, ALIGNED> &r", n_valid), emit_fetch);
+    emit_function(&b, arena_printf(arena(&b), head, has_held ? ", class HELD" : "", "fetch_held", name, has_held ? "HELD &h" : "held<V, ALIGNED> &", n_valid), emit_fetch_held);
+    emit_function(&b, arena_printf(arena(&b), head, has_context ? ", class CONTEXT" : "", "fetch_context", name, has_context ? "CONTEXT &c" : "context<V, ALIGNED> &", n_valid), emit_fetch_context);
+    emit_function(&b, arena_printf(arena(&b), head, ", class HELD, class CONTEXT", "make", name, "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c", ""), emit_make);
+}

@@ -1,0 +1,26 @@
+/* Operands of a mainloop as members of a problem struct: emit_gemm.c writes the struct and what lies in memory, emit_operand.c what is made as it is loaded. */
+#ifndef FX_EMIT_OPERAND_H
+#define FX_EMIT_OPERAND_H
+
+#include "emit/emit.h"
+#include "graph/operand.h"
+
+struct operand_place { /* what an operand is written for */
+    struct buf *out;  /* the problem struct */
+    const struct unit *u;
+    const struct chosen *c;
+    const struct launch *l;
+    const struct graph *g;
+    const struct gemm_shape *shape;
+    const struct segment *segment; /* whose operand it is */
+    char side;                     /* 'a' or 'b' */
+    const struct axis_list *mn;    /* the labels of m or n */
+    const char **params, **buffers, **axes, **strides; /* C names, members of p */
+};
+
+/* What t is called: as a member of p, or alone. */
+const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member);
+/* The members of an operand that is made, but for its layout: what chunks read, the functions that fetch it, make. */
+void emit_made_operand(const struct operand_place *at, const struct operand *o);
+
+#endif

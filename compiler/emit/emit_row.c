@@ -1,0 +1,410 @@
+/* The members of the problem struct of a row program: what the row driver asks of it (kernels/driver_row.cuh).
+ *
+ * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each walk, running sums) and methods, each the values of some
+ * nodes at one element, or at one row, written by emit_value.c. Offsets are 64-bit; row and column are the driver's flattened indices. */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "emit/emit_value.h"
+#include "schedule/row_program.h"
+
+struct rows {
+    struct values w; /* statements being written; its user is this */
+    const struct unit *u;
+    const struct chosen *c;
+    const struct launch *l;
+    const struct group *r;
+    const struct row_program *x;
+    int n_scans;
+    struct node **scans; /* the running sums, in order */
+};
+
+static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
+/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index. */
+static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
+static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
+static const char *name_of(const struct rows *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
+static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
+/* A member of sums: a condition takes a word. */
+static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
+static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
+/* The reduction ends in walk number `walk`. */
+static bool ends_in(const struct rows *b, const struct node *n, int walk) { return n->kind == N_REDUCE && b->x->level[n->id] == walk + 1; }
+
+/* ---- indices ---- */
+
+static const char *product(struct rows *b, const int *axes, int n) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", b->l->axis_names[axes[i]]);
+    return n ? s.s : "1";
+}
+
+/* Labels first .. last of l, flattened, out of the index of all of l. */
+static const char *part_of(struct rows *b, const struct axis_list *l, int first, int last, const char *var) {
+    const char *index = var;
+    if (last + 1 < l->n) index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + last + 1, l->n - last - 1));
+    if (first > 0) index = arena_printf(arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
+    return index == var ? var : arena_printf(arena(b), "(%s)", index);
+}
+
+static int place_in(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return i;
+    return -1;
+}
+
+/* The element of t at a row and a column: labels that lie adjacent in t as in their list are one index. */
+static const char *element(struct rows *b, const struct tensor *t, const char *row, const char *col) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_puts(&s, name_of(b, t));
+    for (int i = 0; i < t->n_axes;) {
+        const struct axis_list *l = place_in(&b->x->rows, t->axes[i]) >= 0 ? &b->x->rows : &b->x->cols;
+        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
+        while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
+        buf_printf(&s, " + (long long)%s", part_of(b, l, first, last, l == &b->x->rows ? row : col));
+        const char *step = value_stride(&b->w, t, end - 1);
+        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+        i = end;
+    }
+    return s.s;
+}
+
+static void bind(struct rows *b, struct point *p, const int *axes, int n, const struct axis_list *l, const char *var) {
+    for (int i = 0; i < n; i++) {
+        int at = place_in(l, axes[i]);
+        p->at[axes[i]] = at < 0 ? "0" : part_of(b, l, at, at, var);
+    }
+}
+
+/* ---- what is at hand ---- */
+
+static const char *given(struct values *w, const struct point *p, const struct node *n) {
+    struct rows *b = w->user;
+    struct tensor t;
+    if (n->kind == N_SCALAR) return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
+    return value_element(w, p, name_of(b, &t), &t);
+}
+
+static bool is_in_space(const struct rows *b, const struct node *n) {
+    for (int i = 0; i < n->n_axes; i++) {
+        bool found = false;
+        for (int k = 0; k < b->r->n_axes; k++) found |= b->r->axes[k] == n->axes[i];
+        for (int k = 0; k < b->r->n_reduced; k++) found |= b->r->reduced[k] == n->axes[i];
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* Names what `list`, kept in `frag`, holds of loaded nodes. */
+static void give_held(struct rows *b, struct point *p, const struct tensor *list, int n_list, const char *frag) {
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        const struct node *n = b->w.g->nodes[i];
+        struct tensor t;
+        if (!is_in_space(b, n) || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
+        for (int k = 0; k < n_list; k++)
+            if (list[k].param == t.param && list[k].buffer == t.buffer)
+                p->text[i] = value_of_element(&b->w, t.dtype, arena_printf(arena(b), "%s.%s.get(v)", frag, name_of(b, &t)));
+    }
+}
+
+/* A point at the row: what the walks before number `walk` left stands in `results`. */
+static struct point *at_row(struct rows *b, int walk, const char *row, const char *results) {
+    struct point *p = point_open(&b->w, NULL);
+    bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        const struct node *n = b->w.g->nodes[i];
+        bool is_result = is_row_step(b->r, n) && n->kind == N_REDUCE;
+        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "%s.t%d", results, i);
+    }
+    return p;
+}
+
+/* A point at an element of it. */
+static struct point *at_element(struct rows *b, int walk, const char *row, const char *col, const char *results, bool has_tail) {
+    struct point *p = at_row(b, walk, row, results);
+    bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
+    give_held(b, p, b->x->held, b->x->n_held, "f");
+    if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
+    for (int i = 0; i < b->n_scans; i++) p->text[b->scans[i]->id] = arena_printf(arena(b), "s.t%d[v]", b->scans[i]->id);
+    return p;
+}
+
+/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier walk computed and registers keep is read. */
+static void emit_needed(struct rows *b, struct point *p, int walk, const bool *needed) {
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i];
+        if (!needed[i] || !is_in_space(b, n)) continue;
+        const char *value = value_at(&b->w, p, n);
+        for (int k = 0; k < b->x->n_kept; k++) {
+            if (b->x->kept[k] != n) continue;
+            if (b->x->kept_in[k] == walk) {
+                value_line(&b->w, "f.k%d[v] = %s;", i, value);
+            } else if (b->x->kept_in[k] < walk) {
+                value_line(&b->w, "const %s k%d = KEPT ? f.k%d[v] : %s;", value_ctype(n->dtype), i, i, value);
+                p->text[i] = arena_printf(arena(b), "k%d", i);
+            }
+        }
+    }
+}
+
+/* ---- types ---- */
+
+static void emit_held(struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
+    if (!n && !(has_kept && b->x->n_kept)) {
+        buf_line(b->w.out, "  template <int V> struct %s {};", type);
+        return;
+    }
+    buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
+    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
+    for (int i = 0; has_kept && i < b->x->n_kept; i++) buf_line(b->w.out, "    %s k%d[V];", value_ctype(b->x->kept[i]->dtype), b->x->kept[i]->id);
+    buf_line(b->w.out, "  };");
+}
+
+static const char *source_of(struct rows *b, const struct node *n) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (!n->source) return "";
+    ast_print_expr_short(&s, n->source, 60);
+    return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
+}
+
+static void emit_results_type(struct rows *b) {
+    buf_line(b->w.out, "  struct results {  // what is known of a row");
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        const struct node *n = b->w.g->nodes[i];
+        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s t%d;%s", value_ctype(n->dtype), i, source_of(b, n));
+    }
+    buf_line(b->w.out, "  };");
+}
+
+/* Whether what a walk adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a word behind them all has to be written. */
+static bool has_rest(const struct rows *b, int walk) {
+    int n_words = 0;
+    bool has_wide = false;
+    for (int s = 0; s < b->r->n_steps; s++) {
+        const struct node *n = b->r->steps[s];
+        if (!ends_in(b, n, walk)) continue;
+        bool is_wide = is_wide_type(sum_type(n->args[0]->dtype));
+        n_words += is_wide ? 2 : 1;
+        has_wide |= is_wide || is_arg(n); /* a place takes 8 bytes */
+    }
+    return b->l->kernel->parts && has_wide && n_words % 2;
+}
+
+static void emit_sums_type(struct rows *b, int walk) {
+    bool has_parts = b->l->kernel->parts;
+    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    for (int wide = has_parts; wide >= 0; wide--)
+        for (int s = 0; s < b->r->n_steps; s++) {
+            const struct node *n = b->r->steps[s];
+            const char *type = sum_type(n->args[0]->dtype);
+            if (!ends_in(b, n, walk)) continue;
+            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s t%d;%s", type, n->id, source_of(b, n));
+            if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s at%d;", place_type(b), n->id);
+        }
+    if (has_rest(b, walk)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
+    buf_line(b->w.out, "  };");
+}
+
+static void emit_scans_type(struct rows *b) {
+    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
+    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s t%d[N];%s", sum_type(b->scans[i]->dtype), b->scans[i]->id, source_of(b, b->scans[i]));
+    if (b->n_scans) buf_line(b->w.out, "  };");
+}
+
+/* ---- reading ---- */
+
+static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list, int n) {
+    buf_line(b->w.out, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const {", name, type, var);
+    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_prepare(struct rows *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", walk);
+    struct point *p = at_row(b, walk - 1, "row", "r");
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i];
+        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "r.t%d", i);
+        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "r.t%d = %s;", i, value_at(&b->w, p, n));
+    }
+    buf_line(b->w.out, "  }");
+}
+
+/* ---- reductions ---- */
+
+static void emit_identity(struct rows *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", walk, walk);
+    buf_line(b->w.out, "    sums%d a;", walk);
+    for (int s = 0; s < b->r->n_steps; s++) {
+        const struct node *n = b->r->steps[s];
+        if (!ends_in(b, n, walk)) continue;
+        if (is_arg(n)) value_line(&b->w, "a.t%d = 0, a.at%d = -1;", n->id, n->id);
+        else value_line(&b->w, "a.t%d = %s;", n->id, value_start(&b->w, n->reduction, n->args[0]->dtype));
+    }
+    if (has_rest(b, walk)) value_line(&b->w, "a.rest = 0;");
+    buf_line(b->w.out, "    return a;");
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_fold(struct rows *b, int walk) {
+    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
+                 "index col) const {", walk, walk);
+    struct point *p = at_element(b, walk, "row", "col", "r", false);
+    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, walk, needed);
+    emit_needed(b, p, walk, needed);
+    for (int i = 0; i < b->r->n_steps; i++) {
+        const struct node *n = b->r->steps[i];
+        if (!ends_in(b, n, walk)) continue;
+        const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.t%d", n->id);
+        if (is_arg(n))
+            value_line(&b->w, "if (fx_first_extreme<%s>(%s, a.at%d, (%s)%s, %scol)) %s = %s, a.at%d = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, n->id,
+                       sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, n->id);
+        else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+    }
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_join(struct rows *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", walk, walk, walk);
+    for (int i = 0; i < b->r->n_steps; i++) {
+        const struct node *n = b->r->steps[i];
+        int id = n->id;
+        if (!ends_in(b, n, walk)) continue;
+        if (is_arg(n))
+            value_line(&b->w, "if (fx_first_extreme<%s>(a.t%d, a.at%d, b.t%d, b.at%d)) a.t%d = b.t%d, a.at%d = b.at%d;",
+                       n->reduction == RED_ARGMAX ? "true" : "false", id, id, id, id, id, id, id, id);
+        else
+            value_line(&b->w, "a.t%d = %s;", id,
+                       value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", id), arena_printf(arena(b), "b.t%d", id)));
+    }
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_finish(struct rows *b, int walk) {
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", walk, walk);
+    for (int i = 0; i < b->r->n_steps; i++) {
+        const struct node *n = b->r->steps[i];
+        if (!ends_in(b, n, walk)) continue;
+        if (is_arg(n)) value_line(&b->w, "r.t%d = a.at%d < 0 ? 0 : a.at%d;", n->id, n->id, n->id);
+        else value_line(&b->w, n->dtype == FX_BOOL ? "r.t%d = a.t%d != 0;" : "r.t%d = a.t%d;", n->id, n->id);
+    }
+    buf_line(b->w.out, "  }");
+}
+
+/* ---- running sums ---- */
+
+static void emit_scan(struct rows *b, int i) {
+    struct node *n = b->scans[i];
+    const char *type = sum_type(n->dtype);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.t%d; }", type, i, n->id);
+    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
+    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
+    buf_line(b->w.out, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", type, i);
+    struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
+    value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_scans(struct rows *b) {
+    if (!b->n_scans) return;
+    struct buf table;
+    buf_init(&table, arena(b));
+    for (int i = 0; i < b->n_scans; i++) {
+        buf_puts(&table, i ? ", {" : "{");
+        for (int walk = 0; walk <= b->x->n_passes; walk++) {
+            bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+            row_mark_walk(b->w.g, b->c->partition, b->r, b->x, walk, needed);
+            buf_printf(&table, "%s%s", walk ? ", " : "", needed[b->scans[i]->id] ? "true" : "false");
+        }
+        buf_putc(&table, '}');
+    }
+    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a walk", b->n_scans, b->x->n_passes + 1, table.s);
+    for (int i = 0; i < b->n_scans; i++) emit_scan(b, i);
+}
+
+/* ---- stores ---- */
+
+static void emit_store(struct rows *b) {
+    const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
+    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const {");
+    for (int i = 0; i < b->r->n_stores; i++) {
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
+        if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
+            buf_line(b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
+    }
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
+    b->w.indent = 3;
+    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true);
+    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
+    emit_needed(b, p, b->x->n_passes, needed);
+    for (int i = 0; i < b->r->n_stores; i++) {
+        const struct store *s = &b->r->stores[i];
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+        if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
+        const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
+        if (row_is_along(b->x, &t)) value_line(&b->w, "%sout[v] = %s;", name_of(b, &t), value);
+        else value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col), value);
+    }
+    b->w.indent = 2;
+    buf_line(b->w.out, "    }");
+    for (int i = 0; i < b->r->n_stores; i++) {
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
+        if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
+            buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items", element(b, &t, "row", "col"), name_of(b, &t));
+    }
+    buf_line(b->w.out, "  }");
+}
+
+static void emit_results(struct rows *b) {
+    buf_line(b->w.out, "  FX_DEVICE void results_of(const results &r, index row) const {");
+    struct point *p = at_row(b, b->x->n_passes, "row", "r");
+    for (int i = 0; i < b->r->n_stores; i++) {
+        const struct store *s = &b->r->stores[i];
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+        if (row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
+        const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
+        value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
+    }
+    buf_line(b->w.out, "  }");
+}
+
+void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+    struct arena *a = &u->cx->arena;
+    struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
+    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
+                          .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    for (int i = 0; i < b.r->n_steps; i++)
+        if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
+    buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",
+              b.x->stores_elements ? "true" : "false", b.x->stores_results ? "true" : "false");
+    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
+    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
+    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
+    if (l->kernel->parts) /* sums of a walk over one part of a row */
+        buf_line(b.w.out, "  FX_DEVICE unsigned *partial(int walk, index row, int part) const { return %s + (((long long)walk * rows() + row) * %d + part) * SUM_WORDS; }",
+                  l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
+    emit_held(&b, "frag", "what V adjacent elements hold for the walks", b.x->held, b.x->n_held, true);
+    emit_held(&b, "tail", "what the last walk alone reads of them", b.x->tail, b.x->n_tail, false);
+    emit_results_type(&b);
+    emit_scans_type(&b);
+    for (int walk = 0; walk < b.x->n_passes; walk++) emit_sums_type(&b, walk);
+    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held);
+    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail);
+    for (int walk = 0; walk <= b.x->n_passes; walk++) emit_prepare(&b, walk);
+    for (int walk = 0; walk < b.x->n_passes; walk++) {
+        emit_identity(&b, walk);
+        emit_fold(&b, walk);
+        emit_join(&b, walk);
+        emit_finish(&b, walk);
+    }
+    emit_scans(&b);
+    if (b.x->stores_elements) emit_store(&b);
+    emit_results(&b);
+}

@@ -1,0 +1,62 @@
+/* Values of nodes at a point, as C statements (emit_value.c). */
+#ifndef FX_EMIT_VALUE_H
+#define FX_EMIT_VALUE_H
+
+#include "schedule/schedule.h"
+
+struct point { /* indices of labels, within those of the point around it */
+    const struct point *outer;
+    const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
+    const char **text; /* by node: what names its value here; NULL: not computed here */
+};
+
+struct narrow { /* what is known of an integer of indices, extents and numbers alone */
+    bool is_narrow;  /* it and all it is made of fit 32 bits where the kernel's indices do */
+    int64_t lo, hi;  /* then: it lies between */
+};
+
+struct values { /* statements being written */
+    struct buf *out;
+    const struct graph *g;
+    int indent;
+    const char **param_names, **axis_names; /* C names, by index */
+    const char **stride_names; /* of strided parameters, by fx_stride_index */
+    const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
+    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is none of these. */
+    const char *(*given)(struct values *w, const struct point *p, const struct node *n);
+    void *user;        /* given's */
+    int *n_named;      /* by node: names handed out */
+    int n_loops;       /* loops opened so far */
+    int *hoisted, n_hoists; /* by node: the walk that met it last */
+    const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
+};
+
+struct arena *value_arena(const struct values *w);
+void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct point *point_open(struct values *w, const struct point *outer);
+/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
+/* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
+void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
+/* Writes what computes n at p, unless that was done, and returns what names it. */
+const char *value_at(struct values *w, struct point *p, struct node *n);
+/* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */
+struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
+/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made of it. */
+const char *value_stride(struct values *w, const struct tensor *t, int i);
+/* Likewise words along position i of a packed parameter. */
+const char *value_word_stride(struct values *w, int param, int i);
+/* The element of a tensor of that C name at p. */
+const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
+const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
+const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
+const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
+const char *value_ctype(enum fx_dtype t); /* of a compute type */
+const char *value_literal(struct values *w, const struct node *n);
+const char *value_operation(struct values *w, const struct node *n, const char *const *args);
+/* What a reduction of values of type t begins with; it and one more term. */
+const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);
+const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
+const char *value_cast(struct values *w, const struct node *n, const char *arg);
+
+#endif

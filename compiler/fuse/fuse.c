@@ -1,0 +1,411 @@
+/* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
+ *
+ * In: a graph. Out: its partitions: with epilogues or without, with factors computed as they are loaded or stored first, with row programs, with chains. Here: which
+ * kernel computes each stored value. What is stored (an output, a factor) belongs to the last contraction it depends on, as its epilogue, when it has that contraction's
+ * axes; else to a row program or a chain; what depends on none is a pointwise kernel. What such a kernel reads besides goes to a buffer, which is placed in turn, until
+ * none is asked for. What is written in place is stored directly where nobody else can still need the old contents (inplace.c); else through a buffer, which a last
+ * kernel copies. Groups end in an order in which what they read is written before. */
+#include <limits.h>
+#include <string.h>
+
+#include "passes/build.h"
+#include "fuse/fuse.h"
+#include "passes/passes.h"
+
+/* ---- buffers ---- */
+
+const char *fuse_node_name(struct fuser *f, const struct node *n) {
+    struct buf b;
+    buf_init(&b, &f->g->cx->arena);
+    if (n->name.len || !n->source) ir_print_name(&b, f->g, n);
+    else ast_print_expr_short(&b, n->source, 80);
+    return b.s;
+}
+
+/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for a pointwise
+ * reader, the order of an output with the same axes if there is one. */
+static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
+    const struct node *v = b->value;
+    b->n_axes = 0;
+    for (int late = 0; late < 2; late++)
+        for (int i = 0; i < v->n_axes; i++) {
+            bool is_late = false;
+            for (int r = 0; reader && r < reader->n_reduced; r++) is_late |= reader->reduced[r] == v->axes[i];
+            if (is_late == (late == 1)) b->axes[b->n_axes++] = v->axes[i];
+        }
+    struct partial_of x;
+    if (as_partial(f->g, v, &x)) { /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
+        int n = 0, axes[MAX_AXES];
+        memcpy(axes, b->axes, sizeof axes);
+        for (int rest = 0; rest < 2; rest++)
+            for (int i = 0; i < b->n_axes; i++)
+                if (rest != set_has(x.run, x.n, axes[i])) b->axes[n++] = axes[i];
+    }
+    if (reader) return;
+    for (int i = 0; i < f->g->kernel->n_params; i++) {
+        const struct param *p = &f->g->kernel->params[i];
+        if (!p->is_output || !nodes_same_axes(p->axes, p->n_axes, v->axes, v->n_axes)) continue;
+        memcpy(b->axes, p->axes, sizeof p->axes);
+        return;
+    }
+}
+
+int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader, const char *why,
+                       struct span span) {
+    int i = find_buffer(f->p, value, dtype);
+    if (i >= 0) return i;
+    struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
+    *b = (struct buffer){.value = value, .dtype = dtype, .why = why, .span = span};
+    choose_order(f, b, reader);
+    return f->p->n_buffers - 1;
+}
+
+/* ---- which reductions a stored value depends on ---- */
+
+struct space { /* what a kernel runs over where the walk stands: its own axes, then those of the loops around, innermost last */
+    const struct space *outer;
+    bool is_elsewhere; /* in what an access reads: at other elements than the kernel's */
+    const int *axes;   /* of the outermost: the kernel's; else of the loop */
+    int n_axes;
+};
+
+/* Whether n has the axes of the kernel, or those and the ones of some loops around: then each element of it is computed once. */
+static bool is_computed_once(const struct node *n, const struct space *s) {
+    for (const struct space *level = s; level; level = level->outer) {
+        int axes[4 * MAX_AXES], n_axes = 0;
+        for (const struct space *at = level; at; at = at->outer) {
+            if (at->is_elsewhere || n_axes + at->n_axes > 4 * MAX_AXES) return false;
+            for (int i = 0; i < at->n_axes; i++) axes[n_axes++] = at->axes[i];
+        }
+        if (nodes_same_axes(n->axes, n->n_axes, axes, n_axes)) return true;
+    }
+    return false;
+}
+
+static bool is_far(const struct space *s) {
+    for (; s; s = s->outer)
+        if (s->is_elsewhere) return true;
+    return false;
+}
+
+/* Collects in f->below, each once, what the walk down from a stored value must find in memory, or as the accumulator: contractions, what some kernel
+ * writes to memory anyway, and other reductions and scans that would be computed again and again where they are read. The rest becomes loops of the
+ * kernel. What is read at other elements than the kernel's is walked as such, even where it was met before. */
+static int reductions_below(struct fuser *f, struct node *n, const struct space *s, bool is_stored, int n_found) {
+    int before = f->mark[n->id] - 2 * f->n_walks, far = is_far(s);
+    if (before >= far) return n_found;
+    f->mark[n->id] = 2 * f->n_walks + far;
+    bool is_mainloop = fuse_is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+    bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
+    if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer && fuse_fits_row(&f->row, n))
+        return reductions_below(f, n->args[0], s, false, n_found);
+    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
+        for (int i = 0; i < n_found; i++)
+            if (f->below[i] == n) return n_found;
+        f->below[n_found] = n;
+        return n_found + 1;
+    }
+    struct space elsewhere = {s, true, NULL, 0}, loop = {s, false, n->reduced, n->n_reduced};
+    if (n->kind == N_REDUCE) return reductions_below(f, n->args[0], &loop, false, n_found);
+    if (n->kind == N_SCAN) return reductions_below(f, n->args[0], &elsewhere, false, n_found);
+    for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], n->kind == N_ACCESS && i == 0 ? &elsewhere : s, false, n_found);
+    return n_found;
+}
+
+/* Whether the last walk met n, and nowhere at other elements than the kernel's. */
+static bool is_near(const struct fuser *f, const struct node *n) { return f->mark[n->id] == 2 * f->n_walks; }
+
+static struct group *group_of(struct fuser *f, const struct node *contraction) {
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction : group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
+    return NULL;
+}
+
+void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer) {
+    struct store *s = &PUSH(&f->g->cx->arena, r->stores, r->n_stores);
+    *s = (struct store){value, param, buffer};
+}
+
+static void add_pointwise(struct fuser *f, struct node *value, int param, int buffer, bool needs_contraction) {
+    const int *axes = param >= 0 ? f->g->kernel->params[param].axes : value->axes;
+    int n_axes = param >= 0 ? f->g->kernel->params[param].n_axes : value->n_axes;
+    /* Outputs over the same axes that need nothing computed before them share one kernel. */
+    for (int i = 0; param >= 0 && !needs_contraction && i < f->p->n_groups; i++) {
+        struct group *r = &f->p->groups[i];
+        if (r->contraction || r->is_row || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes)) continue;
+        fuse_add_store(f, r, value, param, buffer);
+        return;
+    }
+    struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+    *r = (struct group){.order = param >= 0 && !needs_contraction ? -1 : value->id, .n_axes = n_axes};
+    memcpy(r->axes, axes, (size_t)n_axes * sizeof *axes);
+    fuse_add_store(f, r, value, param, buffer);
+}
+
+bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m) {
+    const int reached = fuse_walk(f);
+    f->mark[n->id] = reached;
+    for (int i = n->id; i > m->id; i--)
+        for (int a = 0; f->mark[i] == reached && a < f->g->nodes[i]->n_args; a++) f->mark[f->g->nodes[i]->args[a]->id] = reached;
+    return f->mark[m->id] == reached;
+}
+
+/* ---- stores ---- */
+
+/* Whether some of `below` is computed from n; in order of numbers, whether some stands behind it. */
+static bool is_below_others(const struct fuser *f, const struct node *n, struct node *const *below, int n_below) {
+    bool *from_it = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1), found = false;
+    from_it[n->id] = true;
+    for (int i = n->id + 1; i < f->g->n_nodes; i++)
+        for (int k = 0; k < f->g->nodes[i]->n_args; k++) from_it[i] |= from_it[f->g->nodes[i]->args[k]->id];
+    for (int i = 0; i < n_below; i++) found |= below[i] != n && (f->in_order ? below[i]->id > n->id : from_it[below[i]->id]);
+    return found;
+}
+
+/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on, unless that one has to run before another of them. */
+static struct node *find_host(const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
+    struct node *host = NULL;
+    for (int i = 0; i < n; i++)
+        if (fuse_is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) && is_near(f, below[i]) &&
+            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) && !is_below_others(f, below[i], below, n))
+            host = below[i];
+    return host;
+}
+
+/* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks for buffers of the contractions it reads besides.
+ * False where the element is not the value itself and no contraction's kernel may compute it. */
+static bool place_element(struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
+    const struct graph *g = f->g;
+    struct node **below = f->below;
+    bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
+    if (f->chains && !is_partial && fuse_place_in_chain(f, value, param, buffer, axes, n_axes)) return true;
+    f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, &f->row);
+    fuse_walk(f);
+    int both[2 * MAX_AXES];
+    memcpy(both, f->row.axes, sizeof f->row.axes);
+    memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
+    const struct space space = {NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
+    f->shares_row = true;
+    int n = reductions_below(f, element, &space, is_stored, 0);
+    if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
+        f->shares_row = false;
+        fuse_walk(f);
+        n = reductions_below(f, element, &space, is_stored, 0);
+    }
+    struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
+    if (is_partial && (!host || group_of(f, host)->middle)) return false; /* the epilogue of a chain reduces nothing */
+    bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
+    for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
+    for (int i = 0; i < n; i++) {
+        if (below[i] == host) continue;
+        struct group *x = host && is_near_it[i] && fuse_is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
+        if (x && (x == group_of(f, host) || fuse_join_sum(f, group_of(f, host), x))) continue;
+        const char *why = !f->epilogues ? "every contraction stands by itself"
+                          : host && fuse_is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", fuse_node_name(f, below[i]), fuse_node_name(f, host))
+                                        : arena_printf(&g->cx->arena, "%s is used over more axes than it has", fuse_node_name(f, below[i]));
+        if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", fuse_node_name(f, below[i]));
+        fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
+    }
+    if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0);
+    else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);
+    else add_pointwise(f, value, param, buffer, n > 0);
+    return true;
+}
+
+/* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that contraction's, where there is an epilogue. */
+static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
+    const struct param *p = param >= 0 ? &f->g->kernel->params[param] : NULL;
+    struct partial_of x;
+    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x) && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
+    place_element(f, value, value, p ? p->axes : value->axes, p ? p->n_axes : value->n_axes, param, buffer);
+}
+
+/* What reduces runs of elements is in memory, so that the epilogue of a contraction can compute it. */
+static void place_partials(struct fuser *f) {
+    struct partial_of x;
+    const int *readers = count_readers(f->g);
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        struct node *n = f->g->nodes[i];
+        if (!readers[i] || !as_partial(f->g, n, &x)) continue;
+        int b = find_buffer(f->p, n, n->dtype);
+        if (b < 0) fuse_need_buffer(f, n, n->dtype, NULL, arena_printf(&f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", fuse_node_name(f, x.of)), n->span);
+    }
+}
+
+/* ---- in place ---- */
+
+/* The value of output o goes to a buffer, in the dtype and the order of the parameter. */
+static void store_through(struct fuser *f, int o) {
+    const struct output *out = &f->g->outputs[o];
+    const struct param *p = &f->g->kernel->params[out->param];
+    int n = f->p->n_buffers, b = fuse_need_buffer(f, out->value, p->dtype, NULL, f->through[o], out->value->span);
+    if (b == n && nodes_same_axes(out->value->axes, out->value->n_axes, p->axes, p->n_axes)) memcpy(f->p->buffers[b].axes, p->axes, sizeof p->axes);
+}
+
+static void add_copies(struct fuser *f) {
+    for (int o = 0; o < f->g->n_outputs; o++) {
+        const struct output *out = &f->g->outputs[o];
+        const struct param *p = &f->g->kernel->params[out->param];
+        if (!f->through[o]) continue;
+        struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = (struct group){.is_copy = true, .copied = find_buffer(f->p, out->value, p->dtype), .n_axes = p->n_axes};
+        memcpy(r->axes, p->axes, (size_t)p->n_axes * sizeof *p->axes);
+        fuse_add_store(f, r, out->value, out->param, -1);
+    }
+}
+
+/* Finds outputs that must not be stored directly; false where there is none that was not known. */
+static bool find_hazards(struct fuser *f) {
+    bool any = false;
+    for (int o = 0; o < f->g->n_outputs; o++) {
+        if (f->through[o]) continue;
+        f->through[o] = in_place_hazard(f->g, f->p, &f->g->outputs[o]);
+        any |= f->through[o] != NULL;
+    }
+    return any;
+}
+
+/* Whether r overwrites a parameter and nobody waits for it: it then runs after those that may read the old contents. */
+static bool is_last(const struct graph *g, const struct group *r) {
+    bool overwrites = false;
+    for (int s = 0; s < r->n_stores; s++) {
+        if (r->stores[s].buffer >= 0) return false;
+        overwrites |= g->kernel->params[r->stores[s].param].is_input;
+    }
+    return overwrites;
+}
+
+/* ---- order ---- */
+
+/* Of groups that may run, the lowest comes first. Copies come last. */
+static int rank(const struct graph *g, const struct group *r) { return r->is_copy ? INT_MAX : is_last(g, r) ? r->order + INT_MAX / 2 : r->order; }
+
+/* Whether every buffer that r reads has been written. */
+static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers) {
+    for (int b = 0; b < n_buffers; b++)
+        if (is_read[b] && !is_written[b]) return false;
+    return true;
+}
+
+/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which stands first in the spec. A contraction that only some unscheduled
+ * reduction reads has no store and is dropped. Groups that wait for each other stay last. */
+static void sort_groups(struct fuser *f) {
+    struct partition *p = f->p;
+    struct arena *a = &f->g->cx->arena;
+    int n = 0;
+    for (int i = 0; i < p->n_groups; i++)
+        if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
+    p->n_groups = n;
+    struct group *sorted = NEW_ARRAY(a, struct group, n + 1);
+    bool *is_placed = NEW_ARRAY(a, bool, n + 1), *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1), **is_read = NEW_ARRAY(a, bool *, n + 1);
+    for (int i = 0; i < n; i++) is_read[i] = ir_buffers_read(f->g, p, &p->groups[i]);
+    for (int at = 0; at < n; at++) {
+        int best = -1, any = -1;
+        for (int i = 0; i < n; i++) {
+            if (is_placed[i]) continue;
+            if (any < 0) any = i;
+            if (is_ready(is_read[i], is_written, p->n_buffers) && (best < 0 || rank(f->g, &p->groups[i]) < rank(f->g, &p->groups[best]))) best = i;
+        }
+        if (best < 0) best = any;
+        is_placed[best] = true;
+        sorted[at] = p->groups[best];
+        for (int s = 0; s < sorted[at].n_stores; s++)
+            if (sorted[at].stores[s].buffer >= 0) is_written[sorted[at].stores[s].buffer] = true;
+    }
+    memcpy(p->groups, sorted, (size_t)n * sizeof *sorted);
+}
+
+/* The groups of a proposal, one a contraction to begin with. */
+static void begin_groups(struct fuser *f) {
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        if (!fuse_is_for_mainloop(f, f->g->nodes[i])) continue;
+        struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = (struct group){.contraction = f->g->nodes[i], .n_sums = 1, .order = i, .n_axes = f->g->nodes[i]->n_axes};
+        memcpy(r->axes, f->g->nodes[i]->axes, sizeof r->axes);
+        r->sums[0].sum = f->g->nodes[i];
+    }
+    int n = f->p->n_groups;
+    if (f->chains) fuse_make_chains(f);
+    for (int i = 0; i < n; i++) {
+        struct group *r = &f->p->groups[i];
+        struct chain_parts parts;
+        if (r->middle) continue;
+        if (!f->chains) fuse_ends_chain(f, r->contraction, &parts); /* for the reason */
+        fuse_place_operands(f, &r->sums[0]);
+    }
+}
+
+static void fill_partition(struct fuser *f, const struct partition *like) {
+    const struct graph *g = f->g;
+    *f->p = *like;
+    begin_groups(f);
+    place_partials(f);
+    int n_contractions = f->p->n_groups, n_buffers;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (f->through[i]) store_through(f, i);
+    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
+        n_buffers = f->p->n_buffers;
+        f->p->n_groups = n_contractions;
+        for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
+        for (int i = 0; i < g->n_outputs; i++)
+            if (!f->through[i]) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
+        for (int b = 0; b < f->p->n_buffers; b++) place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
+    } while (f->p->n_buffers != n_buffers);
+    add_copies(f);
+    sort_groups(f);
+    for (int i = 0; i < f->p->n_groups; i++)
+        if (f->p->groups[i].is_row) fuse_collect_steps(f, &f->p->groups[i]);
+}
+
+static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
+    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
+    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues, .is_optional = chains};
+    f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
+    f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    f.through = NEW_ARRAY(&g->cx->arena, const char *, g->n_outputs + 1);
+    f.p = &PUSH(&g->cx->arena, out->partitions, out->n_partitions);
+    do {
+        fill_partition(&f, &like);
+        if (!ir_verify_order(g, f.p)) continue;
+        f.joins = false; /* groups wait for each other in a circle: then each contraction has its own */
+        f.in_order = true;
+        fill_partition(&f, &like);
+    } while (find_hazards(&f));
+    if (chains && ir_verify_order(g, f.p)) { /* still */
+        out->n_partitions--;
+        return;
+    }
+    if (loaders && !fuse_makes_factors(f.p, g) && epilogues) return;
+    if (loaders && epilogues) propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
+}
+
+/* Whether a reduction or scan might be part of a row program. */
+static bool has_loops(const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++)
+        if ((g->nodes[i]->kind == N_REDUCE || g->nodes[i]->kind == N_SCAN) && !is_matrix_product(g, g->nodes[i])) return true;
+    return false;
+}
+
+static bool has_chain(const struct graph *g) {
+    struct fuser f = {.g = g, .no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1)};
+    struct chain_parts parts;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (fuse_ends_chain(&f, g->nodes[i], &parts)) return true;
+    return false;
+}
+
+struct graph *pass_fuse(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    *out = *g;
+    out->partitions = NULL;
+    out->n_partitions = 0;
+    propose(g, out, "fused", true, false, true, false);
+    propose(g, out, "separate", false, false, false, false);
+    if (has_loops(g)) {
+        propose(g, out, "rows", true, true, true, false);
+        propose(g, out, "rows separate", false, true, false, false);
+    }
+    if (has_chain(g)) propose(g, out, "chain", true, true, true, true);
+    return out;
+}

@@ -1,0 +1,108 @@
+/* Of the fuse pass: row programs, reductions and scans of the same rows as one kernel.
+ *
+ * In: a value to be stored. Out: the group it belongs to, over the labels R of its rows: a stored value that reduces, or scans, some labels K and has the others, R, or
+ * both; then the steps of each group, all reductions and scans over exactly K of values over R and K that its stores depend on. */
+#include <string.h>
+
+#include "fuse/fuse.h"
+
+enum { SHORT_ROW = 32 };
+
+/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those of a window. */
+static bool is_short(const struct graph *g, const struct node *n) {
+    int64_t size = 1;
+    for (int i = 0; i < n->n_reduced; i++) {
+        int64_t extent = g->kernel->axes[n->reduced[i]].extent;
+        if (extent < 0 || extent >= SHORT_ROW) return false;
+        size *= extent;
+    }
+    for (int i = 0; i < n->id; i++)
+        if (g->nodes[i]->kind == N_INPUT && nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes, n->args[0]->n_axes)) return false;
+    return size < SHORT_ROW;
+}
+
+/* axes without those of `less`; returns how many. */
+static int without(int *out, const int *axes, int n_axes, const int *less, int n_less) {
+    int n = 0;
+    for (int i = 0; i < n_axes; i++) {
+        bool is_in = false;
+        for (int j = 0; j < n_less; j++) is_in |= axes[i] == less[j];
+        if (!is_in) out[n++] = axes[i];
+    }
+    return n;
+}
+
+/* Whether loop n makes rows of a space: it results in one element of the space each, or reduces some of its labels and is read over all of them. */
+static bool makes_rows(const struct fuser *f, const struct node *n, const int *axes, int n_axes, struct group *row) {
+    const int *reduced = n->kind == N_REDUCE ? n->reduced : &n->axis;
+    int n_reduced = n->kind == N_REDUCE ? n->n_reduced : 1;
+    *row = (struct group){.is_row = true, .n_reduced = n_reduced};
+    memcpy(row->reduced, reduced, (size_t)n_reduced * sizeof *reduced);
+    row->n_axes = without(row->axes, n->axes, n->n_axes, reduced, n_reduced);
+    if (nodes_same_axes(n->axes, n->n_axes, axes, n_axes)) return n->kind == N_SCAN || !is_short(f->g, n);
+    int rest[MAX_AXES], n_rest = without(rest, axes, n_axes, reduced, n_reduced);
+    return n->kind == N_REDUCE && n_rest + n_reduced == n_axes && nodes_same_axes(n->axes, n->n_axes, rest, n_rest);
+}
+
+bool fuse_fits_row(const struct group *r, const struct node *n) {
+    if (n->kind == N_REDUCE) return nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes) && nodes_same_axes(n->reduced, n->n_reduced, r->reduced, r->n_reduced);
+    return n->kind == N_SCAN && r->n_reduced == 1 && r->reduced[0] == n->axis && n->n_axes == r->n_axes + 1;
+}
+
+bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
+    const int reached = fuse_walk(f);
+    bool is_found = false;
+    f->mark[value->id] = reached;
+    for (int i = value->id; i >= 0; i--) {
+        const struct node *n = f->g->nodes[i];
+        if (f->mark[i] != reached || fuse_is_for_mainloop(f, n)) continue;
+        if (n->kind == N_SHARE) return false; /* row programs keep no runs */
+        if (n->kind == N_REDUCE || n->kind == N_SCAN) {
+            bool is_read = find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
+            if (!is_read && !is_found) is_found = makes_rows(f, n, axes, n_axes, row);
+            continue;
+        }
+        for (int k = n->kind == N_ACCESS; k < n->n_args; k++) f->mark[n->args[k]->id] = reached;
+    }
+    return is_found;
+}
+
+/* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where neither waits for another kernel. */
+static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output, bool waits) {
+    bool all_outputs = is_output;
+    if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) || !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
+        return false;
+    for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
+    return all_outputs || (!waits && !r->waits);
+}
+
+void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits) {
+    struct group *r = NULL;
+    for (int i = 0; !r && i < f->p->n_groups; i++)
+        if (may_join_row(f, &f->p->groups[i], param >= 0, waits)) r = &f->p->groups[i];
+    if (!r) {
+        r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
+        *r = f->row;
+    }
+    r->waits |= waits;
+    if (r->order < value->id) r->order = value->id;
+    fuse_add_store(f, r, value, param, buffer);
+}
+
+void fuse_collect_steps(struct fuser *f, struct group *r) {
+    const struct graph *g = f->g;
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_stored = false;
+        int b = is_loop ? find_buffer(f->p, n, n->dtype) : -1;
+        for (int s = 0; s < r->n_stores; s++) is_stored |= b >= 0 && r->stores[s].buffer == b;
+        if (!seen[i] || (b >= 0 && !is_stored)) continue;
+        is_step[i] = is_loop && !fuse_is_for_mainloop(f, n) && fuse_fits_row(r, n);
+        if (is_loop && !is_step[i]) continue; /* a loop of each thread */
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (is_step[i]) PUSH(&g->cx->arena, r->steps, r->n_steps) = g->nodes[i];
+}

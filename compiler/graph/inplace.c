@@ -1,0 +1,74 @@
+/* Parameters written in place: whether a group may overwrite what a parameter held.
+ *
+ * In: a partition with its groups in order. Out: what each group reads of the old contents, and why a store must go through the workspace. A group may store to the
+ * parameter where it reads each element only in the thread that then writes it, and no later group reads any. Drivers give every element of a group's space, and
+ * every element of a row, to one thread, which reads what lies there before it stores; a row's values are read by all threads of the row. */
+#include "graph/ir.h"
+
+/* Where a node is computed: at an element of the group's space, at a row of it (the results of a row program), or where others compute too. */
+enum { AT_ELEMENT = 1, AT_ROW = 2, ELSEWHERE = 4 };
+
+static bool is_over_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
+    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
+    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < r->n_reduced; k++)
+            if (axes[i] == r->reduced[k]) return true;
+    return !r->is_row;
+}
+
+/* Whether group r finds n in memory, written by another. */
+static bool is_in_buffer(const struct partition *p, const struct group *r, const struct node *n) {
+    int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
+    for (int s = 0; s < r->n_stores; s++)
+        if (b >= 0 && r->stores[s].buffer == b && r->stores[s].value == n) return false;
+    return b >= 0;
+}
+
+/* Whether the elements of n, an input, are those of the places it is read at: one each. */
+static bool is_own(const struct graph *g, const struct group *r, const struct node *n, int places) {
+    const struct param *t = &g->kernel->params[n->param];
+    int axes[2 * MAX_AXES], n_axes = r->n_axes;
+    memcpy(axes, r->axes, (size_t)r->n_axes * sizeof *axes);
+    if ((places & AT_ROW) && !nodes_same_axes(t->axes, t->n_axes, axes, n_axes)) return false;
+    for (int i = 0; r->is_row && i < r->n_reduced; i++) axes[n_axes++] = r->reduced[i];
+    if ((places & AT_ELEMENT) && !nodes_same_axes(t->axes, t->n_axes, axes, n_axes)) return false;
+    return !(places & ELSEWHERE);
+}
+
+enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param) {
+    unsigned char *places = arena_alloc(&g->cx->arena, (size_t)g->n_nodes + 1); /* by node: where it is computed */
+    enum old_reads reads = READS_NOTHING;
+    if (r->is_copy) return READS_NOTHING;
+    for (int s = 0; s < r->n_stores; s++) places[store_element(g, r, &r->stores[s])->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT : AT_ROW;
+    for (int i = 0; i < r->n_sums; i++) /* the tiles of a mainloop are read by many blocks */
+        for (int s = 0; s < 2; s++)
+            if (r->sums[i].buffer[s] < 0) places[r->sums[i].factor[s]->id] |= ELSEWHERE;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!places[i] || group_sum(r, n) >= 0 || is_in_buffer(p, r, n)) continue;
+        if (n->kind == N_INPUT && n->param == param && reads != READS_OTHERS) reads = is_own(g, r, n, places[i]) ? READS_OWN : READS_OTHERS;
+        bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_step = is_loop && is_row_step(r, n);
+        for (int a = 0; a < n->n_args; a++) {
+            bool is_elsewhere = (is_loop && !is_step) || (n->kind == N_SHARE && !is_shared_by(r, n)) || (n->kind == N_ACCESS && a == 0);
+            places[n->args[a]->id] |= is_elsewhere ? ELSEWHERE : is_step ? AT_ELEMENT | (places[i] & ELSEWHERE) : places[i];
+        }
+    }
+    return reads;
+}
+
+const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o) {
+    struct arena *a = &g->cx->arena;
+    const char *name = g->kernel->params[o->param].name;
+    int at = -1;
+    for (int i = 0; i < p->n_groups; i++)
+        for (int s = 0; s < p->groups[i].n_stores; s++)
+            if (p->groups[i].stores[s].param == o->param) at = i;
+    if (at < 0 || !g->kernel->params[o->param].is_input) return NULL;
+    if (group_reads(g, p, &p->groups[at], o->param) == READS_OTHERS)
+        return arena_printf(a, "%s is written in place, and its old contents are read at other elements than the one written: the new ones pass through memory", name);
+    for (int i = at + 1; i < p->n_groups; i++)
+        if (group_reads(g, p, &p->groups[i], o->param) != READS_NOTHING)
+            return arena_printf(a, "%s is written in place, and a later kernel reads its old contents: the new ones pass through memory", name);
+    return NULL;
+}

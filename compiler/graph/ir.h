@@ -1,0 +1,202 @@
+/* The graph: one core form for everything a kernel says, and the partition of it into GPU kernels.
+ *
+ * A node is a value over a set of axes: a leaf, a pointwise op, a rounding, or a reduction. A contraction is no kind of
+ * node: it is a sum over a product whose factors both carry the summed axes (as_contraction). Nodes stand in topological
+ * order, operands first; every pass keeps what ir_verify states. */
+#ifndef FX_IR_H
+#define FX_IR_H
+
+#include "check/check.h"
+
+enum node_kind { /* as the value_kind of check.h in the same place: lower.c relies on it */
+    N_CONST,  /* num, or of an integer dtype `integer` */
+    N_SCALAR, /* scalar parameter */
+    N_INPUT,  /* tensor parameter, widened to the compute type */
+    N_INDEX,  /* the running index along `axis`: i64 */
+    N_SIZE,   /* the extent of `axis`: i64 */
+    N_OP,     /* pointwise */
+    N_REDUCE, /* args[0] reduced over `reduced` */
+    N_SCAN,   /* running sum or product of args[0] along `axis` */
+    N_CAST,   /* args[0] converted to `to`, as a value of its compute type */
+    N_ACCESS, /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
+    N_SHARE,  /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the extent is whole runs. No value of a spec is one: the pass `share` makes them */
+};
+
+struct node {
+    enum node_kind kind;
+    enum op op;
+    enum reduction reduction;
+    enum fx_dtype dtype;   /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
+    enum fx_dtype to;      /* N_CAST */
+    int n_axes;
+    int axes[MAX_AXES];    /* a set: ascending */
+    int n_reduced;
+    int reduced[MAX_AXES]; /* a set: ascending */
+    bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a computed one may be rounded to it (f8: to bf16) */
+    bool may_tf32;         /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a product whose factors carry what is summed */
+    int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
+    int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
+    int n_at;
+    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending */
+    bool has_fill;         /* N_ACCESS: the last operand is the value outside */
+    int n_args;
+    struct node *args[MAX_ARGS];
+    double num;            /* N_CONST of a float or a condition */
+    int64_t integer;       /* N_CONST of an integer dtype */
+    int param;
+    struct name name;      /* the spec's name for it, or empty */
+    struct span span;
+    const struct ast_expr *source;
+    int id;                /* its place in graph->nodes */
+};
+
+struct output {            /* what a parameter of the kernel receives */
+    int param;
+    struct node *value;    /* its axes are among the parameter's: the rest is broadcast */
+};
+
+/* ---- the partition: what the fuse pass adds ---- */
+struct buffer {            /* a value written by one GPU kernel and read by later ones */
+    struct node *value;
+    enum fx_dtype dtype;   /* as stored */
+    int n_axes;
+    int axes[MAX_AXES];    /* storage order, row-major */
+    const char *why;       /* why it is written to memory */
+    struct span span;
+};
+
+struct store {             /* a value a group writes, to a parameter or to a buffer */
+    struct node *value;
+    int param, buffer;     /* the other is -1 */
+};
+
+enum { MAX_SUMS = 4 };
+
+struct product {           /* a contraction that a mainloop adds up */
+    struct node *sum;
+    struct node *factor[2]; /* as as_contraction gives them, the one with the labels m first */
+    int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
+    enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
+};
+
+struct group {             /* one GPU kernel */
+    struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
+    struct node *middle;      /* of a chain: the factor of `contraction` that is made of the other sums without being stored; else NULL */
+    int n_sums;
+    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over the middle, then the one that reads it */
+    int n_stores;
+    struct store *stores;
+    int n_axes;
+    int axes[MAX_AXES];    /* its iteration space, a set */
+    int order;             /* groups run in ascending order */
+    bool waits;            /* of a row program: it reads what another kernel writes */
+    bool is_copy;          /* it computes nothing: its one store puts what buffer `copied` holds into a parameter written in place */
+    int copied;
+    bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
+    int n_reduced;
+    int reduced[MAX_AXES]; /* of a row program: a set, apart from axes; of a chain: what `contraction` sums over */
+    int n_steps;
+    struct node **steps;   /* its reductions and scans, operands first; of a chain: reductions of the middle's rows */
+};
+
+struct partition {
+    const char *name;  /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain", "chain stored" */
+    bool has_rows;     /* reductions are row programs where they fit one, and mainloops only where they are matrix products */
+    bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
+    bool is_optional;  /* where no schedule takes a group of it, it is left out */
+    int n_groups, n_buffers;
+    struct group *groups;
+    struct buffer *buffers;
+};
+
+struct applied { /* a rule of the algebra at work, for the receipt */
+    const char *rule;
+    struct span span;             /* what it rewrote */
+    const struct ast_expr *source; /* likewise, as written; may be NULL */
+    double before, after;         /* flops of what it took away and of what it put there, at fixed or nominal extents */
+};
+
+struct graph {
+    struct cx *cx;
+    const struct kernel *kernel; /* axes, parameters, attributes; a pass that needs one more axis gives a copy */
+    const char *skip, *with;     /* "pass" and "pass.rule", separated by commas: left out, turned on; or NULL */
+    int n_applied;
+    struct applied *applied;
+    int n_nodes;
+    struct node **nodes;
+    int n_outputs;
+    struct output *outputs;
+    int n_partitions;      /* proposals of the fuse pass, 0 before it */
+    struct partition *partitions;
+};
+
+/* lower.c: the kernel's values as a graph: axes become sets. */
+struct graph *fx_lower(struct cx *cx, const struct kernel *k);
+/* Appends a copy of n, whose operands already stand in g. */
+struct node *graph_add(struct graph *g, const struct node *n);
+/* An empty graph of the same kernel. */
+struct graph *graph_like(const struct graph *g);
+/* Whether `name` is one of the names in a list separated by commas, which may be NULL. */
+bool list_has(const char *list, const char *name);
+/* Gives `out` the outputs of g, whose nodes became map[id]. */
+void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map);
+
+struct contraction { /* the two factors, in the order written */
+    struct node *a, *b;
+};
+/* True if n is a sum over a product of two factors that both carry every summed axis. */
+bool as_contraction(const struct node *n, struct contraction *out);
+/* A contraction that the mainloop of an engine adds up: any but of conditions, in its own dtype. */
+bool as_mainloop(const struct node *n, struct contraction *out);
+/* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
+bool is_matrix_product(const struct graph *g, const struct node *n);
+bool node_has_axis(const struct node *n, int axis);
+/* What a reduction begins with, as a constant of dtype t. */
+struct node reduction_start(enum reduction r, enum fx_dtype t);
+
+enum { PARTIAL_RUN = 64 }; /* all tiles are multiples of it */
+
+struct partial_of { /* a reduction of runs of PARTIAL_RUN elements along one label or two */
+    struct node *of;         /* what is reduced */
+    int n;
+    int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
+};
+/* True if n reduces another value run by run: red[I] of[L: PARTIAL_RUN * P + I] ?? what the reduction begins with. The pass `partial` makes them. */
+bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
+/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile (then true, with how). */
+bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
+struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
+/* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's contraction. */
+bool is_shared_by(const struct group *r, const struct node *n);
+/* Whether n is computed by row program or chain r: a reduction of a row, or a scan along it. */
+bool is_row_step(const struct group *r, const struct node *n);
+/* Likewise by chain r: a reduction of the middle's rows. */
+bool is_chain_step(const struct group *r, const struct node *n);
+/* Which of r's sums n is, or -1. */
+int group_sum(const struct group *r, const struct node *n);
+bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
+/* The buffer of p holding value as dtype, or -1. */
+int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
+
+/* inplace.c: what a group reads of what a parameter held before the kernel. */
+enum old_reads {
+    READS_NOTHING,
+    READS_OWN,    /* each element only where it computes the value stored at the same element */
+    READS_OTHERS, /* other elements too, or one element by several threads: it must not be overwritten meanwhile */
+};
+enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param);
+/* Why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it may. */
+const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o);
+
+/* ir_print.c: text of the graph; with partitions, of each proposal. */
+void ir_print(struct buf *out, const struct graph *g);
+void ir_print_name(struct buf *out, const struct graph *g, const struct node *n);
+/* ir_verify.c: NULL, or what is wrong: order, arity, axes of every node, dtypes, outputs; partitions: every output
+ * stored once, every buffer written before it is read. */
+const char *ir_verify(const struct graph *g);
+/* By buffer of p: whether r reads it. */
+bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r);
+/* NULL, or what group of p reads a buffer that no group before it writes. */
+const char *ir_verify_order(const struct graph *g, const struct partition *p);
+
+#endif

@@ -1,0 +1,173 @@
+/* Where the factors of a contraction lie: tensors, or parts of them, with a stride for every label.
+ *
+ * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a
+ * value outside, or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
+#include "graph/operand.h"
+
+/* Atoms of a position: labels for their running indices, then labels for their extents, then the strides of the parameter by position. */
+static int size_atom(const struct graph *g, int axis) { return g->kernel->n_axes + axis; }
+static int stride_atom(const struct graph *g, int position) { return 2 * g->kernel->n_axes + position; }
+
+int view_atom_axis(const struct graph *g, int atom, int *position) {
+    *position = atom - stride_atom(g, 0);
+    return *position < 0 ? atom - size_atom(g, 0) : -1;
+}
+
+static void size_of(const struct graph *g, int axis, int atom, struct poly *p) {
+    int64_t extent = g->kernel->axes[axis].extent;
+    if (extent >= 0) poly_number(p, extent);
+    else poly_atom(p, atom);
+}
+
+enum { MAX_DEPTH = 16 };
+
+/* The position n as a polynomial; false where it is none. */
+static bool parse(const struct graph *g, const struct node *n, struct poly *p, int depth) {
+    struct poly a, b;
+    if (n->kind == N_CONST) return poly_number(p, n->integer), fx_is_integer(n->dtype);
+    if (n->kind == N_INDEX) return poly_atom(p, n->axis), true;
+    if (n->kind == N_SIZE) return size_of(g, n->axis, size_atom(g, n->axis), p), true;
+    if (n->kind != N_OP || n->dtype != FX_I64 || depth == MAX_DEPTH) return false;
+    if (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG) return false;
+    if (!parse(g, n->args[0], &a, depth + 1)) return false;
+    poly_number(p, 0);
+    if (n->op == O_NEG) return poly_add(p, &a, -1), !p->is_lost;
+    if (!parse(g, n->args[1], &b, depth + 1)) return false;
+    if (n->op == O_MUL) return poly_multiply(p, &a, &b), !p->is_lost;
+    poly_add(p, &a, 1);
+    poly_add(p, &b, n->op == O_SUB ? -1 : 1);
+    return !p->is_lost;
+}
+
+/* The offset of the elements that n reads: sum of position * stride, with indices as atoms. */
+static bool offset_of(const struct graph *g, const struct node *n, struct poly *offset) {
+    const struct node *input = n->kind == N_ACCESS ? n->args[0] : n;
+    const struct param *param = &g->kernel->params[input->param];
+    struct poly stride, next, position;
+    poly_number(offset, 0);
+    poly_number(&stride, 1);
+    for (int i = param->n_axes - 1; i >= 0; i--) {
+        const struct node *at = NULL;
+        for (int j = 0; n->kind == N_ACCESS && j < n->n_at; j++)
+            if (n->at[j] == param->axes[i]) at = n->args[1 + j];
+        if (!at) poly_atom(&position, param->axes[i]);
+        else if (!parse(g, at, &position, 0)) return false;
+        if (param->is_strided) { /* of one element the position is 0, and the stride may be anything */
+            if (g->kernel->axes[param->axes[i]].extent == 1) continue;
+            poly_atom(&stride, stride_atom(g, i));
+        }
+        poly_multiply(&next, &position, &stride);
+        poly_add(offset, &next, 1);
+        size_of(g, param->axes[i], size_atom(g, param->axes[i]), &position);
+        poly_multiply(&next, &stride, &position);
+        poly_copy(&stride, &next);
+    }
+    return !offset->is_lost && !stride.is_lost;
+}
+
+/* Takes the indices out of an offset, one stride each; false where indices are multiplied. */
+static bool split_offset(const struct graph *g, struct poly *offset, struct tensor *t, struct view *v) {
+    struct poly rest;
+    for (int i = 0; i < t->n_axes; i++) {
+        poly_extract(offset, t->axes[i], &v->stride[i], &rest);
+        poly_copy(offset, &rest);
+        for (int axis = 0; axis < g->kernel->n_axes; axis++)
+            if (poly_has(&v->stride[i], axis)) return false;
+    }
+    poly_copy(&v->offset, offset);
+    return !offset->is_lost;
+}
+
+static bool is_unit(const struct view *v, const struct poly *p) {
+    struct poly atom;
+    wide number;
+    if (v->unit < 0) return poly_is_number(p, &number) && number == 1;
+    poly_atom(&atom, v->unit);
+    return poly_equal(p, &atom);
+}
+
+/* The stride of the last label of more than one element. */
+static int unit_atom(const struct graph *g, const struct param *p) {
+    for (int i = p->n_axes - 1; p->is_strided && i >= 0; i--)
+        if (g->kernel->axes[p->axes[i]].extent != 1) return stride_atom(g, i);
+    return -1;
+}
+
+/* The label with stride 1 stands last, as it does in a tensor. */
+static void put_unit_last(struct tensor *t, struct view *v) {
+    struct poly stride;
+    for (int i = 0; i + 1 < t->n_axes; i++) {
+        if (!is_unit(v, &v->stride[i])) continue;
+        int axis = t->axes[i];
+        poly_copy(&stride, &v->stride[i]);
+        for (int j = i; j + 1 < t->n_axes; j++) {
+            t->axes[j] = t->axes[j + 1];
+            poly_copy(&v->stride[j], &v->stride[j + 1]);
+        }
+        t->axes[t->n_axes - 1] = axis;
+        poly_copy(&v->stride[t->n_axes - 1], &stride);
+        return;
+    }
+}
+
+static void add_axis(const struct graph *g, struct tensor *t, int axis) {
+    if (g->kernel->axes[axis].extent != 1 && tensor_axis(t, axis) < 0) t->axes[t->n_axes++] = axis;
+}
+
+bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t) {
+    const struct node *input = n->kind == N_ACCESS ? n->args[0] : n;
+    struct poly offset;
+    if (input->kind != N_INPUT || n->has_fill) return false;
+    const struct param *p = &g->kernel->params[input->param];
+    if (p->packed.factor || !offset_of(g, n, &offset)) return false;
+    struct view *v = NEW(&g->cx->arena, struct view);
+    *t = (struct tensor){.param = input->param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype, .view = v};
+    v->unit = unit_atom(g, p);
+    for (int i = 0; i < p->n_axes; i++) {
+        const struct node *at = NULL;
+        for (int j = 0; n->kind == N_ACCESS && j < n->n_at; j++)
+            if (n->at[j] == p->axes[i]) at = n->args[1 + j];
+        if (!at) add_axis(g, t, p->axes[i]);
+        for (int j = 0; at && j < at->n_axes; j++) add_axis(g, t, at->axes[j]);
+    }
+    for (int axis = 0; axis < g->kernel->n_axes; axis++) { /* a label of one element is always 0 */
+        struct poly zero, without;
+        if (g->kernel->axes[axis].extent != 1 || !poly_has(&offset, axis)) continue;
+        poly_number(&zero, 0);
+        poly_substitute(&without, &offset, axis, &zero);
+        poly_copy(&offset, &without);
+    }
+    if (!split_offset(g, &offset, t, v)) return false;
+    put_unit_last(t, v);
+    return true;
+}
+
+void add_view(const struct graph *g, struct tensor *t) {
+    struct view *v = NEW(&g->cx->arena, struct view);
+    struct poly size, next;
+    poly_number(&v->offset, 0);
+    v->unit = -1;
+    for (int i = t->n_axes - 1; i >= 0; i--) {
+        if (i + 1 == t->n_axes) poly_number(&v->stride[i], 1);
+        else {
+            size_of(g, t->axes[i + 1], size_atom(g, t->axes[i + 1]), &size);
+            poly_multiply(&next, &v->stride[i + 1], &size);
+            poly_copy(&v->stride[i], &next);
+        }
+    }
+    t->view = v;
+}
+
+bool is_unit_stride(const struct tensor *t, int axis) {
+    int at = tensor_axis(t, axis);
+    return at >= 0 && is_unit(t->view, &t->view->stride[at]);
+}
+
+bool are_adjacent(const struct graph *g, const struct tensor *t, int a, int b) {
+    int at_a = tensor_axis(t, a), at_b = tensor_axis(t, b);
+    struct poly size, step;
+    if (at_a < 0 || at_b < 0) return false;
+    size_of(g, b, size_atom(g, b), &size);
+    poly_multiply(&step, &t->view->stride[at_b], &size);
+    return poly_equal(&step, &t->view->stride[at_a]);
+}

@@ -1,0 +1,30 @@
+/* Expressions of the plan while they are written (plan_terms.c), and what is written of them by plan_need.c. */
+#ifndef FX_PLAN_TERMS_H
+#define FX_PLAN_TERMS_H
+
+#include "emit/emit.h"
+
+struct terms { /* a postfix expression being written */
+    struct arena *a;
+    struct fx_term *t;
+    int n;
+    bool is_never; /* a condition among those joined cannot hold */
+};
+
+void terms_push(struct terms *x, enum fx_term_op op, int64_t v);
+void terms_constant(struct terms *x, int64_t v);
+/* Applies o to the two expressions written last; of two constants only the result is kept. */
+void terms_op(struct terms *x, enum fx_term_op o);
+struct fx_expr terms_done(const struct terms *x);
+void terms_extent(struct terms *x, const struct kernel *k, int axis);
+/* The extents of axes multiplied. */
+void terms_size(struct terms *x, const struct kernel *k, const int *axes, int n);
+/* Joins the condition written since term `from` to those before it, *n_conditions of them, unless it always holds or stands there already. */
+void terms_also(struct terms *x, int *n_conditions, int from);
+
+/* plan_need.c: what configuration f of a launch needs to be right. */
+struct terms plan_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f);
+/* Joins the condition that the extents of l multiplied are at most `most`. */
+void plan_need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
+
+#endif

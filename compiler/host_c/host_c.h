@@ -1,0 +1,23 @@
+/* A C launcher while it is written: host_c.c writes the file, host_c_expr.c the expressions in it. */
+#ifndef FX_HOST_C_H
+#define FX_HOST_C_H
+
+#include "base/base.h"
+#include "plan.h"
+
+struct host_writer {
+    struct buf *out;
+    struct arena *arena;
+    const struct fx_kernel *k;
+    const char **params, **buffers, **extents; /* C names by index */
+    const char **strides;                      /* likewise, by fx_stride_index, of strided parameters */
+    bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
+};
+
+/* The value of e, FX_BAD where it has none; a condition, false where it has none. They may call the functions that host_c.c then writes into the file. */
+const char *host_c_value(struct host_writer *w, const struct fx_expr *e);
+const char *host_c_condition(struct host_writer *w, const struct fx_expr *e);
+/* A condition on scalars, beside which `ok` turns false where there is no value. */
+const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e);
+
+#endif

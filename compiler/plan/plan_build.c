@@ -1,0 +1,339 @@
+/* The launch recipe of everything emitted: arguments, grids, conditions, sizes, as plain data over extents.
+ *
+ * In: the kernels of a file, scheduled and named. Out: the plan; what a variant needs comes from plan_need.c. Which configuration is preferred is itself an expression:
+ * tiles an SM has to do, times what a tile costs, compared with every other configuration of the same alignment. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/chain.h"
+#include "graph/operand.h"
+#include "graph/plan_terms.h"
+#include "report/receipt.h"
+#include "schedule/row_program.h"
+#include "schedule/traffic.h"
+
+int plan_flags_buffer(const struct chosen *c) { return c->partition->n_buffers + c->n_partials; }
+
+/* ---- grids and preference ---- */
+
+static void grid(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    if (l->kernel->group->contraction) {
+        const struct gemm_shape *s = &l->kernel->gemm;
+        terms_size(x, k, s->m.axes, s->m.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_CDIV);
+        terms_size(x, k, s->n.axes, s->n.n);
+        terms_constant(x, f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        if (s->batch.n) {
+            terms_size(x, k, s->batch.axes, s->batch.n);
+            terms_op(x, FX_T_MUL);
+        }
+        return;
+    }
+    if (l->kernel->row) {
+        terms_size(x, k, l->kernel->row->rows.axes, l->kernel->row->rows.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_CDIV);
+        if (l->kernel->parts) {
+            terms_constant(x, l->kernel->parts);
+            terms_op(x, FX_T_MUL);
+        }
+        terms_constant(x, 1 << 30);
+        terms_op(x, FX_T_MIN);
+        return;
+    }
+    const struct pointwise_shape *s = &l->kernel->pointwise;
+    terms_size(x, k, s->cols.axes, s->cols.n);
+    terms_constant(x, f->vector);
+    terms_op(x, FX_T_CDIV);
+    if (s->rows.n) {
+        terms_size(x, k, s->rows.axes, s->rows.n);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, f->tile_n / f->vector);
+    terms_op(x, FX_T_CDIV);
+}
+
+/* Tiles the busiest SM does, times what a tile costs. */
+static void cost(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+    grid(x, c, l, f);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_CDIV);
+    terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+    terms_op(x, FX_T_MUL);
+}
+
+static struct fx_expr prefers(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    int n = 0;
+    if (l->kernel->row && f->suits_cols) plan_need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
+    if (l->kernel->row && f->wants_grid) {
+        int from = x.n;
+        terms_push(&x, FX_T_SM_COUNT, 0);
+        grid(&x, c, l, f);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
+        const struct config *other = &l->kernel->configs[i];
+        bool takes_less = (f->most_k == 0) != (other->most_k == 0) || other->most_k < f->most_k; /* where it takes what there is, it is faster */
+        if (other == f || kind_of(other) != kind_of(f) || takes_less) continue;
+        int from = x.n;
+        cost(&x, c, l, f);
+        cost(&x, c, l, other);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (x.is_never) { /* of constant extents: taken where nothing else can be */
+        x.n = 0;
+        terms_constant(&x, 0);
+    }
+    return terms_done(&x);
+}
+
+/* ---- work ---- */
+
+static void add_bytes(struct terms *x, const struct kernel *k, const struct tensor *t, int *n) {
+    terms_size(x, k, t->axes, t->n_axes);
+    terms_constant(x, fx_dtype_bits(t->dtype) / 8);
+    terms_op(x, FX_T_MUL);
+    if ((*n)++) terms_op(x, FX_T_ADD);
+}
+
+/* What phases read, or write, one after another. */
+static void add_traffic(struct terms *x, const struct fx_expr *e, int *n) {
+    if (e->n == 1 && e->terms[0].op == FX_T_CONST && e->terms[0].v == 0) return;
+    for (int i = 0; i < e->n; i++) terms_push(x, e->terms[i].op, e->terms[i].v);
+    if (e->n && (*n)++) terms_op(x, FX_T_ADD);
+}
+
+static struct fx_expr written(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+    struct terms x = {.a = a};
+    int n = 0;
+    if (n_phases == 1) return traffic_written(c->graph, c->partition, phases->kernel);
+    for (int p = 0; p < n_phases; p++) {
+        struct fx_expr e = traffic_written(c->graph, c->partition, phases[p].kernel);
+        add_traffic(&x, &e, &n);
+    }
+    return terms_done(&x);
+}
+
+/* Read and written, of one launch or of all its phases. */
+static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+    struct terms x = {.a = a};
+    int n = 0;
+    for (int p = 0; p < n_phases; p++) {
+        struct fx_expr in = traffic_read(c->graph, c->partition, phases[p].kernel), out = traffic_written(c->graph, c->partition, phases[p].kernel);
+        add_traffic(&x, &in, &n);
+        add_traffic(&x, &out, &n);
+    }
+    return terms_done(&x);
+}
+
+/* Multiply-adds of contractions, two each, of a chain's first ones as often as its middle is walked over; pointwise work is not counted. */
+static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+    struct terms x = {.a = a};
+    int n_terms = 0;
+    for (int i = 0; i < n_phases; i++) {
+        const struct group *r = phases[i].kernel->group;
+        for (int j = 0; j < r->n_sums; j++) {
+            const struct node *n = r->sums[j].sum;
+            bool is_walked = phases[i].kernel->chain && n != r->contraction;
+            terms_constant(&x, is_walked ? 2 * phases[i].kernel->chain->n_walks : 2);
+            terms_size(&x, c->graph->kernel, n->axes, n->n_axes);
+            terms_op(&x, FX_T_MUL);
+            terms_size(&x, c->graph->kernel, n->reduced, n->n_reduced);
+            terms_op(&x, FX_T_MUL);
+            if (n_terms++) terms_op(&x, FX_T_ADD);
+        }
+    }
+    return terms_done(&x);
+}
+
+/* ---- the parts ---- */
+
+/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone, the grid sees to that. */
+static struct terms joint_needs(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+    struct terms x = plan_needs(a, c, phases, &phases->kernel->configs[v]);
+    if (n_phases == 1) return x;
+    int n = x.n > 0;
+    for (int p = 0; p < n_phases; p++) {
+        const struct config *f = &phases[p].kernel->configs[v];
+        struct terms more = plan_needs(a, c, &phases[p], f);
+        int from = x.n;
+        for (int i = 0; p && i < more.n; i++) terms_push(&x, more.t[i].op, more.t[i].v);
+        x.is_never |= more.is_never;
+        if (x.n > from) terms_also(&x, &n, from);
+        if (!phases[p].kernel->group->contraction) continue;
+        from = x.n;
+        grid(&x, c, &phases[p], f);
+        terms_constant(&x, INT32_MAX);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    return x;
+}
+
+/* Blocks of entry v: those its largest phase has work for, and where there are several no more than are resident at once, nor more on an SM than the tiles of a
+ * contraction need: fewer blocks are spread over all SMs. */
+static struct fx_expr joint_grid(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+    struct terms x = {.a = a};
+    for (int p = 0; p < n_phases; p++) {
+        grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
+        if (p) terms_op(&x, FX_T_MAX);
+    }
+    if (n_phases == 1) return terms_done(&x);
+    bool is_tiled = false;
+    terms_push(&x, FX_T_SM_COUNT, 0);
+    terms_constant(&x, phases->kernel->configs[v].min_blocks);
+    for (int p = 0; p < n_phases && phases->kernel->configs[v].min_blocks > 1; p++) {
+        if (!phases[p].kernel->group->contraction) continue;
+        if (!is_tiled) terms_constant(&x, 1); /* where there is no tile, there may be rows */
+        grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
+        terms_push(&x, FX_T_SM_COUNT, 0);
+        terms_op(&x, FX_T_CDIV);
+        terms_op(&x, FX_T_MAX);
+        is_tiled = true;
+    }
+    if (is_tiled) terms_op(&x, FX_T_MIN);
+    terms_op(&x, FX_T_MUL);
+    terms_op(&x, FX_T_MIN);
+    return terms_done(&x);
+}
+
+static const char *joint_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
+    const char *text = phases->kernel->configs[v].text;
+    for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
+    return text;
+}
+
+static const char *joint_driver(struct arena *a, const struct launch *phases, int n_phases) {
+    const char *text = phases->kernel->schedule->driver;
+    for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s, %s", text, phases[p].kernel->schedule->driver);
+    return text;
+}
+
+static void build_launch(struct arena *a, const struct chosen *c, const struct launch *phases, const struct joined *d, struct fx_launch *out) {
+    int n = phases->kernel->n_configs;
+    struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
+    const struct launch *leader = phases + (phases_leader(c, (struct joint){d->first, d->n}) - d->first);
+    *out = (struct fx_launch){.name = d->name, .driver = joint_driver(a, phases, d->n), .flops = flops(a, c, phases, d->n), .bytes = bytes(a, c, phases, d->n), .written = written(a, c, phases, d->n),
+                              .n_phases = d->n, .n_args = d->n_args, .n_variants = n, .args = d->args, .variants = variants};
+    for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
+    for (int i = 0; i < n; i++) {
+        const struct config *f = &phases->kernel->configs[i];
+        struct terms smem = {.a = a}, need = joint_needs(a, c, phases, d->n, i);
+        terms_constant(&smem, f->smem_bytes);
+        variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = joint_config(a, phases, d->n, i),
+                                          .needs = terms_done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = joint_grid(a, c, phases, d->n, i),
+                                          .smem = terms_done(&smem), .block = f->block, .cluster = 1,
+                                          .kind = kind_of(&leader->kernel->configs[i]), .most_local = leader->kernel->group->contraction ? 0 : -1};
+    }
+}
+
+/* A flag for every block that is resident at once. */
+static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
+    const struct chosen *c = u->kernels[index];
+    struct terms x = {.a = a};
+    int most = 1;
+    for (int i = 0; i < c->n_launches; i++)
+        for (int v = 0; c->launches[i].n > 1 && v < c->kernels[c->launches[i].first].n_configs; v++) {
+            int blocks = c->kernels[c->launches[i].first].configs[v].min_blocks;
+            if (blocks > most) most = blocks;
+        }
+    terms_push(&x, FX_T_SM_COUNT, 0);
+    terms_constant(&x, most * 8);
+    terms_op(&x, FX_T_MUL);
+    return terms_done(&x);
+}
+
+static struct fx_param build_param(struct cx *cx, const struct param *lying) {
+    const struct param *p = lying->signature ? lying->signature : lying;
+    struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_input = p->is_input, .is_output = p->is_output,
+                           .is_const = p->is_const, .is_strided = p->is_strided, .packed = p->packed, .align = p->align,
+                           .has_value = p->has_default, .value = p->default_value, .rank = p->n_axes, .line = span_line(cx, p->ast->span)};
+    for (int i = 0; i < p->n_axes; i++) out.extents[i] = p->axes[i];
+    return out;
+}
+
+/* What a kernel takes and gives, without the recipe: all that the oracle needs. */
+static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
+    struct arena *a = &cx->arena;
+    struct fx_extent *extents = NEW_ARRAY(a, struct fx_extent, k->n_axes + 1);
+    struct fx_param *params = NEW_ARRAY(a, struct fx_param, k->n_params + 1);
+    struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
+    struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
+    for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
+    for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
+    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    for (int i = 0; i < k->n_requirements; i++)
+        checks[i] = (struct fx_check){k->requirements[i].holds,
+                                      arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name, span_line(cx, k->requirements[i].span))};
+    return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_equations = k->n_equations, .n_checks = k->n_requirements,
+                              .extents = extents, .equations = equations, .params = params, .checks = checks, .receipt = ""};
+}
+
+static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
+    struct arena *a = &cx->arena;
+    const struct chosen *c = u->kernels[index];
+    const struct kernel *k = c->graph->kernel;
+    struct fx_kernel out = build_signature(cx, k);
+    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, plan_flags_buffer(c) + 1);
+    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_launches + 1);
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
+        struct terms x = {.a = a};
+        int n = 0;
+        add_bytes(&x, k, &t, &n);
+        buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
+    }
+    for (int i = 0; i < c->n_partials; i++) {
+        struct terms x = {.a = a};
+        terms_size(&x, k, c->partials[i].rows->axes, c->partials[i].rows->n);
+        terms_constant(&x, c->partials[i].words * (int64_t)4);
+        terms_op(&x, FX_T_MUL);
+        int at = c->partition->n_buffers + i;
+        buffers[at] = (struct fx_buffer){.name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
+    }
+    int flags = plan_flags_buffer(c);
+    if (c->has_flags) buffers[flags] = (struct fx_buffer){u->launches[index][0].buffer_names[flags], FX_BUFFER_FLAGS, flag_bytes(a, u, index)};
+    for (int i = 0; i < c->n_launches; i++) build_launch(a, c, u->launches[index] + c->launches[i].first, &u->joined[index][i], &launches[i]);
+    out.n_buffers = flags + c->has_flags;
+    out.buffers = buffers;
+    out.n_launches = c->n_launches;
+    out.launches = launches;
+    return out;
+}
+
+struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct program *program) {
+    struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
+    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, program->n_kernels + 1);
+    for (int i = 0; i < program->n_kernels; i++) kernels[i] = build_signature(cx, &program->kernels[i]);
+    *p = (struct fx_plan){.file = file, .arch = cx->arch, .source = "", .n_kernels = program->n_kernels, .kernels = kernels};
+    return p;
+}
+
+struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
+    struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
+    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, u->n_kernels + 1);
+    for (int i = 0; i < u->n_kernels; i++) {
+        kernels[i] = build_kernel(cx, u, i);
+        struct unfused unfused = traffic_unfused(&cx->arena, u->kernels[i]->graph->kernel);
+        kernels[i].n_unfused = unfused.n_kernels;
+        kernels[i].unfused_bytes = unfused.bytes;
+        struct buf receipt;
+        buf_init(&receipt, &cx->arena);
+        receipt_text(&receipt, receipt_of(&cx->arena, u, i, &kernels[i], NULL));
+        kernels[i].receipt = receipt.s;
+    }
+    *p = (struct fx_plan){.file = u->file, .arch = cx->arch, .n_kernels = u->n_kernels, .kernels = kernels};
+    struct buf source;
+    buf_init(&source, &cx->arena);
+    emit_cu(&source, u, p);
+    p->source = source.s;
+    p->source_len = source.len;
+    return p;
+}

@@ -1,0 +1,429 @@
+/* What the engines of the gemm driver share: the super-axes of the sums, their segments, the operands' layouts, and the price.
+ *
+ * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
+ * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that has them;
+ * what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any order. */
+#include <math.h>
+#include <string.h>
+
+#include "schedule/made.h"
+#include "graph/operand.h"
+
+/* H200: 132 SMs at 1.6 GHz under load. */
+static const double SM_CYCLES = 132 * 1.6e9;
+
+static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
+
+static bool has(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return true;
+    return false;
+}
+
+/* ---- labels ---- */
+
+static bool has_role(const struct node *sum, const struct node *other, int axis, enum label_role role) {
+    enum label_role is = !node_has_axis(sum, axis) ? LABEL_SUMMED : node_has_axis(other, axis) ? LABEL_SHARED : LABEL_OWN;
+    return is == role;
+}
+
+/* Adds the labels of factor s of x in that role, of more than one element, in the order of `order`. */
+static void add_labels(const struct graph *g, const struct product *x, int s, enum label_role role, const int *order, int n_order, struct axis_list *l) {
+    for (int i = 0; i < n_order; i++)
+        if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) && g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
+            push(l, order[i]);
+}
+
+void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
+    int first = l->n ? l->n - 1 : 0;
+    for (bool ok = true; ok && first > 0;) {
+        for (int i = 0; i < n; i++) ok &= operands[i]->is_made || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
+        first -= ok;
+    }
+    for (int i = 0; i < first; i++) push(rest, l->axes[i]);
+    memmove(l->axes, l->axes + first, (size_t)(l->n - first) * sizeof *l->axes);
+    l->n -= first;
+}
+
+/* ---- operands ---- */
+
+struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s) {
+    struct operand o = {.value = x->factor[s]};
+    if (x->buffer[s] >= 0) {
+        o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
+        add_view(g, &o.tensor);
+    } else {
+        o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype[s];
+    }
+    return o;
+}
+
+/* Operations an element takes; what is the same for a chunk along `along` is computed once for it. */
+static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *along) {
+    enum { CHUNK = 8 };
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    double ops = 0;
+    needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        struct tensor t;
+        bool has_along = false;
+        if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
+        for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
+        ops += (at->kind == N_ACCESS ? 4.0 : 1.0) / (has_along ? 1 : CHUNK);
+        if (node_is_loaded(g, p, r, at, &t)) continue;
+        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
+    }
+    return ops;
+}
+
+/* The label along which leaf n's elements lie adjacent in memory, or -1; *bytes: how much it reads. */
+static int label_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
+    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
+    struct tensor t;
+    *bytes = nominal_size(g, n->axes, n->n_axes);
+    if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
+    else if (!node_is_loaded(g, p, r, source, &t)) return -1;
+    if (!t.n_axes) return -1;
+    int last = t.axes[t.n_axes - 1];
+    *bytes *= fx_dtype_bits(t.dtype) / 8.0;
+    for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++) {
+        if (n->at[i] != last) continue;
+        last = -1;
+        for (const struct node *at = n->args[1 + i]; last < 0 && at; at = at->kind == N_OP && (at->op == O_ADD || at->op == O_SUB) ? at->args[0] : NULL)
+            if (at->kind == N_INDEX) last = at->axis;
+        break;
+    }
+    return last;
+}
+
+/* The direction in which most of what a made operand reads lies adjacent. */
+static enum layout made_layout(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
+    double most = 0, bytes;
+    enum layout layout = LAYOUT_K_MAJOR;
+    for (int i = 0; i < n; i++) {
+        int last = label_along(g, p, r, leaves[i], &bytes);
+        bool is_k = k->n && last == k->axes[k->n - 1], is_mn = mn->n && last == mn->axes[mn->n - 1];
+        if (last < 0 || bytes <= most || (!is_k && !is_mn)) continue;
+        most = bytes;
+        layout = is_k ? LAYOUT_K_MAJOR : LAYOUT_MN_MAJOR;
+    }
+    return layout;
+}
+
+static enum layout layout_of(const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    if (k->n && is_unit_stride(&o->tensor, k->axes[k->n - 1])) return LAYOUT_K_MAJOR;
+    if (mn->n && is_unit_stride(&o->tensor, mn->axes[mn->n - 1])) return LAYOUT_MN_MAJOR;
+    return LAYOUT_STRIDED;
+}
+
+/* ---- the shape ---- */
+
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l) {
+    if (!o->is_made) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
+    add_labels(g, x, s, role, out->axes, out->n_axes, l);
+    add_labels(g, x, s, role, x->factor[s]->axes, x->factor[s]->n_axes, l);
+}
+
+/* The k of a segment: as its operands in memory have it. */
+static void choose_k(const struct graph *g, const struct group *r, struct segment *e, int a_side) {
+    const struct product *x = &r->sums[e->sums[0]];
+    const struct tensor none = {.param = -1, .buffer = -1};
+    const struct operand *all[1 + MAX_SUMS] = {&e->a};
+    for (int i = 0; i < e->n_sums; i++) all[1 + i] = &e->b[i];
+    bool a_first = !e->a.is_made || e->b[0].is_made;
+    gemm_labels(g, x, a_first ? a_side : 1 - a_side, a_first ? &e->a : &e->b[0], LABEL_SUMMED, &none, &e->k);
+    gemm_split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
+}
+
+/* Whether sum x may join segment e: it has its A, and a B of the same kind. */
+static bool fits_segment(const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
+    const struct product *first = &r->sums[e->sums[0]];
+    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] && b->is_made == e->b[0].is_made &&
+           nodes_same_axes(first->sum->reduced, first->sum->n_reduced, x->sum->reduced, x->sum->n_reduced);
+}
+
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side) {
+    for (int i = 0; i < n_sums; i++) {
+        const struct product *x = &r->sums[i];
+        struct operand b = gemm_operand(g, p, x, 1 - a_side);
+        struct segment *e = NULL;
+        for (int j = 0; j < shape->n_segments && !e; j++)
+            if (fits_segment(r, &shape->segments[j], x, &b, a_side)) e = &shape->segments[j];
+        if (!e) {
+            e = &shape->segments[shape->n_segments++];
+            *e = (struct segment){.a = gemm_operand(g, p, x, a_side)};
+        }
+        e->sums[e->n_sums] = i;
+        e->b[e->n_sums++] = b;
+        if (e->n_sums > shape->most_sums) shape->most_sums = e->n_sums;
+    }
+    for (int i = 0; i < shape->n_segments; i++) choose_k(g, r, &shape->segments[i], a_side);
+}
+
+/* Makes a segment of its own of every B that lies otherwise than the first of its segment. */
+static void split_segments(struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i], *rest = NULL;
+        int n = 1;
+        for (int j = 1; j < e->n_sums; j++) {
+            if (e->b[j].layout == e->b[0].layout) {
+                e->b[n] = e->b[j];
+                e->sums[n++] = e->sums[j];
+                continue;
+            }
+            if (!rest) {
+                rest = &shape->segments[shape->n_segments++];
+                *rest = *e;
+                rest->n_sums = 0;
+            }
+            rest->b[rest->n_sums] = e->b[j];
+            rest->sums[rest->n_sums++] = e->sums[j];
+        }
+        e->n_sums = n;
+    }
+}
+
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    o->layout = o->is_made ? made_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
+    if (o->is_made) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
+}
+
+void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i];
+        gemm_choose_layout(g, p, r, &e->a, &e->k, &shape->m);
+        for (int j = 0; j < e->n_sums; j++) gemm_choose_layout(g, p, r, &e->b[j], &e->k, &shape->n);
+    }
+    split_segments(shape);
+}
+
+/* Whether o runs along k, all of whose extents are fixed, and no multiple of what is copied, or made, at a time. */
+static bool is_ragged(const struct graph *g, const struct operand *o, const struct axis_list *k) {
+    int64_t size = 1;
+    if (o->layout != LAYOUT_K_MAJOR) return false;
+    for (int i = 0; i < k->n; i++) {
+        int64_t extent = g->kernel->axes[k->axes[i]].extent;
+        if (extent < 0) return false;
+        size *= extent;
+    }
+    return size % (o->is_made ? MADE_CHUNK : 128 / fx_dtype_bits(o->tensor.dtype)) != 0;
+}
+
+/* Marks segments that are never aligned, a detour of rank 5 say, beside others that may be: these need not suffer. */
+static void mark_ragged(const struct graph *g, struct gemm_shape *shape) {
+    int n = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        struct segment *e = &shape->segments[i];
+        e->is_ragged = is_ragged(g, &e->a, &e->k);
+        for (int j = 0; j < e->n_sums; j++) e->is_ragged |= is_ragged(g, &e->b[j], &e->k);
+        n += e->is_ragged;
+    }
+    shape->has_ragged = n > 0 && n < shape->n_segments;
+    for (int i = 0; i < shape->n_segments; i++) shape->segments[i].is_ragged &= shape->has_ragged;
+}
+
+int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    *nodes = NULL;
+    if (r->middle) return 0;
+    for (int s = 0; s < r->n_stores; s++) is_read[store_element(g, r, &r->stores[s])->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        bool is_far = at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_ACCESS;
+        for (int a = 0; is_read[i] && !is_far && a < at->n_args; a++) is_read[at->args[a]->id] = true;
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (is_read[i] && is_shared_by(r, g->nodes[i])) PUSH(&g->cx->arena, *nodes, n) = g->nodes[i];
+    return n;
+}
+
+/* The label whose runs elements share something with, or -1: no tile may cut them. */
+static int shared_label(const struct graph *g, const struct group *r) {
+    struct node **shared;
+    return gemm_shared(g, r, &shared) ? shared[0]->axis : -1;
+}
+
+/* Moves a label to the end, if it stands in l. */
+static void move_last(struct axis_list *l, int axis) {
+    for (int i = 0; i + 1 < l->n; i++) {
+        if (l->axes[i] != axis) continue;
+        l->axes[i] = l->axes[i + 1];
+        l->axes[i + 1] = axis;
+    }
+}
+
+/* What decides which labels are n: the first store of elements; where there is none, what is read besides over most labels. */
+static struct tensor main_store(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    struct partial_of x;
+    for (int i = 0; i < r->n_stores; i++)
+        if (!is_partial_store(g, r, &r->stores[i], &x)) return tensor_of_store(g, p, &r->stores[i]);
+    int n = group_loads(g, p, r, loads, g->n_nodes);
+    for (int i = 0; i < n; i++)
+        if (loads[i].n_axes > best.n_axes) best = loads[i];
+    return best;
+}
+
+bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct group *r = s->group;
+    struct gemm_shape *shape = &s->gemm;
+    if (r->is_row) return *why_not = "it is a row program", false;
+    if (r->middle) return *why_not = "it is a chain", false;
+    if (!r->n_sums) return *why_not = "it has no contraction", false;
+    const struct product *x = &r->sums[0];
+    struct tensor out = main_store(g, p, r);
+    /* n is the factor that has the output's last axis alone, or the label of runs. */
+    int shared = shared_label(g, r), last = shared >= 0 ? shared : out.n_axes ? out.axes[out.n_axes - 1] : -1;
+    int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
+    *shape = (struct gemm_shape){.a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side]};
+    gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
+    const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
+    int n_b = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        as[i] = &shape->segments[i].a;
+        for (int j = 0; j < shape->segments[i].n_sums; j++) bs[n_b++] = &shape->segments[i].b[j];
+    }
+    gemm_labels(g, x, a_side, as[0], LABEL_SHARED, &out, &shape->batch);
+    gemm_labels(g, x, a_side, as[0], LABEL_OWN, &out, &shape->m);
+    gemm_labels(g, x, 1 - a_side, bs[0], LABEL_OWN, &out, &shape->n);
+    gemm_split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
+    move_last(&shape->n, shared);
+    gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
+    gemm_choose_layouts(g, p, r, shape);
+    mark_ragged(g, shape);
+    return true;
+}
+
+bool gemm_is_made(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.is_made || shape->segments[i].b[0].is_made) return true;
+    return false;
+}
+
+bool gemm_is_strided(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.layout == LAYOUT_STRIDED || shape->segments[i].b[0].layout == LAYOUT_STRIDED) return true;
+    return false;
+}
+
+static bool is_unit_unknown(const struct operand *o) { return !o->is_made && o->layout != LAYOUT_STRIDED && o->tensor.is_strided; }
+
+bool gemm_has_strides(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        bool is_unknown = is_unit_unknown(&e->a);
+        for (int j = 0; j < e->n_sums; j++) is_unknown |= is_unit_unknown(&e->b[j]);
+        if (is_unknown) return true;
+    }
+    return false;
+}
+
+bool gemm_has_mn_major(const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        if (shape->segments[i].a.layout == LAYOUT_MN_MAJOR || shape->segments[i].b[0].layout == LAYOUT_MN_MAJOR) return true;
+    return false;
+}
+
+struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store) {
+    struct gemm_reduced d = {-1, -1};
+    struct partial_of x;
+    if (!is_partial_store(g, s->group, store, &x)) return d;
+    for (int i = 0; i < x.n; i++) *(has(&s->gemm.n, x.label[i]) ? &d.run_n : &d.run_m) = x.run[i];
+    return d;
+}
+
+bool gemm_has_reduced(const struct graph *g, const struct group *r) {
+    struct partial_of x;
+    for (int i = 0; i < r->n_stores; i++)
+        if (is_partial_store(g, r, &r->stores[i], &x)) return true;
+    return false;
+}
+
+int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads) {
+    int bytes = 0;
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct gemm_reduced d = gemm_reduced(g, s, &s->group->stores[i]);
+        int words = fx_dtype_bits(s->group->stores[i].value->dtype) > 32 ? 2 : 1;
+        if (d.run_m >= 0) bytes += threads / 32 * (d.run_n >= 0 ? bn / PARTIAL_RUN : bn) * words * 4;
+    }
+    return bytes;
+}
+
+/* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
+int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
+    enum { HELD = 32 };
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->middle ? 0 : s->group->n_sums - 1;
+    for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
+    struct node **shared;
+    int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
+    while (most > least && most * n_along > HELD) most /= 2;
+    return most;
+}
+
+/* What 132 SMs at 1.6 GHz issue beside the mainloop; a made element takes a few instructions an operation. */
+static const double OPS_PER_SECOND = 132 * 1.6e9 * 64;
+enum { INSTRUCTIONS = 2 };
+
+double gemm_made_seconds(double ops) { return ops * INSTRUCTIONS / OPS_PER_SECOND; }
+
+/* Of an operand read once: what it lies in, or what its leaves read. */
+static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
+    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    if (!o->is_made) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
+    double total = 0, bytes;
+    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
+    for (int i = 0; i < n; i++) {
+        const struct node *source = leaves[i]->kind == N_ACCESS ? leaves[i]->args[0] : leaves[i];
+        struct tensor t = {0};
+        if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
+        else if (!node_is_loaded(g, p, r, source, &t)) continue;
+        bytes = nominal_size(g, leaves[i]->axes, leaves[i]->n_axes) * fx_dtype_bits(t.dtype) / 8;
+        total += bytes < tensor_bytes(g, &t) ? bytes : tensor_bytes(g, &t);
+    }
+    return total;
+}
+
+/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
+static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *made_ops) {
+    double batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
+    double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m), cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
+    *flops = *made_ops = 0;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
+        cycles += (double)(int64_t)((batches * rows * cols + 131) / 132) * 132 * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
+        *flops += 2 * batches * m * n * k * e->n_sums;
+        *made_ops += batches * k * m * cols * e->a.ops;
+        for (int j = 0; j < e->n_sums; j++) *made_ops += batches * k * n * rows * e->b[j].ops;
+    }
+    return cycles;
+}
+
+void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
+    const struct gemm_shape *shape = &s->gemm;
+    double least = -1, flops, ops;
+    for (int i = 0; i < s->n_configs; i++) {
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / SM_CYCLES + gemm_made_seconds(ops);
+        if (least < 0 || seconds < least) least = seconds;
+        s->flops = flops;
+    }
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes);
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        s->bytes += operand_bytes(g, p, s->group, &e->a);
+        for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
+    }
+    for (int i = 0; i < n_loads; i++) s->bytes += tensor_bytes(g, &loads[i]);
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        s->bytes += tensor_bytes(g, &t);
+    }
+    double memory = s->bytes / BYTES_PER_SECOND;
+    s->seconds = least > memory ? least : memory;
+}

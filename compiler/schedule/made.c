@@ -1,0 +1,143 @@
+/* What an operand that is made as it is loaded reads: its leaves, each as it lies in memory, and what is the same for a whole chunk.
+ *
+ * In: the operand, with its layout, and its place in a segment. Out: struct made. A chunk is up to MADE_CHUNK adjacent elements of a flattened run of labels, along k or
+ * along m or n, and begins at a multiple of its length. */
+#include <math.h>
+
+#include "schedule/made.h"
+#include "graph/operand.h"
+
+int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max) {
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        struct tensor t;
+        if (!needed[i]) continue;
+        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE;
+        if (is_leaf && n < max) leaves[n++] = at;
+        for (int a = 0; !is_leaf && a < at->n_args; a++) needed[at->args[a]->id] = true;
+    }
+    return n;
+}
+
+/* Whether every label of the run stands in t, adjacent and last. */
+static bool ends_with(const struct tensor *t, const struct axis_list *run) {
+    int at = find_run(t, run);
+    return at >= 0 && at + run->n == t->n_axes;
+}
+
+static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
+
+/* How leaf n lies along the chunks, which run along `along`; in which tensor, unless it is LEAF_MANY. */
+static enum leaf_kind kind_in_memory(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
+    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
+    int last = along->n ? along->axes[along->n - 1] : -1;
+    if (!node_is_loaded(g, p, r, source, t) || !t->n_axes || t->axes[t->n_axes - 1] != last) return LEAF_MANY;
+    if (n->kind != N_ACCESS) return !t->is_strided && ends_with(t, along) ? LEAF_HELD : LEAF_PIECE;
+    if (n->has_fill && !is_zero(n->args[1 + n->n_at])) return LEAF_MANY;
+    for (int i = 0; i < n->n_at; i++)
+        if (n->at[i] == last || node_has_axis(n->args[1 + i], last)) return LEAF_MANY;
+    return LEAF_PIECE;
+}
+
+/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a multiple of its length. */
+static void find_uniform(const struct graph *g, const struct operand *o, struct made *m) {
+    const struct axis_list *l = m->along;
+    for (int i = 0; i <= o->value->id; i++) {
+        const struct node *n = g->nodes[i];
+        bool has = false, of_uniform = n->n_args > 0 && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_ACCESS);
+        for (int j = 0; j < l->n; j++) has |= node_has_axis(n, l->axes[j]);
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) of_uniform &= m->is_uniform[n->args[a]->id];
+        for (int j = 0; n->kind == N_ACCESS && j < n->args[0]->n_axes; j++) {
+            bool is_at = false;
+            for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[j];
+            for (int k = 0; k < l->n && !is_at; k++) of_uniform &= l->axes[k] != n->args[0]->axes[j];
+        }
+        bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX && n->args[0]->axis == l->axes[0] &&
+                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % MADE_CHUNK == 0;
+        m->is_uniform[i] = !has || of_uniform || is_quotient;
+    }
+}
+
+static bool lacks(const struct node *n, const struct axis_list *l) {
+    for (int i = 0; i < l->n; i++)
+        if (node_has_axis(n, l->axes[i])) return false;
+    return true;
+}
+
+static bool is_one_word(const struct graph *g, const struct node *n, const struct axis_list *along) {
+    const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
+    return p && p->packed.factor && p->packed.factor % MADE_CHUNK == 0 && along->n == 1 && p->axes[p->packed.axis] == along->axes[0];
+}
+
+/* Where all values are the same for all k: the nodes that raw has of them, each as far as it follows from them alone, so that this is computed once a tile.
+ * Not where those were more than what is read. */
+static void hoist_fixed(const struct graph *g, const struct operand *o, const struct segment *e, struct made *m) {
+    struct arena *a = &g->cx->arena;
+    bool *is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), *is_needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    struct leaf *leaves = NEW_ARRAY(a, struct leaf, 2 * m->n_leaves + 1);
+    int n = 0, n_ones = 0, n_fixed = 0;
+    for (int i = 0; i < m->n_leaves; i++) {
+        if (m->leaves[i].kind != LEAF_ONE) leaves[n++] = m->leaves[i];
+        else is_made[m->leaves[i].node->id] = true, n_ones++;
+    }
+    for (int i = 0; i <= o->value->id; i++) {
+        const struct node *at = g->nodes[i];
+        bool is_pointwise = at->kind == N_OP || at->kind == N_CAST, is_fixed = m->is_uniform[i] && lacks(at, &e->k) && lacks(at, &e->k_outer);
+        for (int j = 0; is_pointwise && is_fixed && j < at->n_args; j++) is_made[i] |= is_made[at->args[j]->id];
+    }
+    is_needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        bool is_leaf = is_made[i];
+        for (int j = 0; j < m->n_leaves; j++) is_leaf |= m->leaves[j].node == at;
+        if (is_needed[i] && is_made[i] && n_fixed++ < n_ones) leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
+        for (int j = 0; is_needed[i] && !is_leaf && j < at->n_args; j++) is_needed[at->args[j]->id] = true;
+    }
+    if (n_fixed <= n_ones) m->leaves = leaves, m->n_leaves = n;
+}
+
+struct made made_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    struct arena *a = &g->cx->arena;
+    bool is_k = o->layout == LAYOUT_K_MAJOR;
+    const struct axis_list *across = is_k ? mn : &e->k;
+    struct node **nodes = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
+    struct made m = {.along = is_k ? &e->k : mn, .is_uniform = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+    find_uniform(g, o, &m);
+    m.n_leaves = operand_leaves(g, p, r, o, nodes, g->n_nodes);
+    m.leaves = NEW_ARRAY(a, struct leaf, m.n_leaves + 1);
+    for (int i = 0; i < m.n_leaves; i++) {
+        struct leaf *f = &m.leaves[i];
+        f->node = nodes[i];
+        if (m.is_uniform[f->node->id]) f->kind = LEAF_ONE;
+        else if (is_one_word(g, f->node, m.along)) f->kind = LEAF_WORD;
+        else f->kind = kind_in_memory(g, p, r, f->node, m.along, &f->tensor);
+        if (f->kind == LEAF_HELD && lacks(f->node, across) && (is_k || lacks(f->node, &e->k_outer))) f->kind = LEAF_SHARED;
+    }
+    if (made_is_fixed(&m, e)) hoist_fixed(g, o, e, &m);
+    return m;
+}
+
+bool made_is_fixed(const struct made *m, const struct segment *e) {
+    for (int i = 0; i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        if (f->kind == LEAF_WORD || f->kind == LEAF_MANY) return false;
+        if (f->kind == LEAF_ONE && !(lacks(f->node, &e->k) && lacks(f->node, &e->k_outer))) return false;
+    }
+    return true;
+}
+
+int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, int bk, int chunk, int turns) {
+    int held = 0, context = 0, n_values = 0, widest = 4, chunks = n_mn * bk / chunk;
+    for (int i = 0; i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        int bytes = chunk * fx_dtype_bits(f->tensor.dtype) / 8;
+        if (f->kind == LEAF_HELD || f->kind == LEAF_PIECE) held += bytes;
+        if (f->kind == LEAF_SHARED && m->along == &e->k) context += bytes;
+        n_values += f->kind == LEAF_ONE;
+        if (f->kind == LEAF_ONE && fx_dtype_bits(f->node->dtype) == 64) widest = 8;
+    }
+    return turns * (chunks * held + bk / chunk * context) + (made_is_fixed(m, e) ? chunks * n_values * widest : 0);
+}

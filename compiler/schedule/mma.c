@@ -1,0 +1,120 @@
+/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and of 8-bit integers. */
+#include "schedule/made.h"
+
+bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+
+enum { MOST_SHARED = 227 * 1024, REGISTERS = 65536, K_BYTES = 128 };
+enum kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
+
+/* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16 bytes at a time pass through
+ * registers, which leaves fewer for sums, or are copied word by word: they have tiles of their own. */
+static const struct tile {
+    int bm, bn, warps_m, warps_n, stages, min_blocks;
+    int least_sums, most_sums; /* contractions added up side by side */
+    bool copies;               /* all operands 16 bytes at a time */
+    double rate[N_KINDS];      /* flops a cycle and SM; 0: not for that kind */
+} tiles[] = {
+    {128, 256, 2, 4, 3, 1, 1, 1, true, {2450, 830, 3800}},
+    {128, 128, 2, 2, 3, 2, 1, 1, true, {2150, 765, 4200}},
+    {128, 128, 2, 4, 3, 1, 2, 2, true, {2300, 815, 4000}},
+    {128, 64, 4, 2, 3, 1, 3, 4, true, {2000, 700, 3600}},
+    {64, 128, 2, 2, 3, 3, 1, 1, true, {1700, 640, 3450}},
+    {64, 64, 2, 2, 4, 3, 1, 4, true, {1430, 540, 2850}},
+    {128, 256, 2, 4, 3, 1, 1, 1, false, {2100, 0, 0}},
+    {128, 128, 2, 4, 3, 1, 1, 1, false, {1700, 610, 0}},
+    {128, 64, 4, 2, 3, 1, 2, 2, false, {1500, 550, 1100}},
+    {64, 128, 2, 4, 3, 1, 1, 1, false, {0, 0, 1200}},
+    {64, 64, 2, 2, 4, 2, 1, 4, false, {900, 455, 1100}},
+};
+
+/* What the engine multiplies. */
+static const struct {
+    int size;             /* bytes of an element */
+    const char *text;     /* for people, before the tile */
+    double any_alignment; /* of the rate, where operands go element by element */
+} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
+
+/* By the formula of engine_mma.cuh. */
+static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
+    return pipeline > staging ? pipeline : staging;
+}
+
+/* Of what made operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in shared memory. */
+static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
+    const struct gemm_shape *shape = &s->gemm;
+    int most = 0, chunk = 16 / size < MADE_CHUNK ? 16 / size : MADE_CHUNK;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        int bytes = 0;
+        for (int j = -1; j < e->n_sums; j++) {
+            const struct operand *o = j < 0 ? &e->a : &e->b[j];
+            if (!o->is_made) continue;
+            struct made m = made_open(g, p, s->group, o, e, j < 0 ? &shape->m : &shape->n);
+            bytes += made_staged_bytes(&m, e, j < 0 ? t->bm : t->bn, K_BYTES / size, chunk, t->stages - 1);
+        }
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
+static int blocks_of(const struct tile *t, int smem, int n_sums) {
+    int threads = t->warps_m * t->warps_n * 32, n = REGISTERS / (t->bm * t->bn / threads * n_sums + 104) / threads;
+    if (n > MOST_SHARED / smem) n = MOST_SHARED / smem;
+    return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
+}
+
+static const char *byte_ctype(enum fx_dtype t) { return t == FX_I8 ? "signed char" : "unsigned char"; }
+
+/* The engine's first template argument; NULL where it does not multiply the operands. */
+static const char *product_of(const struct graph *g, const struct scheduled *s, enum kind *kind) {
+    enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
+    *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
+    if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8) return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
+    if (a == b && (a == FX_F16 || a == FX_BF16)) return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
+    return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
+}
+
+static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes, bool staged) {
+    if (e->copies) return "16-byte copies";
+    if (!aligned) return "any alignment";
+    if (staged) return "copied, then made";
+    return strided ? "aligned, strided operands" : transposes ? "aligned, transposed on the way" : "16-byte loads";
+}
+
+bool schedule_mma_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    if (!gemm_shape(g, p, s, why_not)) return false;
+    enum kind kind;
+    const char *multiplied = product_of(g, s, &kind);
+    if (!multiplied)
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
+                                       fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)), false;
+    int vector = gemm_vector(g, p, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
+    bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
+    static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
+    for (int j = 0; j < N_CONFIG_KINDS; j++) {
+        bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
+        bool through_registers = strided || transposes || gemm_is_made(&s->gemm) || s->gemm.has_ragged;
+        if (ways[j] == KIND_UNIT && !has_strides) continue;
+        for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+            const struct tile *e = &tiles[i];
+            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
+            int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
+            if (smem > arch_shared_bytes(g->cx->arch)) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
+            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
+            if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
+            if (!aligned && e->bn > 128) continue;
+            struct config *c = &s->configs[s->n_configs++];
+            *c = (struct config){.is_aligned = aligned, .needs_unit = ways[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = bk, .stages = e->stages,
+                                 .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector,
+                                 .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
+            c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
+            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : staged ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
+                                     e->warps_m, e->warps_n, e->stages);
+            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk, e->stages,
+                                   any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
+        }
+    }
+    return true;
+}

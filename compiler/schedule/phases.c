@@ -1,0 +1,217 @@
+/* Joins kernels that follow each other into one launch of several phases: a contract (`fuse: require`, `kernels: N`) counts launches.
+ *
+ * In: chosen kernels in order, each a launch. Out: runs of them as launches, their configurations made parallel: entry v runs configs[v] of every phase, all with one
+ * block size, one amount of shared memory and as many blocks on an SM. A phase waits for all blocks where an earlier one left something in the workspace.
+ *
+ * What phases hand over are side products: small in themselves or beside what the kernel reads and writes anyway, such as statistics of rows, partial sums, a product of low rank.
+ * Anything larger is a trip through memory that a person who asks for one kernel does not want: then the launches stay apart, with the reason. */
+#include <string.h>
+
+#include "graph/chain.h"
+#include "emit/emit.h"
+#include "schedule/row_program.h"
+
+enum {
+    SIDE_SHARE = 32,           /* a side product takes at most this part of the bytes of the kernel's tensors, */
+    SIDE_BYTES = 1 << 20,      /* or so few bytes that it never leaves the L2 cache */
+    SM_SHARED = 228 * 1024,    /* shared memory of an SM, of which a block takes 1 KB besides its own */
+    SM_THREADS = 2048,
+    SM_COUNT = 132,
+};
+
+/* ---- what may be joined ---- */
+
+/* Bytes of everything the kernel takes and gives, at the nominal extents. */
+static double all_tensor_bytes(const struct graph *g) {
+    double bytes = 0;
+    for (int i = 0; i < g->kernel->n_params; i++) {
+        struct tensor t = tensor_of_param(g, i);
+        if (!g->kernel->params[i].is_scalar) bytes += tensor_bytes(g, &t);
+    }
+    return bytes;
+}
+
+/* What kernels first .. last hand over that is no side product, or NULL. The last one's stores are for later launches. */
+static const struct buffer *first_large(const struct chosen *c, int first, int last) {
+    double most = all_tensor_bytes(c->graph) / SIDE_SHARE;
+    if (most < SIDE_BYTES) most = SIDE_BYTES;
+    for (int i = first; i < last; i++) {
+        const struct group *r = c->kernels[i].group;
+        for (int s = 0; s < r->n_stores; s++) {
+            struct tensor t = tensor_of_store(c->graph, c->partition, &r->stores[s]);
+            if (t.buffer >= 0 && tensor_bytes(c->graph, &t) > most) return &c->partition->buffers[t.buffer];
+        }
+    }
+    return NULL;
+}
+
+/* ---- configurations ---- */
+
+static bool is_walk_of(const struct scheduled *a, const struct scheduled *b) { return a->group == b->group; }
+
+/* A contraction, whose tiles fix the block, before anything else; the longest of those. */
+int phases_leader(const struct chosen *c, struct joint j) {
+    int best = j.first;
+    for (int i = j.first + 1; i < j.first + j.n; i++) {
+        const struct scheduled *s = &c->kernels[i], *b = &c->kernels[best];
+        bool is_gemm = s->group->contraction != NULL, best_is = b->group->contraction != NULL;
+        if (is_gemm != best_is ? is_gemm : s->seconds > b->seconds) best = i;
+    }
+    return best;
+}
+
+static double up(double x, double step) { return (double)(int64_t)((x + step - 1) / step); }
+
+/* A measure of the time a configuration takes at the nominal extents, to be compared with others of the same kernel. */
+static double phase_cost(const struct graph *g, const struct scheduled *s, const struct config *f) {
+    if (s->group->contraction) {
+        const struct gemm_shape *x = &s->gemm;
+        double tiles = nominal_size(g, x->batch.axes, x->batch.n) * up(nominal_size(g, x->m.axes, x->m.n), f->tile_m) * up(nominal_size(g, x->n.axes, x->n.n), f->tile_n);
+        return up(tiles, SM_COUNT) * f->tile_m * f->tile_n / f->rate;
+    }
+    if (!s->row) return 1;
+    const struct row_program *x = s->row;
+    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
+    enum { LATENCY = 100, JOIN_WARP = 16, JOIN_BLOCK = 64 }; /* of a round of loads, of joining lanes, in elements a thread computes meanwhile */
+    double each = (double)f->tile_m * f->tile_n / f->block, walks = f->most_cols ? 1 : x->n_passes + x->stores_elements;
+    return up(rows, f->tile_m * 2.0 * SM_COUNT) * (up(cols, f->tile_n) * (each + LATENCY) * walks + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
+}
+
+/* Whether the extents of l multiplied are fixed, and at most `most`. */
+static bool is_at_most(const struct graph *g, const struct axis_list *l, int most) {
+    for (int i = 0; i < l->n; i++)
+        if (g->kernel->axes[l->axes[i]].extent < 0) return false;
+    return nominal_size(g, l->axes, l->n) <= most;
+}
+
+/* Whether f takes whatever the nominal extents leave open. */
+static bool is_general(const struct graph *g, const struct scheduled *s, const struct config *f) {
+    if (f->most_k) return is_at_most(g, &s->chain->first.segments[0].k, f->most_k);
+    return !f->most_cols || is_at_most(g, &s->row->cols, f->most_cols);
+}
+
+/* The group of s, configured for blocks of that many threads, or NULL. */
+static struct scheduled *configure_for(struct cx *cx, const struct chosen *c, const struct scheduled *s, int block) {
+    struct scheduled *t = NEW(&cx->arena, struct scheduled);
+    const char *why_not;
+    *t = (struct scheduled){.group = s->group, .schedule = s->schedule, .block = block};
+    return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not) ? t : NULL;
+}
+
+/* The configuration of s for a block of that many threads: the fastest that is aligned where `is_aligned`, if there is one; else one that takes anything. */
+static const struct config *pick(struct cx *cx, const struct chosen *c, const struct scheduled *s, int block, bool is_aligned) {
+    const struct graph *g = c->graph;
+    struct scheduled *t = configure_for(cx, c, s, block);
+    const struct config *best = NULL;
+    for (int aligned = is_aligned; t && aligned >= 0 && !best; aligned--)
+        for (int i = 0; i < t->n_configs; i++) {
+            const struct config *f = &t->configs[i];
+            bool is_any = aligned || (s->group->contraction ? !f->needs_unit : !f->is_small);
+            if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) || !plan_is_possible(cx, c, t, f)) continue;
+            if (!best || phase_cost(g, t, f) < phase_cost(g, t, best)) best = f;
+        }
+    return best;
+}
+
+/* Blocks of the entry an SM is to hold: what all phases have registers and shared memory for. */
+static int blocks_on_sm(int block, int min_blocks, int smem_bytes) {
+    int most = SM_SHARED / (smem_bytes + 1024);
+    if (most > SM_THREADS / block) most = SM_THREADS / block;
+    if (most > min_blocks) most = min_blocks;
+    return most < 1 ? 1 : most;
+}
+
+struct phase_configs { /* of one phase */
+    struct config of[MAX_VARIANTS];
+};
+
+/* Sets one more entry of launch j after configuration f of its leader. False where some phase has none to go with it. */
+static bool add_entry(struct cx *cx, struct chosen *c, struct joint j, int leader, const struct config *f, struct phase_configs *configs, int v) {
+    int smem = 0, min_blocks = 32;
+    for (int i = 0; i < j.n; i++) {
+        const struct scheduled *s = &c->kernels[j.first + i];
+        const struct config *own = is_walk_of(s, &c->kernels[leader]) ? f : pick(cx, c, s, f->block, f->is_aligned);
+        if (!own) return false;
+        configs[i].of[v] = *own;
+        if (smem < own->smem_bytes) smem = own->smem_bytes;
+        if (min_blocks > own->min_blocks) min_blocks = own->min_blocks;
+    }
+    for (int i = 0; i < j.n; i++) {
+        configs[i].of[v].smem_bytes = smem;
+        configs[i].of[v].min_blocks = blocks_on_sm(f->block, min_blocks, smem);
+    }
+    return true;
+}
+
+/* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has teams of BLOCK threads, several to an SM. */
+static bool configure_joint(struct cx *cx, struct chosen *c, struct joint j) {
+    enum { BLOCK = 256 };
+    int leader = phases_leader(c, j), n = 0;
+    const struct scheduled *l = &c->kernels[leader];
+    if (!l->group->contraction) l = configure_for(cx, c, l, BLOCK);
+    if (!l) return false;
+    struct phase_configs *configs = NEW_ARRAY(&cx->arena, struct phase_configs, j.n);
+    for (int v = 0; v < l->n_configs; v++)
+        if (plan_is_possible(cx, c, l, &l->configs[v])) n += add_entry(cx, c, j, leader, &l->configs[v], configs, n);
+    for (int i = 0; n && i < j.n; i++) {
+        struct scheduled *s = &c->kernels[j.first + i];
+        memcpy(s->configs, configs[i].of, sizeof s->configs);
+        s->n_configs = n;
+    }
+    return n > 0;
+}
+
+/* ---- joining ---- */
+
+/* Whether launches i and i + 1 may be one; if not, the reason, of the first such pair. */
+static bool may_join(struct cx *cx, struct chosen *c, int i) {
+    struct joint j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+    const struct buffer *large = first_large(c, j.first, j.first + j.n - 1);
+    if (!large || c->why_apart) return !large;
+    struct tensor t = tensor_of_buffer(c->graph, c->partition, (int)(large - c->partition->buffers));
+    c->apart = large;
+    c->why_apart = arena_printf(&cx->arena, "%s; it takes %.3g bytes, more than a side product may: 1 MiB, or 1/%d of all tensors' %.3g bytes", large->why,
+                                tensor_bytes(c->graph, &t), SIDE_SHARE, all_tensor_bytes(c->graph));
+    return false;
+}
+
+static bool join(struct cx *cx, struct chosen *c, int i) {
+    struct joint j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+    struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
+    memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
+    if (!may_join(cx, c, i)) return false;
+    if (!configure_joint(cx, c, j)) {
+        memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
+        if (!c->why_apart) c->why_apart = "its kernels have no block size in common";
+        return false;
+    }
+    c->launches[i] = j;
+    c->n_launches--;
+    memmove(&c->launches[i + 1], &c->launches[i + 2], (size_t)(c->n_launches - i - 1) * sizeof *c->launches);
+    return true;
+}
+
+/* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote anything but outputs, or where a tensor is
+ * written in place. */
+static void set_waits(struct chosen *c, struct joint j) {
+    bool is_open = false, in_place = false;
+    for (int i = 0; i < c->graph->kernel->n_params; i++) in_place |= c->graph->kernel->params[i].is_input && c->graph->kernel->params[i].is_output;
+    for (int i = j.first; i < j.first + j.n; i++) {
+        struct scheduled *s = &c->kernels[i];
+        s->waits = is_open;
+        if (s->waits) is_open = false, c->has_flags = true;
+        is_open |= in_place || s->parts > 0;
+        for (int k = 0; k < s->group->n_stores; k++) is_open |= s->group->stores[k].buffer >= 0;
+    }
+}
+
+/* The walks of one row program first: what they hand over is smallest. */
+void phases_join(struct cx *cx, struct chosen *c, int most) {
+    for (int walks = 1; walks >= 0; walks--)
+        for (int i = 0; i + 1 < c->n_launches && c->n_launches > most;) {
+            const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1], *b = &c->kernels[c->launches[i + 1].first];
+            if ((walks && !is_walk_of(a, b)) || !join(cx, c, i)) i++;
+        }
+    for (int i = 0; i < c->n_launches; i++)
+        if (c->launches[i].n > 1) set_waits(c, c->launches[i]);
+}

@@ -1,0 +1,274 @@
+/* What a configuration of a launch needs to be right: how large super-axes may be, what has to be aligned, adjacent or a multiple.
+ *
+ * In: a launch and one of its configurations. Out: a condition over extents, alignments and strides, or that it can never hold. */
+#include <string.h>
+
+#include "graph/chain.h"
+#include "schedule/made.h"
+#include "graph/operand.h"
+#include "graph/plan_terms.h"
+#include "schedule/row_program.h"
+
+enum { MAX_INDEX = 0x7fff0000 }; /* extents of super-axes stay below, so that a tile past the end still fits an int */
+
+static void need_below(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes) {
+    int from = x->n;
+    terms_size(x, k, axes, n_axes);
+    terms_constant(x, MAX_INDEX);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+static void need_multiple(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes, int of) {
+    int from = x->n;
+    if (of <= 1) return;
+    terms_size(x, k, axes, n_axes);
+    terms_constant(x, of);
+    terms_op(x, FX_T_MOD);
+    terms_constant(x, 0);
+    terms_op(x, FX_T_EQ);
+    terms_also(x, n, from);
+}
+
+static void need_aligned(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int bytes) {
+    int from = x->n;
+    if (t->param < 0) return; /* buffers are 256-byte aligned */
+    if (k->params[t->param].align >= bytes) return; /* promised, and checked before anything else */
+    terms_constant(x, bytes);
+    terms_push(x, FX_T_ALIGN, t->param);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+/* The stride of position i of t, which is strided. */
+static void stride(struct terms *x, const struct kernel *k, const struct tensor *t, int i) {
+    const struct param *p = &k->params[t->param];
+    for (int j = 0; j < p->n_axes; j++)
+        if (p->axes[j] == t->axes[i]) terms_push(x, FX_T_STRIDE, fx_stride_index(t->param, j));
+}
+
+/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there, multiples of V elsewhere. */
+static void need_strides(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int vector) {
+    if (!t->is_strided || vector <= 1) return;
+    for (int i = 0; i < t->n_axes; i++) {
+        bool is_last = i == t->n_axes - 1;
+        int from = x->n;
+        stride(x, k, t, i);
+        if (!is_last) terms_constant(x, vector), terms_op(x, FX_T_MOD);
+        terms_constant(x, is_last);
+        terms_op(x, FX_T_EQ);
+        terms_also(x, n, from);
+    }
+}
+
+static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
+
+/* Whether a term is a multiple of `of` where the extents of `known` multiplied are. */
+static bool is_multiple(const struct kernel *k, const struct poly_term *t, const struct axis_list *known, int of) {
+    bool has_all = known->n > 0;
+    for (int i = 0; i < known->n; i++) {
+        bool found = false;
+        for (int f = 0; f < t->n; f++) found |= t->atoms[f] == k->n_axes + known->axes[i];
+        has_all &= found;
+    }
+    return has_all || t->coefficient % of == 0;
+}
+
+/* An atom of the view of t. */
+static void atom(struct terms *x, const struct graph *g, const struct tensor *t, int number) {
+    int position, axis = view_atom_axis(g, number, &position);
+    if (axis >= 0) terms_extent(x, g->kernel, axis);
+    else terms_push(x, FX_T_STRIDE, fx_stride_index(t->param, position));
+}
+
+/* Joins the condition that a polynomial of the view of t is a multiple of `of`. */
+static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, const struct tensor *tensor, const struct poly *p, const struct axis_list *known, int of) {
+    int from = x->n, n_terms = 0;
+    for (int i = 0; i < p->n; i++) {
+        const struct poly_term *t = &p->t[i];
+        int begin = x->n;
+        if (is_multiple(g->kernel, t, known, of)) continue;
+        if (t->coefficient != 1 || !t->n) terms_constant(x, (int64_t)t->coefficient);
+        for (int f = 0; f < t->n; f++) {
+            int at = x->n;
+            atom(x, g, tensor, t->atoms[f]);
+            if (at > begin) terms_op(x, FX_T_MUL);
+        }
+        if (n_terms++) terms_op(x, FX_T_ADD);
+    }
+    if (!n_terms) return;
+    terms_constant(x, of);
+    terms_op(x, FX_T_MOD);
+    terms_constant(x, 0);
+    terms_op(x, FX_T_EQ);
+    terms_also(x, n, from);
+}
+
+/* Elements lie side by side along the run that the layout of an operand names: of a strided tensor its stride is 1. */
+static void need_unit(struct terms *x, int *n, const struct graph *g, const struct operand *o) {
+    int from = x->n;
+    if (o->is_made || o->layout == LAYOUT_STRIDED || !o->tensor.is_strided) return;
+    atom(x, g, &o->tensor, o->tensor.view->unit);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_EQ);
+    terms_also(x, n, from);
+}
+
+/* Copies of 16 bytes along the run that is contiguous: it, every other stride and where the operand begins are multiples of that. */
+static void need_copied(struct terms *x, int *n, const struct graph *g, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+    if (o->layout == LAYOUT_STRIDED) return;
+    const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
+    const struct view *v = o->tensor.view;
+    int of = 16 / bytes_of(&o->tensor);
+    need_multiple(x, n, g->kernel, run->axes, run->n, of);
+    need_aligned(x, n, g->kernel, &o->tensor, 16);
+    need_unit(x, n, g, o);
+    need_poly_multiple(x, n, g, &o->tensor, &v->offset, run, of);
+    for (int i = 0; i < o->tensor.n_axes; i++) {
+        bool is_run = false;
+        for (int j = 0; j < run->n; j++) is_run |= run->axes[j] == o->tensor.axes[i];
+        if (!is_run) need_poly_multiple(x, n, g, &o->tensor, &v->stride[i], run, of);
+    }
+}
+
+/* Vector loads of what a made operand reads along its chunks. */
+static void need_made(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    const struct kernel *k = c->graph->kernel;
+    struct made m = made_open(c->graph, c->partition, l->kernel->group, o, e, mn);
+    need_multiple(x, n, k, m.along->axes, m.along->n, MADE_CHUNK);
+    for (int i = 0; i < m.n_leaves; i++) {
+        const struct leaf *f = &m.leaves[i];
+        if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED && f->kind != LEAF_PIECE) continue;
+        int bytes = MADE_CHUNK * bytes_of(&f->tensor);
+        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, MADE_CHUNK);
+        need_aligned(x, n, k, &f->tensor, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &f->tensor, MADE_CHUNK);
+    }
+}
+
+static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    if (o->is_made) need_made(x, n, c, l, o, e, mn);
+    else need_copied(x, n, c->graph, o, &e->k, mn);
+}
+
+/* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
+static void need_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct axis_list *run, int vector) {
+    const struct kernel *k = c->graph->kernel;
+    const struct group *r = l->kernel->group;
+    need_multiple(x, n, k, run->axes, run->n, vector);
+    for (int i = 0; i < l->n_loads + r->n_stores; i++) {
+        struct tensor t = i < l->n_loads ? l->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - l->n_loads]);
+        int at = find_run(&t, run), bytes = vector * bytes_of(&t);
+        if (at < 0 || at + run->n < t.n_axes) continue;
+        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &t, vector);
+    }
+}
+
+/* Vector accesses along the rows or across them: what is read and stored as vectors. */
+static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    const struct row_program *w = l->kernel->row;
+    const struct group *r = l->kernel->group;
+    need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
+    for (int i = 0; i < w->n_held + w->n_tail + r->n_stores; i++) {
+        int s = i - w->n_held - w->n_tail;
+        struct tensor t = i < w->n_held ? w->held[i] : s < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[s]);
+        int bytes = f->vector * bytes_of(&t);
+        if (s >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[s]))) continue;
+        need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
+        need_strides(x, n, k, &t, f->vector);
+    }
+}
+
+void plan_need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most) {
+    int from = x->n;
+    terms_size(x, k, l->axes, l->n);
+    terms_constant(x, most);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+static struct terms row_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    const struct kernel *k = c->graph->kernel;
+    const struct row_program *w = l->kernel->row;
+    int n = 0;
+    if (f->most_cols) plan_need_at_most(&x, &n, k, &w->cols, f->most_cols);
+    if (f->is_aligned) need_row_vectors(&x, &n, c, l, f);
+    if (!f->is_small) return x;
+    plan_need_at_most(&x, &n, k, &w->rows, 1 << 29);
+    if (!f->most_cols) plan_need_at_most(&x, &n, k, &w->cols, 1 << 29);
+    return x;
+}
+
+/* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
+static void need_segment(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s, const struct segment *e) {
+    const struct kernel *k = c->graph->kernel;
+    int all_k[2 * MAX_AXES];
+    memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
+    memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
+    need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
+    bool is_aligned = f->is_aligned && !e->is_ragged;
+    if (is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, e, &s->m);
+    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], e, &s->n);
+    bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
+    if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
+    for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
+}
+
+static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s) {
+    need_below(x, n, c->graph->kernel, s->m.axes, s->m.n);
+    need_below(x, n, c->graph->kernel, s->n.axes, s->n.n);
+    for (int i = 0; i < s->n_segments; i++) need_segment(x, n, c, l, f, s, &s->segments[i]);
+}
+
+/* What positions are made of fits 32 bits; labels of the space itself do. */
+static void need_small_axes(struct terms *x, int *n, const struct chosen *c, const struct launch *l) {
+    const struct kernel *k = c->graph->kernel;
+    const bool *is_small = pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    for (int i = 0; is_small && i < k->n_axes; i++)
+        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(l, i)) plan_need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
+}
+
+struct terms plan_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    const struct kernel *k = c->graph->kernel;
+    int n = 0;
+    if (l->kernel->group->contraction) {
+        const struct gemm_shape *s = &l->kernel->gemm;
+        if (l->kernel->chain) need_segments(&x, &n, c, l, f, &l->kernel->chain->first);
+        if (f->most_k) plan_need_at_most(&x, &n, k, &l->kernel->chain->first.segments[0].k, f->most_k);
+        need_segments(&x, &n, c, l, f, s);
+        if (f->is_aligned) need_vectors(&x, &n, c, l, &s->n, f->vector);
+        return x;
+    }
+    if (l->kernel->row) return row_needs(a, c, l, f);
+    const struct pointwise_shape *s = &l->kernel->pointwise;
+    if (f->is_aligned) need_vectors(&x, &n, c, l, &s->cols, f->vector);
+    if (f->is_small) {
+        int from = x.n;
+        terms_size(&x, k, s->rows.axes, s->rows.n);
+        terms_size(&x, k, s->cols.axes, s->cols.n);
+        terms_op(&x, FX_T_MUL);
+        terms_constant(&x, 1 << 30);
+        terms_op(&x, FX_T_LT);
+        terms_also(&x, &n, from);
+        need_small_axes(&x, &n, c, l);
+    }
+    return x;
+}
+
+bool plan_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+    struct launch l = {.kernel = s, .loads = NEW_ARRAY(&cx->arena, struct tensor, c->graph->n_nodes + 1)};
+    l.n_loads = group_loads(c->graph, c->partition, s->group, l.loads, c->graph->n_nodes);
+    return !plan_needs(&cx->arena, c, &l, f).is_never;
+}
+
+void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s) {
+    int n = 0;
+    for (int i = 0; i < s->n_configs; i++) {
+        if (!plan_needs(&cx->arena, c, l, &s->configs[i]).is_never) s->configs[n++] = s->configs[i];
+    }
+    s->n_configs = n;
+}

@@ -1,0 +1,118 @@
+/* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that lies
+ * adjacent and last in every tensor that has any of it; rows are the rest. */
+#include <string.h>
+
+#include "schedule/schedule.h"
+
+bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+void schedule_pointwise_price(const struct graph *, const struct partition *, struct scheduled *);
+
+enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
+
+/* What 132 SMs at 1.6 GHz issue, loads of what loops read among it: they come from caches. */
+static const double OPS_PER_SECOND = 132 * 1.6e9 * 32;
+
+/* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
+static const double THREADS_AT_ONCE = 132 * 1024, TURN_SECONDS = 100 / 1.6e9;
+
+/* Whether t has all of the run as its last axes, or none of it. */
+static bool agrees(const struct tensor *t, const struct axis_list *run) {
+    int at = find_run(t, run);
+    return at == -2 || (at >= 0 && at + run->n == t->n_axes);
+}
+
+/* By axis: whether something reads its index by itself, a position or what is read there. */
+static bool *find_decoded(const struct graph *g, const struct partition *p, const struct group *r) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), *is_decoded = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_axes + 1);
+    struct tensor t;
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!seen[i] || node_is_loaded(g, p, r, n, &t)) continue;
+        if (n->kind == N_INDEX) is_decoded[n->axis] = true;
+        for (int a = 0; n->kind == N_ACCESS && a < n->args[0]->n_axes; a++) {
+            bool is_at = false;
+            for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[a];
+            is_decoded[n->args[0]->axes[a]] |= !is_at;
+        }
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+    return is_decoded;
+}
+
+/* Where labels are decoded, columns are the last one alone: what depends on the others is then computed once for all elements of a thread. */
+static void choose_columns(const struct tensor *out, const struct tensor *tensors, int n, const bool *is_decoded, struct pointwise_shape *shape) {
+    for (int first = 0; first < out->n_axes; first++) {
+        struct axis_list run = {.n = out->n_axes - first};
+        memcpy(run.axes, out->axes + first, (size_t)run.n * sizeof *run.axes);
+        bool ok = true;
+        for (int i = 0; i < n; i++) ok &= agrees(&tensors[i], &run);
+        for (int i = 0; is_decoded && i < run.n; i++) ok &= !is_decoded[run.axes[i]];
+        if (!ok && run.n > 1) continue;
+        shape->cols = run;
+        shape->rows.n = first;
+        memcpy(shape->rows.axes, out->axes, (size_t)first * sizeof *out->axes);
+        return;
+    }
+}
+
+bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct footprint f = group_footprint(g, p, r);
+    if (!f.is_general) return NULL;
+    for (int i = 0; i < r->n_axes; i++) f.axes[r->axes[i]] = true;
+    for (int i = 0; i < g->kernel->n_axes; i++) f.axes[i] &= g->kernel->axes[i].extent < 1 << 30;
+    return f.axes;
+}
+
+static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int min_blocks, bool is_aligned, bool is_small) {
+    bool is_last = !is_small, has_any = s->n_configs == 2;
+    s->configs[s->n_configs++] = (struct config){
+        .is_aligned = is_aligned, .is_small = is_small, .tile_m = 1, .tile_n = vector * threads, .block = threads, .min_blocks = min_blocks,
+        .vector = vector, .suffix = is_aligned ? "vector" : is_last && has_any ? "big" : "any",
+        .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
+        .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector, is_aligned ? "16-byte accesses" : is_last && has_any ? "any size" : "any alignment")};
+}
+
+bool schedule_pointwise_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct group *r = s->group;
+    if (r->contraction) return *why_not = "it has a contraction", false;
+    if (r->is_row) return *why_not = "it is a row program", false;
+    int most = g->n_nodes, narrowest = 4;
+    struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, most + r->n_stores);
+    int n = group_loads(g, p, r, tensors, most);
+    for (int i = 0; i < r->n_stores; i++) tensors[n++] = tensor_of_store(g, p, &r->stores[i]);
+    struct tensor out = tensor_of_store(g, p, &r->stores[0]);
+    struct footprint f = group_footprint(g, p, r);
+    choose_columns(&out, tensors, n, f.is_general && !f.has_loops ? find_decoded(g, p, r) : NULL, &s->pointwise);
+    for (int i = 0; i < n; i++)
+        if (fx_dtype_bits(tensors[i].dtype) / 8 < narrowest) narrowest = fx_dtype_bits(tensors[i].dtype) / 8;
+    /* What a thread fetches before it stores must stay in registers. */
+    int n_along = 0;
+    for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
+    int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
+    bool is_strided = false; /* addresses of single elements take registers too */
+    for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
+    while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;
+    const int threads = s->block ? s->block : THREADS;
+    int held = vector * n_along * (is_strided ? 4 : 1), min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
+    add_config(g, s, vector, threads, min_blocks, true, true);
+    if (f.is_general) add_config(g, s, vector, threads, min_blocks, false, true); /* 64-bit positions are several times as slow */
+    add_config(g, s, vector, threads, min_blocks, false, false);
+    return true;
+}
+
+void schedule_pointwise_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
+    int n = group_loads(g, p, s->group, loads, g->n_nodes);
+    for (int i = 0; i < n; i++) s->bytes += tensor_bytes(g, &loads[i]);
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        s->bytes += tensor_bytes(g, &t);
+    }
+    struct footprint f = group_footprint(g, p, s->group);
+    double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
+    double rounds = threads > THREADS_AT_ONCE ? threads / THREADS_AT_ONCE : 1;
+    s->seconds = s->bytes / BYTES_PER_SECOND;
+    if (f.has_loops && s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
+    if (s->seconds < f.turns * rounds * TURN_SECONDS) s->seconds = f.turns * rounds * TURN_SECONDS;
+}

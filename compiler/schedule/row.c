@@ -1,0 +1,219 @@
+/* The row driver: every row program. Short rows go to part of a warp or to a warp, longer ones to a block; a row that is walked over several times stays in
+ * registers where it fits. Where rows, not their elements, lie adjacent in memory, threads stand along the rows and share one by its elements. */
+#include "schedule/row_program.h"
+
+bool schedule_row_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+void schedule_row_price(const struct graph *, const struct partition *, struct scheduled *);
+
+/* A team of threads: its place in a table is its rank. `chunks` is what a thread reads before it computes. */
+struct team {
+    int lanes, across; /* threads on a row; rows, or vectors of rows, in a block */
+    int chunks;
+    bool is_resident;  /* the row stays in registers: up to lanes * chunks * V elements */
+    int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number */
+    bool wants_grid;
+};
+
+static const struct team kept_rows[] = {
+    {8, 32, 2, true, 0, false},  {32, 8, 4, true, 0, false},  {128, 1, 4, true, 0, false},
+    {256, 1, 4, true, 0, false}, {512, 1, 4, true, 0, false}, {512, 1, 8, true, 0, false},
+    {512, 1, 4, false, 0, false},
+};
+static const struct team read_rows[] = { /* one walk: nothing is worth keeping */
+    {8, 32, 2, false, 4, false}, {32, 8, 4, false, 8, false}, {128, 1, 4, false, 8, false}, {512, 1, 4, false, 0, false},
+};
+static const struct team columns[] = {
+    {8, 32, 8, true, 0, true}, {32, 8, 8, true, 0, false}, {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
+};
+static const struct team columns_read[] = {
+    {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
+};
+static const struct team parted_rows[] = {{512, 1, 4, false, 0, false}};
+static const struct team parted_columns[] = {{32, 8, 4, false, 0, true}, {128, 2, 4, false, 0, false}};
+static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
+static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
+
+/* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has more under way. Returns how many. */
+static int teams_of_block(const struct scheduled *s, bool is_walked_again, int block, struct team *t) {
+    const struct row_program *x = s->row;
+    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false}, {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
+    const struct team read[] = {{8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
+    const struct team down[] = {{8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
+    const struct team down_kept[] = {{8, block / 8, 8, true, 0, true}, {32, block / 32, 8, true, 0, false}};
+    int n = 0;
+    if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
+    if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
+    if (x->is_along_rows) {
+        for (int i = 0; is_walked_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
+        for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
+        return n;
+    }
+    for (int i = 0; is_walked_again && i < 4; i++) t[n++] = kept[i];
+    for (int i = 0; i < 3; i++) t[n++] = read[i];
+    return n;
+}
+
+enum {
+    PARTS = 256,              /* of each of a few rows */
+    FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
+    MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
+    WORK_WORDS = 56,          /* what it computes with beside that */
+    MOST_SHARED = 96 * 1024,
+};
+
+static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
+
+/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as a constant extent and registers allow. */
+static int vector_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    const struct row_program *x = s->row;
+    int narrowest = 16, total = 0;
+    int64_t extent = 1;
+    for (int i = 0; i < x->n_held + x->n_tail; i++) {
+        int bytes = bytes_of(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
+        if (bytes < narrowest) narrowest = bytes;
+        total += bytes;
+    }
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        if (row_stores_elements(g, p, s->group, &s->group->stores[i]) && row_is_along(x, &t) && bytes_of(&t) < narrowest) narrowest = bytes_of(&t);
+    }
+    for (int i = 0; i < x->along.n; i++) {
+        int64_t e = g->kernel->axes[x->along.axes[i]].extent;
+        extent = e < 0 || extent < 0 ? -1 : extent * e % 8;
+    }
+    int v = x->along.n == 0 || narrowest == 0 ? 1 : 16 / narrowest;
+    if (v > 8) v = 8;
+    while (v > 1 && (v * total > 256 || (extent >= 0 && extent % v))) v /= 2;
+    return v;
+}
+
+/* Words of registers a chunk takes while its row is kept. */
+static int chunk_words(const struct row_program *x, int v) {
+    int words = 0;
+    for (int i = 0; i < x->n_held; i++) words += (v * bytes_of(&x->held[i]) + 3) / 4;
+    for (int i = 0; i < x->n_kept; i++) words += v * (fx_dtype_bits(x->kept[i]->dtype) == 64 ? 2 : 1);
+    return words ? words : 1;
+}
+
+static int smem_bytes(const struct row_program *x, const struct team *t) {
+    int sums = 0;
+    if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
+    else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
+    return sums < 264 && x->has_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
+}
+
+static void add_config(const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
+    struct arena *a = &g->cx->arena;
+    struct row_program *x = s->row;
+    int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
+    if (v == 1 && !x->is_along_rows) chunks *= 4; /* as many elements a thread as with vectors */
+    while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
+    if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
+    const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
+    if (t->is_resident && before && before->is_aligned == is_aligned && before->most_cols >= t->lanes * chunks * step) return;
+    if (s->n_configs == MAX_VARIANTS) return;
+    struct config *c = &s->configs[s->n_configs++];
+    int threads = t->lanes * t->across;
+    const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
+    *c = (struct config){.is_aligned = is_aligned, .is_small = is_small, .tile_m = t->across * (x->is_along_rows ? v : 1), .tile_n = t->lanes * chunks * step,
+                         .block = threads, .min_blocks = 65536 / (threads * (chunks * words + WORK_WORDS)), .vector = v, .smem_bytes = smem_bytes(x, t),
+                         .most_cols = t->is_resident ? t->lanes * chunks * step : 0, .suits_cols = t->suits * t->lanes * step, .wants_grid = t->wants_grid};
+    if (c->min_blocks < 1) c->min_blocks = 1;
+    if (c->min_blocks * threads > 2048) c->min_blocks = 2048 / threads;
+    c->suffix = arena_printf(a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
+    c->engine = arena_printf(a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
+    int n_walks = x->n_passes + x->stores_elements;
+    const char *walks = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : n_walks > 1 ? arena_printf(a, "read in each of %d walks, ", n_walks) : "";
+    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", walks,
+                           is_aligned ? "16-byte accesses" : is_small ? "any alignment" : "any size");
+}
+
+static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
+    for (int aligned = v > 1; aligned >= 0; aligned--)
+        for (int i = 0; i < n; i++)
+            if (smem_bytes(s->row, &t[i]) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
+    int last = n - 1;
+    while (last > 0 && (t[last].is_resident || smem_bytes(s->row, &t[last]) > MOST_SHARED)) last--;
+    if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
+}
+
+/* Whether a row may be longer than what one block reads in little time. */
+static bool is_long(const struct graph *g, const struct row_program *x) {
+    for (int i = 0; i < x->cols.n; i++)
+        if (g->kernel->axes[x->cols.axes[i]].extent < 0) return true;
+    return nominal_size(g, x->cols.axes, x->cols.n) >= PARTS * 512.0;
+}
+
+bool schedule_row_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    if (!s->group->is_row) return *why_not = "it is no row program", false;
+    struct row_program *x = s->row = row_analyse(g, p, s->group);
+    int v = vector_of(g, p, s);
+    bool is_walked_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
+#define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
+    double rows = nominal_size(g, x->rows.axes, x->rows.n);
+    if (x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (s->block) {
+        struct team t[8];
+        int n = teams_of_block(s, is_walked_again, s->block, t);
+        add_teams(g, s, t, n, v);
+        return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
+    }
+    if (s->parts && x->is_along_rows) TEAMS(parted_columns);
+    else if (s->parts) TEAMS(parted_rows);
+    else if (x->is_along_rows && x->has_scans) TEAMS(down_columns);
+    else if (x->is_along_rows && is_walked_again) TEAMS(columns);
+    else if (x->is_along_rows) TEAMS(columns_read);
+    else if (is_walked_again) TEAMS(kept_rows);
+    else TEAMS(read_rows);
+    if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */
+    if (!s->n_configs && x->is_along_rows) TEAMS(down_columns);
+    if (!s->n_configs) TEAMS(narrow_rows);
+#undef TEAMS
+    return true;
+}
+
+/* What 132 SMs at 1.6 GHz issue. */
+static const double OPS_PER_SECOND = 132 * 1.6e9 * 128;
+/* An operation of the graph is a few instructions, an approximate function several. */
+enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
+
+static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    const struct row_program *x = s->row;
+    double ops = 0;
+    for (int w = 0; w <= x->n_passes; w++) {
+        bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+        double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
+        row_mark_walk(g, p, s->group, x, w, needed);
+        for (int i = g->n_nodes - 1; i >= 0; i--) {
+            const struct node *n = g->nodes[i];
+            if (!needed[i]) continue;
+            if (times[i] == 0) times[i] = 1;
+            bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
+            ops += n->kind == N_CONST ? 0 : times[i];
+            for (int a = 0; a < n->n_args; a++) {
+                double inside = times[i] * (is_loop ? nominal_size(g, n->reduced, n->n_reduced) : 1);
+                if (times[n->args[a]->id] < inside) times[n->args[a]->id] = inside;
+            }
+        }
+    }
+    return ops;
+}
+
+void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    const struct row_program *x = s->row;
+    int n = group_loads(g, p, s->group, loads, g->n_nodes);
+    for (int i = 0; i < n; i++) s->bytes += tensor_bytes(g, &loads[i]);
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        s->bytes += tensor_bytes(g, &t);
+    }
+    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
+    double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
+    double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
+    double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
+    s->seconds = s->bytes / BYTES_PER_SECOND;
+    if (s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
+    if (!s->parts && rows < 132 && cols >= 1024) s->seconds *= 132 / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
+}

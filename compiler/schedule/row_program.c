@@ -1,0 +1,237 @@
+/* A row program taken apart, for its price and its text.
+ *
+ * In: a group of rows with its steps. Out: the flattened labels and the direction of vectors, chosen by the tensor of which most is read; for every node how many
+ * walks over the row come before it; which values are computed once a row; which tensors a walk holds in registers. Invariant: a node's operands are available where
+ * it is: at its level, as an element, a row's value, or what scans left in the same walk. */
+#include "schedule/row_program.h"
+
+bool row_stores_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
+    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
+    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < r->n_reduced; k++)
+            if (axes[i] == r->reduced[k]) return true;
+    return false;
+}
+
+bool row_is_along(const struct row_program *x, const struct tensor *t) {
+    int at = find_run(t, &x->along);
+    return at >= 0 && at + x->along.n == t->n_axes;
+}
+
+/* ---- labels ---- */
+
+static bool is_in(const int *axes, int n, int axis) {
+    for (int i = 0; i < n; i++)
+        if (axes[i] == axis) return true;
+    return false;
+}
+
+/* The tensor of which most is read, among those whose labels are the space's; else what is stored over most labels. */
+static struct tensor main_tensor(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
+    int n = group_loads(g, p, r, loads, g->n_nodes);
+    double most = -1;
+    for (int i = 0; i < n; i++) {
+        bool fits = true, is_element = false;
+        for (int a = 0; a < loads[i].n_axes; a++) {
+            bool reduced = is_in(r->reduced, r->n_reduced, loads[i].axes[a]);
+            fits &= reduced || is_in(r->axes, r->n_axes, loads[i].axes[a]);
+            is_element |= reduced;
+        }
+        if (!fits || !is_element || tensor_bytes(g, &loads[i]) <= most) continue;
+        best = loads[i];
+        most = tensor_bytes(g, &best);
+    }
+    for (int s = 0; most < 0 && s < r->n_stores; s++) {
+        struct tensor t = tensor_of_store(g, p, &r->stores[s]);
+        if (t.n_axes > best.n_axes || s == 0) best = t;
+    }
+    return best;
+}
+
+/* The labels of a set that have more than one element: those t lacks, then t's in storage order. */
+static struct axis_list flatten(const struct graph *g, const int *axes, int n_axes, const struct tensor *t) {
+    struct axis_list l = {0};
+    for (int i = 0; i < n_axes; i++)
+        if (tensor_axis(t, axes[i]) < 0 && g->kernel->axes[axes[i]].extent != 1) l.axes[l.n++] = axes[i];
+    for (int i = 0; i < t->n_axes; i++)
+        if (is_in(axes, n_axes, t->axes[i])) l.axes[l.n++] = t->axes[i];
+    return l;
+}
+
+static void choose_labels(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+    struct tensor t = main_tensor(g, p, r);
+    x->rows = flatten(g, r->axes, r->n_axes, &t);
+    x->cols = flatten(g, r->reduced, r->n_reduced, &t);
+    x->is_along_rows = t.n_axes && is_in(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
+    const struct axis_list *l = x->is_along_rows ? &x->rows : &x->cols;
+    int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
+    while (first > least && is_in(l->axes, l->n, t.axes[first - 1])) first--;
+    for (int i = first; i < t.n_axes; i++) x->along.axes[x->along.n++] = t.axes[i];
+}
+
+/* ---- levels ---- */
+
+static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        for (int a = 0; a < n->n_axes; a++) x->is_element[i] |= is_in(r->reduced, r->n_reduced, n->axes[a]);
+        if (node_is_loaded(g, p, r, n, &t)) continue;
+        for (int a = 0; a < n->n_args; a++)
+            if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
+        if (!is_row_step(r, n)) continue;
+        x->has_scans |= n->kind == N_SCAN;
+        if (n->kind == N_REDUCE && ++x->level[i] > x->n_passes) x->n_passes = x->level[i];
+    }
+}
+
+static void mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool has_terms, bool *needed) {
+    struct tensor t;
+    for (int s = 0; s < r->n_steps; s++) {
+        const struct node *n = r->steps[s];
+        if (n->kind == N_REDUCE && x->level[n->id] == walk + 1) needed[n->args[0]->id] = true;
+    }
+    for (int s = 0; walk == x->n_passes && s < r->n_stores; s++)
+        if (row_stores_elements(g, p, r, &r->stores[s])) needed[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        bool is_in_rows = true;
+        for (int a = 0; a < n->n_axes; a++) is_in_rows &= is_in(r->axes, r->n_axes, n->axes[a]);
+        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the walk */
+        if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n))) continue;     /* else a loop of the thread, which reads other elements */
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+}
+
+void row_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
+    mark_walk(g, p, r, x, walk, true, needed);
+}
+
+void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
+    mark_walk(g, p, r, x, walk, false, needed);
+}
+
+/* What is the same for a whole row and read by its elements is computed once. */
+static void find_row_values(const struct group *r, const struct graph *g, struct row_program *x, const bool *needed) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        bool is_in_rows = true;
+        for (int a = 0; a < n->n_axes; a++) is_in_rows &= is_in(r->axes, r->n_axes, n->axes[a]);
+        if (needed[i] && is_in_rows && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
+    }
+}
+
+/* ---- what stays in registers ---- */
+
+static void add_tensors(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, const bool *needed,
+                        struct tensor *list, int *n_list, const struct tensor *but, int n_but) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct tensor t;
+        bool is_known = false;
+        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !row_is_along(x, &t)) continue;
+        for (int a = 0; a < t.n_axes; a++) is_known |= !is_in(r->axes, r->n_axes, t.axes[a]) && !is_in(r->reduced, r->n_reduced, t.axes[a]);
+        for (int k = 0; k < *n_list; k++) is_known |= list[k].param == t.param && list[k].buffer == t.buffer;
+        for (int k = 0; k < n_but; k++) is_known |= but[k].param == t.param && but[k].buffer == t.buffer;
+        if (!is_known) list[(*n_list)++] = t;
+    }
+}
+
+static bool is_costly(const struct node *n) {
+    if (n->kind == N_ACCESS || n->kind == N_REDUCE) return true;
+    if (n->kind != N_OP) return false;
+    enum op_rule rule = op_info[n->op].rule;
+    return rule == RULE_FLOAT || rule == RULE_INTEGER || rule == RULE_BITS;
+}
+
+/* Marks what reads a scan of this group, which every walk takes anew, and what takes long to compute, from operands up. */
+static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, bool *costly, bool *scanned) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        if (!x->is_element[i] || node_is_loaded(g, p, r, n, &t)) continue;
+        scanned[i] = n->kind == N_SCAN;
+        costly[i] = is_costly(n);
+        for (int a = 0; a < n->n_args; a++) costly[i] |= costly[n->args[a]->id], scanned[i] |= scanned[n->args[a]->id];
+    }
+}
+
+/* Of what later walks read again, the costly values on the border to what they compute first. */
+static void choose_kept(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+    struct arena *a = &g->cx->arena;
+    bool *costly = NEW_ARRAY(a, bool, g->n_nodes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    int *first = NEW_ARRAY(a, int, g->n_nodes + 1); /* walk that computes a node */
+    int *last = NEW_ARRAY(a, int, g->n_nodes + 1);  /* walk in which something computed there for the first time reads it */
+    mark_costly(g, p, r, x, costly, scanned);
+    for (int i = 0; i < g->n_nodes; i++) first[i] = last[i] = -1;
+    for (int w = x->n_passes; w >= 0; w--) {
+        bool *needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        row_mark_elements(g, p, r, x, w, needed);
+        for (int i = 0; i < g->n_nodes; i++)
+            if (needed[i]) first[i] = w;
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args; k++) /* running sums compute their terms anew */
+            if (first[i] > last[g->nodes[i]->args[k]->id]) last[g->nodes[i]->args[k]->id] = first[i];
+    for (int s = 0; s < r->n_steps; s++) {
+        int from = r->steps[s]->args[0]->id, walk = x->level[r->steps[s]->id] - 1;
+        if (r->steps[s]->kind == N_REDUCE && walk > last[from]) last[from] = walk;
+    }
+    for (int s = 0; s < r->n_stores; s++)
+        if (row_stores_elements(g, p, r, &r->stores[s])) last[r->stores[s].value->id] = x->n_passes;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] || x->n_kept == MAX_KEPT) continue;
+        bool is_in_space = true;
+        for (int k = 0; k < n->n_axes; k++) is_in_space &= is_in(r->axes, r->n_axes, n->axes[k]) || is_in(r->reduced, r->n_reduced, n->axes[k]);
+        if (!is_in_space || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE)) continue;
+        x->kept[x->n_kept] = g->nodes[i];
+        x->kept_in[x->n_kept++] = first[i];
+    }
+}
+
+static int sum_words(const struct group *r, const struct row_program *x, int walk) {
+    int words = 0;
+    for (int s = 0; s < r->n_steps; s++) {
+        const struct node *n = r->steps[s];
+        if (n->kind != N_REDUCE || x->level[n->id] != walk + 1) continue;
+        bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
+        words += is_arg ? 4 : 2; /* with padding */
+    }
+    return words;
+}
+
+struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct arena *a = &g->cx->arena;
+    struct row_program *x = NEW(a, struct row_program);
+    x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
+    x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->is_row_value = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->held = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
+    x->tail = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
+    choose_labels(g, p, r, x);
+    find_levels(g, p, r, x);
+    bool **needed = NEW_ARRAY(a, bool *, x->n_passes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    for (int w = 0; w <= x->n_passes; w++) {
+        needed[w] = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        row_mark_walk(g, p, r, x, w, needed[w]);
+        find_row_values(r, g, x, needed[w]);
+        if (w < x->n_passes) add_tensors(g, p, r, x, needed[w], x->held, &x->n_held, NULL, 0);
+        if (sum_words(r, x, w) > x->sum_words) x->sum_words = sum_words(r, x, w);
+    }
+    for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last walk read */
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        scanned[i] |= needed[x->n_passes][i] && n->kind == N_SCAN && is_row_step(r, n);
+        for (int k = n->kind == N_ACCESS; scanned[i] && x->is_element[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args; k++) scanned[n->args[k]->id] = true;
+    }
+    add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
+    add_tensors(g, p, r, x, needed[x->n_passes], x->tail, &x->n_tail, x->held, x->n_held);
+    choose_kept(g, p, r, x);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (row_stores_elements(g, p, r, &r->stores[s])) x->stores_elements = true;
+        else x->stores_results = true;
+    }
+    return x;
+}

@@ -1,0 +1,226 @@
+/* Schedules: how a group of the partition becomes a GPU kernel. Each row of schedules.def says whether it applies, what
+ * it costs and with which configurations; the cheapest wins, ties by table order. What is scheduled is still data: super-axes,
+ * layouts, tiles. emit.c turns it into text, plan_build.c into the launch recipe. */
+#ifndef FX_SCHEDULE_H
+#define FX_SCHEDULE_H
+
+#include "graph/ir.h"
+
+struct axis_list { /* labels flattened into one index, outermost first */
+    int n;
+    int axes[MAX_AXES];
+};
+
+struct tensor { /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and plan_build.c each have one function that says its strides */
+    int param, buffer; /* the other is -1 */
+    bool is_strided;   /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride 1 */
+    enum fx_dtype dtype;
+    int n_axes;
+    int axes[MAX_AXES];
+    const struct view *view; /* of an operand: the stride of every axis and where it begins (operand.h); else NULL */
+};
+
+enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
+
+struct operand { /* a factor on its way into a mainloop */
+    struct node *value;
+    bool is_made;         /* computed as it is loaded; else it lies in memory */
+    struct tensor tensor; /* where it lies, with its view */
+    enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
+    double ops;           /* of one that is made: operations an element takes */
+};
+
+struct segment { /* a walk along k that adds to some of the sums, which share A */
+    struct axis_list k_outer, k;
+    struct operand a;
+    int n_sums;
+    int sums[MAX_SUMS];         /* which of the group's */
+    struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
+    bool is_ragged;             /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
+};
+
+struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
+    struct axis_list batch, m, n;
+    int n_segments;
+    struct segment segments[MAX_SUMS];
+    int most_sums;       /* of a segment */
+    bool has_ragged;     /* some segments are ragged, not all */
+    enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
+};
+
+struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
+    struct axis_list rows, cols;
+};
+
+enum { MAX_VARIANTS = 16 };
+
+struct config { /* one entry point: a tile and what it assumes */
+    const char *suffix;  /* of the entry's name: "128x128" */
+    const char *engine;  /* device type: "fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 2, 3>", or driver arguments */
+    const char *text;    /* for people: "mma 128x128x32, 4 stages" */
+    bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
+    bool needs_unit;     /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last label */
+    bool is_small;       /* indices fit 32 bits */
+    int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
+    int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
+    int block, min_blocks; /* threads; blocks an SM must be able to hold */
+    int smem_bytes;
+    int vector;          /* adjacent columns a thread takes */
+    int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
+    int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
+    int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
+    bool wants_grid;     /* the faster choice only where it has a block for every SM */
+    double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
+};
+
+/* Configurations of a kind assume the same of memory, and stand in for each other. */
+enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_UNIT, N_CONFIG_KINDS };
+static inline enum config_kind kind_of(const struct config *f) { return f->is_aligned ? KIND_ALIGNED : f->needs_unit ? KIND_UNIT : KIND_ANY; }
+
+struct schedule;
+struct rejected { /* a schedule that did not take a group */
+    const struct schedule *schedule;
+    const char *why; /* what it lacked; NULL: it would have taken it, in `seconds` */
+    double seconds;
+};
+
+struct scheduled {
+    const struct group *group;
+    const struct schedule *schedule;
+    struct gemm_shape gemm;
+    struct pointwise_shape pointwise;
+    struct row_program *row; /* of a row program: what it is made of */
+    struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
+    int parts;           /* of a row program of few rows: into how many each is cut, each walk being a launch; 0: rows are whole */
+    int walk;            /* of rows in parts: the walk that this launch ends */
+    int partial;         /* likewise: the partial sums, in chosen->partials */
+    int n_rejected;
+    struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
+    int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
+    bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
+    int n_configs;
+    struct config configs[MAX_VARIANTS];
+    double seconds;      /* predicted, at the nominal extents */
+    double bytes, flops; /* likewise */
+};
+
+struct schedule {
+    const char *name;
+    const char *driver; /* the device driver its entries call */
+    /* Fills s (group set) with shape and configurations. False with why_not where it does not take the group. */
+    bool (*configure)(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+    /* Sets seconds, bytes and flops of a configured group. */
+    void (*price)(const struct graph *g, const struct partition *p, struct scheduled *s);
+};
+
+extern const struct schedule schedules[];
+
+struct partial { /* memory for the sums of the parts of rows */
+    const struct axis_list *rows;
+    int words; /* for each row: of all parts and walks */
+};
+
+struct proposal { /* a partition that was not taken */
+    const char *name;
+    int n_kernels;
+    double seconds;  /* predicted */
+    const char *why; /* it was not */
+};
+
+struct joint { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one before */
+    int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
+};
+
+struct chosen { /* the partition taken, each group scheduled */
+    const struct graph *graph;
+    const struct partition *partition;
+    int n_kernels;
+    struct scheduled *kernels; /* in order; rows in parts take one a walk */
+    int n_launches;
+    struct joint *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
+    bool has_flags;            /* some phase waits: a buffer of flags stands after the partials */
+    const char *why_apart;     /* why two launches could not be joined, or NULL */
+    const struct buffer *apart; /* what is handed over between those two, or NULL */
+    int n_partials;
+    struct partial *partials;  /* numbered after the partition's buffers */
+    double seconds;
+    int n_others;
+    struct proposal *others; /* what the other proposals would have cost */
+};
+
+/* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)
+ * go to the diagnostics and give NULL. */
+struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
+
+/* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
+bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
+
+/* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are handed over. */
+void phases_join(struct cx *cx, struct chosen *c, int most);
+/* The kernel of launch j whose configurations those of the others follow. */
+int phases_leader(const struct chosen *c, struct joint j);
+
+/* What stores and loads look like as memory. */
+struct tensor tensor_of_param(const struct graph *g, int param);
+struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer);
+struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s);
+/* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
+ * whether each was met. Returns how many. */
+int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
+/* Everything a group is computed from: which parameters, buffers and labels it touches; and what its stores take beside sums and buffers: whether they have loops
+ * (a reduction or a scan that the threads run). The arrays have room for all; false for what is not touched. */
+struct footprint {
+    bool *params, *buffers, *axes;
+    bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
+    double turns;               /* of the longest nest of its loops, for an element, at their nominal extents */
+    double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
+};
+struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
+/* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
+bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
+/* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
+bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
+/* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not, -2 if t has none of them. */
+int find_run(const struct tensor *t, const struct axis_list *l);
+int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
+/* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
+static const double BYTES_PER_SECOND = 4.2e12;
+/* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */
+double nominal_extent(const struct graph *g, int axis);
+double nominal_size(const struct graph *g, const int *axes, int n);
+double tensor_bytes(const struct graph *g, const struct tensor *t);
+
+/* schedules/gemm.c: shared by the engines. */
+bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
+/* The layouts a mainloop copies 16 bytes at a time are all it has. */
+bool gemm_is_strided(const struct gemm_shape *shape);
+bool gemm_is_made(const struct gemm_shape *shape);
+/* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
+bool gemm_has_strides(const struct gemm_shape *shape);
+bool gemm_has_mn_major(const struct gemm_shape *shape);
+struct gemm_reduced { /* how a store reduces runs of elements */
+    int run_m, run_n; /* the labels of runs along m and n; -1: none */
+};
+struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
+bool gemm_has_reduced(const struct graph *g, const struct group *r);
+/* What elements of the epilogue share with their runs, operands first: how many there are. */
+int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
+/* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
+int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
+/* Its parts, for chains too. Factor s of sum x on its way into a mainloop. */
+struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
+enum label_role { LABEL_OWN, LABEL_SHARED, LABEL_SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
+/* Adds the labels in that role of factor s of x, of more than one element, in the order in which they are flattened: as they lie in o's memory, else as in `out`. */
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l);
+/* Leaves in l the longest run of labels at its end that lies adjacent in all the operands in memory; the others go to `rest`. */
+void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest);
+/* The first n_sums sums of r in as few segments as may be, factor a_side of each being A; their k, and then all layouts. */
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side);
+void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
+/* What so many operations of made operands take. */
+double gemm_made_seconds(double ops);
+int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
+void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
+
+#endif

@@ -1,0 +1,186 @@
+/* Results beside the oracle's. Input: a job, and its outputs as a GPU computed them. Output: which elements, of all or of a sample of a large
+ * result, are how far from what they should be. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "lib/draw.h"
+
+enum {
+    SAMPLE = 4096,           /* elements compared of a large output */
+    ORACLE_FLOPS = 1 << 26,  /* up to here the oracle computes every element, in about a second */
+    ORACLE_ELEMENTS = 1 << 25, /* and up to here, in some seconds, or a minute where each takes special functions */
+};
+
+/* ---- which elements ---- */
+
+struct sampler { /* a stream of drawn words */
+    uint32_t counter[4];
+    uint32_t words[4];
+    int left; /* words not yet taken */
+};
+
+static uint32_t next_word(struct sampler *s) {
+    static const uint32_t key[2] = {0x6678, 0};
+    if (s->left == 0) {
+        philox4x32(s->counter, key, s->words);
+        s->counter[0]++;
+        s->left = 4;
+    }
+    return s->words[--s->left];
+}
+
+static int64_t next_below(struct sampler *s, int64_t n) {
+    uint64_t w = (uint64_t)next_word(s) << 32;
+    w |= next_word(s);
+    return (int64_t)(w % (uint64_t)n);
+}
+
+/* An index where kernels go wrong: an end of the axis, or beside a multiple of a tile. */
+static int64_t next_edge(struct sampler *s, int64_t extent) {
+    static const int64_t tiles[] = {8, 16, 64, 128, 256};
+    uint32_t choice = next_word(s) % 8;
+    if (choice == 0) return 0;
+    if (choice == 1) return extent - 1;
+    int64_t tile = tiles[next_word(s) % 5], n = extent / tile;
+    int64_t at = (choice == 2 ? n : next_below(s, n + 1)) * tile + (int64_t)(next_word(s) % 3) - 1;
+    return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+}
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Every corner, then indices drawn axis by axis, one in two beside a tile's edge. Returns how many are distinct, ascending. */
+static int64_t sample(const struct fx_shape *shape, int64_t *elements) {
+    struct sampler s = {0};
+    for (int i = 0; i < SAMPLE; i++) {
+        int64_t flat = 0;
+        for (int a = 0; a < shape->rank; a++) {
+            int64_t e = shape->extents[a], at;
+            if (i < 1 << shape->rank) at = i >> a & 1 ? e - 1 : 0;
+            else at = next_word(&s) % 2 ? next_edge(&s, e) : next_below(&s, e);
+            flat = flat * e + at;
+        }
+        elements[i] = flat;
+    }
+    qsort(elements, SAMPLE, sizeof *elements, by_value);
+    int64_t n = 0;
+    for (int i = 0; i < SAMPLE; i++)
+        if (n == 0 || elements[n - 1] != elements[i]) elements[n++] = elements[i];
+    return n;
+}
+
+/* ---- what they should be ---- */
+
+void expected_release(struct expected *e, int n) {
+    for (int i = 0; e && i < n; i++) {
+        free(e[i].elements);
+        free(e[i].value);
+        free(e[i].bound);
+        free(e[i].integer);
+    }
+    free(e);
+}
+
+static fx_status expect(const struct job *job, int i, bool is_sampled, struct expected *e) {
+    const struct argument *a = &job->arguments[job_output(job, i)];
+    e->n = (int64_t)a->n_elements;
+    if (is_sampled && a->n_elements > SAMPLE) {
+        e->elements = malloc(SAMPLE * sizeof *e->elements);
+        if (!e->elements) return complain(FX_ERR_NOMEM, "out of memory");
+        e->n = sample(&a->shape, e->elements);
+    }
+    e->value = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->value);
+    e->bound = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->bound);
+    e->integer = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->integer);
+    if (!e->value || !e->bound || !e->integer) return complain(FX_ERR_NOMEM, "out of memory");
+    fx_status status = e->n ? job_evaluate(job, i, e->elements, e->n, e->value, e->integer, e->bound) : FX_OK;
+    for (int64_t j = 0; status == FX_OK && j < e->n; j++)
+        if (isfinite(e->value[j]) && fabs(e->value[j]) > e->largest) e->largest = fabs(e->value[j]);
+    return status;
+}
+
+fx_status expect_all(const struct job *job, struct expected **out) {
+    int64_t flops, bytes, most = 0;
+    fx_status status = FX_OK;
+    for (int i = 0; i < job->n_outputs; i++) {
+        int64_t n = (int64_t)job->arguments[job_output(job, i)].n_elements;
+        if (n > most) most = n;
+    }
+    *out = calloc((size_t)job->n_outputs + 1, sizeof **out);
+    if (!*out) return complain(FX_ERR_NOMEM, "out of memory");
+    job_work(job, &flops, &bytes);
+    for (int i = 0; status == FX_OK && i < job->n_outputs; i++) status = expect(job, i, flops > ORACLE_FLOPS || most > ORACLE_ELEMENTS, &(*out)[i]);
+    return status;
+}
+
+/* ---- comparing ---- */
+
+static double distance(double got, double rounded) {
+    if (got == rounded || (isnan(got) && isnan(rounded))) return 0;
+    double d = fabs(got - rounded);
+    return isnan(d) ? INFINITY : d;
+}
+
+int64_t element_of(const struct expected *e, int64_t i) { return e->elements ? e->elements[i] : i; }
+
+/* How much of what is allowed an error takes. */
+static double share(double error, double allowed) {
+    if (isnan(error)) return INFINITY;
+    return error == 0 || allowed == INFINITY ? 0 : error / allowed;
+}
+
+/* Integers are compared as such, which double would round beyond 2^53. */
+static bool is_by_bits(enum fx_dtype t, const struct fx_tolerance *tolerance) {
+    return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_EXACT);
+}
+
+/* d in spacings of t's values at v. */
+static double in_ulps(enum fx_dtype t, double d, double v) {
+    int exponent;
+    if (!fx_is_float(t) || !isfinite(v)) return d;
+    frexp(v, &exponent);
+    double ulp = ldexp(fx_unit_roundoff(t), exponent);
+    return d / (v == 0 || ulp < fx_smallest(t) ? fx_smallest(t) : ulp);
+}
+
+struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
+    struct comparison c = {.n_compared = e->n, .worst = -1, .closest = -1};
+    bool worst_is_wrong = false;
+    double worst_distance = 0;
+    for (int64_t i = 0; i < e->n; i++) {
+        double got = fx_load_double(a->shape.dtype, a->result, (size_t)element_of(e, i)), allowed;
+        double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded), error = distance(got, e->value[i]);
+        bool is_wrong = !fx_is_within(tolerance, e->largest, a->shape.dtype, got, e->value[i], e->bound[i], &allowed);
+        if (is_by_bits(a->shape.dtype, tolerance)) {
+            int64_t bits = fx_load_integer(a->shape.dtype, a->result, (size_t)element_of(e, i));
+            is_wrong = !fx_is_right_integer(a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
+        }
+        c.n_wrong += is_wrong;
+        if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
+        if (d > c.max_absolute) c.max_absolute = d;
+        if (in_ulps(a->shape.dtype, d, rounded) > c.max_ulps) c.max_ulps = in_ulps(a->shape.dtype, d, rounded);
+        if (d > 0 && d / fabs(rounded) > c.max_relative) c.max_relative = d / fabs(rounded);
+        /* The worst is a wrong one where there is any. */
+        if (is_wrong > worst_is_wrong || (is_wrong == worst_is_wrong && (d > worst_distance || (is_wrong && c.worst < 0)))) {
+            worst_is_wrong = is_wrong;
+            worst_distance = d;
+            c.worst = i;
+        }
+    }
+    return c;
+}
+
+void print_index(const struct fx_shape *shape, int64_t flat) {
+    int64_t index[FX_MAX_RANK];
+    for (int a = shape->rank - 1; a >= 0; a--) {
+        index[a] = flat % shape->extents[a];
+        flat /= shape->extents[a];
+    }
+    printf("[");
+    for (int a = 0; a < shape->rank; a++) printf("%s%lld", a ? "," : "", (long long)index[a]);
+    printf("]");
+}

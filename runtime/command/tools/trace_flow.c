@@ -1,0 +1,122 @@
+/* What a receipt says of a kernel's launches. In: a receipt as JSON, written by this very library, and the plan. Out: for each launch the lines of the spec in it
+ * and its bytes at the extents of the run. Invariant: of text that is not such a receipt nothing is taken; nothing beyond it is read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/tools/trace.h"
+
+/* ---- values of JSON, by where they begin ---- */
+
+static const char *skip_blanks(const char *s) { return s + strspn(s, " \t\r\n"); }
+
+/* Past a string, s at its first quote. */
+static const char *skip_string(const char *s) {
+    for (s++; *s && *s != '"'; s++)
+        if (*s == '\\' && s[1]) s++;
+    return *s ? s + 1 : s;
+}
+
+static const char *skip_value(const char *s) {
+    int depth = 0;
+    do {
+        s = skip_blanks(s);
+        if (*s == '"') s = skip_string(s);
+        else if (*s == '[' || *s == '{') depth++, s++;
+        else if (*s == ']' || *s == '}') depth--, s++;
+        else if (*s == ',' || *s == ':') s++;
+        else s += strcspn(s, ",:]} \t\r\n\"[{");
+    } while (depth > 0 && *s);
+    return s;
+}
+
+/* The value of that key in the object at s, or NULL. */
+static const char *member(const char *s, const char *key) {
+    if (!s || *(s = skip_blanks(s)) != '{') return NULL;
+    for (s = skip_blanks(s + 1); *s == '"'; s = skip_blanks(s + (*s == ','))) {
+        const char *name = s + 1, *end = skip_string(s);
+        bool is_it = strlen(key) == (size_t)(end - 1 - name) && !memcmp(name, key, strlen(key));
+        s = skip_blanks(end);
+        if (*s != ':') return NULL;
+        s = skip_blanks(s + 1);
+        if (is_it) return s;
+        s = skip_blanks(skip_value(s));
+    }
+    return NULL;
+}
+
+/* Items of a list: the first, and the one behind one; NULL: none. */
+static const char *first_item(const char *list) {
+    if (!list || *(list = skip_blanks(list)) != '[') return NULL;
+    list = skip_blanks(list + 1);
+    return *list && *list != ']' ? list : NULL;
+}
+static const char *next_item(const char *item) {
+    item = skip_blanks(skip_value(item));
+    return *item == ',' ? skip_blanks(item + 1) : NULL;
+}
+
+/* Code points of json.c's escapes are below 0x10000. */
+static void put_point(struct buf *out, unsigned c) {
+    if (c < 0x80) buf_putc(out, (char)c);
+    else if (c < 0x800) buf_printf(out, "%c%c", (char)(0xc0 | c >> 6), (char)(0x80 | (c & 63)));
+    else buf_printf(out, "%c%c%c", (char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63)));
+}
+
+/* A string decoded; NULL for what is none. */
+static const char *text_of(struct arena *a, const char *s) {
+    struct buf out;
+    if (!s || *s != '"') return NULL;
+    buf_init(&out, a);
+    for (s++; *s && *s != '"'; s++) {
+        if (*s != '\\') {
+            buf_putc(&out, *s);
+            continue;
+        }
+        s++;
+        if (*s == 'n') buf_putc(&out, '\n');
+        else if (*s == 'u' && strlen(s) > 4) put_point(&out, (unsigned)strtoul((char[]){s[1], s[2], s[3], s[4], 0}, NULL, 16)), s += 4;
+        else if (*s) buf_putc(&out, *s);
+        else break;
+    }
+    return out.s ? out.s : "";
+}
+
+static const char *find_named(struct arena *a, const char *list, const char *name) {
+    for (const char *i = first_item(list); i; i = next_item(i)) {
+        const char *called = text_of(a, member(i, "name"));
+        if (called && !strcmp(called, name)) return i;
+    }
+    return NULL;
+}
+
+/* ---- what is asked of it ---- */
+
+const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer) {
+    return text_of(a, member(find_named(a, member(find_named(a, member(receipt, "kernels"), kernel), "workspace"), buffer), "dtype"));
+}
+
+static void read_lines(struct arena *a, const char *launch, struct trace_step *s) {
+    int n = 0;
+    for (const char *i = first_item(member(launch, "lines")); i; i = next_item(i)) n++;
+    s->lines = NEW_ARRAY(a, struct trace_line, n + 1);
+    for (const char *i = first_item(member(launch, "lines")); i; i = next_item(i)) {
+        const char *line = member(i, "line"), *place = text_of(a, member(i, "place")), *text = text_of(a, member(i, "expression"));
+        s->lines[s->n_lines++] = (struct trace_line){.line = line ? atoi(line) : 0, .place = place ? place : "", .name = text_of(a, member(i, "name")), .text = text ? text : ""};
+    }
+}
+
+struct trace_flow trace_flow_read(struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env) {
+    struct trace_flow f = {.n_steps = k->n_launches, .steps = NEW_ARRAY(a, struct trace_step, k->n_launches + 1)};
+    const char *launches = member(find_named(a, member(receipt, "kernels"), k->name), "launches");
+    const char *at = first_item(launches);
+    for (int i = 0; i < k->n_launches; i++, at = at ? next_item(at) : NULL) {
+        const struct fx_launch *l = &k->launches[i];
+        struct trace_step *s = &f.steps[i];
+        s->name = l->name;
+        if (!fx_expr_eval(&l->bytes, env, &s->bytes)) s->bytes = -1;
+        if (!fx_expr_eval(&l->written, env, &s->bytes_written)) s->bytes_written = -1;
+        if (s->bytes < 0 || f.bytes < 0 || __builtin_add_overflow(f.bytes, s->bytes, &f.bytes)) f.bytes = -1;
+        if (at) read_lines(a, at, s);
+    }
+    return f;
+}

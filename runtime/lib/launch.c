@@ -1,0 +1,200 @@
+/* Launching. In: a prepared kernel, arguments, workspace, stream. Out: its GPU kernels enqueued, all of them checked before the
+ * first. No allocation, no synchronisation, no compilation: a launch may be captured into a graph. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/runtime.h"
+
+struct ready { /* a launch, computed */
+    const struct entry *entry; /* NULL: nothing to do */
+    int block, cluster;
+    unsigned grid, shared_bytes;
+    bool is_cooperative;       /* all blocks are resident at once */
+};
+
+int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
+    if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
+    return fx_choose_compiled(l, env, s->compiled);
+}
+
+static fx_status no_variant(const fx_prepared *p, int i) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    if (p->stages[i].pinned >= 0)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s is pinned, but does not take these arguments", p->kernel->name,
+                         l->variants[p->stages[i].pinned].entry);
+    if (*p->hinted)
+        return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s that was compiled takes these arguments; it was prepared for %s",
+                         p->kernel->name, l->name, p->hinted);
+    return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s takes these arguments", p->kernel->name, l->name);
+}
+
+static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    int64_t grid, shared;
+    int v = stage_choose(&p->stages[i], l, env);
+    if (v < 0) return no_variant(p, i);
+    const struct fx_variant *variant = &l->variants[v];
+    if (!fx_expr_eval(&variant->grid, env, &grid) || grid < 0 || grid > INT_MAX)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more than 2^31 - 1 blocks", p->kernel->name, l->name);
+    if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
+        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s", p->kernel->name, l->name,
+                         p->ctx->max_shared, p->ctx->name);
+    const struct entry *e = p->stages[i].entries[v];
+    int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
+    if (l->is_cooperative && grid > resident) grid = resident;
+    *out = (struct ready){grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};
+    return FX_OK;
+}
+
+static fx_status check_workspace(const fx_prepared *p, const struct bound *b, const struct fx_env *env, const void *workspace,
+                                 size_t n_bytes, size_t *offsets) {
+    const struct fx_kernel *k = p->kernel;
+    uint64_t start = (uint64_t)(uintptr_t)workspace;
+    size_t needed;
+    if (!fx_workspace_layout(k, env, offsets, &needed))
+        return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", k->name);
+    if (needed == 0) return FX_OK;
+    if (!workspace || n_bytes < needed)
+        return error_set(FX_ERR_USAGE, "kernel %s needs %zu bytes of workspace, but %zu are given", k->name, needed,
+                         workspace ? n_bytes : 0);
+    if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
+    for (int i = 0; i < k->n_params; i++)
+        if (b->n_bytes[i] && b->starts[i] < start + needed && start < b->starts[i] + b->n_bytes[i])
+            return error_set(FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
+    return FX_OK;
+}
+
+static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
+    if (r->cluster <= 1 && !r->is_cooperative)
+        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments,
+                                      NULL));
+    struct cuda_launch_attribute attributes[2];
+    unsigned n = 0;
+    if (r->cluster > 1) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
+    if (r->is_cooperative) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    struct cuda_launch_config config = {.grid = {r->grid, 1, 1}, .block = {(unsigned)r->block, 1, 1}, .shared_bytes = r->shared_bytes,
+                                        .stream = stream, .attributes = attributes, .n_attributes = n};
+    return CU(ctx, cuLaunchKernelEx(&config, r->entry->function, arguments, NULL));
+}
+
+/* What the entries are given, for an emulator that sees what they do with it. */
+static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct emu_memory *out) {
+    const struct fx_kernel *k = p->kernel;
+    int n = 0;
+    for (int i = 0; i < k->n_params; i++) {
+        const struct fx_param *param = &k->params[i];
+        const DLTensor *t = args[i].tensor;
+        int bits = fx_dtype_bits(fx_argument_dtype(param));
+        if (param->is_scalar || !t) continue;
+        out[n++] = (struct emu_memory){.name = param->name, .address = b->slots[i], .start = b->starts[i], .n_bytes = b->n_bytes[i], .is_read = param->is_input,
+                                       .is_written = param->is_output, .is_tensor = true, .rank = t->ndim, .element_bytes = bits < 8 ? 1 : bits / 8, .shape = t->shape,
+                                       .strides = param->is_strided ? t->strides : NULL};
+    }
+    for (int i = 0; i < k->n_buffers; i++) {
+        int64_t n_bytes;
+        if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes)) continue;
+        out[n++] = (struct emu_memory){.name = k->buffers[i].name, .address = buffers[i], .start = buffers[i], .n_bytes = (size_t)n_bytes,
+                                       .is_read = k->buffers[i].kind == FX_BUFFER_FLAGS, .is_written = true};
+    }
+    return n;
+}
+
+/* What the trace says of a launch that was enqueued since `began`: how long that took the host, and what the GPU was asked for. */
+static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready *r, const struct fx_env *env, const void *stream, fx_status status) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    char number[32];
+    int64_t bytes = 0, flops = 0;
+    snprintf(number, sizeof number, "%p", stream);
+    (void)fx_expr_eval(&l->bytes, env, &bytes);
+    (void)fx_expr_eval(&l->flops, env, &flops);
+    const struct timeline_arg args[] = {{.key = "kernel", .text = p->kernel->name}, {.key = "launch", .text = l->name}, {.key = "grid", .number = r->grid}, {.key = "block", .number = r->block},
+                                        {.key = "shared_bytes", .number = r->shared_bytes}, {.key = "bytes", .number = bytes}, {.key = "flops", .number = flops},
+                                        {.key = "stream", .text = number}, {.key = "status", .number = status}};
+    timeline_end(began, "enqueue", r->entry->name, args, sizeof args / sizeof *args);
+}
+
+/* The driver copies what the pointers point to before it returns. */
+static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env, uint64_t *buffers, void *stream) {
+    const struct fx_kernel *k = p->kernel;
+    void *arguments[FX_MAX_ARGS];
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+        if (!ready[i].entry) continue;
+        for (int a = 0; a < k->launches[i].n_args; a++) {
+            const struct fx_arg *arg = &k->launches[i].args[a];
+            arguments[a] = arg->kind == FX_ARG_PARAM    ? (void *)&b->slots[arg->index]
+                           : arg->kind == FX_ARG_BUFFER ? (void *)&buffers[arg->index]
+                           : arg->kind == FX_ARG_STRIDE ? (void *)&b->strides[arg->index]
+                                                        : (void *)&b->extents[arg->index];
+        }
+        uint64_t began = timeline_begin();
+        status = enqueue(p->ctx, &ready[i], arguments, stream);
+        if (began) tell(began, p, i, &ready[i], env, stream, status);
+        /* Only now: a failure met here is that of a kernel launched before. */
+        if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);
+        else error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
+    }
+    if (emu_is_watched()) {
+        fx_status written = emu_conclude(status);
+        if (status == FX_OK && written != FX_OK) status = error_set(written, "kernel %s: %s", k->name, fx_last_error());
+    }
+    return status;
+}
+
+static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes, void *stream) {
+    const struct fx_kernel *k = p->kernel;
+    struct bound b;
+    struct ready ready[FX_MAX_LAUNCHES];
+    size_t offsets[FX_MAX_BUFFERS];
+    uint64_t buffers[FX_MAX_BUFFERS];
+    struct scope scope;
+    fx_status status = arguments_bind(p, args, n_args, true, &b);
+    if (status != FX_OK) return status;
+    struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
+    status = check_workspace(p, &b, &env, workspace, workspace_bytes, offsets);
+    for (int i = 0; status == FX_OK && i < k->n_buffers; i++) buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
+    env.align = b.align;
+    env.strides = b.strides;
+    bool is_empty = true;
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+        status = make_ready(p, i, &env, &ready[i]);
+        is_empty &= status != FX_OK || !ready[i].entry;
+    }
+    if (status != FX_OK || (is_empty && !atomic_load(&p->ctx->lost))) return status;
+    struct emu_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
+    if (emu_is_watched()) emu_announce(memory, list_memory(p, args, &b, &env, buffers, memory));
+    status = scope_enter(p->ctx, &scope);
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, &env, buffers, stream)) : status;
+}
+
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
+                    void *stream) {
+    if (!p) return error_null("what was prepared");
+    uint64_t began = timeline_begin();
+    fx_status status = launch(p, args, n_args, workspace, workspace_bytes, stream);
+    if (began) timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
+    return status;
+}
+
+fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {
+    struct bound b;
+    if (!bytes) return error_null("the place for the number of bytes");
+    *bytes = 0;
+    if (!p) return error_null("what was prepared");
+    fx_status status = arguments_bind(p, args, n_args, false, &b);
+    if (status != FX_OK) return status;
+    /* As for a launch, whose addresses are not known yet: buffers are laid out for aligned ones. */
+    struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
+    if (fx_workspace_layout(p->kernel, &env, NULL, bytes)) return FX_OK;
+    return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", p->kernel->name);
+}
+
+const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args) {
+    struct bound b;
+    if (!p) return (void)error_null("what was prepared"), NULL;
+    if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
+    struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
+    int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
+    return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
+}

@@ -1,0 +1,286 @@
+/* A plan's kernel made ready to launch. In: the plan, and the extents if known. Out: the entries a launch may need, loaded.
+ * With all extents known, what is left out are the variants no alignment of the arguments can bring about. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/runtime.h"
+
+/* ---- what is asked for ---- */
+
+fx_status plan_check(const struct fx_plan *plan) {
+    if (!plan) return error_null("the plan");
+    if (plan->source && *plan->source) return FX_OK;
+    return error_set(FX_ERR_USAGE, "the plan of %s cannot be launched: it was compiled with oracle_only, "
+                     "which stops before any CUDA", plan->file ? plan->file : "the spec");
+}
+
+/* Room for every array a launch keeps on its stack. */
+static fx_status check_size(const struct fx_kernel *k) {
+    const struct { const char *what; int n, limit; } sizes[] = {{"parameters", k->n_params, FX_MAX_PARAMS},
+                                                                {"extents", k->n_extents, FX_MAX_EXTENTS},
+                                                                {"buffers", k->n_buffers, FX_MAX_BUFFERS},
+                                                                {"launches", k->n_launches, FX_MAX_LAUNCHES}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].n > sizes[i].limit)
+            return error_set(FX_ERR_USAGE, "kernel %s has %d %s, at most %d can be launched", k->name, sizes[i].n, sizes[i].what,
+                             sizes[i].limit);
+    for (int i = 0; i < k->n_launches; i++)
+        if (k->launches[i].n_args > FX_MAX_ARGS)
+            return error_set(FX_ERR_USAGE, "launch %s has %d arguments, at most %d are possible", k->launches[i].name,
+                             k->launches[i].n_args, FX_MAX_ARGS);
+    return FX_OK;
+}
+
+/* The arch to compile for: the plan's, or the device's own where that is newer and the plan keeps to what all newer ones have. */
+static fx_status choose_arch(const fx_context *ctx, const struct fx_plan *plan, char *arch, size_t size) {
+    char *suffix;
+    long cc = strncmp(plan->arch, "sm_", 3) == 0 ? strtol(plan->arch + 3, &suffix, 10) : 0;
+    if (cc > 0 && cc == ctx->cc) snprintf(arch, size, "%s", plan->arch);
+    else if (cc > 0 && cc < ctx->cc && !*suffix) snprintf(arch, size, "sm_%d", ctx->cc);
+    else return error_set(FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
+    return FX_OK;
+}
+
+/* Fixed extents, hints, and what follows from them; -1 where nothing says. */
+static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *hints, int n_hints, int64_t *extents) {
+    char message[256];
+    for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
+    for (int i = 0; i < n_hints; i++) {
+        int e = 0;
+        if (!hints[i].name) return error_null("the name of a hint");
+        while (e < k->n_extents && strcmp(k->extents[e].name, hints[i].name) != 0) e++;
+        if (e == k->n_extents) return error_set(FX_ERR_USAGE, "kernel %s has no extent %s", k->name, hints[i].name);
+        if (hints[i].value < 0 || (extents[e] >= 0 && extents[e] != hints[i].value))
+            return error_set(FX_ERR_USAGE, "the hint %s = %lld of kernel %s contradicts %lld", hints[i].name,
+                             (long long)hints[i].value, k->name, (long long)(extents[e] >= 0 ? extents[e] : 0));
+        extents[e] = hints[i].value;
+    }
+    if (n_hints && fx_solve_extents(k, extents, message, sizeof message) != FX_OK) return error_set(FX_ERR_USAGE, "the hints of kernel %s: %s", k->name, message);
+    return FX_OK;
+}
+
+static bool all_known(const struct fx_kernel *k, const int64_t *extents) {
+    for (int e = 0; e < k->n_extents; e++)
+        if (extents[e] < 0) return false;
+    return true;
+}
+
+static char *describe_hints(const struct fx_kernel *k, const int64_t *extents) {
+    char *text = NULL;
+    size_t n;
+    FILE *to = open_memstream(&text, &n);
+    if (!to) return NULL;
+    for (int e = 0; e < k->n_extents; e++)
+        fprintf(to, "%s%s = %lld", e ? ", " : "", k->extents[e].name, (long long)extents[e]);
+    bool is_whole = !ferror(to);
+    if (fclose(to) == 0 && is_whole) return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- which variants ---- */
+
+/* Bytes of dynamic shared memory when they depend on nothing, else -1. */
+static int64_t constant_shared(const struct fx_variant *v) {
+    struct fx_env none = {0};
+    int64_t bytes;
+    for (int i = 0; i < v->smem.n; i++)
+        if (v->smem.terms[i].op > FX_T_CONST && v->smem.terms[i].op <= FX_T_LAST_LEAF) return -1;
+    return fx_expr_eval(&v->smem, &none, &bytes) && bytes >= 0 ? bytes : INT64_MAX;
+}
+
+/* What a launch with these extents can choose. Arguments aligned alike, strided ones row-major where they are and without a stride of 1 where not, lead to
+ * one of the two ends; for those between, the lower end stands in where theirs was not compiled. */
+static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, bool *wanted) {
+    static const unsigned ends[] = {256, 1};
+    for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
+        unsigned align[FX_MAX_PARAMS];
+        int64_t strides[FX_MAX_STRIDES];
+        for (int a = 0; a < p->kernel->n_params; a++) align[a] = ends[end];
+        struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count, .strides = end ? NULL : strides};
+        fx_row_major_strides(p->kernel, extents, strides);
+        int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
+        if (v >= 0) wanted[v] = true;
+    }
+}
+
+static const struct fx_resources unknown; /* of what is not compiled yet: it may be taken */
+
+static struct want want_of(const struct fx_launch *l, const struct fx_variant *v, struct entry *e) {
+    return (struct want){e, (int)constant_shared(v), l->is_cooperative ? v->block : 0};
+}
+
+/* Opens the entries of launch i the device has room for. */
+static fx_status open_variants(fx_prepared *p, int i) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    struct stage *s = &p->stages[i];
+    for (int v = 0; v < l->n_variants; v++) {
+        if (constant_shared(&l->variants[v]) > p->ctx->max_shared) continue;
+        s->entries[v] = program_entry(p->ctx, p->program, l->variants[v].entry, l->variants[v].number);
+        if (!s->entries[v]) return FX_ERR_NOMEM;
+        s->compiled[v] = &unknown;
+    }
+    return FX_OK;
+}
+
+/* Adds those of launch i that can be chosen and are not compiled yet. */
+static void want_variants(const fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    const struct stage *s = &p->stages[i];
+    for (int v = 0; v < l->n_variants; v++) wanted[v] = !*p->hinted;
+    if (*p->hinted) mark_reachable(p, i, extents, wanted);
+    for (int v = 0; v < l->n_variants; v++)
+        if (wanted[v] && s->compiled[v] == &unknown) wants[(*n)++] = want_of(l, &l->variants[v], s->entries[v]);
+}
+
+/* Entries of launch i that are loaded now say what they came to; with `close`, the others are none. False where none is left. */
+static bool settle_variants(fx_prepared *p, int i, const struct want *wants, int n, bool close) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    struct stage *s = &p->stages[i];
+    bool is_any = false;
+    for (int v = 0; v < l->n_variants; v++) {
+        for (int w = 0; w < n; w++)
+            if (s->entries[v] && wants[w].entry == s->entries[v]) s->compiled[v] = &s->entries[v]->resources;
+        if (close && s->compiled[v] == &unknown) s->entries[v] = NULL, s->compiled[v] = NULL;
+        is_any |= s->entries[v] != NULL;
+    }
+    return is_any;
+}
+
+/* Compiles what can be chosen, and again what can be once that turns out to spill. */
+static fx_status load_rounds(fx_prepared *p, const int64_t *extents, bool *wanted, struct want *wants) {
+    const struct fx_kernel *k = p->kernel;
+    fx_status status = FX_OK;
+    char file[128];
+    snprintf(file, sizeof file, "%s.cu", k->name);
+    for (int n = 1; status == FX_OK && n > 0;) {
+        n = 0;
+        for (int i = 0; i < k->n_launches; i++) want_variants(p, i, extents, wanted, wants, &n);
+        if (n) status = entries_load(p->ctx, p->program, wants, n, file);
+        for (int i = 0; status == FX_OK && i < k->n_launches; i++)
+            if (!settle_variants(p, i, wants, n, n == 0))
+                return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name, k->name, p->ctx->name,
+                                 *p->hinted ? " and " : "", p->hinted);
+    }
+    return status;
+}
+
+static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
+    const struct fx_kernel *k = p->kernel;
+    int n_variants = 0;
+    for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
+    struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
+    bool *wanted = calloc((size_t)n_variants + 1, sizeof *wanted);
+    fx_status status = wants && wanted ? FX_OK : error_nomem();
+    for (int i = 0; status == FX_OK && i < k->n_launches; i++) status = open_variants(p, i);
+    if (status == FX_OK) status = load_rounds(p, extents, wanted, wants);
+    free(wants);
+    free(wanted);
+    return status;
+}
+
+/* ---- public ---- */
+
+static fx_status open_stages(fx_prepared *p) {
+    p->stages = calloc((size_t)p->kernel->n_launches + 1, sizeof *p->stages);
+    if (!p->stages) return error_nomem();
+    for (int i = 0; i < p->kernel->n_launches; i++) {
+        p->stages[i].pinned = -1;
+        size_t n = (size_t)p->kernel->launches[i].n_variants + 1;
+        p->stages[i].entries = calloc(n, sizeof *p->stages[i].entries);
+        p->stages[i].compiled = calloc(n, sizeof *p->stages[i].compiled);
+        if (!p->stages[i].entries || !p->stages[i].compiled) return error_nomem();
+    }
+    return FX_OK;
+}
+
+static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
+                         const struct fx_hint *hints, int n_hints) {
+    int64_t extents[FX_MAX_EXTENTS];
+    char arch[32];
+    fx_status status = check_size(k);
+    if (status == FX_OK) status = choose_arch(p->ctx, plan, arch, sizeof arch);
+    if (status == FX_OK) status = known_extents(k, hints, n_hints, extents);
+    if (status == FX_OK && !(p->kernel = recipe_copy(k))) status = error_nomem();
+    if (status == FX_OK) status = open_stages(p);
+    if (status != FX_OK) return status;
+    p->hinted = all_known(p->kernel, extents) ? describe_hints(p->kernel, extents) : strdup("");
+    if (!p->hinted) return error_nomem();
+    p->program = program_open(p->ctx, plan->source, arch);
+    return p->program ? load_variants(p, extents) : FX_ERR_NOMEM;
+}
+
+fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
+                     fx_prepared **out) {
+    if (!out) return error_null("the place for what is prepared");
+    *out = NULL;
+    if (!ctx) return error_null("the context");
+    fx_status status = plan_check(plan);
+    if (status != FX_OK) return status;
+    const struct fx_kernel *k = fx_find_kernel(plan, kernel);
+    if (!k) return error_set(FX_ERR_USAGE, "the plan has no kernel %s", kernel ? kernel : "at all");
+    fx_prepared *p = calloc(1, sizeof *p);
+    if (!p) return error_nomem();
+    p->ctx = ctx;
+    uint64_t began = timeline_begin();
+    status = prepare(p, plan, k, hints, hints ? n_hints : 0);
+    timeline_end(began, "prepare", k->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
+    if (status == FX_OK) *out = p;
+    else fx_prepared_release(p);
+    return status;
+}
+
+void fx_prepared_release(fx_prepared *p) {
+    if (!p) return;
+    for (int i = 0; p->stages && i < p->kernel->n_launches; i++) {
+        free(p->stages[i].entries);
+        free(p->stages[i].compiled);
+    }
+    free(p->stages);
+    free(p->kernel);
+    free(p->hinted);
+    free(p);
+}
+
+static fx_status check_variant(const fx_prepared *p, int i, int v, int least) {
+    if (!p) return error_null("what was prepared");
+    if (i < 0 || i >= p->kernel->n_launches)
+        return error_set(FX_ERR_USAGE, "kernel %s has %d launches, there is no number %d", p->kernel->name, p->kernel->n_launches, i);
+    if (v >= least && v < p->kernel->launches[i].n_variants) return FX_OK;
+    return error_set(FX_ERR_USAGE, "launch %s has %d variants, there is no number %d", p->kernel->launches[i].name,
+                     p->kernel->launches[i].n_variants, v);
+}
+
+fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
+    fx_status status = check_variant(p, i, variant, -1);
+    if (status != FX_OK) return status;
+    if (variant >= 0 && !p->stages[i].entries[variant]) {
+        const struct fx_variant *v = &p->kernel->launches[i].variants[variant];
+        int64_t shared = constant_shared(v);
+        if (shared > p->ctx->max_shared)
+            return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry, (long long)shared, p->ctx->name,
+                             p->ctx->max_shared);
+        struct want want = want_of(&p->kernel->launches[i], v, program_entry(p->ctx, p->program, v->entry, v->number));
+        if (!want.entry) return FX_ERR_NOMEM;
+        status = entries_load(p->ctx, p->program, &want, 1, v->entry);
+        if (status != FX_OK) return status;
+        p->stages[i].entries[variant] = want.entry;
+        p->stages[i].compiled[variant] = &want.entry->resources;
+    }
+    p->stages[i].pinned = variant;
+    return FX_OK;
+}
+
+fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_resources *out) {
+    if (!out) return error_null("the place for resources");
+    *out = (struct fx_resources){0};
+    fx_status status = check_variant(p, i, v, 0);
+    if (status != FX_OK) return status;
+    const struct entry *e = p->stages[i].entries[v];
+    if (!e) return error_set(FX_ERR_USAGE, "%s was not compiled: %s were the extents to prepare for",
+                             p->kernel->launches[i].variants[v].entry, *p->hinted ? p->hinted : "none");
+    *out = e->resources;
+    return FX_OK;
+}

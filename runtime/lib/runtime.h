@@ -1,0 +1,192 @@
+/* What the files of the runtime share and nobody else sees, in sections by file. */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/cache.h"
+#include "lib/cuda_api.h"
+#include "fx_runtime.h"
+
+/* ---- status.c: the last failure of each thread ---- */
+/* Records a text of any length, which may be made from fx_last_error(); returns status. */
+fx_status error_set(fx_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+fx_status error_nomem(void);
+fx_status error_null(const char *what); /* FX_ERR_USAGE: an argument that may not be is NULL */
+/* Records a driver call that returned `code`; a code that ends the context marks it lost. ctx may be NULL. */
+fx_status driver_failed(fx_context *ctx, int code, const char *call, const char *file, int line);
+/* Calls an entry point of the driver: FX_OK, or FX_ERR_GPU with everything about it recorded. */
+#define CU(ctx, call) cu_status(ctx, cuda_driver.call, #call, __FILE__, __LINE__)
+static inline fx_status cu_status(fx_context *ctx, int code, const char *call, const char *file, int line) {
+    return code == 0 ? FX_OK : driver_failed(ctx, code, call, file, line);
+}
+
+/* ---- timeline.c: FX_TRACE, what this process does and when ---- */
+enum { TIMELINE_UNKNOWN, TIMELINE_OFF, TIMELINE_ON };
+extern atomic_int timeline_state;
+struct timeline_arg { /* a member of an event's `args` */
+    const char *key;  /* as it stands in JSON */
+    const char *text; /* NULL: the number */
+    int64_t number;
+};
+/* Now in nanoseconds, or 0 where there is no trace; finds that out the first time. */
+uint64_t timeline_now(void);
+/* The same for what begins here: a branch where there is none. */
+static inline uint64_t timeline_begin(void) { return atomic_load_explicit(&timeline_state, memory_order_relaxed) == TIMELINE_OFF ? 0 : timeline_now(); }
+/* The event "WHAT OF" since `began`, unless that is 0. Allocates nothing. */
+void timeline_end(uint64_t began, const char *what, const char *of, const struct timeline_arg *args, int n_args);
+
+/* ---- context.c ---- */
+struct fx_context {
+    void *cuda;          /* the CUDA context; borrowed unless is_primary */
+    int device;          /* ordinal */
+    bool is_primary;     /* retained by us */
+    char arch[16];       /* "sm_90a" */
+    char name[256];      /* of the device */
+    int cc;              /* compute capability, 10 * major + minor */
+    int sm_count;        /* multiprocessors */
+    int max_shared;      /* bytes of shared memory a block may have */
+    atomic_int lost;     /* the driver's code that ended the context, or 0 */
+    _Atomic(const struct entry *) last; /* launched last: whom to name when the context is lost */
+    pthread_mutex_t lock;    /* guards programs, their entries and the entries' states */
+    pthread_cond_t changed;  /* an entry is no longer BUSY */
+    struct program *programs; /* everything loaded */
+};
+
+struct scope { /* of driver calls that need the context current */
+    bool is_pushed;
+};
+
+/* Makes the context current unless it is. FX_ERR_GPU when it is lost. */
+fx_status scope_enter(fx_context *ctx, struct scope *s);
+/* Restores what was current; returns status, or a failure to do so. */
+fx_status scope_leave(fx_context *ctx, struct scope *s, fx_status status);
+
+/* ---- nvrtc.c ---- */
+enum { NO_ENTRY = -1 };
+struct compile {
+    const char *source;
+    const char *file; /* names the source in NVRTC's messages */
+    const char *arch; /* "sm_90a" */
+    int only;         /* number of the one entry wanted, or NO_ENTRY: all */
+    const char *entry; /* its name, where there is one */
+    bool ptx;         /* rather than a cubin */
+    struct cache *cache; /* looked into before NVRTC is opened, and added to; NULL: none */
+    void *image;      /* out: malloc'ed */
+    size_t n_bytes;   /* out: of image */
+    char *log;        /* out: malloc'ed, never NULL on success */
+    bool was_cached;  /* out: the image is the cache's */
+    int major, minor; /* out: version of the NVRTC that made the image */
+};
+
+fx_status nvrtc_compile(struct compile *c);
+
+/* ---- emu/: the emulator in the place of driver and NVRTC ---- */
+bool emu_is_on(void);
+/* Whether accesses are seen. */
+bool emu_is_watched(void);
+struct emu_memory { /* what the entries of a launch are given */
+    const char *name;
+    uint64_t address;      /* as they are given it */
+    uint64_t start;        /* where it begins */
+    size_t n_bytes;
+    bool is_read, is_written; /* by the launch: what is only written holds nothing at first */
+    bool is_tensor;        /* an argument, else a buffer: of an argument that is written every element has to be */
+    int rank, element_bytes;
+    const int64_t *shape, *strides; /* of a tensor, in elements of element_bytes; strides NULL: it fills its memory */
+};
+/* Before the entries of a launch are launched from this thread, and when they have been, with what became of that: fails where an output has elements that
+ * were not written. */
+void emu_announce(const struct emu_memory *memory, int n);
+fx_status emu_conclude(fx_status status);
+/* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
+fx_status emu_compile(struct compile *c);
+/* Whether the C++ compiler that this takes is there. */
+fx_status emu_find_compiler(void);
+
+/* ---- module.c: what is loaded, by source, arch and entry ---- */
+enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };
+
+struct entry {
+    struct entry *next;
+    char *name;             /* extern "C" */
+    int number;             /* in the source */
+    enum entry_state state; /* BUSY: a thread is compiling it; the rest is constant once READY */
+    void *module, *function;
+    struct fx_resources resources;
+    int resident;           /* blocks an SM holds, where it was asked for; else 0 */
+};
+
+struct program { /* a source for an arch */
+    struct program *next;
+    char *source, *arch;
+    struct entry *entries;
+};
+
+struct want { /* an entry to be READY */
+    struct entry *entry;
+    int shared_bytes; /* dynamic shared memory it is launched with at most; -1: as much as the device has */
+    int block;        /* threads it is launched with where all blocks have to be resident at once, else 0 */
+};
+
+struct task { /* an entry to be compiled; of entries_load one that this call has made BUSY */
+    const struct want *want;
+    struct compile compile;
+    fx_status status;
+    char *error; /* what the thread that ran it had to say; NULL: nothing, or out of memory */
+};
+
+/* Compiles all of them, on several threads; what became of each stands in its status. `cached`: from the disk cache where it has them. */
+void tasks_compile(struct task *tasks, int n_tasks, bool cached);
+/* Frees what a task holds; returns its status, recorded as this thread's where it failed. */
+fx_status task_release(struct task *t);
+
+/* Found or made; NULL when out of memory, which is recorded. They live as long as the context. */
+struct program *program_open(fx_context *ctx, const char *source, const char *arch);
+struct entry *program_entry(fx_context *ctx, struct program *p, const char *name, int number);
+/* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for messages. */
+fx_status entries_load(fx_context *ctx, const struct program *p, const struct want *wants, int n, const char *file);
+/* Unloads everything, unless the context is lost, and frees it. */
+void programs_release(fx_context *ctx);
+
+/* ---- recipe.c ---- */
+/* A copy of a kernel of a plan without its receipt, to be given to free; NULL when out of memory. */
+struct fx_kernel *recipe_copy(const struct fx_kernel *k);
+
+/* ---- prepare.c ---- */
+/* FX_ERR_USAGE where the plan has no source, having been compiled for its signatures alone. */
+fx_status plan_check(const struct fx_plan *plan);
+struct stage { /* a launch of the plan */
+    struct entry **entries; /* of each variant; NULL where not compiled */
+    const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
+    int pinned;             /* the variant to be taken, or -1: by the plan's rule */
+};
+
+struct fx_prepared {
+    fx_context *ctx;
+    struct fx_kernel *kernel; /* its own copy: the plan may be gone */
+    struct program *program;
+    struct stage *stages; /* one a launch */
+    char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */
+};
+
+/* ---- launch.c ---- */
+/* The variant by the plan's rule among those with an entry, or the pinned one; -1 when `needs` forbid. */
+int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env);
+
+/* ---- tensor.c: arguments ---- */
+struct bound { /* the arguments of a call, checked */
+    int64_t extents[FX_MAX_EXTENTS];
+    uint64_t slots[FX_MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
+    uint64_t starts[FX_MAX_PARAMS]; /* where a tensor's memory begins: its address, or below where strides are negative */
+    size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor from its start; 0 of a scalar */
+    unsigned align[FX_MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
+    int64_t strides[FX_MAX_STRIDES]; /* of strided tensors, see FX_T_STRIDE; those of the others are not set */
+};
+
+/* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as
+ * long as all extents are known, addresses may be NULL. */
+fx_status arguments_bind(const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out);
+
+#endif
