@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_value.h"
 

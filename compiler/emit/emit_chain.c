@@ -2,7 +2,7 @@
  *
  * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of reductions, values made of them), and for each walk over the middle the sums it takes: `look`
  * finds what shifts exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor. Values come from emit_value.c. */
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_value.h"
 

@@ -14,14 +14,6 @@
 
 /* ---- buffers ---- */
 
-const char *fuse_node_name(struct fuser *f, const struct node *n) {
-    struct buf b;
-    buf_init(&b, &f->g->cx->arena);
-    if (n->name.len || !n->source) ir_print_name(&b, f->g, n);
-    else ast_print_expr_short(&b, n->source, 80);
-    return b.s;
-}
-
 /* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for a pointwise
  * reader, the order of an output with the same axes if there is one. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
@@ -201,9 +193,9 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
         struct group *x = host && is_near_it[i] && fuse_is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
         if (x && (x == group_of(f, host) || fuse_join_sum(f, group_of(f, host), x))) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
-                          : host && fuse_is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", fuse_node_name(f, below[i]), fuse_node_name(f, host))
-                                        : arena_printf(&g->cx->arena, "%s is used over more axes than it has", fuse_node_name(f, below[i]));
-        if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", fuse_node_name(f, below[i]));
+                          : host && fuse_is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", ir_quote(f->g, below[i]), ir_quote(f->g, host))
+                                        : arena_printf(&g->cx->arena, "%s is used over more axes than it has", ir_quote(f->g, below[i]));
+        if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", ir_quote(f->g, below[i]));
         fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
     }
     if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0);
@@ -228,7 +220,7 @@ static void place_partials(struct fuser *f) {
         struct node *n = f->g->nodes[i];
         if (!readers[i] || !as_partial(f->g, n, &x)) continue;
         int b = find_buffer(f->p, n, n->dtype);
-        if (b < 0) fuse_need_buffer(f, n, n->dtype, NULL, arena_printf(&f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", fuse_node_name(f, x.of)), n->span);
+        if (b < 0) fuse_need_buffer(f, n, n->dtype, NULL, arena_printf(&f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", ir_quote(f->g, x.of)), n->span);
     }
 }
 

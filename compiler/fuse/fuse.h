@@ -3,6 +3,7 @@
 #define FX_FUSE_H
 
 #include "graph/chain.h"
+#include "graph/tensor.h"
 
 struct fuser {
     const struct graph *g;

@@ -14,7 +14,7 @@ bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts)
         const struct product x = fuse_product(g, parts->inner[i]);
         bool is_one_type = x.dtype[0] == x.dtype[1] && last.dtype[0] == last.dtype[1] && x.dtype[0] == last.dtype[0];
         if (is_one_type && x.sum->dtype == FX_F32 && n->dtype == FX_F32) continue;
-        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s", fuse_node_name(f, parts->inner[i]), fx_dtype_name(x.dtype[0]), fuse_node_name(f, n),
+        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s", ir_quote(f->g, parts->inner[i]), fx_dtype_name(x.dtype[0]), ir_quote(f->g, n),
                                           fx_dtype_name(last.dtype[0]));
         return false;
     }
@@ -50,7 +50,7 @@ static void make_chain(struct fuser *f, struct group *r) {
     }
     for (int i = 0; i < parts.n_reads; i++)
         fuse_need_buffer(f, parts.reads[i], parts.reads[i]->dtype, NULL,
-                    arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs", fuse_node_name(f, parts.reads[i])),
+                    arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs", ir_quote(f->g, parts.reads[i])),
                     parts.reads[i]->span);
 }
 
@@ -122,7 +122,7 @@ bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buf
         if (!is_of_rows && !nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) continue;
         if (!follows_chain(f, r, value, is_of_rows, &n)) continue;
         for (int k = 0; k < n; k++) {
-            const char *why = arena_printf(&f->g->cx->arena, "%s is read behind contractions that are computed together", fuse_node_name(f, f->below[k]));
+            const char *why = arena_printf(&f->g->cx->arena, "%s is read behind contractions that are computed together", ir_quote(f->g, f->below[k]));
             fuse_need_buffer(f, f->below[k], f->below[k]->dtype, NULL, why, f->below[k]->span);
         }
         fuse_add_store(f, r, value, param, buffer);

@@ -160,7 +160,7 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++)
         fuse_need_buffer(f, found[i], found[i]->dtype, NULL,
-                    arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", fuse_node_name(f, found[i])), found[i]->span);
+                    arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", ir_quote(f->g, found[i])), found[i]->span);
 }
 
 static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype, const struct node *reader) {
@@ -169,11 +169,11 @@ static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dty
     while (input->kind == N_CAST) input = input->args[0];
     const struct param *p = input->kind == N_INPUT ? &f->g->kernel->params[input->param] : NULL;
     if (p && stored_dtype(f->g, n) == p->dtype) /* widened alone */
-        return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", fuse_node_name(f, input), fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
-    if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", fuse_node_name(f, n));
+        return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", ir_quote(f->g, input), fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
+    if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", ir_quote(f->g, n));
     const char *no_chain = f->no_chain[reader->id];
-    return no_chain ? arena_printf(a, "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s", fuse_node_name(f, n), no_chain)
-                    : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", fuse_node_name(f, n));
+    return no_chain ? arena_printf(a, "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s", ir_quote(f->g, n), no_chain)
+                    : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", ir_quote(f->g, n));
 }
 
 void fuse_place_factor(struct fuser *f, struct product *x, int s) {

@@ -132,6 +132,8 @@ struct graph {
 
 /* lower.c: the kernel's values as a graph: axes become sets. */
 struct graph *fx_lower(struct cx *cx, const struct kernel *k);
+
+/* nodes.c */
 /* Appends a copy of n, whose operands already stand in g. */
 struct node *graph_add(struct graph *g, const struct node *n);
 /* An empty graph of the same kernel. */
@@ -150,7 +152,13 @@ bool as_contraction(const struct node *n, struct contraction *out);
 bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
+bool axes_have(const int *axes, int n, int axis);
 bool node_has_axis(const struct node *n, int axis);
+bool node_has_all(const struct node *n, const int *axes, int n_axes);
+bool node_has_any(const struct node *n, const int *axes, int n_axes);
+static inline bool node_is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
+/* Whether n is the constant v of a float type. */
+static inline bool node_is_number(const struct node *n, double v) { return n->kind == N_CONST && fx_is_float(n->dtype) && n->num == v; }
 /* What a reduction begins with, as a constant of dtype t. */
 struct node reduction_start(enum reduction r, enum fx_dtype t);
 
@@ -191,6 +199,8 @@ const char *in_place_hazard(const struct graph *g, const struct partition *p, co
 /* ir_print.c: text of the graph; with partitions, of each proposal. */
 void ir_print(struct buf *out, const struct graph *g);
 void ir_print_name(struct buf *out, const struct graph *g, const struct node *n);
+/* Its name, or what the spec says for it, for a message. */
+const char *ir_quote(const struct graph *g, const struct node *n);
 /* ir_verify.c: NULL, or what is wrong: order, arity, axes of every node, dtypes, outputs; partitions: every output
  * stored once, every buffer written before it is read. */
 const char *ir_verify(const struct graph *g);

@@ -135,3 +135,11 @@ void ir_print(struct buf *out, const struct graph *g) {
     for (int i = 0; i < g->n_outputs; i++) buf_printf(out, "  output %s = %%%d\n", g->kernel->params[g->outputs[i].param].name, g->outputs[i].value->id);
     for (int i = 0; i < g->n_partitions; i++) print_partition(out, g, &g->partitions[i]);
 }
+
+const char *ir_quote(const struct graph *g, const struct node *n) {
+    struct buf b;
+    buf_init(&b, &g->cx->arena);
+    if (n->name.len || !n->source) ir_print_name(&b, g, n);
+    else ast_print_expr_short(&b, n->source, 80);
+    return b.s;
+}

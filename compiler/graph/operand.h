@@ -2,8 +2,8 @@
 #ifndef FX_OPERAND_H
 #define FX_OPERAND_H
 
+#include "graph/tensor.h"
 #include "symbolic/poly.h"
-#include "schedule/schedule.h"
 
 struct view { /* of a tensor's elements: offset + the sum over its labels of index * stride; atoms are labels, for their extents, and strides of the tensor */
     struct poly offset;

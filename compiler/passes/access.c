@@ -8,7 +8,7 @@
 
 #include "passes/affine.h"
 #include "passes/build.h"
-#include "schedule/schedule.h"
+#include "graph/tensor.h"
 #include "passes/passes.h"
 
 enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };

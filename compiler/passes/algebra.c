@@ -9,7 +9,7 @@
 
 #include "passes/build.h"
 #include "passes/passes.h"
-#include "schedule/schedule.h"
+#include "graph/tensor.h"
 
 enum { MAX_SWEEPS = 32, MAX_PATH = 8, MAX_CONSUMED = 64 };
 
@@ -30,7 +30,6 @@ static bool own(struct algebra *a, const struct node *m) {
     return true;
 }
 
-static bool is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
 static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
 static bool is_sum(const struct node *n) { return n->kind == N_REDUCE && n->reduction == RED_SUM; }
 
@@ -65,7 +64,7 @@ static struct node *sum_like(struct algebra *a, const struct node *n, struct nod
 /* Operations of one node: an exponential is a product and a power of two. */
 static double flops_of(const struct graph *g, const struct node *n) {
     double size = nominal_size(g, n->axes, n->n_axes);
-    if (n->kind == N_OP) return is_op(n, O_EXP) ? 2 * size : size;
+    if (n->kind == N_OP) return node_is_op(n, O_EXP) ? 2 * size : size;
     if (n->kind == N_REDUCE || n->kind == N_SCAN) return nominal_size(g, n->args[0]->axes, n->args[0]->n_axes);
     return n->kind == N_CAST ? size : 0;
 }
@@ -83,10 +82,10 @@ typedef bool factor_test(const struct algebra *a, const struct node *sum, const 
 /* The operands of a node of a product that may be factors, or lead to one: of a quotient only the dividend leads on; of a choice between
  * 0 and something the condition is the factor. */
 static bool leads_on(const struct node *at, int side) {
-    return is_op(at, O_MUL) || (is_op(at, O_DIV) && side == 0) || (is_op(at, O_WHERE) && side > 0);
+    return node_is_op(at, O_MUL) || (node_is_op(at, O_DIV) && side == 0) || (node_is_op(at, O_WHERE) && side > 0);
 }
 
-static bool is_product_node(const struct node *n) { return is_op(n, O_MUL) || is_op(n, O_DIV) || is_op(n, O_WHERE); }
+static bool is_product_node(const struct node *n) { return node_is_op(n, O_MUL) || node_is_op(n, O_DIV) || node_is_op(n, O_WHERE); }
 
 /* The first factor, leftmost and outermost, that passes the test. Every node on the way has no other reader. */
 static bool find_factor(struct algebra *a, const struct node *sum, struct node *at, factor_test *test, struct factor *f, int depth) {
@@ -102,7 +101,7 @@ static bool find_factor(struct algebra *a, const struct node *sum, struct node *
     for (int side = 0; side < at->n_args; side++) {
         if (!leads_on(at, side) || !is_product_node(at->args[side])) continue;
         f->sides[depth] = side;
-        if (is_op(at, O_WHERE)) continue; /* what is chosen leads on only once the choice has moved */
+        if (node_is_op(at, O_WHERE)) continue; /* what is chosen leads on only once the choice has moved */
         if (find_factor(a, sum, at->args[side], test, f, depth + 1)) return true;
     }
     a->n_consumed = n_before;
@@ -113,8 +112,8 @@ static bool find_factor(struct algebra *a, const struct node *sum, struct node *
 static struct node *without(struct algebra *a, const struct factor *f) {
     struct node *last = f->nodes[f->n - 1];
     int side = f->sides[f->n - 1];
-    struct node *left = is_op(last, O_MUL) ? last->args[1 - side] : is_op(last, O_DIV) ? last->args[0] : NULL;
-    if (is_op(last, O_WHERE)) left = is_zero(last->args[1]) ? last->args[2] : last->args[1];
+    struct node *left = node_is_op(last, O_MUL) ? last->args[1 - side] : node_is_op(last, O_DIV) ? last->args[0] : NULL;
+    if (node_is_op(last, O_WHERE)) left = is_zero(last->args[1]) ? last->args[2] : last->args[1];
     for (int i = f->n - 2; i >= 0 && left; i--) {
         struct node copy = *f->nodes[i];
         copy.args[f->sides[i]] = left;
@@ -128,7 +127,7 @@ static struct node *without(struct algebra *a, const struct factor *f) {
 static struct node *with_factor(struct algebra *a, const struct factor *f, struct node *r, const struct node *like) {
     struct node *last = f->nodes[f->n - 1];
     struct node *x = last->args[f->sides[f->n - 1]];
-    if (is_op(last, O_WHERE)) {
+    if (node_is_op(last, O_WHERE)) {
         bool zero_first = is_zero(last->args[1]);
         return build_op(a->g, O_WHERE, x, zero_first ? last->args[1] : r, zero_first ? r : last->args[2], like);
     }
@@ -137,7 +136,7 @@ static struct node *with_factor(struct algebra *a, const struct factor *f, struc
 
 /* The factor of the contraction that the moved one stood in, as it is now. */
 static const struct node *touched(const struct node *product, const struct factor *f) {
-    return f->n > 1 && is_op(product, O_MUL) ? product->args[f->sides[0]] : product;
+    return f->n > 1 && node_is_op(product, O_MUL) ? product->args[f->sides[0]] : product;
 }
 
 static struct node *move_out(struct algebra *a, struct node *n, factor_test *test, bool needs_stored) {
@@ -155,7 +154,7 @@ static struct node *move_out(struct algebra *a, struct node *n, factor_test *tes
 static bool is_scale(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
     const struct node *c = at->args[side];
     (void)a;
-    if (c->kind != N_CONST || is_op(at, O_WHERE) || (is_op(at, O_DIV) && side == 0)) return false;
+    if (c->kind != N_CONST || node_is_op(at, O_WHERE) || (node_is_op(at, O_DIV) && side == 0)) return false;
     if (fx_is_integer(sum->dtype)) return true;
     return c->num >= 0x1p-24 && c->num <= 0x1p24;
 }
@@ -164,8 +163,8 @@ static struct node *scale_out(struct algebra *a, struct node *n) { return move_o
 
 static bool is_constant_along(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
     (void)a;
-    if (is_op(at, O_WHERE)) return side == 0 && lacks_reduced(sum, at->args[0]) && is_zero(at->args[1]) != is_zero(at->args[2]);
-    return at->args[side]->kind != N_CONST && lacks_reduced(sum, at->args[side]) && !(is_op(at, O_DIV) && side == 0);
+    if (node_is_op(at, O_WHERE)) return side == 0 && lacks_reduced(sum, at->args[0]) && is_zero(at->args[1]) != is_zero(at->args[2]);
+    return at->args[side]->kind != N_CONST && lacks_reduced(sum, at->args[side]) && !(node_is_op(at, O_DIV) && side == 0);
 }
 
 static struct node *row_scale_out(struct algebra *a, struct node *n) { return move_out(a, n, is_constant_along, false); }
@@ -199,7 +198,7 @@ static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
         for (int i = 0; i < product->n_reduced; i++) n_axes = set_add(axes, n_axes, product->reduced[i]);
         product = product->args[0];
     }
-    if (n_axes > MAX_AXES || !is_op(product, O_MUL) || !own(a, product)) return NULL;
+    if (n_axes > MAX_AXES || !node_is_op(product, O_MUL) || !own(a, product)) return NULL;
     struct node *x = product->args[0], *y = product->args[1];
     bool in_x = false, in_y = false;
     for (int i = 0; i < n_axes; i++) {
@@ -218,15 +217,15 @@ static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
 /* Whether `at`, which nothing else reads, is a contraction that n may be taken through, or a sum or difference that leads to one. */
 static bool leads_through(const struct algebra *a, const struct node *n, const struct node *at, int depth) {
     if (depth == MAX_PATH || at->id >= a->n_old || a->readers[at->id] != 1 || a->is_consumed[at->id]) return false;
-    if (is_op(at, O_ADD) || is_op(at, O_SUB)) return leads_through(a, n, at->args[0], depth + 1) || leads_through(a, n, at->args[1], depth + 1);
-    if (!is_sum(at) || !is_op(at->args[0], O_MUL)) return false;
+    if (node_is_op(at, O_ADD) || node_is_op(at, O_SUB)) return leads_through(a, n, at->args[0], depth + 1) || leads_through(a, n, at->args[1], depth + 1);
+    if (!is_sum(at) || !node_is_op(at->args[0], O_MUL)) return false;
     const struct node *x = at->args[0]->args[0], *y = at->args[0]->args[1];
     return (has_reduced(n, x) && lacks_reduced(n, y)) || (has_reduced(n, y) && lacks_reduced(n, x));
 }
 
 static struct node *split_sum(struct algebra *a, struct node *n) {
     struct node *t = n->args[0];
-    if (!is_sum(n) || (!is_op(t, O_ADD) && !is_op(t, O_SUB)) || !has_reduced(n, t->args[0]) || !has_reduced(n, t->args[1])) return NULL;
+    if (!is_sum(n) || (!node_is_op(t, O_ADD) && !node_is_op(t, O_SUB)) || !has_reduced(n, t->args[0]) || !has_reduced(n, t->args[1])) return NULL;
     if (!leads_through(a, n, t->args[0], 0) && !leads_through(a, n, t->args[1], 0)) return NULL;
     if (!own(a, t)) return NULL;
     return build_op(a->g, t->op, sum_like(a, n, t->args[0], false), sum_like(a, n, t->args[1], false), NULL, n);
@@ -252,9 +251,9 @@ static struct node *one_element(struct algebra *a, struct node *n) {
 
 /* Of `where(idx(P) == at, chosen, 0)`, P being summed and `at` constant along it: true, with its parts. */
 static bool as_choice_of_one(const struct node *sum, const struct node *n, int *axis, struct node **at, struct node **chosen) {
-    if (!is_op(n, O_WHERE) || (!is_op(n->args[0], O_EQ) && !is_op(n->args[0], O_NE))) return false;
+    if (!node_is_op(n, O_WHERE) || (!node_is_op(n->args[0], O_EQ) && !node_is_op(n->args[0], O_NE))) return false;
     const struct node *is_at = n->args[0];
-    int other = is_op(is_at, O_EQ) ? 2 : 1;
+    int other = node_is_op(is_at, O_EQ) ? 2 : 1;
     *chosen = n->args[3 - other];
     for (int side = 0; side < 2 && is_zero(n->args[other]); side++) {
         const struct node *i = is_at->args[side];
@@ -287,10 +286,10 @@ static struct node *one_term(struct algebra *a, struct node *n) {
 static const double LOG2_E = 1.4426950408889634074;
 
 static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
-    if (!is_op(n, O_EXP)) return NULL;
+    if (!node_is_op(n, O_EXP)) return NULL;
     struct node *x = n->args[0];
     double scale = LOG2_E;
-    if (is_op(x, O_MUL) && x->args[1]->kind == N_CONST && own(a, x)) scale *= x->args[1]->num, x = x->args[0];
+    if (node_is_op(x, O_MUL) && x->args[1]->kind == N_CONST && own(a, x)) scale *= x->args[1]->num, x = x->args[0];
     struct node *scaled = build_op(a->g, O_MUL, x, build_number(a->g, n->dtype, scale, n), NULL, n);
     return build_op(a->g, O_EXP2, scaled, NULL, NULL, n);
 }
@@ -298,7 +297,7 @@ static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
 /* A difference or a sum one side of which is constant along what is summed. */
 static bool is_shifted(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
     const struct node *d = at->args[side];
-    if (!is_op(at, O_MUL) || (!is_op(d, O_SUB) && !is_op(d, O_ADD)) || d->id >= a->n_old || a->readers[d->id] != 1) return false;
+    if (!node_is_op(at, O_MUL) || (!node_is_op(d, O_SUB) && !node_is_op(d, O_ADD)) || d->id >= a->n_old || a->readers[d->id] != 1) return false;
     return has_reduced(sum, at->args[1 - side]) &&
            ((lacks_reduced(sum, d->args[1]) && has_reduced(sum, d->args[0])) || (lacks_reduced(sum, d->args[0]) && has_reduced(sum, d->args[1])));
 }
@@ -306,14 +305,14 @@ static bool is_shifted(const struct algebra *a, const struct node *sum, const st
 /* sum_k ((x - m) * w) as sum_k x * w - m * sum_k w; factors r beside them that are constant along k have been moved out before. */
 static struct node *fold_shift(struct algebra *a, struct node *n, struct node *product) {
     struct factor f;
-    if (!is_op(product, O_MUL) || !find_factor(a, n, product, is_shifted, &f, 0)) return NULL;
+    if (!node_is_op(product, O_MUL) || !find_factor(a, n, product, is_shifted, &f, 0)) return NULL;
     struct node *d = f.nodes[f.n - 1]->args[f.sides[f.n - 1]], *rest = without(a, &f);
     if (!rest || !has_reduced(n, rest) || !own(a, d)) return NULL;
     bool shift_first = lacks_reduced(n, d->args[0]);
     struct node *x = d->args[shift_first], *m = d->args[!shift_first];
     struct node *whole = sum_like(a, n, build_op(a->g, O_MUL, x, rest, NULL, n), false);
     struct node *shift = build_op(a->g, O_MUL, m, sum_like(a, n, rest, false), NULL, n);
-    if (is_op(d, O_ADD)) return build_op(a->g, O_ADD, whole, shift, NULL, n);
+    if (node_is_op(d, O_ADD)) return build_op(a->g, O_ADD, whole, shift, NULL, n);
     return shift_first ? build_op(a->g, O_SUB, shift, whole, NULL, n) : build_op(a->g, O_SUB, whole, shift, NULL, n);
 }
 
@@ -324,12 +323,12 @@ static struct node *norm_fold(struct algebra *a, struct node *n) {
     if (plain) return plain;
     /* (x - m) * r * w: r goes out first, in whichever order the product was written; the next sweep then folds. */
     a->n_consumed = 0;
-    if (!find_factor(a, n, n->args[0], is_constant_along, &f, 0) || is_op(f.nodes[f.n - 1], O_WHERE)) return NULL;
+    if (!find_factor(a, n, n->args[0], is_constant_along, &f, 0) || node_is_op(f.nodes[f.n - 1], O_WHERE)) return NULL;
     struct node *rest = without(a, &f);
-    if (!rest || !is_op(rest, O_MUL)) return NULL;
+    if (!rest || !node_is_op(rest, O_MUL)) return NULL;
     for (int side = 0; side < 2; side++) {
         const struct node *d = rest->args[side];
-        bool is_shift = (is_op(d, O_SUB) || is_op(d, O_ADD)) && lacks_reduced(n, d->args[0]) != lacks_reduced(n, d->args[1]);
+        bool is_shift = (node_is_op(d, O_SUB) || node_is_op(d, O_ADD)) && lacks_reduced(n, d->args[0]) != lacks_reduced(n, d->args[1]);
         if (is_shift && has_reduced(n, d) && has_reduced(n, rest->args[1 - side])) return with_factor(a, &f, sum_like(a, n, rest, false), n);
     }
     return NULL;
@@ -352,7 +351,7 @@ struct addends { /* of a tree of additions */
 /* The operands of nested additions that nothing else reads. */
 static void flatten(struct algebra *a, struct node *n, struct addends *t, int depth) {
     for (int i = 0; i < 2; i++) {
-        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && is_op(n->args[i], O_ADD) && own(a, n->args[i])) flatten(a, n->args[i], t, depth + 1);
+        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && node_is_op(n->args[i], O_ADD) && own(a, n->args[i])) flatten(a, n->args[i], t, depth + 1);
         else if (t->n < MAX_TERMS) t->nodes[t->n++] = n->args[i];
     }
 }
@@ -360,7 +359,7 @@ static void flatten(struct algebra *a, struct node *n, struct addends *t, int de
 static bool as_term(struct algebra *a, struct node *n, struct term *t) {
     struct contraction c;
     *t = (struct term){0};
-    if (is_op(n, O_MUL) && (n->args[0]->n_axes == 0 || n->args[1]->n_axes == 0) && own(a, n)) {
+    if (node_is_op(n, O_MUL) && (n->args[0]->n_axes == 0 || n->args[1]->n_axes == 0) && own(a, n)) {
         int side = n->args[0]->n_axes == 0;
         t->scale = n->args[1 - side], n = n->args[side];
     }
@@ -425,7 +424,7 @@ static bool same_factors(const struct term *u, const struct term *v) {
 static struct node *k_concat(struct algebra *a, struct node *n) {
     struct addends t = {0};
     struct term u, v;
-    if (!is_op(n, O_ADD)) return NULL;
+    if (!node_is_op(n, O_ADD)) return NULL;
     flatten(a, n, &t, 0);
     int n_tree = a->n_consumed, from = a->g->n_nodes;
     for (int i = 0; i < t.n; i++)

@@ -24,8 +24,7 @@ static struct node *mul_one(struct rewrite *w, struct node *n) {
     return n->kind == N_OP && (n->op == O_MUL || n->op == O_DIV) && is_const(n->args[1], 1) ? n->args[0] : NULL;
 }
 
-static bool is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
-static bool is_op_by_const(const struct node *n, enum op op) { return is_op(n, op) && n->args[1]->kind == N_CONST; }
+static bool is_op_by_const(const struct node *n, enum op op) { return node_is_op(n, op) && n->args[1]->kind == N_CONST; }
 
 static bool is_never_minus_zero_const(const struct node *n) { return n->num != 0 || !signbit(n->num); }
 
@@ -48,7 +47,7 @@ static struct node *add_zero(struct rewrite *w, struct node *n) {
 /* The zero has no axes: only where the operand has none either. */
 static struct node *mul_zero(struct rewrite *w, struct node *n) {
     (void)w;
-    bool is_zero = is_op(n, O_MUL) && is_integer_const(n->args[1], 0);
+    bool is_zero = node_is_op(n, O_MUL) && is_integer_const(n->args[1], 0);
     return is_zero && n->n_axes == 0 ? n->args[1] : NULL;
 }
 
@@ -124,7 +123,7 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
 
 /* A condition counts as 1 and 0: -0 in its place would be another value. */
 static struct node *where_number(struct rewrite *w, struct node *n) {
-    if (!is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) || signbit(n->args[2]->num)) return NULL;
+    if (!node_is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) || signbit(n->args[2]->num)) return NULL;
     return build_node(w->g, (struct node){.kind = N_CAST, .dtype = n->dtype, .to = n->dtype, .args = {n->args[0]}, .n_args = 1, .span = n->span, .source = n->source});
 }
 

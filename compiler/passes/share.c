@@ -29,14 +29,13 @@ struct sharer {
 /* ---- positions ---- */
 
 static bool is_index(const struct node *n, int axis) { return n->kind == N_INDEX && n->axis == axis; }
-static bool is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
 
 /* Whether n is S * idx(G) + idx(C). */
 static bool as_run(const struct graph *g, const struct node *n, struct runs *at) {
-    if (!is_op(n, O_ADD)) return false;
+    if (!node_is_op(n, O_ADD)) return false;
     for (int side = 0; side < 2; side++) {
         const struct node *first = n->args[side], *place = n->args[1 - side];
-        if (!is_op(first, O_MUL) || first->args[0]->kind != N_INDEX || first->args[1]->kind != N_CONST || place->kind != N_INDEX) continue;
+        if (!node_is_op(first, O_MUL) || first->args[0]->kind != N_INDEX || first->args[1]->kind != N_CONST || place->kind != N_INDEX) continue;
         at->number = first->args[0]->axis;
         at->place = place->axis;
         at->run = first->args[1]->integer <= PARTIAL_RUN ? (int)first->args[1]->integer : 0;
@@ -52,7 +51,7 @@ static bool is_run_access(const struct sharer *s, const struct node *n) {
 
 /* Whether n is idx(N) divided by S. */
 static bool is_part(const struct sharer *s, const struct node *n, enum op op) {
-    return is_op(n, op) && is_index(n->args[0], s->at.whole) && n->args[1]->kind == N_CONST && n->args[1]->integer == s->at.run;
+    return node_is_op(n, op) && is_index(n->args[0], s->at.whole) && n->args[1]->kind == N_CONST && n->args[1]->integer == s->at.run;
 }
 
 /* Whether n reads a value over G, and C if it has that, at the run and the place of an element of N. */

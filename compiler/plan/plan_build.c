@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "graph/operand.h"
 #include "graph/plan_terms.h"
 #include "report/receipt.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "check/fx_print.h"
 #include "passes/passes.h"
 #include "schedule/row_program.h"

@@ -1,7 +1,7 @@
 /* The chain driver over the mma engine, for f16 and bf16, and over the simt engine, for f32: tiles, shared memory, price. */
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "schedule/traffic.h"
 
 bool schedule_chain_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);

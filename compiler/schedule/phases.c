@@ -7,7 +7,7 @@
  * Anything larger is a trip through memory that a person who asks for one kernel does not want: then the launches stay apart, with the reason. */
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "schedule/row_program.h"
 

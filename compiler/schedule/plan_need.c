@@ -3,7 +3,7 @@
  * In: a launch and one of its configurations. Out: a condition over extents, alignments and strides, or that it can never hold. */
 #include <string.h>
 
-#include "graph/chain.h"
+#include "schedule/chain_program.h"
 #include "schedule/made.h"
 #include "graph/operand.h"
 #include "graph/plan_terms.h"

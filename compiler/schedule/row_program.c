@@ -21,12 +21,6 @@ bool row_is_along(const struct row_program *x, const struct tensor *t) {
 
 /* ---- labels ---- */
 
-static bool is_in(const int *axes, int n, int axis) {
-    for (int i = 0; i < n; i++)
-        if (axes[i] == axis) return true;
-    return false;
-}
-
 /* The tensor of which most is read, among those whose labels are the space's; else what is stored over most labels. */
 static struct tensor main_tensor(const struct graph *g, const struct partition *p, const struct group *r) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
@@ -35,8 +29,8 @@ static struct tensor main_tensor(const struct graph *g, const struct partition *
     for (int i = 0; i < n; i++) {
         bool fits = true, is_element = false;
         for (int a = 0; a < loads[i].n_axes; a++) {
-            bool reduced = is_in(r->reduced, r->n_reduced, loads[i].axes[a]);
-            fits &= reduced || is_in(r->axes, r->n_axes, loads[i].axes[a]);
+            bool reduced = axes_have(r->reduced, r->n_reduced, loads[i].axes[a]);
+            fits &= reduced || axes_have(r->axes, r->n_axes, loads[i].axes[a]);
             is_element |= reduced;
         }
         if (!fits || !is_element || tensor_bytes(g, &loads[i]) <= most) continue;
@@ -56,7 +50,7 @@ static struct axis_list flatten(const struct graph *g, const int *axes, int n_ax
     for (int i = 0; i < n_axes; i++)
         if (tensor_axis(t, axes[i]) < 0 && g->kernel->axes[axes[i]].extent != 1) l.axes[l.n++] = axes[i];
     for (int i = 0; i < t->n_axes; i++)
-        if (is_in(axes, n_axes, t->axes[i])) l.axes[l.n++] = t->axes[i];
+        if (axes_have(axes, n_axes, t->axes[i])) l.axes[l.n++] = t->axes[i];
     return l;
 }
 
@@ -64,10 +58,10 @@ static void choose_labels(const struct graph *g, const struct partition *p, cons
     struct tensor t = main_tensor(g, p, r);
     x->rows = flatten(g, r->axes, r->n_axes, &t);
     x->cols = flatten(g, r->reduced, r->n_reduced, &t);
-    x->is_along_rows = t.n_axes && is_in(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
+    x->is_along_rows = t.n_axes && axes_have(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
     const struct axis_list *l = x->is_along_rows ? &x->rows : &x->cols;
     int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
-    while (first > least && is_in(l->axes, l->n, t.axes[first - 1])) first--;
+    while (first > least && axes_have(l->axes, l->n, t.axes[first - 1])) first--;
     for (int i = first; i < t.n_axes; i++) x->along.axes[x->along.n++] = t.axes[i];
 }
 
@@ -77,7 +71,7 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        for (int a = 0; a < n->n_axes; a++) x->is_element[i] |= is_in(r->reduced, r->n_reduced, n->axes[a]);
+        for (int a = 0; a < n->n_axes; a++) x->is_element[i] |= axes_have(r->reduced, r->n_reduced, n->axes[a]);
         if (node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
@@ -98,7 +92,7 @@ static void mark_walk(const struct graph *g, const struct partition *p, const st
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         bool is_in_rows = true;
-        for (int a = 0; a < n->n_axes; a++) is_in_rows &= is_in(r->axes, r->n_axes, n->axes[a]);
+        for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
         if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the walk */
         if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n))) continue;     /* else a loop of the thread, which reads other elements */
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) needed[n->args[a]->id] = true;
@@ -118,7 +112,7 @@ static void find_row_values(const struct group *r, const struct graph *g, struct
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         bool is_in_rows = true;
-        for (int a = 0; a < n->n_axes; a++) is_in_rows &= is_in(r->axes, r->n_axes, n->axes[a]);
+        for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
         if (needed[i] && is_in_rows && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
     }
 }
@@ -131,7 +125,7 @@ static void add_tensors(const struct graph *g, const struct partition *p, const 
         struct tensor t;
         bool is_known = false;
         if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !row_is_along(x, &t)) continue;
-        for (int a = 0; a < t.n_axes; a++) is_known |= !is_in(r->axes, r->n_axes, t.axes[a]) && !is_in(r->reduced, r->n_reduced, t.axes[a]);
+        for (int a = 0; a < t.n_axes; a++) is_known |= !axes_have(r->axes, r->n_axes, t.axes[a]) && !axes_have(r->reduced, r->n_reduced, t.axes[a]);
         for (int k = 0; k < *n_list; k++) is_known |= list[k].param == t.param && list[k].buffer == t.buffer;
         for (int k = 0; k < n_but; k++) is_known |= but[k].param == t.param && but[k].buffer == t.buffer;
         if (!is_known) list[(*n_list)++] = t;
@@ -184,7 +178,7 @@ static void choose_kept(const struct graph *g, const struct partition *p, const 
         const struct node *n = g->nodes[i];
         if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] || x->n_kept == MAX_KEPT) continue;
         bool is_in_space = true;
-        for (int k = 0; k < n->n_axes; k++) is_in_space &= is_in(r->axes, r->n_axes, n->axes[k]) || is_in(r->reduced, r->n_reduced, n->axes[k]);
+        for (int k = 0; k < n->n_axes; k++) is_in_space &= axes_have(r->axes, r->n_axes, n->axes[k]) || axes_have(r->reduced, r->n_reduced, n->axes[k]);
         if (!is_in_space || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE)) continue;
         x->kept[x->n_kept] = g->nodes[i];
         x->kept_in[x->n_kept++] = first[i];

@@ -4,21 +4,7 @@
 #ifndef FX_SCHEDULE_H
 #define FX_SCHEDULE_H
 
-#include "graph/ir.h"
-
-struct axis_list { /* labels flattened into one index, outermost first */
-    int n;
-    int axes[MAX_AXES];
-};
-
-struct tensor { /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and plan_build.c each have one function that says its strides */
-    int param, buffer; /* the other is -1 */
-    bool is_strided;   /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride 1 */
-    enum fx_dtype dtype;
-    int n_axes;
-    int axes[MAX_AXES];
-    const struct view *view; /* of an operand: the stride of every axis and where it begins (operand.h); else NULL */
-};
+#include "graph/tensor.h"
 
 enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
@@ -160,36 +146,10 @@ void phases_join(struct cx *cx, struct chosen *c, int most);
 /* The kernel of launch j whose configurations those of the others follow. */
 int phases_leader(const struct chosen *c, struct joint j);
 
-/* What stores and loads look like as memory. */
-struct tensor tensor_of_param(const struct graph *g, int param);
-struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer);
-struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s);
-/* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
- * whether each was met. Returns how many. */
-int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
-/* Everything a group is computed from: which parameters, buffers and labels it touches; and what its stores take beside sums and buffers: whether they have loops
- * (a reduction or a scan that the threads run). The arrays have room for all; false for what is not touched. */
-struct footprint {
-    bool *params, *buffers, *axes;
-    bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
-    double turns;               /* of the longest nest of its loops, for an element, at their nominal extents */
-    double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
-};
-struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
 /* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
-/* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
-bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
-/* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not, -2 if t has none of them. */
-int find_run(const struct tensor *t, const struct axis_list *l);
-int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
 /* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
 static const double BYTES_PER_SECOND = 4.2e12;
-/* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */
-double nominal_extent(const struct graph *g, int axis);
-double nominal_size(const struct graph *g, const int *axes, int n);
-double tensor_bytes(const struct graph *g, const struct tensor *t);
-
 /* schedules/gemm.c: shared by the engines. */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */

@@ -1,0 +1,159 @@
+/* Questions about nodes and groups that passes, fuse and schedule all ask, and how a pass builds the graph that it returns. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/ir.h"
+
+bool axes_have(const int *axes, int n, int axis) {
+    for (int i = 0; i < n; i++)
+        if (axes[i] == axis) return true;
+    return false;
+}
+
+bool node_has_axis(const struct node *n, int axis) { return axes_have(n->axes, n->n_axes, axis); }
+
+bool node_has_all(const struct node *n, const int *axes, int n_axes) {
+    for (int i = 0; i < n_axes; i++)
+        if (!node_has_axis(n, axes[i])) return false;
+    return true;
+}
+
+bool node_has_any(const struct node *n, const int *axes, int n_axes) {
+    for (int i = 0; i < n_axes; i++)
+        if (node_has_axis(n, axes[i])) return true;
+    return false;
+}
+
+bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b) {
+    int found = 0;
+    for (int i = 0; i < n_a; i++)
+        for (int j = 0; j < n_b; j++) found += a[i] == b[j];
+    return n_a == n_b && found == n_a;
+}
+
+bool as_contraction(const struct node *n, struct contraction *out) {
+    if (n->kind != N_REDUCE || n->reduction != RED_SUM) return false;
+    const struct node *p = n->args[0];
+    if (p->kind != N_OP || p->op != O_MUL) return false;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!node_has_axis(p->args[0], n->reduced[i]) || !node_has_axis(p->args[1], n->reduced[i])) return false;
+    *out = (struct contraction){p->args[0], p->args[1]};
+    return true;
+}
+
+bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype != FX_BOOL && as_contraction(n, out); }
+
+/* Whether a has a label that neither b nor the sum has. */
+static bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
+    for (int i = 0; i < a->n_axes; i++)
+        if (node_has_axis(n, a->axes[i]) && !node_has_axis(b, a->axes[i]) && g->kernel->axes[a->axes[i]].extent != 1) return true;
+    return false;
+}
+
+bool is_matrix_product(const struct graph *g, const struct node *n) {
+    struct contraction c;
+    return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);
+}
+
+struct node reduction_start(enum reduction r, enum fx_dtype t) {
+    struct node n = {.kind = N_CONST, .dtype = t, .axis = -1};
+    bool is_max = r == RED_MAX, is_product = r == RED_PROD;
+    if (t == FX_BOOL) n.num = !is_max;
+    else if (r != RED_SUM && !is_product) n.num = is_max ? -INFINITY : INFINITY;
+    else n.num = is_product;
+    if (!fx_is_integer(t)) return n;
+    n.integer = r == RED_SUM || is_product ? is_product : fx_saturate(t, n.num);
+    n.num = 0;
+    return n;
+}
+
+/* Whether n is PARTIAL_RUN * P + I, with I among the labels that `reduced` reduces. */
+static bool as_run_position(const struct graph *g, const struct node *n, const struct node *reduced, int *run) {
+    if (n->kind != N_OP || n->op != O_ADD || n->args[0]->kind != N_OP || n->args[0]->op != O_MUL || n->args[1]->kind != N_INDEX) return false;
+    const struct node *p = n->args[0]->args[0], *size = n->args[0]->args[1];
+    int inner = n->args[1]->axis;
+    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer != PARTIAL_RUN || g->kernel->axes[inner].extent != PARTIAL_RUN) return false;
+    *run = p->axis;
+    for (int i = 0; i < reduced->n_reduced; i++)
+        if (reduced->reduced[i] == inner) return p->axis != inner;
+    return false;
+}
+
+bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out) {
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced > 2) return false;
+    const struct node *at = n->args[0];
+    if (at->kind != N_ACCESS || !at->has_fill || at->n_at != n->n_reduced) return false;
+    const struct node *fill = at->args[1 + at->n_at], start = reduction_start(n->reduction, n->dtype);
+    if (fill->kind != N_CONST || memcmp(&fill->num, &start.num, sizeof start.num) != 0 || fill->integer != start.integer) return false;
+    *out = (struct partial_of){.of = at->args[0], .n = at->n_at};
+    for (int i = 0; i < at->n_at; i++) {
+        out->label[i] = at->at[i];
+        if (!as_run_position(g, at->args[1 + i], n, &out->run[i]) || node_has_axis(at->args[0], out->run[i])) return false;
+        for (int k = 0; k < n->n_reduced; k++)
+            if (node_has_axis(at->args[0], n->reduced[k])) return false;
+    }
+    return out->n == 1 || (out->run[0] != out->run[1] && at->args[1]->args[1] != at->args[2]->args[1]);
+}
+
+bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out) {
+    return r->n_sums && s->buffer >= 0 && as_partial(g, s->value, out);
+}
+
+struct node *store_element(const struct graph *g, const struct group *r, const struct store *s) {
+    struct partial_of x;
+    return is_partial_store(g, r, s, &x) ? x.of : s->value;
+}
+
+bool is_row_step(const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_steps; i++)
+        if (r->steps[i] == n) return true;
+    return false;
+}
+
+bool is_chain_step(const struct group *r, const struct node *n) { return r->middle && is_row_step(r, n); }
+
+bool is_shared_by(const struct group *r, const struct node *n) { return n->kind == N_SHARE && r->contraction && !r->middle; }
+
+int group_sum(const struct group *r, const struct node *n) {
+    for (int i = 0; i < r->n_sums; i++)
+        if (r->sums[i].sum == n) return i;
+    return -1;
+}
+
+int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;
+    return -1;
+}
+
+struct graph *graph_like(const struct graph *g) {
+    struct graph *out = NEW(&g->cx->arena, struct graph);
+    out->cx = g->cx;
+    out->kernel = g->kernel;
+    out->skip = g->skip;
+    out->with = g->with;
+    for (int i = 0; i < g->n_applied; i++) PUSH(&g->cx->arena, out->applied, out->n_applied) = g->applied[i];
+    return out;
+}
+
+bool list_has(const char *list, const char *name) {
+    size_t len = strlen(name);
+    for (const char *s = list; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if (strncmp(s, name, len) == 0 && (s[len] == ',' || !s[len])) return true;
+    return false;
+}
+
+void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map) {
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
+        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
+    }
+}
+
+struct node *graph_add(struct graph *g, const struct node *n) {
+    struct node *copy = NEW(&g->cx->arena, struct node);
+    *copy = *n;
+    copy->id = g->n_nodes;
+    PUSH(&g->cx->arena, g->nodes, g->n_nodes) = copy;
+    return copy;
+}

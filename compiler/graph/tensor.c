@@ -1,0 +1,158 @@
+/* What stores and loads look like as memory, and what a group of the partition touches of it.
+ *
+ * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
+#include "graph/tensor.h"
+
+/* The labels of a tensor in storage order. One fixed at 1 changes no address: leaving it out lets its neighbours merge. */
+static void set_axes(const struct graph *g, struct tensor *t, const int *axes, int n_axes) {
+    for (int i = 0; i < n_axes; i++)
+        if (g->kernel->axes[axes[i]].extent != 1) t->axes[t->n_axes++] = axes[i];
+}
+
+struct tensor tensor_of_param(const struct graph *g, int param) {
+    const struct param *p = &g->kernel->params[param];
+    struct tensor t = {.param = param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype};
+    set_axes(g, &t, p->axes, p->n_axes);
+    return t;
+}
+
+struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer) {
+    const struct buffer *b = &p->buffers[buffer];
+    struct tensor t = {.param = -1, .buffer = buffer, .dtype = b->dtype};
+    set_axes(g, &t, b->axes, b->n_axes);
+    return t;
+}
+
+struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s) {
+    return s->param >= 0 ? tensor_of_param(g, s->param) : tensor_of_buffer(g, p, s->buffer);
+}
+
+int tensor_axis(const struct tensor *t, int axis) {
+    for (int i = 0; i < t->n_axes; i++)
+        if (t->axes[i] == axis) return i;
+    return -1;
+}
+
+int find_run(const struct tensor *t, const struct axis_list *l) {
+    int n = 0, first = -1;
+    for (int i = 0; i < l->n; i++) n += tensor_axis(t, l->axes[i]) >= 0;
+    if (n == 0) return -2;
+    if (n < l->n || (t->is_strided && n > 1)) return -1;
+    first = tensor_axis(t, l->axes[0]);
+    for (int i = 0; i < l->n; i++)
+        if (tensor_axis(t, l->axes[i]) != first + i) return -1;
+    return first;
+}
+
+bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
+    if (group_sum(r, n) >= 0 || is_chain_step(r, n)) return false;
+    if (r->is_copy && n == r->stores[0].value) {
+        *t = tensor_of_buffer(g, p, r->copied);
+        return true;
+    }
+    if (n->kind == N_INPUT) {
+        *t = tensor_of_param(g, n->param);
+        return !g->kernel->params[n->param].packed.factor;
+    }
+    if (n->kind != N_REDUCE && n->kind != N_SCAN) return false;
+    int b = find_buffer(p, n, n->dtype);
+    for (int s = 0; s < r->n_stores; s++)
+        if (r->stores[s].buffer == b && r->stores[s].value == n) return false; /* this group writes it */
+    if (b < 0) return false;
+    *t = tensor_of_buffer(g, p, b);
+    return true;
+}
+
+static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, bool *seen,
+                     struct tensor *loads, int n_loads, int max) {
+    struct tensor t;
+    if (seen[n->id] || group_sum(r, n) >= 0 || is_chain_step(r, n)) return n_loads; /* a chain's middle reads what it needs itself */
+    seen[n->id] = true;
+    if (node_is_loaded(g, p, r, n, &t)) {
+        if (n_loads < max) loads[n_loads] = t;
+        return n_loads + 1;
+    }
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(r, n)) return n_loads; /* what loops read is read there */
+    for (int i = n->kind == N_ACCESS; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
+    return n_loads;
+}
+
+int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n = 0;
+    for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, store_element(g, r, &r->stores[s]), seen, loads, n, max);
+    return n < max ? n : max;
+}
+
+static void touch_axes(struct footprint *f, const int *axes, int n) {
+    for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
+}
+
+/* Adds what is computed from the nodes marked in times, in group r, to a footprint. What a loop of no turns reads is named in the code all the same. */
+static void add_footprint(const struct graph *g, const struct partition *p, const struct group *r, double *times, struct footprint *f) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t = {.param = -1, .buffer = -1};
+        is_read[i] |= times[i] > 0;
+        if (!is_read[i] || group_sum(r, n) >= 0) continue;
+        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
+        f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
+        bool is_input = n->kind == N_INPUT && t.buffer < 0;
+        if (is_input || n->kind == N_SCALAR) f->params[n->param] = true;
+        if (t.buffer >= 0) f->buffers[t.buffer] = true;
+        if (is_input) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
+        if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
+        f->ops += times[i];
+        if (is_loaded) continue;
+        f->has_loops |= is_loop;
+        if (n->axis >= 0) touch_axes(f, &n->axis, 1);
+        touch_axes(f, n->at, n->n_at);
+        touch_axes(f, n->reduced, n->n_reduced);
+        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : is_loop ? n->run : 1);
+        if (is_loop && f->turns < inside) f->turns = inside;
+        for (int k = 0; k < n->n_args; k++) {
+            is_read[n->args[k]->id] = true;
+            if (times[n->args[k]->id] < inside) times[n->args[k]->id] = inside;
+        }
+    }
+}
+
+/* What the factors read that a mainloop copies or makes, and the labels that it runs over. */
+static void add_factors(const struct graph *g, const struct partition *p, const struct group *r, struct footprint *f) {
+    double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
+    struct footprint apart = {.params = f->params, .buffers = f->buffers, .axes = f->axes};
+    for (int i = 0; i < 2 * r->n_sums; i++) {
+        const struct product *x = &r->sums[i / 2];
+        int b = x->buffer[i % 2];
+        touch_axes(f, x->factor[i % 2]->axes, x->factor[i % 2]->n_axes);
+        if (b < 0) times[x->factor[i % 2]->id] = 1;
+        else f->buffers[b] = true;
+    }
+    add_footprint(g, p, r, times, &apart);
+}
+
+struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
+    struct arena *a = &g->cx->arena;
+    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
+    double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
+    for (int s = 0; s < r->n_stores; s++) times[store_element(g, r, &r->stores[s])->id] = 1;
+    add_footprint(g, p, r, times, &f);
+    add_factors(g, p, r, &f);
+    return f;
+}
+
+double nominal_extent(const struct graph *g, int axis) {
+    const struct axis *a = &g->kernel->axes[axis];
+    return a->extent >= 0 ? (double)a->extent : a->nominal;
+}
+
+double nominal_size(const struct graph *g, const int *axes, int n) {
+    double size = 1;
+    for (int i = 0; i < n; i++) size *= nominal_extent(g, axes[i]);
+    return size;
+}
+
+double tensor_bytes(const struct graph *g, const struct tensor *t) {
+    return nominal_size(g, t->axes, t->n_axes) * fx_dtype_bits(t->dtype) / 8;
+}

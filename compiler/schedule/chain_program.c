@@ -1,0 +1,403 @@
+/* A chain as the driver runs it: for a group, which label is which, in which walk over the middle everything is known, and which sums are taken
+ * in the same walk as the extreme that shifts them.
+ *
+ * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is decided by structure: that sums scale by
+ * exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a factor of the summand, and all other factors known before the walk. */
+#include "schedule/chain_program.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what is taken online ---- */
+
+static double side_at(const struct node *n, const struct node *of, double v, bool *is_known) {
+    if (n == of) return v;
+    if (node_is_op(n, O_ABS) && n->args[0] == of) return fabs(v);
+    *is_known &= n->kind == N_CONST && fx_is_float(n->dtype);
+    return n->num;
+}
+
+/* Whether a condition that compares `of` with a number is the same for every `of` within [low, high]: which. */
+static bool decided(const struct node *n, const struct node *of, double low, double high, bool *is_true) {
+    if (node_is_op(n, O_NOT)) {
+        if (!decided(n->args[0], of, low, high, is_true)) return false;
+        *is_true = !*is_true;
+        return true;
+    }
+    if (n->kind != N_OP || op_info[n->op].rule != RULE_COMPARE || n->n_args != 2) return false;
+    bool is_known = true;
+    double at[3] = {low, high, low + (high - low) / 2};
+    if (isinf(high - low)) at[2] = 0;
+    for (int i = 0; i < 3; i++) {
+        double a = side_at(n->args[0], of, at[i], &is_known), b = side_at(n->args[1], of, at[i], &is_known);
+        bool holds = op_eval(n->op, a, b, 0) != 0;
+        if (!is_known || (i && holds != *is_true)) return false;
+        *is_true = holds;
+    }
+    /* between these points it may change only where the number lies within the range */
+    for (int i = 0; i < 2; i++)
+        if (n->args[i]->kind == N_CONST && n->args[i]->num >= low && n->args[i]->num <= high) return false;
+    return true;
+}
+
+/* Whether n, made of `of` and numbers, is `of` itself wherever that lies within [low, high]. */
+static bool is_like(const struct node *n, const struct node *of, double low, double high) {
+    bool is_true;
+    for (; node_is_op(n, O_WHERE); n = n->args[is_true ? 1 : 2])
+        if (!decided(n->args[0], of, low, high, &is_true)) return false;
+    return n == of;
+}
+
+/* Whether n is made of `of` and numbers alone. */
+static bool is_made_of(const struct node *n, const struct node *of, int depth) {
+    if (n == of || n->kind == N_CONST) return true;
+    if ((n->kind != N_OP) || depth > 8) return false;
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_made_of(n->args[i], of, depth + 1)) return false;
+    return true;
+}
+
+/* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the maximum is being found, too. */
+static bool as_fold(const struct chain *x, const struct node *n, struct fold *out) {
+    if (!node_is_op(n, O_EXP) && !node_is_op(n, O_EXP2)) return false;
+    const struct node *d = n->args[0];
+    if (!node_is_op(d, O_SUB)) return false;
+    for (int i = 0; i < x->parts.n_steps; i++) {
+        struct node *m = x->parts.steps[i];
+        if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0)) continue;
+        if (!is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127)) continue;
+        *out = (struct fold){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .extreme = m};
+        return true;
+    }
+    return false;
+}
+
+/* Whether d is the sum s of e's row wherever that is 1 or more, and no 0 in its place where e is 0 all along: then a sum of e / d may be divided at its end. */
+static bool is_normaliser(const struct chain *x, const struct node *d, const struct node *e) {
+    for (int i = 0; i < x->parts.n_steps; i++) {
+        const struct node *s = x->parts.steps[i];
+        if (s->reduction == RED_SUM && s->args[0] == e && is_made_of(d, s, 0) && is_like(d, s, 0x1p-1, 0x1p127)) return true;
+    }
+    return false;
+}
+
+/* Whether a condition holds of no row but one whose exponentials e are all 0. */
+static bool holds_for_nothing(const struct chain *x, const struct node *condition, const struct node *e) {
+    bool is_true;
+    for (int i = 0; i < x->parts.n_steps; i++) {
+        const struct node *s = x->parts.steps[i];
+        if (s->reduction == RED_SUM && s->args[0] == e && decided(condition, s, 0x1p-1, 0x1p127, &is_true) && !is_true) return condition->op == O_EQ || condition->op == O_LE || condition->op == O_LT; /* of NaN neither */
+    }
+    return false;
+}
+
+/* The exponential among the factors of a product, all others known once `walk` walks are over; divisors known later are collected. */
+struct factors {
+    const struct chain *x;
+    const struct fold *fold;
+    struct moved moved[MAX_MOVED];
+    int n_moved;
+    bool may_move;
+    bool is_narrow; /* it is rounded to f16, which may not hold what another factor makes of the exponential before it is scaled and divided */
+};
+
+static bool find_factor(struct factors *p, struct node *n, int depth) {
+    int walk = p->fold->walk;
+    const int *level = p->x->level;
+    if (n == p->fold->e) return true;
+    if (depth > 16 || n->kind != N_OP) return false;
+    if (n->op == O_MUL && !p->is_narrow)
+        for (int side = 0; side < 2; side++)
+            if (level[n->args[1 - side]->id] <= walk && find_factor(p, n->args[side], depth + 1)) return true;
+    if (n->op == O_DIV) {
+        struct node *d = n->args[1];
+        bool is_late = level[d->id] > walk;
+        if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) || !is_normaliser(p->x, d, p->fold->e))) return false;
+        if (!is_late && p->is_narrow) return false;
+        if (is_late) p->moved[p->n_moved++] = (struct moved){d, false};
+        return find_factor(p, n->args[0], depth + 1);
+    }
+    if (n->op == O_WHERE && level[n->args[0]->id] > walk) { /* 0 where all exponentials are: of the sum, too */
+        if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) || !holds_for_nothing(p->x, n->args[0], p->fold->e)) return false;
+        p->moved[p->n_moved++] = (struct moved){n->args[0], true};
+        return find_factor(p, n->args[2], depth + 1);
+    }
+    if (n->op == O_WHERE) {
+        if (node_is_number(n->args[2], 0)) return find_factor(p, n->args[1], depth + 1);
+        if (node_is_number(n->args[1], 0)) return find_factor(p, n->args[2], depth + 1);
+    }
+    return false;
+}
+
+/* ---- levels ---- */
+
+/* A node's level is that of its operands; a reduction is known a walk later, one that is taken online as soon as the extreme it waits for. */
+static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node *n = g->nodes[i];
+        struct tensor t;
+        struct fold fold;
+        x->fold_of[i] = -1;
+        x->is_element[i] = node_has_any(n, x->parts.t, x->parts.n_t);
+        if (group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
+        for (int a = 0; a < n->n_args; a++)
+            if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
+        if (as_fold(x, n, &fold) && x->n_folds < MAX_FOLDS) {
+            fold.walk = x->level[fold.x->id];
+            x->folds[x->n_folds++] = fold;
+        }
+        if (!is_row_step(r, n)) continue;
+        for (int k = 0; k < x->n_folds && x->fold_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
+            struct factors product = {.x = x, .fold = &x->folds[k]};
+            if (find_factor(&product, n->args[0], 0)) x->fold_of[i] = k, x->level[i] = x->folds[k].walk;
+        }
+        if (++x->level[i] > x->n_walks) x->n_walks = x->level[i];
+    }
+}
+
+/* The second contraction runs in the last walk; where that is the one in which a shift is found, it is scaled along. */
+static void place_outer(struct chain *x) {
+    int plain = x->level[x->parts.middle->id];
+    x->outer_fold = -1;
+    if (x->n_walks == 0) x->n_walks = 1;
+    if (plain < x->n_walks) return;
+    for (int k = 0; k < x->n_folds; k++) {
+        struct factors product = {.x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
+        if (x->folds[k].walk != x->n_walks - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
+        x->outer_fold = k;
+        for (int i = 0; i < product.n_moved; i++) x->moved[x->n_moved++] = product.moved[i];
+        return;
+    }
+    x->n_walks = plain + 1;
+}
+
+bool chain_ends_in(const struct chain *x, const struct node *n, int walk) { return x->level[n->id] == walk + 1; }
+
+int chain_stays(const struct chain *x, const struct node *n) {
+    for (int i = 0; i < x->n_moved; i++) {
+        if (!x->moved[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->moved[i].by) return 0;
+        if (x->moved[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->moved[i].by && node_is_number(n->args[1], 0)) return 2;
+    }
+    return -1;
+}
+
+bool chain_is_online(const struct chain *x, int fold, int walk) {
+    if (x->folds[fold].walk != walk) return false;
+    if (x->outer_fold == fold) return true;
+    for (int i = 0; i < x->parts.n_steps; i++)
+        if (x->fold_of[x->parts.steps[i]->id] == fold) return true;
+    return false;
+}
+
+static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        if (!needed[i] || !x->is_element[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
+        int online = -1;
+        for (int k = 0; k < x->n_folds; k++)
+            if (x->folds[k].e == n && chain_is_online(x, k, walk)) online = k;
+        if (online >= 0) {
+            needed[x->folds[online].x->id] = true;
+            continue;
+        }
+        bool is_last = walk + 1 == x->n_walks;
+        int stays = is_last ? chain_stays(x, n) : -1;
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) /* what is read elsewhere is computed there */
+            if (stays < 0 || a == stays) needed[n->args[a]->id] = true;
+    }
+}
+
+static bool is_partner(const struct chain *x, const struct node *n, int walk) {
+    for (int k = 0; k < x->n_folds; k++)
+        if (x->folds[k].extreme == n && chain_is_online(x, k, walk)) return true;
+    return false;
+}
+
+static void seed(const struct chain *x, int walk, bool *needed) {
+    for (int s = 0; s < x->parts.n_steps; s++) {
+        const struct node *n = x->parts.steps[s];
+        if (chain_ends_in(x, n, walk) && !is_partner(x, n, walk)) needed[n->args[0]->id] = true;
+    }
+    if (walk + 1 == x->n_walks) needed[x->parts.middle->id] = true;
+}
+
+/* What the online exponentials of a walk are taken of, where it is one value and not a first contraction itself. */
+static const struct node *sole_operand(const struct group *r, const struct chain *x, int walk) {
+    const struct node *sole = NULL;
+    for (int k = 0; k < x->n_folds; k++) {
+        if (!chain_is_online(x, k, walk)) continue;
+        if (sole && sole != x->folds[k].x) return NULL;
+        sole = x->folds[k].x;
+    }
+    return sole && group_sum(r, sole) >= 0 ? NULL : sole;
+}
+
+/* Marks what sums and the second contraction's factor need; `kept` is at hand. */
+static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, const struct node *kept, bool *needed) {
+    struct chain given = *x;
+    seed(x, walk, needed);
+    if (kept) {
+        given.is_element = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+        memcpy(given.is_element, x->is_element, (size_t)g->n_nodes * sizeof(bool));
+        given.is_element[kept->id] = false; /* nothing below it is wanted */
+    }
+    mark_below(g, p, r, &given, walk, needed);
+}
+
+bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk) {
+    const struct node *kept = sole_operand(r, x, walk);
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    if (!kept) return false;
+    mark_sums(g, p, r, x, walk, kept, needed);
+    for (int i = 0; i < x->parts.n_inner; i++)
+        if (needed[x->parts.inner[i]->id]) return false;
+    return true;
+}
+
+void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
+    mark_sums(g, p, r, x, walk, chain_keeps(g, p, r, x, walk) ? sole_operand(r, x, walk) : NULL, needed);
+}
+
+void chain_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
+    for (int k = 0; k < x->n_folds; k++)
+        if (chain_is_online(x, k, walk)) needed[x->folds[k].x->id] = true;
+    mark_sums(g, p, r, x, walk, NULL, needed);
+}
+
+/* ---- where a row ends ---- */
+
+/* Whether n is the running index of the middle axis plus what is the same everywhere, and small. */
+static bool is_running(const struct node *n, int axis, int depth) {
+    if (n->kind == N_INDEX) return n->axis == axis;
+    if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
+    for (int side = 0; side < (n->op == O_ADD ? 2 : 1); side++) {
+        const struct node *rest = n->args[1 - side];
+        bool is_fixed = rest->kind == N_SIZE || (rest->kind == N_CONST && rest->integer > -(1ll << 40) && rest->integer < 1ll << 40);
+        if (is_fixed && is_running(n->args[side], axis, depth + 1)) return true;
+    }
+    return false;
+}
+
+/* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second contraction take of it: they end there, as
+ * long as what it is multiplied by is finite, which the kernel looks up in memory. */
+static void find_bound(const struct group *r, struct chain *x) {
+    if (x->n_walks != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_made) return;
+    const struct fold *f = &x->folds[x->outer_fold];
+    const struct node *p = x->parts.middle, *c = f->x;
+    while (chain_stays(x, p) >= 0) p = p->args[chain_stays(x, p)];
+    if (p != f->e || !node_is_op(c, O_WHERE)) return;
+    bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
+    if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;
+    for (int i = 0; i < r->n_steps; i++)
+        if (r->steps[i] != f->extreme && (x->fold_of[r->steps[i]->id] != x->outer_fold || r->steps[i]->args[0] != f->e)) return;
+    c = c->args[0];
+    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) || c->args[0]->dtype != FX_I64) return;
+    bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
+    if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return;
+    x->before = c->args[swap];
+    x->bound = c->args[!swap];
+    x->is_below = (c->op == O_LT || c->op == O_GT) != is_negated;
+}
+
+/* ---- rows ---- */
+
+bool chain_stores_row(const struct graph *g, const struct partition *p, const struct chain *x, const struct store *s) {
+    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
+    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
+    return nodes_same_axes(axes, n, x->parts.rows, x->parts.n_rows);
+}
+
+static void find_row_values(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
+    for (int w = 0; w < x->n_walks; w++) {
+        bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+        chain_mark_walk(g, p, r, x, w, needed);
+        for (int i = 0; i < g->n_nodes; i++) {
+            const struct node *n = g->nodes[i];
+            if (needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
+        }
+    }
+}
+
+static int count_words(const struct chain *x) {
+    int words = x->outer_fold >= 0, is_wide = 0;
+    for (int i = 0; i < x->parts.n_steps; i++) is_wide |= fx_dtype_bits(x->parts.steps[i]->dtype) == 64;
+    words += x->parts.n_steps * (1 + is_wide); /* wide ones may leave a word before them empty */
+    return words == 0 ? 1 : is_wide ? (words + 1) / 2 * 2 : words; /* an empty struct takes one */
+}
+
+/* ---- labels ---- */
+
+static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
+
+/* The operands of the first contractions, A's then B's. Returns how many of each. */
+static int operands_of(const struct gemm_shape *s, const struct operand **a, const struct operand **b) {
+    int n = 0;
+    for (int i = 0; i < s->n_segments; i++)
+        for (int j = 0; j < s->segments[i].n_sums; j++) a[n] = &s->segments[i].a, b[n++] = &s->segments[i].b[j];
+    return n;
+}
+
+/* Labels of rows that every first contraction's A has alone, as long as the second contraction's column lacks them too: the run of them is m. */
+static void find_rows(const struct graph *g, const struct group *r, const struct tensor *out, struct chain *x, const struct operand *const *as, int n_as) {
+    struct axis_list own = {0}, m = {0}, rest = {0};
+    gemm_labels(g, &r->sums[0], 0, as[0], LABEL_OWN, out, &own);
+    for (int i = 0; i < own.n; i++) {
+        bool is_alone = !node_has_axis(x->parts.column, own.axes[i]);
+        for (int j = 0; j < r->n_sums - 1; j++) is_alone &= node_has_axis(r->sums[j].factor[0], own.axes[i]) && !node_has_axis(r->sums[j].factor[1], own.axes[i]);
+        if (is_alone) push(&m, own.axes[i]);
+    }
+    gemm_split_run(g, as, n_as, &m, &rest);
+    x->first.m = x->second.m = m;
+    for (int i = 0; i < x->parts.n_rows; i++)
+        if (!axes_have(m.axes, m.n, x->parts.rows[i]) && g->kernel->axes[x->parts.rows[i]].extent != 1) push(&x->first.batch, x->parts.rows[i]);
+    x->second.batch = x->first.batch;
+}
+
+static bool find_labels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x, const char **why_not) {
+    const struct product *outer = &r->sums[r->n_sums - 1];
+    struct segment *e = &x->second.segments[0];
+    struct tensor out = tensor_of_store(g, p, &r->stores[0]), none = {.param = -1, .buffer = -1};
+    struct axis_list rest = {0};
+    for (int i = 1; i < r->n_stores && chain_stores_row(g, p, x, &r->stores[i - 1]); i++) out = tensor_of_store(g, p, &r->stores[i]);
+    x->first.a_dtype = x->first.b_dtype = x->second.a_dtype = x->second.b_dtype = outer->dtype[0];
+    gemm_fill_segments(g, p, r, r->n_sums - 1, &x->first, 0);
+    *e = (struct segment){.n_sums = 1};
+    e->b[0] = gemm_operand(g, p, outer, 1);
+    x->second.n_segments = x->second.most_sums = 1;
+    const struct operand *as[MAX_SUMS], *bs[MAX_SUMS], *column[1] = {&e->b[0]};
+    int n = operands_of(&x->first, as, bs);
+    find_rows(g, r, &out, x, as, n);
+    gemm_labels(g, outer, 1, column[0], LABEL_OWN, &out, &x->second.n);
+    gemm_split_run(g, column, 1, &x->second.n, &rest);
+    if (rest.n) return *why_not = arena_printf(&g->cx->arena, "the columns of %s do not lie side by side", ir_quote(g, x->parts.column)), false;
+    gemm_labels(g, outer, 1, column[0]->is_made ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
+    bs[n] = column[0];
+    gemm_split_run(g, bs, n + 1, &e->k, &rest);
+    if (rest.n) return *why_not = "the middle axes do not lie side by side in the factors that have them", false;
+    x->first.n = e->k;
+    gemm_choose_layouts(g, p, r, &x->first);
+    gemm_choose_layout(g, p, r, &e->b[0], &e->k, &x->second.n);
+    return true;
+}
+
+struct chain *chain_analyse(const struct graph *g, const struct partition *p, const struct group *r, const char **why_not) {
+    struct arena *a = &g->cx->arena;
+    struct chain *x = NEW(a, struct chain);
+    if (!r->middle) return *why_not = "it is no chain", NULL;
+    if (!chain_find(g, r->contraction, &x->parts, why_not)) return NULL;
+    x->parts.steps = r->steps; /* with those that only stores of rows read */
+    x->parts.n_steps = r->n_steps;
+    x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
+    x->fold_of = NEW_ARRAY(a, int, g->n_nodes + 1);
+    x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->is_row_value = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    if (!find_labels(g, p, r, x, why_not)) return NULL;
+    find_levels(g, p, r, x);
+    place_outer(x);
+    find_bound(r, x);
+    find_row_values(g, p, r, x);
+    x->result_words = count_words(x);
+    for (int s = 0; s < r->n_stores; s++) x->stores_rows |= chain_stores_row(g, p, x, &r->stores[s]);
+    return x;
+}
