@@ -85,7 +85,7 @@ $(B)/obj/compiler/%.o: compiler/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_FRONT) -c -o $@ $<
 
 # What the disk cache knows this fx by: the version, and the texts that device code is put together from.
-$(B)/gen/fx_build.h: compiler/fx.h $(TEXTS) $(TWIN) | $(ready) $$(@D)/
+$(B)/gen/fx_build.h: compiler/plan.h $(TEXTS) $(TWIN) | $(ready) $$(@D)/
 	@printf '#define FX_BUILD "%s %s"\n' '$(version)' "$$(cat $(sort $(TEXTS) $(TWIN)) | sha256sum | cut -c 1-64)" >$@
 
 $(B)/obj/runtime/lib/nvrtc.o $(B)/obj/runtime/emu/compile.o: $(B)/gen/fx_build.h
@@ -316,7 +316,7 @@ bench-gpu: $(B)/fxc $(BENCH)
 emit-diff: $(B)/fxc
 	@sh tests/emit_diff.sh $(B)/fxc '$(REF)'
 
-version = $(shell sed -n 's/.*FX_VERSION "\(.*\)".*/\1/p' compiler/fx.h)
+version = $(shell sed -n 's/.*FX_VERSION "\(.*\)".*/\1/p' compiler/plan.h)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/fx

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/fx_print.h"
+#include "emit/emit.h"
+#include "host_c/host_c.h"
+#include "oracle/eval.h"
+#include "pipeline.h"
 #include "report/ablate.h"
 #include "report/annotate.h"
-#include "front/definition.h"
-#include "emit/emit.h"
-#include "oracle/eval.h"
-#include "check/fx_print.h"
-#include "pipeline.h"
+#include "report/definition.h"
 #include "report/receipt.h"
+#include "seam/print.h"
 
 struct fx_compilation {
     struct cx cx;
@@ -269,6 +271,22 @@ static struct ast_file *read_items(fx_compilation *c, const char *text, size_t l
     return c->cx.n_errors ? NULL : whole;
 }
 
+/* What people read of a plan: the receipt of each kernel, and the source that goes with its recipe. */
+static void add_texts(fx_compilation *c) {
+    struct buf source;
+    struct fx_kernel *kernels = (struct fx_kernel *)c->plan->kernels; /* ours until the plan is handed out */
+    for (int i = 0; i < c->plan->n_kernels; i++) {
+        struct buf receipt;
+        buf_init(&receipt, &c->cx.arena);
+        receipt_text(&receipt, receipt_of(&c->cx.arena, c->unit, i, &kernels[i], NULL));
+        kernels[i].receipt = receipt.s;
+    }
+    buf_init(&source, &c->cx.arena);
+    emit_cu(&source, c->unit, c->plan);
+    c->plan->source = source.s;
+    c->plan->source_len = source.len;
+}
+
 static fx_status compile(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     struct arena *a = &cx->arena;
@@ -316,11 +334,12 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     }
     if (status) return status;
     stage(cx, "emit", file, false);
-    c->unit = emit_unit(cx, cx->files[0].name, chosen, program->n_kernels);
+    c->unit = unit_build(cx, cx->files[0].name, chosen, program->n_kernels);
     stage(cx, "emit", file, true);
     if (cx->n_errors) return FX_ERR_COMPILE;
     stage(cx, "plan", file, false);
     c->plan = plan_build(cx, c->unit);
+    add_texts(c);
     stage(cx, "plan", file, true);
     return FX_OK;
 }

@@ -15,7 +15,6 @@
 extern "C" {
 #endif
 
-#define FX_VERSION "0.1.0"
 
 typedef struct fx_compilation fx_compilation;
 

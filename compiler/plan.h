@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+#define FX_VERSION "0.1.0"
+
 enum {
     FX_MAX_RANK = 8,
     FX_MAX_PARAMS = 256, /* these limits let a launch do without allocation; the compiler refuses more (FX1006) */

@@ -112,13 +112,13 @@ static const char *held_ctype(enum fx_dtype t) { return is_converted(t) ? "float
 static const char *place_args(const struct body *b) { return b->is_gemm ? "int batch, int m, int n" : "index row, index col"; }
 
 static void emit_frag(struct body *b) {
-    if (!b->l->n_loads) {
+    if (!b->l->kernel->n_loads) {
         buf_line(b->out, "  template <int V> struct frag {};  // nothing is read besides the operands");
         return;
     }
     buf_line(b->out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
-    for (int i = 0; i < b->l->n_loads; i++) {
-        const struct tensor *t = &b->l->loads[i];
+    for (int i = 0; i < b->l->kernel->n_loads; i++) {
+        const struct tensor *t = &b->l->kernel->loads[i];
         buf_line(b->out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
     buf_line(b->out, "  };");
@@ -161,7 +161,7 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
 
 static void emit_fetch(struct body *b) {
     buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
-    for (int i = 0; i < b->l->n_loads; i++) emit_fetch_one(b, &b->l->loads[i]);
+    for (int i = 0; i < b->l->kernel->n_loads; i++) emit_fetch_one(b, &b->l->kernel->loads[i]);
     buf_line(b->out, "  }");
 }
 
@@ -223,8 +223,8 @@ static void bind_labels(struct body *b, struct point *p, const struct axis_list 
 }
 
 static bool is_fetched(const struct body *b, const struct tensor *t) {
-    for (int i = 0; i < b->l->n_loads; i++)
-        if (b->l->loads[i].param == t->param && b->l->loads[i].buffer == t->buffer) return true;
+    for (int i = 0; i < b->l->kernel->n_loads; i++)
+        if (b->l->kernel->loads[i].param == t->param && b->l->kernel->loads[i].buffer == t->buffer) return true;
     return false;
 }
 
@@ -514,21 +514,12 @@ void emit_declaration(struct buf *out, const struct chosen *c, const struct laun
 }
 
 /* Whether a pointwise kernel runs over this label: its extent then fits the type of the kernel's indices, which others need not. */
-bool is_space_axis(const struct launch *l, int axis) {
-    const struct axis_list *rows = &l->kernel->pointwise.rows, *cols = &l->kernel->pointwise.cols;
-    for (int i = 0; i < rows->n; i++)
-        if (rows->axes[i] == axis) return true;
-    for (int i = 0; i < cols->n; i++)
-        if (cols->axes[i] == axis) return true;
-    return false;
-}
-
 static void emit_fields(struct body *b) {
     const struct kernel *k = b->g->kernel;
     for (int i = 0; i < b->l->n_args; i++) {
         const struct fx_arg *a = &b->l->args[i];
         buf_puts(b->out, "  ");
-        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l, a->index)) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
+        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index)) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
         else emit_declaration(b->out, b->c, b->l, a);
         buf_puts(b->out, ";");
         const int *axes = NULL;
@@ -544,7 +535,7 @@ static void emit_fields(struct body *b) {
     }
     for (int i = 0; i < k->n_axes; i++)
         if (k->axes[i].extent >= 0 && b->l->axis_used[i])
-            buf_line(b->out, is_space_axis(b->l, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
+            buf_line(b->out, is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
                  (long long)k->axes[i].extent);
 }
 

@@ -6,10 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "emit/emit.h"
-#include "fx.h"
-#include "host_c/host_c.h"
 #include "base/names.h"
+#include "host_c/host_c.h"
+#include "seam/print.h"
 #include "symbolic/plan_expr.h"
 
 enum { DEFAULT_SHARED = 48 * 1024 }; /* bytes of dynamic shared memory a kernel has without asking */

@@ -20,4 +20,8 @@ const char *host_c_condition(struct host_writer *w, const struct fx_expr *e);
 /* A condition on scalars, beside which `ok` turns false where there is no value. */
 const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e);
 
+/* A C launcher over the driver API for every kernel of the plan, and what it declares. */
+void emit_host_c(struct buf *out, const struct fx_plan *p);
+void emit_host_h(struct buf *out, const struct fx_plan *p);
+
 #endif

@@ -7,12 +7,9 @@
 
 #include "schedule/chain_program.h"
 #include "graph/operand.h"
-#include "graph/plan_terms.h"
-#include "report/receipt.h"
+#include "plan/unit.h"
 #include "schedule/row_program.h"
 #include "schedule/traffic.h"
-
-int plan_flags_buffer(const struct chosen *c) { return c->partition->n_buffers + c->n_partials; }
 
 /* ---- grids and preference ---- */
 
@@ -69,7 +66,7 @@ static void cost(struct terms *x, const struct chosen *c, const struct launch *l
 static struct fx_expr prefers(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     int n = 0;
-    if (l->kernel->row && f->suits_cols) plan_need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
+    if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
     if (l->kernel->row && f->wants_grid) {
         int from = x.n;
         terms_push(&x, FX_T_SM_COUNT, 0);
@@ -157,12 +154,12 @@ static struct fx_expr flops(struct arena *a, const struct chosen *c, const struc
 
 /* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone, the grid sees to that. */
 static struct terms joint_needs(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
-    struct terms x = plan_needs(a, c, phases, &phases->kernel->configs[v]);
+    struct terms x = schedule_needs(a, c, phases->kernel, &phases->kernel->configs[v]);
     if (n_phases == 1) return x;
     int n = x.n > 0;
     for (int p = 0; p < n_phases; p++) {
         const struct config *f = &phases[p].kernel->configs[v];
-        struct terms more = plan_needs(a, c, &phases[p], f);
+        struct terms more = schedule_needs(a, c, phases[p].kernel, f);
         int from = x.n;
         for (int i = 0; p && i < more.n; i++) terms_push(&x, more.t[i].op, more.t[i].v);
         x.is_never |= more.is_never;
@@ -324,16 +321,7 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
         struct unfused unfused = traffic_unfused(&cx->arena, u->kernels[i]->graph->kernel);
         kernels[i].n_unfused = unfused.n_kernels;
         kernels[i].unfused_bytes = unfused.bytes;
-        struct buf receipt;
-        buf_init(&receipt, &cx->arena);
-        receipt_text(&receipt, receipt_of(&cx->arena, u, i, &kernels[i], NULL));
-        kernels[i].receipt = receipt.s;
     }
-    *p = (struct fx_plan){.file = u->file, .arch = cx->arch, .n_kernels = u->n_kernels, .kernels = kernels};
-    struct buf source;
-    buf_init(&source, &cx->arena);
-    emit_cu(&source, u, p);
-    p->source = source.s;
-    p->source_len = source.len;
+    *p = (struct fx_plan){.file = u->file, .arch = cx->arch, .source = "", .n_kernels = u->n_kernels, .kernels = kernels};
     return p;
 }

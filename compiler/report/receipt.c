@@ -10,6 +10,7 @@
 #include "check/fx_print.h"
 #include "passes/passes.h"
 #include "schedule/row_program.h"
+#include "seam/print.h"
 
 struct facts { /* what they are collected from */
     struct arena *a;

@@ -3,7 +3,7 @@
 #ifndef FX_RECEIPT_H
 #define FX_RECEIPT_H
 
-#include "emit/emit.h"
+#include "plan/unit.h"
 
 struct receipt_size { /* an expression over extents, and what it comes to at the extents of the receipt */
     const char *text;

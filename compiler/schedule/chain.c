@@ -79,7 +79,7 @@ bool schedule_chain_configure(const struct graph *g, const struct partition *p, 
     bool strided = gemm_is_strided(&x->first) || column->layout == LAYOUT_STRIDED, made = gemm_is_made(&x->first) || column->is_made;
     enum weight weight = made || x->parts.n_inner > 1 ? HEAVY : PLAIN;
     s->gemm = x->second;
-    int vector = gemm_vector(g, p, s, is_mma ? 8 : 4);
+    int vector = gemm_vector(g, s, is_mma ? 8 : 4);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];

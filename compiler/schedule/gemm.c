@@ -354,11 +354,10 @@ int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn,
 }
 
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
-int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
+int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     enum { HELD = 32 };
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
-    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes), n_along = s->group->middle ? 0 : s->group->n_sums - 1;
-    for (int i = 0; i < n_loads; i++) n_along += find_run(&loads[i], &s->gemm.n) != -2;
+    int n_along = s->group->middle ? 0 : s->group->n_sums - 1;
+    for (int i = 0; i < s->n_loads; i++) n_along += find_run(&s->loads[i], &s->gemm.n) != -2;
     struct node **shared;
     int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
     while (most > least && most * n_along > HELD) most /= 2;
@@ -412,18 +411,12 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
-    int n_loads = group_loads(g, p, s->group, loads, g->n_nodes);
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         s->bytes += operand_bytes(g, p, s->group, &e->a);
         for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
     }
-    for (int i = 0; i < n_loads; i++) s->bytes += tensor_bytes(g, &loads[i]);
-    for (int i = 0; i < s->group->n_stores; i++) {
-        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        s->bytes += tensor_bytes(g, &t);
-    }
+    s->bytes += scheduled_bytes(g, p, s);
     double memory = s->bytes / BYTES_PER_SECOND;
     s->seconds = least > memory ? least : memory;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "schedule/chain_program.h"
-#include "emit/emit.h"
 #include "schedule/row_program.h"
 
 enum {
@@ -94,7 +93,7 @@ static bool is_general(const struct graph *g, const struct scheduled *s, const s
 static struct scheduled *configure_for(struct cx *cx, const struct chosen *c, const struct scheduled *s, int block) {
     struct scheduled *t = NEW(&cx->arena, struct scheduled);
     const char *why_not;
-    *t = (struct scheduled){.group = s->group, .schedule = s->schedule, .block = block};
+    *t = (struct scheduled){.group = s->group, .schedule = s->schedule, .loads = s->loads, .n_loads = s->n_loads, .block = block};
     return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not) ? t : NULL;
 }
 
@@ -107,7 +106,7 @@ static const struct config *pick(struct cx *cx, const struct chosen *c, const st
         for (int i = 0; i < t->n_configs; i++) {
             const struct config *f = &t->configs[i];
             bool is_any = aligned || (s->group->contraction ? !f->needs_unit : !f->is_small);
-            if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) || !plan_is_possible(cx, c, t, f)) continue;
+            if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) || !config_is_possible(cx, c, t, f)) continue;
             if (!best || phase_cost(g, t, f) < phase_cost(g, t, best)) best = f;
         }
     return best;
@@ -152,7 +151,7 @@ static bool configure_joint(struct cx *cx, struct chosen *c, struct joint j) {
     if (!l) return false;
     struct phase_configs *configs = NEW_ARRAY(&cx->arena, struct phase_configs, j.n);
     for (int v = 0; v < l->n_configs; v++)
-        if (plan_is_possible(cx, c, l, &l->configs[v])) n += add_entry(cx, c, j, leader, &l->configs[v], configs, n);
+        if (config_is_possible(cx, c, l, &l->configs[v])) n += add_entry(cx, c, j, leader, &l->configs[v], configs, n);
     for (int i = 0; n && i < j.n; i++) {
         struct scheduled *s = &c->kernels[j.first + i];
         memcpy(s->configs, configs[i].of, sizeof s->configs);

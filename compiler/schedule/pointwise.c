@@ -77,9 +77,9 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
     const struct group *r = s->group;
     if (r->contraction) return *why_not = "it has a contraction", false;
     if (r->is_row) return *why_not = "it is a row program", false;
-    int most = g->n_nodes, narrowest = 4;
-    struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, most + r->n_stores);
-    int n = group_loads(g, p, r, tensors, most);
+    int narrowest = 4, n = s->n_loads;
+    struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, n + r->n_stores);
+    for (int i = 0; i < n; i++) tensors[i] = s->loads[i];
     for (int i = 0; i < r->n_stores; i++) tensors[n++] = tensor_of_store(g, p, &r->stores[i]);
     struct tensor out = tensor_of_store(g, p, &r->stores[0]);
     struct footprint f = group_footprint(g, p, r);
@@ -102,13 +102,7 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
 }
 
 void schedule_pointwise_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
-    int n = group_loads(g, p, s->group, loads, g->n_nodes);
-    for (int i = 0; i < n; i++) s->bytes += tensor_bytes(g, &loads[i]);
-    for (int i = 0; i < s->group->n_stores; i++) {
-        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        s->bytes += tensor_bytes(g, &t);
-    }
+    s->bytes += scheduled_bytes(g, p, s);
     struct footprint f = group_footprint(g, p, s->group);
     double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
     double rounds = threads > THREADS_AT_ONCE ? threads / THREADS_AT_ONCE : 1;

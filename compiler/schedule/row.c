@@ -200,14 +200,8 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
 }
 
 void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
-    struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
     const struct row_program *x = s->row;
-    int n = group_loads(g, p, s->group, loads, g->n_nodes);
-    for (int i = 0; i < n; i++) s->bytes += tensor_bytes(g, &loads[i]);
-    for (int i = 0; i < s->group->n_stores; i++) {
-        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        s->bytes += tensor_bytes(g, &t);
-    }
+    s->bytes += scheduled_bytes(g, p, s);
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */

@@ -23,6 +23,21 @@ static const double LAUNCH_SECONDS = 2e-6;
 /* Beginning one more phase of a launch: all blocks wait for each other, and then begin anew. Measured from 1 us less than a launch to 2 more. */
 static const double PHASE_SECONDS = 2e-6;
 
+double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    double bytes = 0;
+    for (int i = 0; i < s->n_loads; i++) bytes += tensor_bytes(g, &s->loads[i]);
+    for (int i = 0; i < s->group->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
+        bytes += tensor_bytes(g, &t);
+    }
+    return bytes;
+}
+
+bool is_space_axis(const struct scheduled *s, int axis) {
+    const struct axis_list *rows = &s->pointwise.rows, *cols = &s->pointwise.cols;
+    return axes_have(rows->axes, rows->n, axis) || axes_have(cols->axes, cols->n, axis);
+}
+
 /* ---- pins ---- */
 
 static bool fits_pin(const struct config *f, const struct pin *p) {
@@ -80,11 +95,12 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
     struct scheduled tried[N_SCHEDULES];
     const char *why_not[N_SCHEDULES];
     struct buf lacking;
-    int taken = -1;
+    struct tensor *loads = NEW_ARRAY(&cx->arena, struct tensor, g->n_nodes + 1);
+    int taken = -1, n_loads = group_loads(g, p, r, loads, g->n_nodes);
     buf_init(&lacking, &cx->arena);
     for (int i = 0; i < N_SCHEDULES; i++) {
         why_not[i] = "";
-        tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i]};
+        tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i], .loads = loads, .n_loads = n_loads};
         if (!schedules[i].configure(g, p, &tried[i], &why_not[i]) || !schedule_apply_pins(g, &tried[i], &why_not[i])) {
             buf_printf(&lacking, "%s%s: %s", lacking.len ? "; " : "", schedules[i].name, why_not[i]);
             continue;

@@ -5,6 +5,7 @@
 #define FX_SCHEDULE_H
 
 #include "graph/tensor.h"
+#include "graph/terms.h"
 
 enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
@@ -73,6 +74,8 @@ struct rejected { /* a schedule that did not take a group */
 struct scheduled {
     const struct group *group;
     const struct schedule *schedule;
+    const struct tensor *loads; /* what the pointwise part reads */
+    int n_loads;
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
@@ -141,6 +144,20 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
 
+/* What the loads and stores of s move at nominal extents, each tensor once. */
+double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s);
+/* Whether axis is one that the pointwise driver runs over, as part of its rows or columns. */
+bool is_space_axis(const struct scheduled *s, int axis);
+
+/* need.c: what configuration f of s needs to be right, as a condition over extents, alignments and strides. */
+struct terms schedule_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f);
+/* Joins the condition that the extents of l multiplied are at most `most`. */
+void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
+/* Whether some extents and alignments meet what a configuration of s needs. */
+bool config_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f);
+/* Drops the configurations whose needs no extents or alignment can meet. */
+void drop_impossible(struct cx *cx, const struct chosen *c, struct scheduled *s);
+
 /* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are handed over. */
 void phases_join(struct cx *cx, struct chosen *c, int most);
 /* The kernel of launch j whose configurations those of the others follow. */
@@ -180,7 +197,7 @@ void gemm_choose_layouts(const struct graph *g, const struct partition *p, const
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
 /* What so many operations of made operands take. */
 double gemm_made_seconds(double ops);
-int gemm_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
+int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 
 #endif

@@ -51,7 +51,7 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
         return *why_not = arena_printf(&g->cx->arena, "it multiplies f32, f64 and integers of 32 and 64 bits, the operands are %s and %s",
                                        fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)), false;
     enum { N_TILES = sizeof tiles / sizeof *tiles };
-    int size = fx_dtype_bits(kind->dtype) / 8, vector = gemm_vector(g, p, s, 16 / size);
+    int size = fx_dtype_bits(kind->dtype) / 8, vector = gemm_vector(g, s, 16 / size);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (int i = 0; i < N_TILES; i++) {
             const struct tile *e = &tiles[i];

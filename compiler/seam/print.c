@@ -1,7 +1,7 @@
 /* The plan as text (--emit=plan) and its expressions in infix form, for people, contracts and goldens. */
 #include <string.h>
 
-#include "emit/emit.h"
+#include "seam/print.h"
 
 /* Infix text of one operand on the stack and how tightly it binds. */
 struct shown {

@@ -1,12 +1,11 @@
-/* What a configuration of a launch needs to be right: how large super-axes may be, what has to be aligned, adjacent or a multiple.
+/* What a configuration of a scheduled group needs to be right: how large super-axes may be, what has to be aligned, adjacent or a multiple.
  *
- * In: a launch and one of its configurations. Out: a condition over extents, alignments and strides, or that it can never hold. */
+ * In: a scheduled group and one of its configurations. Out: a condition over extents, alignments and strides, or that it can never hold. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
 #include "schedule/made.h"
 #include "graph/operand.h"
-#include "graph/plan_terms.h"
 #include "schedule/row_program.h"
 
 enum { MAX_INDEX = 0x7fff0000 }; /* extents of super-axes stay below, so that a tile past the end still fits an int */
@@ -132,9 +131,9 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
 }
 
 /* Vector loads of what a made operand reads along its chunks. */
-static void need_made(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+static void need_made(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct kernel *k = c->graph->kernel;
-    struct made m = made_open(c->graph, c->partition, l->kernel->group, o, e, mn);
+    struct made m = made_open(c->graph, c->partition, s->group, o, e, mn);
     need_multiple(x, n, k, m.along->axes, m.along->n, MADE_CHUNK);
     for (int i = 0; i < m.n_leaves; i++) {
         const struct leaf *f = &m.leaves[i];
@@ -146,18 +145,18 @@ static void need_made(struct terms *x, int *n, const struct chosen *c, const str
     }
 }
 
-static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
-    if (o->is_made) need_made(x, n, c, l, o, e, mn);
+static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    if (o->is_made) need_made(x, n, c, s, o, e, mn);
     else need_copied(x, n, c->graph, o, &e->k, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
-static void need_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct axis_list *run, int vector) {
+static void need_vectors(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct axis_list *run, int vector) {
     const struct kernel *k = c->graph->kernel;
-    const struct group *r = l->kernel->group;
+    const struct group *r = s->group;
     need_multiple(x, n, k, run->axes, run->n, vector);
-    for (int i = 0; i < l->n_loads + r->n_stores; i++) {
-        struct tensor t = i < l->n_loads ? l->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - l->n_loads]);
+    for (int i = 0; i < s->n_loads + r->n_stores; i++) {
+        struct tensor t = i < s->n_loads ? s->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - s->n_loads]);
         int at = find_run(&t, run), bytes = vector * bytes_of(&t);
         if (at < 0 || at + run->n < t.n_axes) continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
@@ -166,22 +165,22 @@ static void need_vectors(struct terms *x, int *n, const struct chosen *c, const 
 }
 
 /* Vector accesses along the rows or across them: what is read and stored as vectors. */
-static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f) {
+static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
-    const struct row_program *w = l->kernel->row;
-    const struct group *r = l->kernel->group;
+    const struct row_program *w = s->row;
+    const struct group *r = s->group;
     need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
     for (int i = 0; i < w->n_held + w->n_tail + r->n_stores; i++) {
-        int s = i - w->n_held - w->n_tail;
-        struct tensor t = i < w->n_held ? w->held[i] : s < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[s]);
+        int store = i - w->n_held - w->n_tail;
+        struct tensor t = i < w->n_held ? w->held[i] : store < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[store]);
         int bytes = f->vector * bytes_of(&t);
-        if (s >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[s]))) continue;
+        if (store >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[store]))) continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &t, f->vector);
     }
 }
 
-void plan_need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most) {
+void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most) {
     int from = x->n;
     terms_size(x, k, l->axes, l->n);
     terms_constant(x, most);
@@ -189,86 +188,82 @@ void plan_need_at_most(struct terms *x, int *n, const struct kernel *k, const st
     terms_also(x, n, from);
 }
 
-static struct terms row_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+static struct terms row_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
-    const struct row_program *w = l->kernel->row;
+    const struct row_program *w = s->row;
     int n = 0;
-    if (f->most_cols) plan_need_at_most(&x, &n, k, &w->cols, f->most_cols);
-    if (f->is_aligned) need_row_vectors(&x, &n, c, l, f);
+    if (f->most_cols) need_at_most(&x, &n, k, &w->cols, f->most_cols);
+    if (f->is_aligned) need_row_vectors(&x, &n, c, s, f);
     if (!f->is_small) return x;
-    plan_need_at_most(&x, &n, k, &w->rows, 1 << 29);
-    if (!f->most_cols) plan_need_at_most(&x, &n, k, &w->cols, 1 << 29);
+    need_at_most(&x, &n, k, &w->rows, 1 << 29);
+    if (!f->most_cols) need_at_most(&x, &n, k, &w->cols, 1 << 29);
     return x;
 }
 
 /* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
-static void need_segment(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s, const struct segment *e) {
+static void need_segment(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
     const struct kernel *k = c->graph->kernel;
     int all_k[2 * MAX_AXES];
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
     bool is_aligned = f->is_aligned && !e->is_ragged;
-    if (is_aligned && e->a.value) need_operand(x, n, c, l, &e->a, e, &s->m);
-    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, l, &e->b[j], e, &s->n);
+    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m);
+    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, s, &e->b[j], e, &shape->n);
     bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
     if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
 }
 
-static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct launch *l, const struct config *f, const struct gemm_shape *s) {
-    need_below(x, n, c->graph->kernel, s->m.axes, s->m.n);
-    need_below(x, n, c->graph->kernel, s->n.axes, s->n.n);
-    for (int i = 0; i < s->n_segments; i++) need_segment(x, n, c, l, f, s, &s->segments[i]);
+static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape) {
+    need_below(x, n, c->graph->kernel, shape->m.axes, shape->m.n);
+    need_below(x, n, c->graph->kernel, shape->n.axes, shape->n.n);
+    for (int i = 0; i < shape->n_segments; i++) need_segment(x, n, c, s, f, shape, &shape->segments[i]);
 }
 
 /* What positions are made of fits 32 bits; labels of the space itself do. */
-static void need_small_axes(struct terms *x, int *n, const struct chosen *c, const struct launch *l) {
+static void need_small_axes(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s) {
     const struct kernel *k = c->graph->kernel;
-    const bool *is_small = pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    const bool *is_small = pointwise_small_axes(c->graph, c->partition, s->group);
     for (int i = 0; is_small && i < k->n_axes; i++)
-        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(l, i)) plan_need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
+        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(s, i)) need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
 }
 
-struct terms plan_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+struct terms schedule_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     int n = 0;
-    if (l->kernel->group->contraction) {
-        const struct gemm_shape *s = &l->kernel->gemm;
-        if (l->kernel->chain) need_segments(&x, &n, c, l, f, &l->kernel->chain->first);
-        if (f->most_k) plan_need_at_most(&x, &n, k, &l->kernel->chain->first.segments[0].k, f->most_k);
-        need_segments(&x, &n, c, l, f, s);
-        if (f->is_aligned) need_vectors(&x, &n, c, l, &s->n, f->vector);
+    if (s->group->contraction) {
+        if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
+        if (f->most_k) need_at_most(&x, &n, k, &s->chain->first.segments[0].k, f->most_k);
+        need_segments(&x, &n, c, s, f, &s->gemm);
+        if (f->is_aligned) need_vectors(&x, &n, c, s, &s->gemm.n, f->vector);
         return x;
     }
-    if (l->kernel->row) return row_needs(a, c, l, f);
-    const struct pointwise_shape *s = &l->kernel->pointwise;
-    if (f->is_aligned) need_vectors(&x, &n, c, l, &s->cols, f->vector);
+    if (s->row) return row_needs(a, c, s, f);
+    const struct pointwise_shape *space = &s->pointwise;
+    if (f->is_aligned) need_vectors(&x, &n, c, s, &space->cols, f->vector);
     if (f->is_small) {
         int from = x.n;
-        terms_size(&x, k, s->rows.axes, s->rows.n);
-        terms_size(&x, k, s->cols.axes, s->cols.n);
+        terms_size(&x, k, space->rows.axes, space->rows.n);
+        terms_size(&x, k, space->cols.axes, space->cols.n);
         terms_op(&x, FX_T_MUL);
         terms_constant(&x, 1 << 30);
         terms_op(&x, FX_T_LT);
         terms_also(&x, &n, from);
-        need_small_axes(&x, &n, c, l);
+        need_small_axes(&x, &n, c, s);
     }
     return x;
 }
 
-bool plan_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f) {
-    struct launch l = {.kernel = s, .loads = NEW_ARRAY(&cx->arena, struct tensor, c->graph->n_nodes + 1)};
-    l.n_loads = group_loads(c->graph, c->partition, s->group, l.loads, c->graph->n_nodes);
-    return !plan_needs(&cx->arena, c, &l, f).is_never;
+bool config_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+    return !schedule_needs(&cx->arena, c, s, f).is_never;
 }
 
-void plan_drop_impossible(struct cx *cx, const struct chosen *c, const struct launch *l, struct scheduled *s) {
+void drop_impossible(struct cx *cx, const struct chosen *c, struct scheduled *s) {
     int n = 0;
-    for (int i = 0; i < s->n_configs; i++) {
-        if (!plan_needs(&cx->arena, c, l, &s->configs[i]).is_never) s->configs[n++] = s->configs[i];
-    }
+    for (int i = 0; i < s->n_configs; i++)
+        if (config_is_possible(cx, c, s, &s->configs[i])) s->configs[n++] = s->configs[i];
     s->n_configs = n;
 }

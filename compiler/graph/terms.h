@@ -1,8 +1,8 @@
-/* Expressions of the plan while they are written (plan_terms.c), and what is written of them by plan_need.c. */
-#ifndef FX_PLAN_TERMS_H
-#define FX_PLAN_TERMS_H
+/* Expressions of the plan while they are written (terms.c). */
+#ifndef FX_TERMS_H
+#define FX_TERMS_H
 
-#include "emit/emit.h"
+#include "check/check.h"
 
 struct terms { /* a postfix expression being written */
     struct arena *a;
@@ -21,10 +21,5 @@ void terms_extent(struct terms *x, const struct kernel *k, int axis);
 void terms_size(struct terms *x, const struct kernel *k, const int *axes, int n);
 /* Joins the condition written since term `from` to those before it, *n_conditions of them, unless it always holds or stands there already. */
 void terms_also(struct terms *x, int *n_conditions, int from);
-
-/* plan_need.c: what configuration f of a launch needs to be right. */
-struct terms plan_needs(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f);
-/* Joins the condition that the extents of l multiplied are at most `most`. */
-void plan_need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
 
 #endif

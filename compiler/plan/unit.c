@@ -1,0 +1,164 @@
+/* Names everything that is emitted, once: structs, entries, arguments of every launch.
+ *
+ * In: the scheduled kernels of a file. Out: the unit, which the plan and the `.cu` are two views of; what neither could hold is an error in the diagnostics. */
+#include "plan/unit.h"
+
+#include "base/names.h"
+
+/* An identifier of the spec as one of the emitted file. */
+static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s_", name_encoded(a, n)); }
+
+struct kernel_names {
+    const char **params, **buffers, **axes;
+    const char **strides; /* by fx_stride_index: of strided parameters */
+};
+
+/* An entry sees these beside the struct of its launch: `scope` has the structs already. */
+static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct identifiers scope) {
+    const struct kernel *k = c->graph->kernel;
+    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
+                             NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
+    for (int i = 0; i < k->n_params; i++) n.params[i] = identifiers_take(&scope, encoded(a, k->params[i].ast->name));
+    for (int i = 0; i < k->n_axes; i++) n.axes[i] = identifiers_take(&scope, encoded(a, k->axes[i].name));
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].n_axes; j++)
+            n.strides[fx_stride_index(i, j)] = identifiers_take(&scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        bool is_input = b->value->kind == N_INPUT;
+        struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
+        n.buffers[i] = identifiers_take(&scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
+    }
+    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = identifiers_take(&scope, arena_printf(a, "partial%d_", i));
+    n.buffers[plan_flags_buffer(c)] = identifiers_take(&scope, "flags_");
+    return n;
+}
+
+static bool uses_tensor(const struct launch *l, int param, int buffer) {
+    for (int i = 0; i < l->kernel->n_loads; i++)
+        if (l->kernel->loads[i].param == param && l->kernel->loads[i].buffer == buffer) return true;
+    const struct group *r = l->kernel->group;
+    for (int i = 0; i < r->n_stores; i++)
+        if (r->stores[i].param == param && r->stores[i].buffer == buffer) return true;
+    for (int i = 0; i < 2 * r->n_sums; i++)
+        if (buffer >= 0 && r->sums[i / 2].buffer[i % 2] == buffer) return true;
+    return false;
+}
+
+static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, int index) {
+    struct fx_arg *arg = &PUSH(a, l->args, l->n_args);
+    *arg = (struct fx_arg){kind, index};
+}
+
+/* What any phase takes, parameters first, then buffers, extents and strides, each in order of their numbers. */
+static void join_args(struct arena *a, const struct chosen *c, const struct launch *phases, struct joined *d) {
+    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
+                        [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
+    bool waits = false;
+    for (int i = 0; i < d->n; i++) waits |= phases[i].kernel->waits;
+    for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_STRIDE; kind++)
+        for (int index = 0; index < most[kind]; index++) {
+            bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && waits;
+            for (int i = 0; i < d->n; i++)
+                for (int k = 0; k < phases[i].n_args; k++) is_taken_by_any |= phases[i].args[k].kind == kind && phases[i].args[k].index == index;
+            if (is_taken_by_any) PUSH(a, d->args, d->n_args) = (struct fx_arg){kind, index};
+        }
+}
+
+static void choose_args(const struct unit *u, const struct chosen *c, struct launch *l) {
+    struct arena *a = &u->cx->arena;
+    const struct kernel *k = c->graph->kernel;
+    const struct group *r = l->kernel->group;
+    struct footprint touched = group_footprint(c->graph, c->partition, r);
+    bool *extent_used = l->axis_used = NEW_ARRAY(a, bool, k->n_axes + 1);
+    for (int i = 0; i < k->n_params; i++) {
+        if (!touched.params[i] && (k->params[i].is_scalar || !uses_tensor(l, i, -1))) continue;
+        add_arg(a, l, FX_ARG_PARAM, i);
+        for (int j = 0; j < k->params[i].n_axes; j++) extent_used[k->params[i].axes[j]] = true;
+    }
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        if (!touched.buffers[i] && !uses_tensor(l, -1, i)) continue;
+        add_arg(a, l, FX_ARG_BUFFER, i);
+        for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
+    }
+    if (l->kernel->parts) add_arg(a, l, FX_ARG_BUFFER, c->partition->n_buffers + l->kernel->partial);
+    for (int i = 0; i < k->n_axes; i++)
+        if ((extent_used[i] |= touched.axes[i]) && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
+    for (int i = 0, n = l->n_args; i < n; i++) {
+        const struct fx_arg arg = l->args[i];
+        const struct param *p = arg.kind == FX_ARG_PARAM ? &k->params[arg.index] : NULL;
+        for (int j = 0; p && p->is_strided && j < p->n_axes; j++)
+            if (k->axes[p->axes[j]].extent != 1) add_arg(a, l, FX_ARG_STRIDE, fx_stride_index(arg.index, j)); /* of one element no address needs it */
+    }
+}
+
+/* What the plan or the runtime could not hold. */
+static void check_limits(struct cx *cx, const struct chosen *c) {
+    const struct kernel *k = c->graph->kernel;
+    const struct {
+        const char *what;
+        int n, most;
+    } limits[] = {
+        {"parameters", k->n_params, FX_MAX_PARAMS},
+        {"labels", k->n_axes, FX_MAX_EXTENTS},
+        {"intermediate values in memory", c->partition->n_buffers + c->n_partials + c->has_flags, FX_MAX_BUFFERS},
+        {"GPU kernels", c->n_launches, FX_MAX_LAUNCHES},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].n > limits[i].most)
+            diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        double n = kernel_elements(k, b->axes, b->n_axes);
+        if (!(n > (double)FX_MAX_ELEMENTS)) continue;
+        diag_error(cx, b->span, D_BAD_EXTENT, "a value of %.3g elements is written to memory, more than the 2^48 that a tensor may have", n);
+        diag_fix(cx, "make an extent smaller; why it is written: %s", b->why);
+    }
+}
+
+/* The entries of one launch and what they take. */
+static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases, struct joint j, const char *base, struct identifiers *scope, int *number, struct joined *out) {
+    struct arena *a = &cx->arena;
+    struct scheduled *s = &c->kernels[j.first];
+    if (j.n == 1) drop_impossible(cx, c, s);
+    if (!s->n_configs)
+        diag_error(cx, s->group->stores[0].value->span, D_NO_SCHEDULE,
+                   "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", s->schedule->name);
+    const char *walk = s->parts && j.n == 1 ? arena_printf(a, "walk%d", s->walk) : "";
+    *out = (struct joined){.first = j.first, .n = j.n, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
+    out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, walk);
+    const char *stem = j.n > 1 ? out->name : phases->struct_name;
+    const struct scheduled *named = &c->kernels[phases_leader(c, j)];
+    for (int e = 0; e < s->n_configs; e++)
+        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *walk ? "_" : "", walk)), (*number)++};
+    join_args(a, c, phases, out);
+}
+
+struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
+    struct arena *a = &cx->arena;
+    struct unit *u = NEW(a, struct unit);
+    struct identifiers scope = {.arena = a};
+    int number = 0;
+    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct joined *, n_kernels + 1)};
+    for (int i = 0; i < n_kernels; i++) {
+        struct chosen *c = kernels[i];
+        check_limits(cx, c);
+        struct identifiers structs = {.arena = a};
+        const char *base = encoded(a, c->graph->kernel->ast->name);
+        u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
+        for (int j = 0; j < c->n_kernels; j++)
+            u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+        struct kernel_names names = name_kernel(a, c, structs);
+        for (int j = 0; j < c->n_kernels; j++) {
+            struct launch *l = &u->launches[i][j];
+            l->kernel = &c->kernels[j];
+            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes, l->stride_names = names.strides;
+            choose_args(u, c, l);
+        }
+        u->joined[i] = NEW_ARRAY(a, struct joined, c->n_launches + 1);
+        for (int j = 0; j < c->n_launches; j++) name_entries(cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
+    }
+    return u;
+}
+
+int plan_flags_buffer(const struct chosen *c) { return c->partition->n_buffers + c->n_partials; }

@@ -1,0 +1,50 @@
+/* The kernels of a file with the names of everything that is emitted: what the launch recipe and the `.cu` are made from. */
+#ifndef FX_UNIT_H
+#define FX_UNIT_H
+
+#include "plan.h"
+#include "schedule/schedule.h"
+
+struct entry { /* one extern "C" function */
+    const char *name; /* "fx_linear_gelu_128x128" */
+    int number;       /* the value of FX_ONLY that compiles it alone, unique in the file */
+};
+
+struct launch { /* one GPU kernel of the file, or a phase of one: what its struct is called and takes */
+    const struct scheduled *kernel;
+    const char *struct_name; /* "linear_gelu" */
+    const char **param_names, **buffer_names, **axis_names; /* C names within its spec kernel, by index */
+    const char **stride_names; /* likewise of strided parameters, by fx_stride_index */
+    int n_args;
+    struct fx_arg *args;     /* what the struct is made of, in order */
+    bool *axis_used;         /* by axis: some tensor it touches has it */
+};
+
+struct joined { /* one launch of the plan: its entries run its phases one after another */
+    int first, n;        /* the phases: unit launches; one, as a rule */
+    const char *name;    /* "linear_gelu_" */
+    struct entry *entries; /* by configuration */
+    int n_args;
+    struct fx_arg *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
+};
+
+struct unit { /* a file: every kernel of the spec with its launches */
+    struct cx *cx;
+    const char *file; /* name of the spec, for the header */
+    int n_kernels;
+    struct chosen **kernels;
+    struct launch **launches; /* by kernel, then in order: one for each of chosen->kernels */
+    struct joined **joined;   /* likewise: one for each of chosen->launches */
+};
+
+/* unit.c: names everything. What cannot be emitted is an error in the diagnostics. */
+struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels);
+/* The buffer of flags: after the partition's and the partial sums. */
+int plan_flags_buffer(const struct chosen *c);
+
+/* plan_build.c: the launch recipe of a unit, without receipts and source. */
+struct fx_plan *plan_build(struct cx *cx, const struct unit *u);
+/* A plan that launches nothing: what each kernel takes and gives, for the oracle. */
+struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct program *program);
+
+#endif

@@ -1,0 +1,16 @@
+/* A plan as text (plan_print.c). */
+#ifndef FX_PLAN_PRINT_H
+#define FX_PLAN_PRINT_H
+
+#include "base/base.h"
+#include "plan.h"
+
+void plan_print(struct buf *out, const struct fx_plan *p);
+/* "input", "output", "inout" or "scalar". */
+const char *plan_param_role(const struct fx_param *p);
+/* The spec's name of an argument of a launch; `stride(x, M)`. */
+const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const struct fx_arg *a);
+/* An expression in infix form over the kernel's extents. */
+void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
+
+#endif
