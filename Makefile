@@ -104,9 +104,10 @@ $(B)/obj/runtime/%.o: runtime/%.c | $(ready) $$(@D)/
 
 # ---- libraries, the command ----
 
-# libfx_internal.a has every object with all its names, for the command and the tests.
+# libfx_internal.a has every object with all its names, those of the command too, for the command and the tests.
+PARTS := $(filter-out %/main.o,$(MAIN))
 $(B)/libfxc_front.a: $(FRONT)
-$(B)/libfx_internal.a: $(FRONT) $(RUNTIME)
+$(B)/libfx_internal.a: $(FRONT) $(RUNTIME) $(PARTS)
 $(B)/%.a:
 	$(call say,ar   )rm -f $@ && $(AR) rcs $@ $^
 
@@ -128,13 +129,10 @@ $(B)/libfx.so: $(FRONT) $(RUNTIME) $(B)/gen/libfx.map
 	    $(if $(SAN),,-Wl$(,)-z$(,)defs) -o $@ $(FRONT) $(RUNTIME) $(LIBS)
 	@ln -sf libfx.so $@.0
 
-$(B)/fxc: $(MAIN) $(B)/libfx_internal.a
+$(B)/fxc: $(B)/obj/runtime/command/main.o $(B)/libfx_internal.a
 	$(call say,ld   )$(CC) $(LANGUAGE) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # ---- programs of the tests, embedding examples ----
-
-# Objects that a program links beside the library.
-WITH :=
 
 # What several tests share; of the archive a program links what it needs.
 $(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
@@ -143,12 +141,8 @@ $(B)/obj/tests/unit/%.o: tests/unit/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
 $(B)/libfx_test.a: $(HELPERS)
 
 $(UNIT): $(B)/tests/%: tests/unit/%.c $(B)/libfx_test.a $(B)/libfx_internal.a | $(ready) $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(WITH) $(B)/libfx_test.a $(B)/libfx_internal.a $(LDFLAGS) \
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) $$(pkg-config --cflags check) -o $@ $< $(B)/libfx_test.a $(B)/libfx_internal.a $(LDFLAGS) \
 	    $$(pkg-config --libs check) $(LIBS)
-
-# Call what the subcommands are made of.
-$(B)/tests/test_trace $(B)/tests/test_examples: $(filter-out %/main.o,$(MAIN))
-$(B)/tests/test_trace $(B)/tests/test_examples: WITH = $(filter-out %/main.o,$(MAIN))
 
 # Stand-ins for libraries the runtime opens by name: they answer calls as a test tells them to.
 $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
@@ -157,9 +151,8 @@ $(FAKE): $(B)/tests/%.so: tests/fake/%.c | $(ready) $$(@D)/
 $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfx_test.a $(B)/libfx_internal.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
 
-# Has the command's way of reading test blocks, and of comparing.
-$(B)/tests/emu/%: tests/emu/%.c $(MAIN) $(B)/libfx_internal.a | $$(@D)/
-	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(filter-out %/main.o,$(MAIN)) $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
+$(B)/tests/emu/%: tests/emu/%.c $(B)/libfx_internal.a | $$(@D)/
+	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)
 
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libfx_internal.a | $$(@D)/
 	$(call say,cc   )$(compile) $(WARN) $(INCLUDE_TEST) -o $@ $< $(B)/libfx_internal.a $(LDFLAGS) $(LIBS)

@@ -7,6 +7,7 @@
 
 #include "check/fx_print.h"
 #include "emit/emit.h"
+#include "grad/grad.h"
 #include "host_c/host_c.h"
 #include "oracle/eval.h"
 #include "pipeline.h"
@@ -30,24 +31,7 @@ struct fx_compilation {
 
 extern const char fx_text_prelude[], fx_text_prelude_end[];
 
-/* Shared memory: CUDA C++ Programming Guide, technical specifications per compute capability. */
-static const struct {
-    const char *name;
-    int shared_bytes; /* that a block may have */
-} arches[] = {{"sm_80", 163 << 10}, {"sm_86", 99 << 10}, {"sm_87", 163 << 10}, {"sm_89", 99 << 10}, {"sm_90", 227 << 10}, {"sm_90a", 227 << 10}};
-const char *fx_arch_name(int i) { return i >= 0 && i < (int)(sizeof arches / sizeof *arches) ? arches[i].name : NULL; }
-
-int arch_shared_bytes(const char *name) {
-    int i = 0;
-    while (strcmp(arches[i].name, name) != 0) i++;
-    return arches[i].shared_bytes;
-}
-
-static bool is_arch(const char *name) {
-    for (int i = 0; fx_arch_name(i); i++)
-        if (strcmp(fx_arch_name(i), name) == 0) return true;
-    return false;
-}
+const char *fx_arch_name(int i) { return arch_row(i) ? arch_row(i)->name : NULL; }
 
 /* Whether every name in a list separated by commas is a rule, or a pass where those may stand. */
 static bool read_names(fx_compilation *c, const char *list, bool may_be_pass) {
@@ -96,16 +80,22 @@ static bool check_size(struct cx *cx, const struct fx_options *given) {
     return true;
 }
 
+static bool choose_arch(struct cx *cx, const char *name) {
+    struct buf known;
+    cx->arch = arch_find(name);
+    if (cx->arch) return true;
+    buf_init(&known, &cx->arena);
+    for (int i = 0; arch_row(i); i++) buf_printf(&known, "%s%s", i ? ", " : "", arch_row(i)->name);
+    diag_refuse(cx, "unknown architecture %s; known: %s", name, known.s);
+    return false;
+}
+
 static bool read_options(fx_compilation *c, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     if (!has_entries(cx, "defines", o->defines, o->n_defines) ||
         !has_entries(cx, "ablate_extents", o->ablate_extents, o->n_ablate_extents))
         return false;
-    cx->arch = arena_printf(&cx->arena, "%s", o->arch ? o->arch : "sm_90a");
-    if (!is_arch(cx->arch)) {
-        diag_refuse(cx, "unknown architecture %s; known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a", cx->arch);
-        return false;
-    }
+    if (!choose_arch(cx, o->arch ? o->arch : "sm_90a")) return false;
     const char *passes[2] = {o->dump_after, o->stop_after};
     for (int i = 0; i < 2; i++)
         if (passes[i] && !pipeline_has_pass(passes[i]) && !(i == 0 && strcmp(passes[i], "all") == 0)) {
@@ -305,7 +295,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     }
     struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
     stage(cx, "check", file, false);
-    struct program *program = (o->tests_only ? fx_check_tests : fx_check)(cx, ast, prelude, o->kernel);
+    struct program *program = o->tests_only ? fx_check_tests(cx, ast, prelude, o->kernel) : fx_check(cx, ast, prelude, o->kernel, grad_kernel);
     stage(cx, "check", file, true);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;

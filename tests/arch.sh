@@ -29,22 +29,83 @@ cuda_headers() {
         grep -v '"cuda_api\.' # our own declarations
 }
 
-runtime_headers() {
-    for header in runtime/*.h; do
-        grep -nE "#[ \t]*include[ \t]*\"(.*/)?$(basename "$header")\"" $(sources compiler)
+# The rooms, from the ground up: what each may include and call besides itself. The order is the way of the data, so that no room names one above it.
+# Public headers (plan.h, dtype.h; of the whole library fx.h) stand on no floor. docs/architecture.md says what each room is for.
+rooms='
+compiler/base:
+compiler/symbolic: compiler/base
+compiler/seam: compiler/base compiler/symbolic
+compiler/kernels:
+compiler/front: compiler/base
+compiler/check: compiler/base compiler/symbolic compiler/seam compiler/front
+compiler/grad: compiler/base compiler/front compiler/check
+compiler/graph: compiler/base compiler/symbolic compiler/front compiler/check
+compiler/passes: compiler/base compiler/graph
+compiler/fuse: compiler/base compiler/graph compiler/passes
+compiler/schedule: compiler/base compiler/symbolic compiler/graph
+compiler/plan: compiler/base compiler/check compiler/graph compiler/schedule
+compiler/emit: compiler/base compiler/seam compiler/kernels compiler/front compiler/graph compiler/schedule compiler/plan
+compiler/oracle: compiler/base compiler/check
+compiler/report: compiler/base compiler/symbolic compiler/seam compiler/front compiler/check compiler/graph compiler/passes compiler/schedule compiler/plan
+compiler/host_c: compiler/base compiler/symbolic compiler/seam
+compiler: compiler/base compiler/symbolic compiler/seam compiler/kernels compiler/front compiler/check compiler/grad compiler/graph compiler/passes compiler/fuse compiler/schedule compiler/plan compiler/emit compiler/oracle compiler/report compiler/host_c
+runtime/lib: compiler/base compiler/symbolic compiler/seam
+runtime/emu: runtime/lib
+runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle runtime/lib runtime/emu
+'
+# Of the compiler, the runtime includes the plan and what it stands on alone; the command the public header too, and the writer of JSON.
+runtime_includes='runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
+runtime/emu: fx_build.h calls.h
+runtime/command: fx.h fx_runtime.h base/json.h dtype.h dtypes.def plan.h'
+
+# FROM TO, a line each: which rooms the files of a room include.
+includes() {
+    for file in $(find compiler runtime -name '*.[chyS]' -o -name '*.re'); do
+        half=${file%%/*} room=$(dirname "$file" | cut -d/ -f1-2)
+        grep -oE '^[ \t]*#[ \t]*include "[^"]+"' "$file" | sed 's/.*"\(.*\)"/\1/' | while IFS= read -r header; do
+            case $header in
+            */*)
+                at=$half/${header%%/*}
+                [ -e "$half/$header" ] || at=compiler/${header%%/*}
+                [ "$half $at" != "runtime $at" ] || printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || case $at in compiler/*) echo "$file: includes $header" ;; esac
+                ;;
+            fx.h) case $room in compiler | compiler/report | compiler/oracle | runtime/command) continue ;; *) echo "$file: includes $header" ;; esac ;;
+            plan.h | dtype.h | dtypes.def | parse.h) [ $half = compiler ] || printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || echo "$file: includes $header" ;;
+            pipeline.h) at=compiler ;;
+            *) [ $half = runtime ] && printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || echo "$file: includes $header" ;;
+            esac
+            [ -z "${at:-}" ] || echo "$room $at $file: includes $header"
+            at=
+        done
     done
 }
 
-# Of the compiler, the runtime may include the plan and what it stands on; the command the public header too, and for its traces and ablations the writer of JSON.
-compiler_headers() {
-    grep -nE '#[ \t]*include[ \t]*"' runtime/*.[ch] | while IFS= read -r line; do
-        header=$(printf '%s\n' "$line" | sed 's/.*"\(.*\)".*/\1/')
-        case ${line%%:*}:$(basename "$header") in
-        *:plan.h | *:dtype.h | *:dtypes.def | runtime/command/command.h:fx.h | runtime/command/tools/trace.h:json.h | runtime/command/tools/ablate.c:json.h | runtime/command/tools/trace.h:seen.h | runtime/command/check.c:seen.h) continue ;;
-        esac
-        case $header in */*) echo "$line" ;; esac
-        [ ! -e "compiler/$header" ] || echo "$line"
+# Likewise which rooms its objects take names from: what nm says of each is defined in one file and undefined in another.
+calls() {
+    find "$dir/obj/compiler" "$dir/obj/runtime" "$dir/obj/gen" -name '*.o' | while IFS= read -r object; do
+        file=${object#"$dir"/obj/}
+        case $file in gen/*) room=compiler/front ;; *) room=$(dirname "$file" | cut -d/ -f1-2) ;; esac
+        nm "$object" | awk -v room="$room" -v file="${file%.o}" '$1 == "U" { print "U", $2, room, file } $2 ~ /^[TDBRV]$/ { print "D", $3, room, file }'
+    done | awk '$1 == "D" { at[$2] = $3 } $1 == "U" { n++; name[n] = $2; room[n] = $3; file[n] = $4 }
+        END { for (i = 1; i <= n; i++) if (name[i] in at) print room[i], at[name[i]], file[i] ": calls " name[i] }'
+}
+
+# What stands in `includes` or `calls` and not in the table.
+runs_up() {
+    { printf '%s\n' "$rooms"; echo; "$1"; } | awk '
+        /^[a-z_\/]+:/ { room = $1; sub(":", "", room); known[room]; for (i = 2; i <= NF; i++) may[room, $i]; next }
+        NF < 3 { next }
+        $1 ~ /:$/ { print; next }
+        $1 != $2 && !(($1, $2) in may) { from = $1; to = $2; $1 = $2 = ""; print from " may not use " to ":" $0 }'
+}
+
+# A room that is not in the table, and a table with a circle.
+rooms_known() {
+    find compiler runtime -name '*.[chyS]' | xargs -n 1 dirname | cut -d/ -f1-2 | sort -u | while IFS= read -r room; do
+        [ "$room" = runtime ] || printf '%s\n' "$rooms" | grep -qE "^$room:" || echo "$room is not in the table"
     done
+    printf '%s\n' "$rooms" | awk -F: 'NF > 1 { n = split($2, below, " "); for (i = 1; i <= n; i++) if (!(below[i] in seen)) print $1 " stands before " below[i] ", which it uses"; seen[$1] }' |
+        grep -v '^runtime/command stands before compiler,'
 }
 
 cuda_linked() { ldd "$dir/fxc" "$dir/libfx.so" | grep -iE 'cuda|nvrtc|cublas|nvidia'; }
@@ -112,7 +173,7 @@ cuda_strings() {
 
 # Read off the objects, so that words in comments and names that end alike do not count.
 prints_or_exits() {
-    nm -A -u "$dir/libfx_internal.a" |
+    nm -A -u "$dir/libfx.a" |
         grep -E ' (printf|vprintf|puts|putchar|perror|__printf_chk|__vprintf_chk|stdout|stderr|exit|_exit|abort|atexit|signal|setlocale|chdir|system)$'
 }
 
@@ -195,8 +256,9 @@ reports() {
 }
 
 rule 'no cuda header is included' cuda_headers
-rule 'the compiler includes no header of the runtime' runtime_headers
-rule 'the runtime sees of the compiler only the plan' compiler_headers
+rule 'every room is in the table, and none is above what it uses' rooms_known
+rule 'rooms include what the table allows' runs_up includes
+rule 'rooms call what the table allows' runs_up calls
 rule 'no cuda library is linked' cuda_linked
 rule 'the compiler links without the runtime' links_alone
 rule 'asm only in ptx.cuh' raw_asm

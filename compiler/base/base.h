@@ -5,6 +5,8 @@
 #ifndef FX_BASE_H
 #define FX_BASE_H
 
+#include "base/arch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -136,7 +138,7 @@ struct cx {
     int n_diags, n_errors;
     struct define *defines;
     int n_defines;
-    const char *arch; /* "sm_90a" */
+    const struct arch *arch; /* the machine compiled for */
     void (*on_stage)(void *user, const char *stage, const char *of, bool is_over); /* or NULL */
     void *stage_user; /* handed to it */
 };
@@ -144,7 +146,5 @@ struct cx {
 static inline void stage(const struct cx *cx, const char *name, const char *of, bool is_over) {
     if (cx->on_stage) cx->on_stage(cx->stage_user, name, of, is_over);
 }
-/* Shared memory that a block may have on an architecture, one of fx_arch_name. */
-int arch_shared_bytes(const char *name);
 
 #endif

@@ -467,7 +467,7 @@ static bool make_kernel(struct checker *c, struct made *all, int n, struct made 
         const struct made *of = item->kind == ITEM_GRAD ? find_made(all, n, item->grad_of) : NULL;
         struct kernel *k = NEW(&c->cx->arena, struct kernel);
         if (item->kind == ITEM_KERNEL) check_kernel(c, k, item);
-        else if (of && !c->cx->n_errors) grad_kernel(c, item, of->kernel, k);
+        else if (of && !c->cx->n_errors) c->derive(c, item, of->kernel, k);
         else if (!of) diag_error(c->cx, item->span, D_UNKNOWN_NAME, "the file has no kernel " NAME_FMT " to take a gradient of", NAME_ARG(item->grad_of));
         if (item->kind == ITEM_GRAD && c->cx->n_errors) return false;
         chain[i]->kernel = k;
@@ -530,9 +530,10 @@ static void report_define(struct cx *cx, const struct program *p, struct name n)
     diag_fix(cx, "`fxc run -i " NAME_FMT "=VALUE`; or make it a `const`, which -D sets", NAME_ARG(n));
 }
 
-struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
+struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel, derive_kernel *derive) {
     struct checker c = begin(cx, file, prelude);
     struct program *p = NEW(&cx->arena, struct program);
+    c.derive = derive;
     check_kernels(&c, kernel, p);
     if (p->n_kernels == 0 && !cx->n_errors)
         diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");

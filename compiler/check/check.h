@@ -160,7 +160,10 @@ struct program {
 
 /* Checks every test and bench block of the file (only those of `kernel` when not NULL) and no kernel. */
 struct program *fx_check_tests(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
+struct checker;
+/* Makes k, the gradient of f that the item asks for: grad_kernel, which stands above the checker. */
+typedef void derive_kernel(struct checker *c, const struct ast_item *item, const struct kernel *f, struct kernel *k);
 /* Checks every kernel of the file and its blocks (only `kernel` when not NULL); errors go to cx->diags. */
-struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
+struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel, derive_kernel *derive);
 
 #endif

@@ -34,6 +34,7 @@ struct known_const { /* a `const` item that was evaluated */
 
 struct checker {
     struct cx *cx;
+    derive_kernel *derive;         /* writes a gradient: the room above knows how */
     struct names fns, prelude_fns; /* to their struct ast_item; the user's come first */
     const struct ast_file *file;
     struct kernel *k;              /* the kernel being checked */
@@ -145,11 +146,7 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);
-/* ---- grad.c ---- */
-/* Makes k, the gradient of f that the item asks for. f has no errors. */
-void grad_kernel(struct checker *c, const struct ast_item *item, const struct kernel *f, struct kernel *k);
-/* Whether an operand of the op has a derivative other than 0. */
-bool grad_has_rule(struct checker *c, enum op op, int operand);
+
 
 /* ---- check_call.c ---- */
 const struct ast_item *check_find_fn(struct checker *c, struct name n); /* the user's, else the prelude's, else NULL */

@@ -277,7 +277,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
             }
             for (int e = 0; e < phases->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], phases, d, e);
         }
-    buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch);
+    buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch->name);
     buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
                   "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");
     for (int i = 0; i < plan->n_kernels; i++) put_contract(out, &plan->kernels[i]);

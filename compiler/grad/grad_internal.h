@@ -4,6 +4,7 @@
 #define FX_GRAD_INTERNAL_H
 
 #include "check/check_internal.h"
+#include "grad/grad.h"
 
 enum { MAX_FACTORS = 6 };
 

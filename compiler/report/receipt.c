@@ -108,23 +108,23 @@ static void add_lines(const struct facts *f, struct receipt_launch *l, const str
 
 static int least(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
 
-/* Blocks an SM of an H200 has room for: registers are given out by the warp to each of its four parts, 1 KiB of shared memory is the system's. */
-static int resident_blocks(const struct receipt_entry *e, int asked) {
-    enum { PARTS = 4, PART_REGISTERS = 16384, UNIT = 256, SHARED = 233472, SYSTEM = 1024, THREADS = 2048, BLOCKS = 32 };
+/* Blocks an SM has room for: registers are given out by the warp to each of its four parts. */
+static int resident_blocks(const struct arch *m, const struct receipt_entry *e, int asked) {
+    enum { PARTS = 4, PART_REGISTERS = SM_REGISTERS / PARTS, UNIT = 256 };
     if (!e->compiled) return asked;
     int warps = (e->variant->block + 31) / 32, a_warp = (e->compiled->registers * 32 + UNIT - 1) / UNIT * UNIT;
-    int n = a_warp ? PARTS * (PART_REGISTERS / a_warp) / warps : BLOCKS;
-    int64_t shared = (e->shared.is_known ? e->shared.value : 0) + e->compiled->shared_bytes + SYSTEM;
-    n = least(n, SHARED / shared);
-    n = least(n, THREADS / (warps * 32));
-    return least(n, BLOCKS);
+    int n = a_warp ? PARTS * (PART_REGISTERS / a_warp) / warps : m->sm_blocks;
+    int64_t shared = (e->shared.is_known ? e->shared.value : 0) + e->compiled->shared_bytes + SHARED_OVERHEAD;
+    n = least(n, m->sm_shared / shared);
+    n = least(n, m->sm_threads / (warps * 32));
+    return least(n, m->sm_blocks);
 }
 
 static struct receipt_entry entry_of(const struct facts *f, const struct fx_variant *v, const struct config *c) {
     struct receipt_entry e = {.variant = v, .grid = size_of(f, &v->grid), .shared = size_of(f, &v->smem), .takes = fx_expr_holds(&v->needs, &f->env)};
     if (f->compiled && f->compiled[v->number].registers) e.compiled = &f->compiled[v->number];
-    e.resident = resident_blocks(&e, c->min_blocks);
-    int64_t round = (int64_t)RECEIPT_SMS * (e.resident < 1 ? 1 : e.resident);
+    e.resident = resident_blocks(f->unit->cx->arch, &e, c->min_blocks);
+    int64_t round = (int64_t)f->unit->cx->arch->sms * (e.resident < 1 ? 1 : e.resident);
     e.waves = e.grid.is_known ? e.grid.value / round + (e.grid.value % round != 0) : 0;
     return e;
 }
@@ -165,7 +165,7 @@ static struct receipt_launch launch_of(const struct facts *f, const struct launc
     out.bytes = size_of(f, &launch->bytes);
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
-    out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / BYTES_PER_SECOND : 0;
+    out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / f->unit->cx->arch->copied : 0;
     out.seconds = d->n == 1 ? share_of(s, out.memory_seconds) : 0;
     for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->walk ? 0 : phases[p].kernel->seconds;
     out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
@@ -189,7 +189,7 @@ static void add_extents(struct facts *f) {
     f->r->extents = extents;
     int64_t *strides = NEW_ARRAY(f->a, int64_t, fx_stride_index(f->r->kernel->n_params, 0) + 1);
     fx_row_major_strides(f->r->kernel, extents, strides);
-    f->env = (struct fx_env){.extents = extents, .sm_count = RECEIPT_SMS, .strides = strides};
+    f->env = (struct fx_env){.extents = extents, .sm_count = f->unit->cx->arch->sms, .strides = strides};
 }
 
 static void add_rules(struct facts *f) {
@@ -328,7 +328,7 @@ struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, co
     struct receipt *r = NEW(a, struct receipt);
     struct facts f = {.a = a, .unit = u, .chosen = u->kernels[kernel], .compiled = compiled, .r = r};
     struct buf saved;
-    *r = (struct receipt){.kernel = k, .partition = f.chosen->partition->name, .seconds = f.chosen->seconds, .n_others = f.chosen->n_others,
+    *r = (struct receipt){.kernel = k, .arch = u->cx->arch, .partition = f.chosen->partition->name, .seconds = f.chosen->seconds, .n_others = f.chosen->n_others,
                           .others = f.chosen->others};
     add_extents(&f);
     r->unfused = size_of(&f, &k->unfused_bytes);

@@ -65,6 +65,7 @@ struct receipt_rule { /* of the algebra, applied */
 
 struct receipt {
     const struct fx_kernel *kernel;
+    const struct arch *arch; /* whose GPU times are predicted for */
     const char *partition;
     double seconds; /* predicted, launches included */
     int n_others, n_rules, n_notes, n_buffers, n_launches;
@@ -79,8 +80,6 @@ struct receipt {
     int64_t total;     /* bytes of all launches */
     struct receipt_launch *launches;
 };
-
-enum { RECEIPT_SMS = 132 }; /* of the H200 that times are predicted for */
 
 /* The facts about kernel number `kernel` of u; `compiled`, by number of entry, says what those with registers were compiled to; NULL: none was. */
 struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);

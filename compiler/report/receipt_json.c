@@ -195,13 +195,14 @@ static void put_kernel(struct json *j, const struct receipt *r) {
 }
 
 void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels) {
+    const struct arch *m = arch_find(p->arch);
     struct json j = {.out = out};
     json_open(&j, '{');
     json_member_int(&j, "version", SCHEMA_VERSION);
     json_member_text(&j, "file", p->file);
     json_member_text(&j, "arch", p->arch);
-    json_member_text(&j, "predicted_for", "H200");
-    json_member_int(&j, "multiprocessors", RECEIPT_SMS);
+    json_member_text(&j, "predicted_for", m->gpu);
+    json_member_int(&j, "multiprocessors", m->sms);
     json_open_list(&j, "kernels");
     for (int i = 0; i < p->n_kernels; i++) put_kernel(&j, kernels[i]);
     json_close(&j, ']');

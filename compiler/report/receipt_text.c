@@ -5,6 +5,9 @@
 #include <string.h>
 
 /* "M * N * 4 = 65536" */
+/* " on an H200" */
+static void put_gpu(struct buf *out, const struct arch *m) { buf_printf(out, " on %s %s", strchr("AEFHILMNORSX", *m->gpu) ? "an" : "a", m->gpu); }
+
 static void put_size(struct buf *out, const struct receipt_size *s) {
     char number[32];
     int n = snprintf(number, sizeof number, "%lld", (long long)s->value);
@@ -36,7 +39,8 @@ static void put_head(struct buf *out, const struct receipt *r) {
     buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, k->n_launches,
                kernels(k->n_launches));
     put_time(out, r->seconds);
-    buf_puts(out, " on an H200\n");
+    put_gpu(out, r->arch);
+    buf_putc(out, '\n');
     for (int i = 0; i < r->n_others; i++) {
         buf_printf(out, "  not `%s`, %d %s, ", r->others[i].name, r->others[i].n_kernels,
                    kernels(r->others[i].n_kernels));
@@ -85,7 +89,7 @@ static void put_line(struct buf *out, const struct receipt_line *l) {
     buf_putc(out, '\n');
 }
 
-static void put_entry(struct buf *out, const struct receipt_entry *e) {
+static void put_entry(struct buf *out, const struct arch *m, const struct receipt_entry *e) {
     const struct fx_variant *v = e->variant;
     buf_printf(out, "    entry %s: %s, %d threads, ", v->entry, v->config, v->block);
     put_size(out, &e->shared);
@@ -99,7 +103,7 @@ static void put_entry(struct buf *out, const struct receipt_entry *e) {
     if (!e->is_chosen) return;
     buf_puts(out, "      launched here: grid ");
     put_size(out, &e->grid);
-    buf_printf(out, ", %d block%s an SM, %lld wave%s on %d SMs\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves, e->waves == 1 ? "" : "s", RECEIPT_SMS);
+    buf_printf(out, ", %d block%s an SM, %lld wave%s on %d SMs\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves, e->waves == 1 ? "" : "s", m->sms);
 }
 
 static void put_launch(struct buf *out, const struct receipt *r, int i) {
@@ -132,7 +136,7 @@ static void put_launch(struct buf *out, const struct receipt *r, int i) {
         buf_putc(out, '\n');
     }
     for (int j = 0; j < l->n_entries; j++) {
-        put_entry(out, &l->entries[j]);
+        put_entry(out, r->arch, &l->entries[j]);
         is_chosen |= l->entries[j].is_chosen;
     }
     if (!is_chosen) buf_puts(out, "    no entry takes these extents\n");
@@ -163,7 +167,7 @@ static void put_brief_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
     buf_printf(out, "%s: %d GPU %s, predicted ", k->name, k->n_launches, kernels(k->n_launches));
     put_time(out, r->seconds);
-    buf_puts(out, " on an H200");
+    put_gpu(out, r->arch);
     for (int fixed = 1; fixed >= 0; fixed--) {
         int n = 0;
         for (int i = 0; i < k->n_extents; i++) {

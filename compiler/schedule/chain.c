@@ -7,7 +7,6 @@
 bool schedule_chain_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 void schedule_chain_price(const struct graph *, const struct partition *, struct scheduled *);
 
-static const double SM_CYCLES = 132 * 1.6e9;
 
 /* Problems by the registers that they take beside the sums: one first contraction of operands that lie in memory, or more. */
 enum weight { PLAIN = 1, HEAVY, BOTH };
@@ -30,7 +29,7 @@ static const struct tile {
     {false, 128, 64, 128, 16, 4, 2, 1, false, true, BOTH, 3, 150},
 };
 
-enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 };
+enum { MOST_ACCUMULATORS = 128 };
 
 static int up(int bytes) { return (bytes + 1023) / 1024 * 1024; }
 static int larger(int x, int y) { return x > y ? x : y; }
@@ -49,7 +48,7 @@ static int accumulators(const struct tile *t, const struct chain *x) { return t-
 
 /* Blocks an SM holds at once: beside several first contractions' sums there are fewer registers for others. */
 static int blocks_of(const struct tile *t, const struct chain *x) {
-    int n = REGISTERS / (t->warps_m * t->warps_n * 32) / (accumulators(t, x) + 104);
+    int n = SM_REGISTERS / (t->warps_m * t->warps_n * 32) / (accumulators(t, x) + 104);
     return x->parts.n_inner == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
 
@@ -85,7 +84,7 @@ bool schedule_chain_configure(const struct graph *g, const struct partition *p, 
             const struct tile *e = &tiles[i];
             bool copies = !is_mma || (aligned && !strided && !made);
             if (e->is_mma != is_mma || e->copies != copies || (e->keeps && (x->first.n_segments > 1 || x->first.segments[0].k_outer.n)) || (is_mma && strided && e->bn > 64)) continue;
-            if (x->parts.n_inner > e->most_inner || !(e->takes & weight) || accumulators(e, x) > MOST_ACCUMULATORS || smem_bytes(e, x) > MOST_SHARED) continue;
+            if (x->parts.n_inner > e->most_inner || !(e->takes & weight) || accumulators(e, x) > MOST_ACCUMULATORS || smem_bytes(e, x) > g->cx->arch->block_shared) continue;
             add_config(g, s, e, aligned, vector);
         }
     if (!s->n_configs) return *why_not = arena_printf(&g->cx->arena, "%d contractions between which nothing is stored take more registers than there are", x->parts.n_inner + 1), false;
@@ -118,13 +117,13 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
         if (f->most_k && k > f->most_k * x->parts.n_inner) continue;
         double tiles_n = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), walked = f->most_k ? f->tile_k : 256;
         double rate = f->rate * (walked + f->tile_n) / f->tile_n;
-        double tiles_m = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * rows / m, rounds = (double)(int64_t)((tiles_m * tiles_n + 131) / 132) * 132;
+        double sms = g->cx->arch->sms, tiles_m = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * rows / m, rounds = (double)(int64_t)((tiles_m * tiles_n + sms - 1) / sms) * sms;
         double ops = tiles_m * tiles_n * t * (x->n_walks * (b_ops + a_ops * f->tile_m / 64) + f->tile_n * second->b[0].ops);
-        double seconds = rounds * 2.0 * f->tile_m * t * (x->n_walks * k + f->tile_n) / rate / SM_CYCLES + gemm_made_seconds(ops);
+        double seconds = rounds * 2.0 * f->tile_m * t * (x->n_walks * k + f->tile_n) / rate / arch_all_cycles(g->cx->arch) + gemm_made_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
     }
     double memory = traffic_seconds(g, p, s);
-    s->bytes = memory * BYTES_PER_SECOND;
+    s->bytes = memory * g->cx->arch->copied;
     s->flops = 2 * rows * t * (k * x->n_walks + n);
     s->seconds = least > memory ? least : memory;
 }

@@ -9,8 +9,6 @@
 #include "schedule/made.h"
 #include "graph/operand.h"
 
-/* H200: 132 SMs at 1.6 GHz under load. */
-static const double SM_CYCLES = 132 * 1.6e9;
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
 
@@ -364,11 +362,11 @@ int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     return most;
 }
 
-/* What 132 SMs at 1.6 GHz issue beside the mainloop; a made element takes a few instructions an operation. */
-static const double OPS_PER_SECOND = 132 * 1.6e9 * 64;
+/* What an SM issues in a cycle beside the mainloop; a computed element takes a few instructions an operation. */
+static const double OPS_PER_CYCLE = 64;
 enum { INSTRUCTIONS = 2 };
 
-double gemm_made_seconds(double ops) { return ops * INSTRUCTIONS / OPS_PER_SECOND; }
+double gemm_made_seconds(const struct graph *g, double ops) { return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE); }
 
 /* Of an operand read once: what it lies in, or what its leaves read. */
 static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
@@ -389,13 +387,13 @@ static double operand_bytes(const struct graph *g, const struct partition *p, co
 
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
 static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *made_ops) {
-    double batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
+    double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m), cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
     *flops = *made_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
-        cycles += (double)(int64_t)((batches * rows * cols + 131) / 132) * 132 * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
+        cycles += (double)(int64_t)((batches * rows * cols + sms - 1) / sms) * sms * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         *made_ops += batches * k * m * cols * e->a.ops;
         for (int j = 0; j < e->n_sums; j++) *made_ops += batches * k * n * rows * e->b[j].ops;
@@ -407,7 +405,7 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
     const struct gemm_shape *shape = &s->gemm;
     double least = -1, flops, ops;
     for (int i = 0; i < s->n_configs; i++) {
-        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / SM_CYCLES + gemm_made_seconds(ops);
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_made_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }
@@ -417,6 +415,6 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
     }
     s->bytes += scheduled_bytes(g, p, s);
-    double memory = s->bytes / BYTES_PER_SECOND;
+    double memory = s->bytes / g->cx->arch->copied;
     s->seconds = least > memory ? least : memory;
 }

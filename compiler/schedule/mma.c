@@ -3,7 +3,7 @@
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { MOST_SHARED = 227 * 1024, REGISTERS = 65536, K_BYTES = 128 };
+enum { K_BYTES = 128 };
 enum kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
 
 /* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16 bytes at a time pass through
@@ -13,18 +13,21 @@ static const struct tile {
     int least_sums, most_sums; /* contractions added up side by side */
     bool copies;               /* all operands 16 bytes at a time */
     double rate[N_KINDS];      /* flops a cycle and SM; 0: not for that kind */
+    bool is_last;              /* only where none fits before */
 } tiles[] = {
-    {128, 256, 2, 4, 3, 1, 1, 1, true, {2450, 830, 3800}},
-    {128, 128, 2, 2, 3, 2, 1, 1, true, {2150, 765, 4200}},
-    {128, 128, 2, 4, 3, 1, 2, 2, true, {2300, 815, 4000}},
-    {128, 64, 4, 2, 3, 1, 3, 4, true, {2000, 700, 3600}},
-    {64, 128, 2, 2, 3, 3, 1, 1, true, {1700, 640, 3450}},
-    {64, 64, 2, 2, 4, 3, 1, 4, true, {1430, 540, 2850}},
-    {128, 256, 2, 4, 3, 1, 1, 1, false, {2100, 0, 0}},
-    {128, 128, 2, 4, 3, 1, 1, 1, false, {1700, 610, 0}},
-    {128, 64, 4, 2, 3, 1, 2, 2, false, {1500, 550, 1100}},
-    {64, 128, 2, 4, 3, 1, 1, 1, false, {0, 0, 1200}},
-    {64, 64, 2, 2, 4, 2, 1, 4, false, {900, 455, 1100}},
+    {128, 256, 2, 4, 3, 1, 1, 1, true, {2450, 830, 3800}, false},
+    {128, 128, 2, 2, 3, 2, 1, 1, true, {2150, 765, 4200}, false},
+    {128, 128, 2, 4, 3, 1, 2, 2, true, {2300, 815, 4000}, false},
+    {128, 64, 4, 2, 3, 1, 3, 4, true, {2000, 700, 3600}, false},
+    {64, 128, 2, 2, 3, 3, 1, 1, true, {1700, 640, 3450}, false},
+    {64, 64, 2, 2, 4, 3, 1, 4, true, {1430, 540, 2850}, false},
+    {128, 256, 2, 4, 3, 1, 1, 1, false, {2100, 0, 0}, false},
+    {128, 128, 2, 4, 3, 1, 1, 1, false, {1700, 610, 0}, false},
+    {128, 64, 4, 2, 3, 1, 2, 2, false, {1500, 550, 1100}, false},
+    {64, 128, 2, 4, 3, 1, 1, 1, false, {0, 0, 1200}, false},
+    {64, 64, 2, 2, 2, 3, 2, 4, true, {1200, 480, 2400}, true},
+    {64, 64, 2, 2, 4, 2, 1, 4, false, {900, 455, 1100}, false},
+    {64, 64, 2, 2, 2, 2, 2, 4, false, {800, 400, 1000}, true},
 };
 
 /* What the engine multiplies. */
@@ -59,9 +62,9 @@ static int staged_bytes(const struct graph *g, const struct partition *p, const 
 }
 
 /* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
-static int blocks_of(const struct tile *t, int smem, int n_sums) {
-    int threads = t->warps_m * t->warps_n * 32, n = REGISTERS / (t->bm * t->bn / threads * n_sums + 104) / threads;
-    if (n > MOST_SHARED / smem) n = MOST_SHARED / smem;
+static int blocks_of(const struct arch *m, const struct tile *t, int smem, int n_sums) {
+    int threads = t->warps_m * t->warps_n * 32, n = SM_REGISTERS / (t->bm * t->bn / threads * n_sums + 104) / threads;
+    if (n > m->block_shared / smem) n = m->block_shared / smem;
     return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
 
@@ -97,17 +100,18 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
         bool through_registers = strided || transposes || gemm_is_made(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
-        for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
             int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
-            if (smem > arch_shared_bytes(g->cx->arch)) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
-            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > MOST_SHARED) continue;
+            if (smem > g->cx->arch->block_shared) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
+            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > g->cx->arch->block_shared) continue;
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;
+            if (e->is_last && (size_t)s->n_configs > before) continue;
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .needs_unit = ways[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = bk, .stages = e->stages,
-                                 .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(e, smem, n_sums), .smem_bytes = smem, .vector = vector,
+                                 .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums), .smem_bytes = smem, .vector = vector,
                                  .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
             c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : staged ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
@@ -116,5 +120,6 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
                                    any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }
     }
+    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     return true;
 }

@@ -13,9 +13,6 @@
 enum {
     SIDE_SHARE = 32,           /* a side product takes at most this part of the bytes of the kernel's tensors, */
     SIDE_BYTES = 1 << 20,      /* or so few bytes that it never leaves the L2 cache */
-    SM_SHARED = 228 * 1024,    /* shared memory of an SM, of which a block takes 1 KB besides its own */
-    SM_THREADS = 2048,
-    SM_COUNT = 132,
 };
 
 /* ---- what may be joined ---- */
@@ -66,14 +63,14 @@ static double phase_cost(const struct graph *g, const struct scheduled *s, const
     if (s->group->contraction) {
         const struct gemm_shape *x = &s->gemm;
         double tiles = nominal_size(g, x->batch.axes, x->batch.n) * up(nominal_size(g, x->m.axes, x->m.n), f->tile_m) * up(nominal_size(g, x->n.axes, x->n.n), f->tile_n);
-        return up(tiles, SM_COUNT) * f->tile_m * f->tile_n / f->rate;
+        return up(tiles, g->cx->arch->sms) * f->tile_m * f->tile_n / f->rate;
     }
     if (!s->row) return 1;
     const struct row_program *x = s->row;
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     enum { LATENCY = 100, JOIN_WARP = 16, JOIN_BLOCK = 64 }; /* of a round of loads, of joining lanes, in elements a thread computes meanwhile */
     double each = (double)f->tile_m * f->tile_n / f->block, walks = f->most_cols ? 1 : x->n_passes + x->stores_elements;
-    return up(rows, f->tile_m * 2.0 * SM_COUNT) * (up(cols, f->tile_n) * (each + LATENCY) * walks + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
+    return up(rows, f->tile_m * 2.0 * g->cx->arch->sms) * (up(cols, f->tile_n) * (each + LATENCY) * walks + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
 }
 
 /* Whether the extents of l multiplied are fixed, and at most `most`. */
@@ -113,9 +110,9 @@ static const struct config *pick(struct cx *cx, const struct chosen *c, const st
 }
 
 /* Blocks of the entry an SM is to hold: what all phases have registers and shared memory for. */
-static int blocks_on_sm(int block, int min_blocks, int smem_bytes) {
-    int most = SM_SHARED / (smem_bytes + 1024);
-    if (most > SM_THREADS / block) most = SM_THREADS / block;
+static int blocks_on_sm(const struct arch *m, int block, int min_blocks, int smem_bytes) {
+    int most = m->sm_shared / (smem_bytes + SHARED_OVERHEAD);
+    if (most > m->sm_threads / block) most = m->sm_threads / block;
     if (most > min_blocks) most = min_blocks;
     return most < 1 ? 1 : most;
 }
@@ -137,7 +134,7 @@ static bool add_entry(struct cx *cx, struct chosen *c, struct joint j, int leade
     }
     for (int i = 0; i < j.n; i++) {
         configs[i].of[v].smem_bytes = smem;
-        configs[i].of[v].min_blocks = blocks_on_sm(f->block, min_blocks, smem);
+        configs[i].of[v].min_blocks = blocks_on_sm(c->graph->cx->arch, f->block, min_blocks, smem);
     }
     return true;
 }

@@ -9,11 +9,11 @@ void schedule_pointwise_price(const struct graph *, const struct partition *, st
 
 enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
 
-/* What 132 SMs at 1.6 GHz issue, loads of what loops read among it: they come from caches. */
-static const double OPS_PER_SECOND = 132 * 1.6e9 * 32;
+/* What an SM issues in a cycle, loads of what loops read among it: they come from caches. */
+static const double OPS_PER_CYCLE = 32;
 
 /* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
-static const double THREADS_AT_ONCE = 132 * 1024, TURN_SECONDS = 100 / 1.6e9;
+static const double THREADS_AN_SM = 1024, TURN_CYCLES = 100;
 
 /* Whether t has all of the run as its last axes, or none of it. */
 static bool agrees(const struct tensor *t, const struct axis_list *run) {
@@ -105,8 +105,10 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     s->bytes += scheduled_bytes(g, p, s);
     struct footprint f = group_footprint(g, p, s->group);
     double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
-    double rounds = threads > THREADS_AT_ONCE ? threads / THREADS_AT_ONCE : 1;
-    s->seconds = s->bytes / BYTES_PER_SECOND;
-    if (f.has_loops && s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
-    if (s->seconds < f.turns * rounds * TURN_SECONDS) s->seconds = f.turns * rounds * TURN_SECONDS;
+    const struct arch *m = g->cx->arch;
+    double rounds = threads > THREADS_AN_SM * m->sms ? threads / (THREADS_AN_SM * m->sms) : 1;
+    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE), turning = f.turns * rounds * TURN_CYCLES / m->cycles;
+    s->seconds = s->bytes / m->copied;
+    if (f.has_loops && s->seconds < computing) s->seconds = computing;
+    if (s->seconds < turning) s->seconds = turning;
 }

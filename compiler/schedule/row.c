@@ -104,6 +104,7 @@ static int smem_bytes(const struct row_program *x, const struct team *t) {
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
+    const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
     if (v == 1 && !x->is_along_rows) chunks *= 4; /* as many elements a thread as with vectors */
@@ -116,10 +117,10 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     int threads = t->lanes * t->across;
     const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned, .is_small = is_small, .tile_m = t->across * (x->is_along_rows ? v : 1), .tile_n = t->lanes * chunks * step,
-                         .block = threads, .min_blocks = 65536 / (threads * (chunks * words + WORK_WORDS)), .vector = v, .smem_bytes = smem_bytes(x, t),
+                         .block = threads, .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)), .vector = v, .smem_bytes = smem_bytes(x, t),
                          .most_cols = t->is_resident ? t->lanes * chunks * step : 0, .suits_cols = t->suits * t->lanes * step, .wants_grid = t->wants_grid};
     if (c->min_blocks < 1) c->min_blocks = 1;
-    if (c->min_blocks * threads > 2048) c->min_blocks = 2048 / threads;
+    if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
     int n_walks = x->n_passes + x->stores_elements;
@@ -172,8 +173,8 @@ bool schedule_row_configure(const struct graph *g, const struct partition *p, st
     return true;
 }
 
-/* What 132 SMs at 1.6 GHz issue. */
-static const double OPS_PER_SECOND = 132 * 1.6e9 * 128;
+/* What an SM issues in a cycle. */
+static const double OPS_PER_CYCLE = 128;
 /* An operation of the graph is a few instructions, an approximate function several. */
 enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
 
@@ -207,7 +208,9 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
     double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
-    s->seconds = s->bytes / BYTES_PER_SECOND;
-    if (s->seconds < ops / OPS_PER_SECOND) s->seconds = ops / OPS_PER_SECOND;
-    if (!s->parts && rows < 132 && cols >= 1024) s->seconds *= 132 / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
+    const struct arch *m = g->cx->arch;
+    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
+    s->seconds = s->bytes / m->copied;
+    if (s->seconds < computing) s->seconds = computing;
+    if (!s->parts && rows < m->sms && cols >= 1024) s->seconds *= m->sms / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
 }

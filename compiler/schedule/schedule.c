@@ -33,6 +33,10 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
     return bytes;
 }
 
+const char *schedule_no_room(const struct graph *g) {
+    return arena_printf(&g->cx->arena, "each of its tiles takes more than the %d KB of shared memory that a block has on %s", g->cx->arch->block_shared >> 10, g->cx->arch->name);
+}
+
 bool is_space_axis(const struct scheduled *s, int axis) {
     const struct axis_list *rows = &s->pointwise.rows, *cols = &s->pointwise.cols;
     return axes_have(rows->axes, rows->n, axis) || axes_have(cols->axes, cols->n, axis);

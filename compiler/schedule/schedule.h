@@ -144,6 +144,8 @@ struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
 
+/* Why a schedule has no configuration that fits a block of the machine. */
+const char *schedule_no_room(const struct graph *g);
 /* What the loads and stores of s move at nominal extents, each tensor once. */
 double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s);
 /* Whether axis is one that the pointwise driver runs over, as part of its rows or columns. */
@@ -165,8 +167,6 @@ int phases_leader(const struct chosen *c, struct joint j);
 
 /* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
-/* An H200 copies 4.2 TB/s, read plus written (docs/benchmarks.md). Prices rank; they do not promise. */
-static const double BYTES_PER_SECOND = 4.2e12;
 /* schedules/gemm.c: shared by the engines. */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
@@ -196,7 +196,7 @@ void gemm_fill_segments(const struct graph *g, const struct partition *p, const 
 void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
 /* What so many operations of made operands take. */
-double gemm_made_seconds(double ops);
+double gemm_made_seconds(const struct graph *g, double ops);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

@@ -8,20 +8,21 @@ static const struct tile {
     int size;                  /* bytes of an element */
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side; 0 at least: only where blocks have to be of another phase's size */
-    bool made;                 /* only where operands are made: fewer tiles make each element */
+    enum { TILE_USUAL, TILE_COMPUTED, TILE_LAST } use; /* computed: only where operands are, since fewer tiles compute each element; last: only where none fits before */
     double rate;               /* multiply-adds of f32, or of f64: flops a cycle and SM, of the 256 or 128 an SM has */
 } tiles[] = {
-    {4, 128, 256, 16, 2, 4, 3, 1, 1, 1, false, 240},
-    {4, 128, 128, 16, 2, 4, 3, 1, 2, 2, false, 238},
-    {4, 64, 256, 16, 2, 4, 3, 1, 1, 1, true, 220},
-    {4, 128, 64, 16, 4, 2, 3, 1, 3, 4, false, 235},
-    {4, 64, 128, 16, 2, 2, 3, 3, 1, 1, false, 215},
-    {4, 64, 64, 16, 4, 2, 3, 2, 0, 1, false, 120},
-    {4, 64, 64, 16, 2, 2, 3, 4, 1, 4, false, 170},
-    {8, 128, 128, 16, 4, 2, 3, 1, 1, 1, false, 113},
-    {8, 64, 128, 16, 2, 2, 3, 2, 1, 1, false, 110},
-    {8, 64, 64, 16, 2, 2, 3, 2, 1, 1, false, 97},
-    {8, 64, 64, 16, 4, 2, 3, 1, 2, 4, false, 85},
+    {4, 128, 256, 16, 2, 4, 3, 1, 1, 1, TILE_USUAL, 240},
+    {4, 128, 128, 16, 2, 4, 3, 1, 2, 2, TILE_USUAL, 238},
+    {4, 64, 256, 16, 2, 4, 3, 1, 1, 1, TILE_COMPUTED, 220},
+    {4, 128, 64, 16, 4, 2, 3, 1, 3, 4, TILE_USUAL, 235},
+    {4, 64, 128, 16, 2, 2, 3, 3, 1, 1, TILE_USUAL, 215},
+    {4, 64, 64, 16, 4, 2, 3, 2, 0, 1, TILE_USUAL, 120},
+    {4, 64, 64, 16, 2, 2, 3, 4, 1, 4, TILE_USUAL, 170},
+    {8, 128, 128, 16, 4, 2, 3, 1, 1, 1, TILE_USUAL, 113},
+    {8, 64, 128, 16, 2, 2, 3, 2, 1, 1, TILE_USUAL, 110},
+    {8, 64, 64, 16, 2, 2, 3, 2, 1, 1, TILE_USUAL, 97},
+    {8, 64, 64, 16, 4, 2, 3, 1, 2, 4, TILE_USUAL, 85},
+    {8, 32, 64, 16, 2, 2, 2, 1, 2, 4, TILE_LAST, 60},
 };
 
 /* What the engine multiplies, and its rate beside that of floats of the size. */
@@ -31,7 +32,7 @@ static const struct kind {
     double rate;
 } kinds[] = {{FX_F32, "float", 1}, {FX_F64, "double", 1}, {FX_I32, "int", 0.65}, {FX_U32, "unsigned", 0.65}, {FX_I64, "long long", 0.28}, {FX_U64, "unsigned long long", 0.28}};
 
-enum { MOST_ACCUMULATORS = 128, MOST_SHARED = 227 * 1024, REGISTERS = 65536 }; /* accumulators: registers of a thread for them */
+enum { MOST_ACCUMULATORS = 128 }; /* accumulators: registers of a thread for them */
 
 static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
     int pipeline = t->stages * (t->bm * t->size + 16 + shape->most_sums * (t->bn * t->size + 16)) * t->bk, staging = t->bm * t->bn * n_sums * t->size + reduced;
@@ -53,16 +54,16 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
     enum { N_TILES = sizeof tiles / sizeof *tiles };
     int size = fx_dtype_bits(kind->dtype) / 8, vector = gemm_vector(g, s, 16 / size);
     for (int aligned = 1; aligned >= 0; aligned--)
-        for (int i = 0; i < N_TILES; i++) {
+        for (int i = 0, before = s->n_configs; i < N_TILES; i++) {
             const struct tile *e = &tiles[i];
             int threads = e->warps_m * e->warps_n * 32, smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, threads));
             int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
-            bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size; /* what is made on the way takes registers too */
-            if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > MOST_SHARED || accumulators > MOST_ACCUMULATORS) continue;
-            if ((!e->least_sums && s->block != threads) || (e->made && !gemm_is_made(&s->gemm))) continue;
+            bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size || tiles[i + 1].use == TILE_LAST; /* what is made on the way takes registers too */
+            if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > g->cx->arch->block_shared || accumulators > MOST_ACCUMULATORS) continue;
+            if ((!e->least_sums && s->block != threads) || (e->use == TILE_COMPUTED && !gemm_is_made(&s->gemm)) || (e->use == TILE_LAST && s->n_configs > before)) continue;
             if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
             bool is_wide = gemm_is_made(&s->gemm); /* more registers on the way */
-            int blocks = REGISTERS / threads / (accumulators + (!is_wide ? 96 : aligned ? 112 : 140));
+            int blocks = SM_REGISTERS / threads / (accumulators + (!is_wide ? 96 : aligned ? 112 : 140));
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = threads,
                                  .min_blocks = (s->group->n_sums == 1 && !is_wide) || blocks > e->min_blocks ? e->min_blocks : blocks < 1 ? 1 : blocks, .smem_bytes = smem, .vector = vector,
@@ -72,5 +73,6 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             c->text = arena_printf(&g->cx->arena, "simt %s %dx%dx%d, %d stages, %s", fx_dtype_name(kind->dtype), e->bm, e->bn, e->bk, e->stages,
                                    aligned ? "16-byte copies" : "any alignment");
         }
+    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     return true;
 }

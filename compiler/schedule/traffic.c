@@ -183,5 +183,5 @@ double traffic_seconds(const struct graph *g, const struct partition *p, const s
         int64_t v;
         bytes += fx_expr_eval(&sides[i], &(struct fx_env){.extents = extents}, &v) ? (double)v : INT64_MAX;
     }
-    return bytes / BYTES_PER_SECOND;
+    return bytes / g->cx->arch->copied;
 }

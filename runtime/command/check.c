@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "emu/seen.h"
+#include "emu/observer.h"
 
 /* ---- who wrote an element, where the emulator shows it ---- */
 

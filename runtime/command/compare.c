@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "lib/draw.h"
+#include "command/draw.h"
 
 enum {
     SAMPLE = 4096,           /* elements compared of a large output */

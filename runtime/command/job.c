@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "lib/draw.h"
-#include "lib/npy.h"
+#include "command/draw.h"
+#include "command/npy.h"
 
 void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents) {
     fprintf(to, "%s", fx_dtype_name(t));

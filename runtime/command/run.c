@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "lib/npy.h"
+#include "command/npy.h"
 
 /* ---- computing ---- */
 

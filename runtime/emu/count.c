@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "emu/emu.h"
-#include "emu/seen.h"
+#include "emu/observer.h"
 
 enum { BANKS = 32, SECTOR = 32, FIRST_ROOM = 64 };
 

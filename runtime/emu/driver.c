@@ -11,11 +11,9 @@
 enum { OUT_OF_MEMORY = 2, INVALID_HANDLE = 400, FAILED = 999, MAX_SHARED = 232448, RANDOM_SEED = 20260, MAX_REGIONS = 64 };
 
 static struct fx_emulation emulation;
-static atomic_bool is_on;
 static _Thread_local char failure[MACHINE_TEXT + 512]; /* of the last launch on this thread that failed */
 static char a_context;
 
-bool emu_is_on(void) { return atomic_load(&is_on); }
 bool emu_is_watched(void) { return emulation.is_watched; }
 
 /* ---- the memory of a launch ---- */
@@ -344,7 +342,7 @@ static int emu_event_elapsed(float *milliseconds, void *start, void *stop) {
 fx_status fx_emulate(const struct fx_emulation *e) {
     fx_status status = emu_find_compiler();
     if (status != FX_OK) return status;
-    if (!emu_is_on() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
+    if (!stand_in_get() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
     emulation = e ? *e : (struct fx_emulation){0};
     if (emulation.sm_count <= 0) emulation.sm_count = 132;
     cuda_driver = (struct driver_table){
@@ -358,6 +356,7 @@ fx_status fx_emulate(const struct fx_emulation *e) {
         .cuMemcpyDtoH = emu_read, .cuMemsetD8Async = emu_fill, .cuStreamCreate = emu_stream_create, .cuStreamDestroy = emu_stream_nothing,
         .cuStreamSynchronize = emu_stream_nothing, .cuEventCreate = emu_event_create, .cuEventDestroy = emu_event_destroy,
         .cuEventRecord = emu_event_record, .cuEventSynchronize = emu_event_nothing, .cuEventElapsedTime = emu_event_elapsed};
-    atomic_store(&is_on, true);
+    static const struct stand_in plain = {.compile = emu_compile}, watched = {emu_compile, emu_announce, emu_conclude};
+    stand_in_set(emulation.is_watched ? &watched : &plain);
     return FX_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "calls.h"
 #include "lib/runtime.h"
-#include "emu/seen.h"
+#include "emu/observer.h"
 
 /* ---- fiber.c, switch.S: stacks ---- */
 /* Memory for the stacks of a launch, as many bytes or more; NULL where there is none. */
@@ -30,6 +30,16 @@ static inline void fiber_entered(void) {}
 #endif
 /* What a switch to the result begins: `start`, at the top of an empty stack, which never returns. */
 void *fiber_begin(char *stack, size_t n_bytes, void (*start)(void));
+
+/* ---- driver.c, arguments.c, compile.c: the parts of the stand-in ---- */
+/* Whether accesses are seen. */
+bool emu_is_watched(void);
+void emu_announce(const struct launch_memory *memory, int n);
+fx_status emu_conclude(fx_status status);
+/* By the host's C++ compiler, to a shared object. */
+fx_status emu_compile(struct compile *c);
+/* Whether the C++ compiler that this takes is there. */
+fx_status emu_find_compiler(void);
 
 /* ---- memory.c: what the driver would call device memory ---- */
 struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill holds a pattern */
@@ -85,7 +95,7 @@ bool module_holds(const struct module *m, const void *address);
 /* Of the emitted file; none where it cannot be said. */
 void module_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out);
 
-/* ---- seen.c: what an observer is shown ---- */
+/* ---- observer.c: what an observer is shown ---- */
 struct watch;
 struct fiber;
 void seen_begin(struct watch *w);
@@ -190,7 +200,7 @@ _Noreturn void machine_fail(struct machine *m, const void *pc, const char *forma
 /* Runs the launch; false with text in `error` of `size` bytes. */
 bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size);
 
-/* ---- watch.c, given.c: every access ---- */
+/* ---- watch.c, arguments.c: every access ---- */
 enum { TIME_SHIFT = 32 }; /* of a stamp in global memory */
 enum { KNOWN = 1, COMING = 2 }; /* a byte of shared memory: written, being copied to */
 struct sight { /* a block's shared memory, and its time, which passes whenever threads wait for each other */
@@ -254,7 +264,7 @@ bool watch_open(struct watch *w, const struct launch *l);
 unsigned watch_enter(void);
 void watch_leave(void);
 void watch_close(struct watch *w);
-/* given.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
+/* arguments.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
 bool given_open(struct watch *w);
 const struct room *given_find(const struct watch *w, const char *at);
 void given_describe(const struct watch *w, const char *at, char *text, size_t size);
@@ -274,7 +284,7 @@ void watch_some_met(struct block *b, struct fiber *const *fibers, int n);
 void watch_block_met(struct block *b);
 void watch_grid_met(struct machine *m);
 
-/* ---- together.c: what the lanes of a warp do together ---- */
+/* ---- warp_ops.c: what the lanes of a warp do together ---- */
 void do_together(struct warp *w);
 
 /* ---- fault.c: addresses nobody may touch ---- */

@@ -79,7 +79,7 @@ static fx_status enqueue(fx_context *ctx, const struct ready *r, void **argument
 }
 
 /* What the entries are given, for an emulator that sees what they do with it. */
-static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct emu_memory *out) {
+static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
     const struct fx_kernel *k = p->kernel;
     int n = 0;
     for (int i = 0; i < k->n_params; i++) {
@@ -87,14 +87,14 @@ static int list_memory(const fx_prepared *p, const struct fx_value *args, const 
         const DLTensor *t = args[i].tensor;
         int bits = fx_dtype_bits(fx_argument_dtype(param));
         if (param->is_scalar || !t) continue;
-        out[n++] = (struct emu_memory){.name = param->name, .address = b->slots[i], .start = b->starts[i], .n_bytes = b->n_bytes[i], .is_read = param->is_input,
+        out[n++] = (struct launch_memory){.name = param->name, .address = b->slots[i], .start = b->starts[i], .n_bytes = b->n_bytes[i], .is_read = param->is_input,
                                        .is_written = param->is_output, .is_tensor = true, .rank = t->ndim, .element_bytes = bits < 8 ? 1 : bits / 8, .shape = t->shape,
                                        .strides = param->is_strided ? t->strides : NULL};
     }
     for (int i = 0; i < k->n_buffers; i++) {
         int64_t n_bytes;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes)) continue;
-        out[n++] = (struct emu_memory){.name = k->buffers[i].name, .address = buffers[i], .start = buffers[i], .n_bytes = (size_t)n_bytes,
+        out[n++] = (struct launch_memory){.name = k->buffers[i].name, .address = buffers[i], .start = buffers[i], .n_bytes = (size_t)n_bytes,
                                        .is_read = k->buffers[i].kind == FX_BUFFER_FLAGS, .is_written = true};
     }
     return n;
@@ -135,8 +135,9 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
         if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);
         else error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
     }
-    if (emu_is_watched()) {
-        fx_status written = emu_conclude(status);
+    const struct stand_in *emulator = stand_in_get();
+    if (emulator && emulator->conclude) {
+        fx_status written = emulator->conclude(status);
         if (status == FX_OK && written != FX_OK) status = error_set(written, "kernel %s: %s", k->name, fx_last_error());
     }
     return status;
@@ -162,8 +163,9 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
         is_empty &= status != FX_OK || !ready[i].entry;
     }
     if (status != FX_OK || (is_empty && !atomic_load(&p->ctx->lost))) return status;
-    struct emu_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
-    if (emu_is_watched()) emu_announce(memory, list_memory(p, args, &b, &env, buffers, memory));
+    struct launch_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
+    const struct stand_in *emulator = stand_in_get();
+    if (emulator && emulator->announce) emulator->announce(memory, list_memory(p, args, &b, &env, buffers, memory));
     status = scope_enter(p->ctx, &scope);
     return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, &env, buffers, stream)) : status;
 }

@@ -146,10 +146,10 @@ static fx_status compile_or_take(struct compile *c) {
 
 fx_status nvrtc_compile(struct compile *c) {
     uint64_t began = timeline_begin();
-    bool is_emulated = emu_is_on() && c->entry;
+    const struct stand_in *emulator = c->entry ? stand_in_get() : NULL;
     c->was_cached = false;
-    fx_status status = is_emulated ? emu_compile(c) : compile_or_take(c);
-    const struct timeline_arg args[] = {{.key = "by", .text = is_emulated ? "host compiler" : "NVRTC"}, {.key = "arch", .text = is_emulated ? "emulator" : c->arch},
+    fx_status status = emulator ? emulator->compile(c) : compile_or_take(c);
+    const struct timeline_arg args[] = {{.key = "by", .text = emulator ? "host compiler" : "NVRTC"}, {.key = "arch", .text = emulator ? "emulator" : c->arch},
                                         {.key = "cache", .text = c->was_cached ? "hit" : c->cache && c->cache->folder >= 0 ? "miss" : "none"}, {.key = "bytes", .number = (int64_t)c->n_bytes},
                                         {.key = "status", .number = status}};
     timeline_end(began, "build", c->entry ? c->entry : c->file, args, sizeof args / sizeof *args);

@@ -82,11 +82,8 @@ struct compile {
 
 fx_status nvrtc_compile(struct compile *c);
 
-/* ---- emu/: the emulator in the place of driver and NVRTC ---- */
-bool emu_is_on(void);
-/* Whether accesses are seen. */
-bool emu_is_watched(void);
-struct emu_memory { /* what the entries of a launch are given */
+/* ---- cuda_api.c: what takes the place of driver and NVRTC, the emulator ---- */
+struct launch_memory { /* what the entries of a launch are given */
     const char *name;
     uint64_t address;      /* as they are given it */
     uint64_t start;        /* where it begins */
@@ -96,14 +93,17 @@ struct emu_memory { /* what the entries of a launch are given */
     int rank, element_bytes;
     const int64_t *shape, *strides; /* of a tensor, in elements of element_bytes; strides NULL: it fills its memory */
 };
-/* Before the entries of a launch are launched from this thread, and when they have been, with what became of that: fails where an output has elements that
- * were not written. */
-void emu_announce(const struct emu_memory *memory, int n);
-fx_status emu_conclude(fx_status status);
-/* As nvrtc_compile, by the host's C++ compiler, to a shared object; one entry. */
-fx_status emu_compile(struct compile *c);
-/* Whether the C++ compiler that this takes is there. */
-fx_status emu_find_compiler(void);
+struct stand_in { /* beside cuda_driver, which is its own then */
+    /* As nvrtc_compile, of one entry. */
+    fx_status (*compile)(struct compile *c);
+    /* NULL unless accesses are seen. Before the entries of a launch are launched from this thread, and when they have been, with what became of that: fails
+     * where an output has elements that were not written. */
+    void (*announce)(const struct launch_memory *memory, int n);
+    fx_status (*conclude)(fx_status status);
+};
+/* NULL: the GPU's own are used. What is set stays as it is for as long as the process runs. */
+const struct stand_in *stand_in_get(void);
+void stand_in_set(const struct stand_in *s);
 
 /* ---- module.c: what is loaded, by source, arch and entry ---- */
 enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };

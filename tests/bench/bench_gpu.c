@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/draw.h"
+#include "command/draw.h"
 #include "fx.h"
 #include "fx_runtime.h"
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/draw.h"
+#include "command/draw.h"
 #include "fx.h"
 #include "fx_runtime.h"
 

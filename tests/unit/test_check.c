@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grad/grad.h"
 #include "check/check.h"
 #include "fx.h"
 #include "suite.h"
@@ -24,7 +25,7 @@ static struct checked *check(const char *text) {
     source_open(&t->cx, "spec.fx", text, strlen(text));
     struct ast_file *file = fx_parse(&t->cx, 0);
     struct ast_file *prelude = fx_parse(&t->cx, source_open(&t->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
-    t->program = fx_check(&t->cx, file, prelude, NULL);
+    t->program = fx_check(&t->cx, file, prelude, NULL, grad_kernel);
     return t;
 }
 

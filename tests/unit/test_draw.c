@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/draw.h"
+#include "command/draw.h"
 #include "suite.h"
 
 START_TEST(philox_known_answers) {

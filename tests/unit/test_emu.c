@@ -9,7 +9,8 @@
 #include "dtype.h"
 #include "fx_runtime.h"
 #include "lib/runtime.h"
-#include "emu/seen.h"
+#include "emu/emu.h"
+#include "emu/observer.h"
 #include "suite.h"
 
 enum { N = 1024 };
@@ -361,7 +362,7 @@ START_TEST(test_given) {
     snprintf(source, sizeof source, ENTRY "k(const float *x_, float *y_, long long n_) {\n  const int t = threadIdx.x;\n  float *s = (float *)fx_smem();\n%s\n}\n", given[_i].body);
     void *module = compile(source, "k");
     memset(x, 0, 256);
-    struct emu_memory memory[] = {{.name = "x", .address = (uintptr_t)x, .start = (uintptr_t)x, .n_bytes = 256, .is_read = true, .is_tensor = true, .rank = 2, .element_bytes = 4, .shape = shape},
+    struct launch_memory memory[] = {{.name = "x", .address = (uintptr_t)x, .start = (uintptr_t)x, .n_bytes = 256, .is_read = true, .is_tensor = true, .rank = 2, .element_bytes = 4, .shape = shape},
                                   {.name = "y", .address = (uintptr_t)y, .start = (uintptr_t)y, .n_bytes = 256, .is_written = true, .is_tensor = true, .rank = 2, .element_bytes = 4, .shape = shape}};
     long long n = 64;
     for (int again = 0; again < 2; again++) { /* what an earlier launch has written is not what this one writes */

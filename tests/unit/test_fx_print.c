@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grad/grad.h"
 #include "check/fx_print.h"
 #include "graph/ir.h"
 #include "passes/passes.h"
@@ -30,12 +31,12 @@ static struct subject *subject_open(const char *text) {
     ck_assert(s != NULL);
     if (setjmp(s->cx.oom)) ck_abort_msg("out of memory");
     arena_init(&s->cx.arena, &s->cx.oom);
-    s->cx.arch = "sm_90a";
+    s->cx.arch = arch_find("sm_90a");
     add_file(&s->cx, "t.fx", text, strlen(text));
     struct ast_file *file = fx_parse(&s->cx, 0);
     add_file(&s->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude));
     struct ast_file *prelude = s->cx.n_errors ? NULL : fx_parse(&s->cx, 1);
-    s->program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL);
+    s->program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL, grad_kernel);
     if (s->cx.n_errors) s->program = NULL;
     return s;
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emit/emit.h"
+#include "host_c/host_c.h"
 #include "symbolic/plan_expr.h"
 #include "suite.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/npy.h"
+#include "command/npy.h"
 #include "suite.h"
 
 struct file { /* bytes of exactly their size, so that the address sanitizer sees a read beyond them */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "grad/grad.h"
 #include "oracle/eval.h"
 #include "fx.h"
 #include "ir_eval.h"
@@ -46,12 +47,12 @@ static struct subject *subject_open(const char *text) {
     ck_assert(s != NULL);
     if (setjmp(s->cx.oom)) ck_abort_msg("out of memory");
     arena_init(&s->cx.arena, &s->cx.oom);
-    s->cx.arch = "sm_90a";
+    s->cx.arch = arch_find("sm_90a");
     add_file(&s->cx, "t.fx", text, strlen(text));
     struct ast_file *file = fx_parse(&s->cx, 0);
     add_file(&s->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude));
     struct ast_file *prelude = s->cx.n_errors ? NULL : fx_parse(&s->cx, 1);
-    struct program *program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL);
+    struct program *program = s->cx.n_errors ? NULL : fx_check(&s->cx, file, prelude, NULL, grad_kernel);
     if (s->cx.n_errors) return s;
     s->program = program;
     subject_take(s, 0);

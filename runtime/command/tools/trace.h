@@ -3,7 +3,7 @@
 #define TRACE_H
 
 #include "command/command.h"
-#include "emu/seen.h"
+#include "emu/observer.h"
 #include "base/json.h"
 
 enum { TRACE_READ, TRACE_WRITE, TRACE_SIDES };

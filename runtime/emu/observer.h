@@ -1,7 +1,7 @@
 /* What a watched launch does, for those who want to see it: every access with the thread, the place and the order. Also the counts made of that. Invariant: an
  * observer changes nothing of what it sees. */
-#ifndef EMU_SEEN_H
-#define EMU_SEEN_H
+#ifndef EMU_OBSERVER_H
+#define EMU_OBSERVER_H
 
 #include <stdbool.h>
 #include <stdint.h>

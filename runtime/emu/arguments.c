@@ -9,13 +9,13 @@
 enum { MOST_SHADOWED = 1 << 26 };
 
 static _Thread_local struct { /* for the launches of this thread until they are concluded */
-    const struct emu_memory *memory;
+    const struct launch_memory *memory;
     int n;
     unsigned time;     /* then: what was written before it is not theirs */
     bool is_watched;   /* all that they wrote was noted */
 } announced;
 
-void emu_announce(const struct emu_memory *memory, int n) {
+void emu_announce(const struct launch_memory *memory, int n) {
     announced.memory = memory;
     announced.n = n;
     announced.time = watch_enter();
@@ -41,7 +41,7 @@ static struct room *add_piece(struct watch *w, char *at, size_t n_bytes) {
 static bool add_announced(struct watch *w, const char *address, bool is_const) {
     bool is_known = false;
     for (int i = 0; i < announced.n; i++) {
-        const struct emu_memory *m = &announced.memory[i];
+        const struct launch_memory *m = &announced.memory[i];
         if (m->address != (uint64_t)(uintptr_t)address || (m->is_tensor && !is_const && !m->is_written)) continue;
         struct room *p = add_piece(w, (char *)(uintptr_t)m->start, m->n_bytes);
         is_known = true;
@@ -144,7 +144,7 @@ static bool is_unwritten(const struct region *r, const char *element, int n_byte
 }
 
 /* Elements of m that nobody has written, the first of them in index[]. */
-static int64_t count_unwritten(const struct emu_memory *m, int64_t *index) {
+static int64_t count_unwritten(const struct launch_memory *m, int64_t *index) {
     int64_t at[FX_MAX_RANK] = {0}, n_unwritten = 0, n = 1, row_major;
     const struct region *r = memory_find((const void *)(uintptr_t)m->start);
     if (!r || (char *)(uintptr_t)(m->start + m->n_bytes) > r->at + r->n_bytes) return 0; /* memory that is not the emulator's */
@@ -161,7 +161,7 @@ static int64_t count_unwritten(const struct emu_memory *m, int64_t *index) {
 
 fx_status emu_conclude(fx_status status) {
     for (int i = 0; announced.is_watched && status == FX_OK && i < announced.n; i++) {
-        const struct emu_memory *m = &announced.memory[i];
+        const struct launch_memory *m = &announced.memory[i];
         int64_t index[FX_MAX_RANK];
         char text[256] = "";
         int64_t n_unwritten = m->is_tensor && m->is_written && !m->is_read ? count_unwritten(m, index) : 0;

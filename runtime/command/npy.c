@@ -1,6 +1,6 @@
 /* The .npy format, versions 1 to 3: bytes to an array and back. Input: a whole file in memory. Output: a row-major
  * array, or a header. Invariant: nothing the header claims is believed before it is checked against the bytes there are. */
-#include "lib/npy.h"
+#include "command/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,19 @@
+/* The table of machines. */
+#include "base/arch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct arch rows[] = {
+#define ARCH(name, gpu, sms, mhz, gb, block_kb, sm_kb, threads, blocks) {name, gpu, sms, mhz * 1e6, gb * 1e9, block_kb << 10, sm_kb << 10, threads, blocks},
+#include "base/arch.def"
+#undef ARCH
+};
+
+const struct arch *arch_row(int i) { return i >= 0 && i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
+
+const struct arch *arch_find(const char *name) {
+    for (int i = 0; arch_row(i); i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}

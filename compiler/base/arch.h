@@ -1,0 +1,25 @@
+/* What the compiler knows of a machine: a row of arch.def (arch.c). Nothing else knows such a number. */
+#ifndef FX_ARCH_H
+#define FX_ARCH_H
+
+enum { SM_REGISTERS = 65536, SHARED_OVERHEAD = 1024 }; /* of an SM; shared memory that every block takes besides its own, bytes */
+
+struct arch {
+    const char *name;        /* "sm_90a" */
+    const char *gpu;         /* that times are predicted for: "H200" */
+    int sms;                 /* its multiprocessors */
+    double cycles;           /* of an SM in a second, under load */
+    double copied;           /* bytes that a copy moves in a second, read plus written */
+    int block_shared;        /* bytes of shared memory that a block may have */
+    int sm_shared;           /* likewise an SM, of which each block takes SHARED_OVERHEAD besides */
+    int sm_threads, sm_blocks; /* that an SM holds at once */
+};
+
+/* NULL where it is none of arch.def. */
+const struct arch *arch_find(const char *name);
+/* Row number i, NULL past the end. */
+const struct arch *arch_row(int i);
+/* Cycles that all SMs together have in a second. */
+static inline double arch_all_cycles(const struct arch *m) { return m->sms * m->cycles; }
+
+#endif
