@@ -53,29 +53,29 @@ runtime/lib: compiler/base compiler/symbolic compiler/seam
 runtime/emu: runtime/lib
 runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle runtime/lib runtime/emu
 '
-# Of the compiler, the runtime includes the plan and what it stands on alone; the command the public header too, and the writer of JSON.
-runtime_includes='runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
+# Headers that are no room's: public ones, and what the Makefile writes. The runtime sees of the compiler the plan and what it stands on; the command all that a
+# program sees, and the writer of JSON.
+headers='
+compiler/: plan.h dtype.h dtypes.def parse.h
+compiler/report: fx.h
+compiler/oracle: fx.h
+compiler: fx.h pipeline.h plan.h
+runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
 runtime/emu: fx_build.h calls.h
-runtime/command: fx.h fx_runtime.h base/json.h dtype.h dtypes.def plan.h'
+runtime/command: fx.h fx_runtime.h plan.h dtype.h dtypes.def base/json.h
+runtime: plan.h
+'
+may_include() { # ROOM HEADER
+    printf '%s\n' "$headers" | grep -E "^($1|${1%%/*}/):" | sed 's/$/ /' | grep -qF " $2 "
+}
 
-# FROM TO, a line each: which rooms the files of a room include.
+# FROM TO FILE, a line each: which rooms the files of a room include.
 includes() {
     for file in $(find compiler runtime -name '*.[chyS]' -o -name '*.re'); do
         half=${file%%/*} room=$(dirname "$file" | cut -d/ -f1-2)
         grep -oE '^[ \t]*#[ \t]*include "[^"]+"' "$file" | sed 's/.*"\(.*\)"/\1/' | while IFS= read -r header; do
-            case $header in
-            */*)
-                at=$half/${header%%/*}
-                [ -e "$half/$header" ] || at=compiler/${header%%/*}
-                [ "$half $at" != "runtime $at" ] || printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || case $at in compiler/*) echo "$file: includes $header" ;; esac
-                ;;
-            fx.h) case $room in compiler | compiler/report | compiler/oracle | runtime/command) continue ;; *) echo "$file: includes $header" ;; esac ;;
-            plan.h | dtype.h | dtypes.def | parse.h) [ $half = compiler ] || printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || echo "$file: includes $header" ;;
-            pipeline.h) at=compiler ;;
-            *) [ $half = runtime ] && printf '%s\n' "$runtime_includes" | grep -E "^$room:" | grep -qF " $header" || echo "$file: includes $header" ;;
-            esac
-            [ -z "${at:-}" ] || echo "$room $at $file: includes $header"
-            at=
+            case $header in */*) [ ! -e "$half/$header" ] || { echo "$room $half/${header%%/*} $file: includes $header" && continue; } ;; esac
+            may_include "$room" "$header" || echo "$file: includes $header"
         done
     done
 }
