@@ -538,6 +538,7 @@ struct program *fx_check(struct cx *cx, const struct ast_file *file, const struc
     if (p->n_kernels == 0 && !cx->n_errors)
         diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");
     if (!cx->n_errors) check_tests(&c, p, kernel);
+    if (!cx->n_errors) check_unused(&c, kernel);
     for (int i = 0; i < cx->n_defines && !cx->n_errors; i++)
         if (!c.define_used[i] && !(kernel && is_defined(file, cx->defines[i].name)))
             report_define(cx, p, cx->defines[i].name);

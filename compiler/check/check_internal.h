@@ -195,6 +195,10 @@ void extent_check_sizes(struct checker *c);
 /* Sets axis.nominal of a kernel without errors. */
 void check_nominal(struct cx *cx, struct kernel *k);
 
+/* ---- check_unused.c ---- */
+/* Warns of what the file defines and nothing reads; of its kernels `kernel` alone when not NULL. */
+void check_unused(struct checker *c, const char *kernel);
+
 /* ---- check_test.c ---- */
 /* Checks the test and bench blocks (of `kernel` alone when not NULL) into p->tests. */
 void check_tests(struct checker *c, struct program *p, const char *kernel);

@@ -24,8 +24,8 @@ kernel scaled(x: f32[A,B], s: f32) -> y: f32[A,B] { y = x * exp(s) }
 kernel scaled_bwd = grad(scaled, wrt: s)
 kernel scaled_bwd_bwd = grad(scaled_bwd, wrt: dy, s)
 
-kernel first(x: f32[A], y: f32[A]) -> z: f32[A] { z = x }
-kernel first_bwd = grad(first, wrt: x, y)
+kernel first(x: f32[A], _y: f32[A]) -> z: f32[A] { z = x }
+kernel first_bwd = grad(first, wrt: x, _y)
 
 kernel update(x: inout f32[A], g: f32[A], rate: f32 = 0.1) { x = x - rate * g }
 kernel update_bwd = grad(update, wrt: x, rate)

@@ -13,7 +13,7 @@ kernel literals(i: i32[A], u: u32[A], b: bool[A], x: f16[A]) -> (p: i64[A], q: f
   s = any[A](b && i != 7)
 }
 kernel rounded(x: f16[A], w: f16[A]) -> y: f16[A] with { round: op, precision: ieee } { y = (x + w) * w }
-kernel declared[U=3](x: f32[B,T], s: f32[G=T/4], n: i32 = 2, e: f32 = 1e-5) -> z: f32[B, Q=(T-1)//2] {
+kernel declared[U=3](x: f32[B,T], _s: f32[G=T/4], _n: i32 = 2, e: f32 = 1e-5) -> z: f32[B, Q=(T-1)//2] {
   require T % 8 == 0 && e > 0
   z = sum[U](x[T: 2*Q+U]) + e
 }

@@ -5,7 +5,7 @@ kernel attention(q: f16[S,D], k: f16[T,D], v: f16[T,D]) -> o: f16[S,D] {
   s = where(idx(T) - size(T) <= idx(S) - size(S), q @ k, -inf)
   o = softmax[T](s) @ v
 }
-kernel cross(d: f32[B,E], s: f32[B,S,E], P: f32[B]) -> c: f32[B,Q=(S+1)*E] { c = concat[Q](d{E->Q}, s{(S,E)->Q}) }
+kernel cross(d: f32[B,E], s: f32[B,S,E], _P: f32[B]) -> c: f32[B,Q=(S+1)*E] { c = concat[Q](d{E->Q}, s{(S,E)->Q}) }
 kernel types(i: i8[M], u: u32[M], l: i64[M], b: bool[M], h: bf16[M], d: f64[M], seed: u64)
     -> (a: i64[M], c: i8[M], e: f8e4m3[M], f: f64[M], g: bool[M], n: i64[], r: f32[M], t: i32[M]) {
   a = (i + u) // 3 + l % 7
