@@ -3,7 +3,7 @@
  * In: a syntax tree without errors. Out: a warning each. A name that begins with an underscore is meant to be read by nothing; outputs are read by the
  * caller. What an included file or the prelude defines is for others to use. Statements are walked from the last to the first, so that a name that is bound
  * again is told apart from what it was before. */
-#include "check_internal.h"
+#include "check/check_internal.h"
 
 #include <string.h>
 
