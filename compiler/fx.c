@@ -572,6 +572,7 @@ struct request { /* one call of fx_evaluate */
     int64_t n_elements;
     double *value;
     int64_t *integer;
+    enum fx_bound kind;
     double *bound;
     char *message;
     size_t size; /* of message */
@@ -582,7 +583,7 @@ static fx_status evaluate(struct arena *a, const struct request *r) {
     struct oracle_input *by_param = NEW_ARRAY(a, struct oracle_input, r->plan->n_params + 1);
     fx_status status = bind_inputs(r->plan, r->inputs, r->n_inputs, extents, by_param, a, r->message, r->size);
     if (status) return status;
-    status = oracle_eval(a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->integer, r->bound);
+    status = oracle_eval(a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->integer, r->kind, r->bound);
     if (status == FX_ERR_USAGE) snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
     if (status == FX_ERR_NOMEM)
         snprintf(r->message, r->size, "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or more memory than there is: ask for fewer",
@@ -615,7 +616,7 @@ static int output_param(const struct fx_kernel *k, int output) {
 }
 
 fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
-                      const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, double *bound, char *message, size_t size) {
+                      const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, enum fx_bound kind, double *bound, char *message, size_t size) {
     int index = c && c->plan ? find_kernel(c, kernel) : -1;
     int param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
     if (!message) size = 0;
@@ -628,6 +629,6 @@ fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct 
         snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs", kernel ? kernel : "of that name");
         return FX_ERR_USAGE;
     }
-    struct request r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, integer, bound, message, size};
+    struct request r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, integer, kind, bound, message, size};
     return evaluate_guarded(&r);
 }

@@ -141,17 +141,17 @@ struct fx_host { /* a row-major array in host memory, borrowed */
  * value[i] is the unrounded result; integer[i] (may be NULL) is exact where the output is of an integer dtype (u64 by its bits) or a condition, and
  * not written otherwise. bound[i] (may be NULL) is how far a right implementation may be from it before its
  * store rounds once: 0 means only the rounded value itself is right (all arithmetic was exact in f32), otherwise derived from
- * the rounding of every operation and the accumulation error of every contraction (docs/testing.md).
+ * the rounding of every operation and, as `kind` says, the accumulation error of every contraction (docs/testing.md).
  * Failure: FX_ERR_USAGE with a message in message[size]. */
 fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
-                      const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, double *bound,
+                      const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, enum fx_bound kind, double *bound,
                       char *message, size_t size);
 /* Whether `got`, an element stored as dtype t, is right given fx_evaluate's value and bound: the one statement of the
  * tolerance. NaN matches NaN, infinities match themselves. */
 bool fx_is_right(enum fx_dtype t, double got, double value, double bound);
 /* Likewise of an integer dtype, or bool, given fx_evaluate's integer: exact beyond 2^53 too. */
 bool fx_is_right_integer(enum fx_dtype t, int64_t got, int64_t want, double bound);
-/* The same under a tolerance that a person stated. DERIVED is fx_is_right; EXACT takes the value rounded to t alone; ABS, REL and F16_ULP take
+/* The same under a tolerance that a person stated. DERIVED and WORST are fx_is_right of the bound given; EXACT takes the value rounded to t alone; ABS, REL and F16_ULP take
  * what is that far from the unrounded value: t, t * |value|, t ulps of f16 at `largest`, the largest finite |value| of the tensor (fx_evaluate's
  * bound is then set aside); NULL is DERIVED. Where the value is NaN, or rounds to an infinity, only that is right.
  * *allowed, if not NULL, is how far from the value a right result could be at most. */

@@ -90,6 +90,7 @@ struct fx_param {
     int align;                 /* bytes its address is promised to be a multiple of, a power of two up to 256; 0: nothing promised */
     int rank;                  /* of a tensor */
     int extents[FX_MAX_RANK];  /* indices into the kernel's extents, in storage order */
+    struct fx_expr below;      /* of integers that index or count: over extents, from 0 to below which they mean something, for who draws them; n == 0: nothing is known */
     int line;                  /* of its declaration, for messages */
 };
 
@@ -172,9 +173,13 @@ struct fx_plan {
 };
 
 /* ---- test and bench blocks: what a person asked to be run ---- */
-enum fx_tolerance_kind { FX_TOL_DERIVED, FX_TOL_EXACT, FX_TOL_ABS, FX_TOL_REL, FX_TOL_F16_ULP };
+enum fx_bound {
+    FX_BOUND_INDEPENDENT, /* roundings of a sum are independent: eight of their standard deviations */
+    FX_BOUND_WORST,       /* all of them may err in one direction, as of data made to make them */
+};
+enum fx_tolerance_kind { FX_TOL_DERIVED, FX_TOL_EXACT, FX_TOL_ABS, FX_TOL_REL, FX_TOL_F16_ULP, FX_TOL_WORST };
 struct fx_tolerance { /* how far from the oracle a right result may be: `tol:` */
-    enum fx_tolerance_kind kind; /* DERIVED, the default: fx_evaluate's bound */
+    enum fx_tolerance_kind kind; /* DERIVED, the default: fx_evaluate's INDEPENDENT bound; WORST: its WORST one */
     double value;                /* of ABS, REL and F16_ULP */
 };
 

@@ -485,7 +485,7 @@ static void check_kernels(struct checker *c, const char *only, struct program *p
         if (is_kernel(i)) made[n++].item = i;
     for (int i = 0; i < n; i++)
         if ((!only || name_is(made[i].item->name, only)) && make_kernel(c, made, n, &made[i])) p->kernels[p->n_kernels++] = *made[i].kernel;
-    for (int i = 0; i < p->n_kernels && !c->cx->n_errors; i++) check_nominal(c->cx, &p->kernels[i]);
+    for (int i = 0; i < p->n_kernels && !c->cx->n_errors; i++) check_nominal(c->cx, &p->kernels[i]), check_draw(c->cx, &p->kernels[i]);
 }
 
 static struct checker begin(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude) {

@@ -86,6 +86,7 @@ struct param { /* a parameter or an output of a kernel */
     int n_axes;
     int axes[8];
     const struct param *signature; /* where a pass walks its flattened labels by their parts: as it is declared; else NULL */
+    struct fx_expr below;   /* of integers that index or count: they are meant to lie from 0 to below it; n == 0: nothing is known. check_draw.c */
     struct value *result;   /* of an output: what is stored, after broadcast and permutation by name */
 };
 

@@ -199,6 +199,10 @@ void check_nominal(struct cx *cx, struct kernel *k);
 /* Warns of what the file defines and nothing reads; of its kernels `kernel` alone when not NULL. */
 void check_unused(struct checker *c, const char *kernel);
 
+/* ---- check_draw.c ---- */
+/* Sets `below` of the parameters of a kernel without errors. */
+void check_draw(struct cx *cx, struct kernel *k);
+
 /* ---- check_test.c ---- */
 /* Checks the test and bench blocks (of `kernel` alone when not NULL) into p->tests. */
 void check_tests(struct checker *c, struct program *p, const char *kernel);

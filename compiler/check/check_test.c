@@ -281,11 +281,12 @@ static const char *set_tolerance(struct block *b, const struct ast_entry *e) {
         enum fx_tolerance_kind kind;
     } kinds[] = {{"abs", FX_TOL_ABS}, {"rel", FX_TOL_REL}, {"f16_ulp", FX_TOL_F16_ULP}};
     bool is_exact = is_plain(e, VAL_ID) && name_is(e->value->name, "exact");
-    b->test.tolerance.kind = is_exact ? FX_TOL_EXACT : FX_TOL_DERIVED;
+    bool is_worst = is_plain(e, VAL_ID) && name_is(e->value->name, "worst");
+    b->test.tolerance.kind = is_exact ? FX_TOL_EXACT : is_worst ? FX_TOL_WORST : FX_TOL_DERIVED;
     for (size_t i = 0; e->relation == '<' && i < sizeof kinds / sizeof *kinds; i++)
         if (name_is(e->what, kinds[i].name)) b->test.tolerance = (struct fx_tolerance){kinds[i].kind, e->value->num.value};
-    if (is_exact || (b->test.tolerance.kind != FX_TOL_DERIVED && isfinite(e->value->num.value))) return NULL;
-    return "exact, or abs, rel or f16_ulp <= a finite number";
+    if (is_exact || is_worst || (b->test.tolerance.kind != FX_TOL_DERIVED && isfinite(e->value->num.value))) return NULL;
+    return "exact or worst, or abs, rel or f16_ulp <= a finite number";
 }
 
 static const char *read_count(const struct ast_entry *e, int64_t *out) {

@@ -221,7 +221,7 @@ static bool mark_all(struct eval *ev, const int64_t *elements, int64_t n) {
 static void compute_row(struct eval *ev, const struct value *scan, int64_t element) {
     struct node *node = &ev->nodes[scan->id];
     struct store *s = &node->store;
-    struct total total = total_of_nothing(scan->reduction, scan->dtype);
+    struct total total = total_of_nothing(scan->reduction, scan->dtype, ev->kind);
     int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis];
     for (int64_t start = 0; start < extent && store_has(s, element); start += LINE) {
         int n = 0;
@@ -337,8 +337,8 @@ static void eval_release(struct eval *ev) {
 }
 
 fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t *extents, const struct oracle_input *inputs, int output_param,
-                      const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound) {
-    struct eval ev = {.arena = arena, .k = k, .extents = extents};
+                      const int64_t *elements, int64_t n, double *value, int64_t *integer, enum fx_bound kind, double *bound) {
+    struct eval ev = {.arena = arena, .k = k, .extents = extents, .kind = kind};
     const struct answer to = {value, bound, integer};
     if (output_param < 0 || output_param >= k->n_params || !k->params[output_param].result || n < 0) return FX_ERR_USAGE;
     fx_status status = eval_plan(&ev, output_param);

@@ -22,6 +22,11 @@
  *             |term| + e; of one that is linear in sums, that of the innermost terms: nested sums may be taken in another order. Without
  *             the second part where every term is exact and a multiple of some 2^q with a sum of m <= 2^(q + 24) (f64: 53):
  *             then every partial sum is a value of the type. A running sum likewise, K the terms so far
+ *             That is the worst case, FX_BOUND_WORST, all roundings erring in one direction. FX_BOUND_INDEPENDENT takes them as independent and as no more than
+ *             eight deviations together, where that is less: (8 sqrt(K / 3) + K / 8) * u * p, the second part for tensor cores, which truncate, at a step of
+ *             eight terms or more; p the largest partial sum in the oracle's order and twice the root of the sum of the terms' squares, at most m, and m where
+ *             terms are sums. What licences add likewise: 8 / sqrt(3) times the root of the sum of their squares, with twice the change that rounding
+ *             every factor to nearest makes and the largest relative one times |sum|, for factors that terms have in common
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24 (f64: 2^53)
  *   max, min  the largest e of its terms; of conditions 0 where an exact term decides
  *   argmax    the largest distance to an index whose term may be the extreme
@@ -52,6 +57,6 @@ struct oracle_input {
  * FX_ERR_NOMEM when intermediate values that several elements share are more than ORACLE_MAX_SHARED or than memory holds, FX_ERR_INTERNAL for a tree that no checker makes:
  * operands of the wrong kind, a position outside its axis without a value for that. Nothing is ever read outside an argument. */
 fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t *extents, const struct oracle_input *inputs, int output_param,
-                      const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
+                      const int64_t *elements, int64_t n, double *value, int64_t *integer, enum fx_bound kind, double *bound);
 
 #endif

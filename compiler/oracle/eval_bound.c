@@ -157,7 +157,8 @@ bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_
     double want = fx_round_to(t, value), distance = 0;
     bool is_stated = false;
     switch (tolerance ? tolerance->kind : FX_TOL_DERIVED) {
-    case FX_TOL_DERIVED: break;
+    case FX_TOL_DERIVED:
+    case FX_TOL_WORST: break;
     case FX_TOL_EXACT: bound = 0; break;
     case FX_TOL_ABS: distance = tolerance->value, is_stated = true; break;
     case FX_TOL_REL: distance = tolerance->value * fabs(value), is_stated = true; break;

@@ -24,8 +24,11 @@ struct line { /* a value at up to LINE points */
     };
     double e[LINE];
     double m[LINE]; /* has_m: the sum of the magnitudes of the innermost terms it is made of */
+    double s[LINE]; /* has_s: the part of e that comes of a licensed rounding, */
+    double r[LINE]; /* and by how much a rounding to nearest changes v */
     bool is_exact;  /* every e is 0 */
     bool has_m;     /* otherwise |v| + e stands for m */
+    bool has_s;     /* a product, for the sum that reads it next */
 };
 
 struct grain { /* of the type arithmetic happens in */
@@ -81,6 +84,12 @@ struct total { /* of the terms so far */
     double magnitude;      /* sum: of |term| + e over finite terms, or their m; prod: of what factors beyond 1 contribute */
     double least;          /* prod: of what nonzero factors below 1 contribute */
     double n;              /* how many */
+    bool is_worst;         /* sum: all roundings may err in one direction */
+    bool is_nested;        /* sum: of sums, in whatever order */
+    double farthest;       /* sum: the largest partial sum in the oracle's order */
+    double squares;        /* sum: of the terms' */
+    double licensed, licensed_squares, change; /* sum: of the terms' s, of its squares, of their r */
+    double ratio;          /* sum: the largest s beside the term's |v| */
     int lowest;            /* sum: every term is a multiple of 2^lowest */
     bool is_exact;         /* no partial result rounds or is in doubt so far, whatever the order */
     bool is_sure;          /* an extreme of conditions: some term decides it */
@@ -91,7 +100,7 @@ struct total { /* of the terms so far */
 };
 
 /* A reduction or running total: begun, given terms from..to of a line, read at any time. */
-struct total total_of_nothing(enum reduction r, enum fx_dtype dtype);
+struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind);
 void total_add(struct total *t, const struct line *x, int from, int to);
 struct approx total_value(const struct total *t);
 /* Whether an index may be another than the one found: then the terms are gone through again, from index 0, before the value is read. */

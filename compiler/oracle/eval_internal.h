@@ -107,6 +107,7 @@ struct eval {
     struct arena *arena;
     const struct kernel *k;
     const int64_t *extents;
+    enum fx_bound kind; /* that is asked for */
     struct node *nodes;
     struct tensor *tensors;
     struct layout output; /* of the parameter asked for */

@@ -118,10 +118,14 @@ static bool fits(const struct licence *l, double v) {
 static void license_line(const struct licence *l, const struct line *x, int n, struct line *out) {
     out->is_exact = true;
     out->has_m = x->has_m;
+    out->has_s = true;
     for (int i = 0; i < n; i++) {
-        double v = x->v[i], e = x->e[i];
-        if (e != 0 || (isfinite(v) && !fits(l, v))) e += l->unit * (fabs(v) + e) + l->smallest;
+        double v = x->v[i], e = x->e[i], split = v * (0x1p53 * l->unit + 1), nearest = split - (split - v);
+        double added = e != 0 || (isfinite(v) && !fits(l, v)) ? l->unit * (fabs(v) + e) + l->smallest : 0;
+        e += added;
         if (isfinite(v) && fabs(v) + e > l->largest) e = INFINITY;
+        out->s[i] = isfinite(e) ? added : 0;
+        out->r[i] = added > 0 && isfinite(nearest) ? nearest - v : 0;
         if (x->has_m) out->m[i] = x->m[i];
         out->v[i] = v;
         out->e[i] = e;
@@ -132,7 +136,13 @@ static void license_line(const struct licence *l, const struct line *x, int n, s
 /* Products are the inner loop of every contraction: what bound_op would say, in closed form. May work in place. */
 static void multiply_line(const struct value *v, const struct line *a, const struct line *b, int n, struct line *out) {
     const struct grain g = *grain_of(v->dtype);
-    bool from_exact = a->is_exact && b->is_exact, is_exact = true;
+    bool from_exact = a->is_exact && b->is_exact, is_exact = true, has_s = a->has_s || b->has_s;
+    for (int i = 0; has_s && i < n; i++) {
+        double size_a = fabs(a->v[i]) + a->e[i], size_b = fabs(b->v[i]) + b->e[i];
+        double s = (a->has_s ? a->s[i] * size_b : 0) + (b->has_s ? b->s[i] * size_a : 0), r = (a->has_s ? a->r[i] * b->v[i] : 0) + (b->has_s ? b->r[i] * a->v[i] : 0);
+        out->s[i] = isfinite(s) ? s : 0;
+        out->r[i] = isfinite(r) ? r : 0;
+    }
     for (int i = 0; i < n; i++) {
         struct approx x[3] = {{.v = a->v[i], .e = a->e[i]}, {.v = b->v[i], .e = b->e[i]}, {.v = 0}};
         double f = x[0].v * x[1].v, e = 0;
@@ -147,6 +157,7 @@ static void multiply_line(const struct value *v, const struct line *a, const str
         is_exact = is_exact && e == 0;
     }
     out->is_exact = is_exact;
+    out->has_s = has_s;
 }
 
 /* Integers that carry no error: their ops are exact. */
@@ -190,6 +201,7 @@ static void op_line(const struct body *b, const struct step *s, struct line *lin
     } else {
         const struct grain *g = grain_of(v->dtype);
         out->is_exact = true;
+        out->has_s = false;
         for (int i = 0; i < n; i++) {
             struct approx x[3] = {{.v = 0}, {.v = 0}, {.v = 0}};
             for (int j = 0; j < v->n_args; j++) x[j] = (struct approx){.i = args[j]->i[i], .e = args[j]->e[i]};
@@ -361,7 +373,7 @@ static void reduce_line(struct eval *ev, const struct step *s, int axis, int n, 
     out->is_exact = true;
     out->has_m = s->carries_m;
     for (int i = 0; i < n; i++) {
-        struct total total = total_of_nothing(v->reduction, v->args[0]->dtype);
+        struct total total = total_of_nothing(v->reduction, v->args[0]->dtype, ev->kind);
         go_through(ev, v, inside, &total, false);
         if (total_is_open(&total)) go_through(ev, v, inside, &total, true);
         struct approx x = total_value(&total);
@@ -391,7 +403,7 @@ void eval_body(struct eval *ev, const struct body *b, int axis, int n, struct li
         const struct step *s = &b->steps[i];
         const struct value *v = s->value;
         struct line *out = &lines[i];
-        out->has_m = false;
+        out->has_m = out->has_s = false;
         if (s->is_fetched) {
             fetch_line(ev, v, axis, n, out);
             continue;

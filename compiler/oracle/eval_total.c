@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { LOWEST_OF_NONE = 4096 }; /* beyond every exponent */
+enum {
+    LOWEST_OF_NONE = 4096, /* beyond every exponent */
+    DEVIATIONS = 8,        /* that independent roundings may come to: of 2^50 elements none is beyond */
+};
 
 /* ---- beginning ---- */
 
@@ -20,8 +23,8 @@ static struct approx neutral(enum reduction r, enum fx_dtype t) {
 
 static bool finds_index(enum reduction r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 
-struct total total_of_nothing(enum reduction r, enum fx_dtype dtype) {
-    struct total t = {.reduction = r, .dtype = dtype, .sum = neutral(r, dtype), .magnitude = r == RED_PROD,
+struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind) {
+    struct total t = {.reduction = r, .dtype = dtype, .is_worst = kind == FX_BOUND_WORST, .sum = neutral(r, dtype), .magnitude = r == RED_PROD,
                       .least = 1, .lowest = LOWEST_OF_NONE, .is_exact = true};
     if (finds_index(r)) t.reach = r == RED_ARGMAX ? -INFINITY : INFINITY;
     return t;
@@ -38,13 +41,32 @@ static int lowest_bit(double v) {
     return (int)(bits >> 52 & 0x7ff) - 1075 + __builtin_ctzll(significand);
 }
 
-static void add_floats(struct total *t, const struct line *x, int from, int to) {
-    double v = t->sum.v, e = t->sum.e, magnitude = t->magnitude;
+/* What licensed roundings add to the error is kept apart from the rest. */
+static void add_licensed(struct total *t, const struct line *x, int from, int to) {
     for (int i = from; i < to; i++) {
-        v += x->v[i];
-        e += x->e[i];
-        magnitude += fabs(x->v[i]) <= 0x1.fffffffffffffp1023 ? fabs(x->v[i]) + x->e[i] : 0;
+        double s = x->s[i], size = fabs(x->v[i]);
+        t->licensed += s;
+        t->licensed_squares += s * s;
+        t->change += x->r[i];
+        if (s > t->ratio * size) t->ratio = size > 0 ? s / size : INFINITY;
     }
+}
+
+static void add_floats(struct total *t, const struct line *x, int from, int to) {
+    double v = t->sum.v, e = t->sum.e, magnitude = t->magnitude, farthest = t->farthest, squares = t->squares;
+    bool is_apart = x->has_s && !t->is_worst;
+    for (int i = from; i < to; i++) {
+        double size = fabs(x->v[i]) <= 0x1.fffffffffffffp1023 ? fabs(x->v[i]) + x->e[i] : 0;
+        v += x->v[i];
+        e += is_apart ? larger(x->e[i] - x->s[i], 0) : x->e[i];
+        magnitude += size;
+        squares += size * size;
+        farthest = larger(farthest, fabs(v));
+    }
+    t->farthest = farthest;
+    t->squares = squares;
+    t->is_nested |= x->has_m;
+    if (is_apart) add_licensed(t, x, from, to);
     for (int i = from; x->has_m && i < to; i++) /* what the innermost terms add to that */
         if (isfinite(x->v[i])) magnitude += larger(x->m[i] - (fabs(x->v[i]) + x->e[i]), 0);
     t->sum = (struct approx){.v = v, .e = e};
@@ -166,6 +188,22 @@ static struct approx integer_value(const struct total *t) {
     return r;
 }
 
+/* What the roundings of a sum come to. Independent ones are uniform in +-u |partial sum|, a deviation of u / sqrt(3) each; a partial sum, whatever parts the terms are
+ * added in, is taken to be no larger than the largest of the oracle's and two deviations of as many terms in any order. Tensor cores truncate: an error in one
+ * direction, of a whole unit at each step of eight terms. */
+static double sum_rounding(const struct grain *g, const struct total *t) {
+    double worst = (t->n + 16) * g->unit * t->magnitude, partial = t->farthest + 2 * sqrt(t->squares);
+    if (t->is_worst) return worst;
+    if (t->is_nested || !(partial < t->magnitude)) partial = t->magnitude;
+    return fmin(worst, (DEVIATIONS * sqrt(t->n / 3) + t->n / 8) * g->unit * partial);
+}
+
+/* Licensed roundings are independent but where terms have factors in common: then they change the sum as rounding each to nearest would, or as a factor of all of it. */
+static double licensed_error(const struct total *t) {
+    double independent = DEVIATIONS * sqrt(t->licensed_squares / 3) + 2 * fabs(t->change) + t->ratio * fabs(t->sum.v);
+    return independent < t->licensed ? independent : t->licensed;
+}
+
 struct approx total_value(const struct total *t) {
     const struct grain *g = grain_of(t->dtype);
     enum reduction r = t->reduction;
@@ -178,6 +216,6 @@ struct approx total_value(const struct total *t) {
     bool is_open = r == RED_SUM ? t->magnitude > g->largest * 0x1p-24 : t->magnitude > g->largest || (t->least < g->least && t->magnitude > 1);
     if (isinf(e) || isnan(e) || is_open) return (struct approx){.v = v, .e = INFINITY};
     if (!isfinite(v)) return (struct approx){.v = v};
-    if (r == RED_SUM) return bounded(g, v, e + (t->n + 16) * g->unit * t->magnitude);
+    if (r == RED_SUM) return bounded(g, v, e + licensed_error(t) + sum_rounding(g, t));
     return bounded(g, v, e + t->n * g->unit * larger(fabs(v) + e, g->normal));
 }

@@ -250,7 +250,7 @@ static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int inde
 static struct fx_param build_param(struct cx *cx, const struct param *lying) {
     const struct param *p = lying->signature ? lying->signature : lying;
     struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_input = p->is_input, .is_output = p->is_output,
-                           .is_const = p->is_const, .is_strided = p->is_strided, .packed = p->packed, .align = p->align,
+                           .is_const = p->is_const, .is_strided = p->is_strided, .packed = p->packed, .align = p->align, .below = p->below,
                            .has_value = p->has_default, .value = p->default_value, .rank = p->n_axes, .line = span_line(cx, p->ast->span)};
     for (int i = 0; i < p->n_axes; i++) out.extents[i] = p->axes[i];
     return out;

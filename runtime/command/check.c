@@ -42,6 +42,7 @@ static void print_writer(const struct gpu *gpu, const struct argument *a, int64_
 static void print_comparison(const struct gpu *gpu, const struct argument *a, const struct expected *e, const struct comparison *c) {
     printf("  %s: %lld of %zu elements compared, %lld wrong", a->param->name, (long long)c->n_compared, a->n_elements,
            (long long)c->n_wrong);
+    print_kinds(", ", c);
     if (c->n_compared) printf("; largest error %.3g, relative %.3g, %.3g ulp", c->max_absolute, c->max_relative, c->max_ulps);
     printf("\n");
     if (c->worst < 0) return;
@@ -53,21 +54,21 @@ static void print_comparison(const struct gpu *gpu, const struct argument *a, co
     print_writer(gpu, a, flat);
 }
 
-static const struct fx_tolerance derived = {FX_TOL_DERIVED, 0};
-
-/* What a block states it states of the whole kernel. */
-static const struct fx_tolerance *tolerance_of(const struct job *job) { return job->request->block && !job->request->ablate ? &job->request->block->tolerance : &derived; }
+struct counts { /* of all outputs, and of all runs */
+    int64_t compared, wrong;
+    bool is_checked; /* some output was informative */
+};
 
 /* One run and its comparison; adds to the counts. */
-static fx_status run_once(const struct job *job, const struct gpu *gpu, const struct expected *e, int64_t *n_compared,
-                          int64_t *n_wrong) {
+static fx_status run_once(const struct job *job, const struct gpu *gpu, const struct expected *e, struct counts *counts) {
     fx_status status = gpu_run(gpu);
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
-        struct comparison c = compare(a, &e[i], tolerance_of(job));
+        struct comparison c = compare(a, &e[i], job_tolerance(job));
         print_comparison(gpu, a, &e[i], &c);
-        *n_compared += c.n_compared;
-        *n_wrong += c.n_wrong;
+        counts->compared += c.n_compared;
+        counts->wrong += c.n_wrong;
+        counts->is_checked |= c.is_informative;
     }
     return status;
 }
@@ -83,8 +84,7 @@ static void print_chosen(const struct job *job, const struct gpu *gpu) {
 }
 
 /* Every other variant that can run these inputs, one launch at a time. */
-static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct expected *e, int64_t *n_compared,
-                              int64_t *n_wrong) {
+static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct expected *e, struct counts *counts) {
     struct fx_env env = job_env(job);
     fx_status status = FX_OK;
     for (int i = 0; i < job->kernel->n_launches; i++) {
@@ -96,7 +96,7 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
             printf("%s: %s\n", l->name, l->variants[v].config);
             status = fx_pin_variant(gpu->prepared, i, v);
             if (status != FX_OK) gpu_failed(status, "cannot take this variant");
-            else status = run_once(job, gpu, e, n_compared, n_wrong);
+            else status = run_once(job, gpu, e, counts);
         }
         fx_pin_variant(gpu->prepared, i, -1);
         if (status != FX_OK) return status;
@@ -106,34 +106,34 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
 
 fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants) {
     struct expected *e = NULL;
-    int64_t n_compared = 0, n_wrong = 0;
+    struct counts counts = {0};
     fx_status status = expect_all(job, &e);
     if (status == FX_OK) print_chosen(job, gpu);
-    if (status == FX_OK) status = run_once(job, gpu, e, &n_compared, &n_wrong);
-    if (status == FX_OK && all_variants) status = run_variants(job, gpu, e, &n_compared, &n_wrong);
+    if (status == FX_OK) status = run_once(job, gpu, e, &counts);
+    if (status == FX_OK && all_variants) status = run_variants(job, gpu, e, &counts);
     expected_release(e, job->n_outputs);
     if (status != FX_OK) return status;
-    if (n_compared == 0) {
-        printf("not checked: every output is empty\n");
+    if (!counts.wrong && !counts.is_checked) {
+        printf("not checked: %s\n", counts.compared ? UNCHECKED : "every output is empty");
         return FX_ERR_DIFFERS;
     }
-    printf("%s: %s on %s, %lld elements compared, %lld wrong\n", n_wrong ? "differs" : "ok", job->kernel->name,
-           fx_context_device(job->context), (long long)n_compared, (long long)n_wrong);
-    return n_wrong ? FX_ERR_DIFFERS : FX_OK;
+    printf("%s: %s on %s, %lld elements compared, %lld wrong\n", counts.wrong ? "differs" : "ok", job->kernel->name,
+           fx_context_device(job->context), (long long)counts.compared, (long long)counts.wrong);
+    return counts.wrong ? FX_ERR_DIFFERS : FX_OK;
 }
 
 fx_status check_quietly(const struct job *job, const struct gpu *gpu) {
     struct expected *e = NULL;
-    int64_t n_compared = 0, n_wrong = 0;
+    struct counts counts = {0};
     fx_status status = expect_all(job, &e);
     if (status == FX_OK) status = gpu_run(gpu);
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
-        struct comparison c = compare(&job->arguments[job_output(job, i)], &e[i], tolerance_of(job));
-        n_compared += c.n_compared;
-        n_wrong += c.n_wrong;
+        struct comparison c = compare(&job->arguments[job_output(job, i)], &e[i], job_tolerance(job));
+        counts.wrong += c.n_wrong;
+        counts.is_checked |= c.is_informative;
     }
     expected_release(e, job->n_outputs);
-    return status != FX_OK ? status : n_wrong || !n_compared ? FX_ERR_DIFFERS : FX_OK;
+    return status != FX_OK ? status : counts.wrong || !counts.is_checked ? FX_ERR_DIFFERS : FX_OK;
 }
 
 static fx_status check_on(const struct request *request, const struct machine *machine) {

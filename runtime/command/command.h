@@ -171,6 +171,8 @@ void job_close(struct job *job);
 const char *job_arch(const struct job *job);
 /* Number of the parameter that is output `i`. */
 int job_output(const struct job *job, int i);
+/* By which its results are judged. */
+const struct fx_tolerance *job_tolerance(const struct job *job);
 /* The oracle on output i (see fx_evaluate); integer and bound may be NULL. */
 fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
 /* What expressions of the plan see, with addresses aligned to 256. */
@@ -219,6 +221,11 @@ struct expected { /* of one output */
 };
 struct comparison { /* of one output */
     int64_t n_compared, n_wrong;
+    int64_t n_nan, n_infinite; /* that the oracle says are NaN, infinite */
+    int64_t n_open;            /* of which anything is right: their bound is infinite */
+    int64_t n_common;          /* finite, of one value, the one that most have, */
+    double common;             /* and that value */
+    bool is_informative;       /* some are finite with a finite bound, and no one value would be right for all of those; or there is one element, and it is */
     double max_absolute, max_relative; /* errors against the oracle's value rounded to the output's dtype */
     double max_ulps;   /* likewise, in spacings of the output's dtype at that value */
     int64_t worst;     /* index into the elements expected, a wrong one where there is one; -1: none differs at all */
@@ -228,6 +235,14 @@ struct comparison { /* of one output */
 /* What every output should be, all of it or a sample; *out is to be released. */
 fx_status expect_all(const struct job *job, struct expected **out);
 void expected_release(struct expected *e, int n);
+/* The elements compared of a large output: every corner, then indices drawn axis by axis, one in two beside a tile's edge. At most SAMPLED_ELEMENTS flat indices,
+ * distinct and ascending, go to `elements`; returns how many. No extent is 0. */
+enum { SAMPLED_ELEMENTS = 4096 };
+int64_t sample_elements(const struct fx_shape *shape, int64_t *elements);
+/* Why a comparison that found nothing wrong is none. */
+#define UNCHECKED "no element was compared that is finite and differs from the others: draw other inputs (init:, -i)"
+/* "12 NaN, 3 infinite, 4 open, 32 of 48 are 0", what there is of it, each after the separator; what the comparison could not have noticed. */
+void print_kinds(const char *separator, const struct comparison *c);
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance);
 int64_t element_of(const struct expected *e, int64_t i); /* flat index of the i-th compared */
 void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */

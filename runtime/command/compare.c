@@ -8,7 +8,6 @@
 #include "command/draw.h"
 
 enum {
-    SAMPLE = 4096,           /* elements compared of a large output */
     ORACLE_FLOPS = 1 << 26,  /* up to here the oracle computes every element, in about a second */
     ORACLE_ELEMENTS = 1 << 25, /* and up to here, in some seconds, or a minute where each takes special functions */
 };
@@ -53,10 +52,9 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Every corner, then indices drawn axis by axis, one in two beside a tile's edge. Returns how many are distinct, ascending. */
-static int64_t sample(const struct fx_shape *shape, int64_t *elements) {
+int64_t sample_elements(const struct fx_shape *shape, int64_t *elements) {
     struct sampler s = {0};
-    for (int i = 0; i < SAMPLE; i++) {
+    for (int i = 0; i < SAMPLED_ELEMENTS; i++) {
         int64_t flat = 0;
         for (int a = 0; a < shape->rank; a++) {
             int64_t e = shape->extents[a], at;
@@ -66,9 +64,9 @@ static int64_t sample(const struct fx_shape *shape, int64_t *elements) {
         }
         elements[i] = flat;
     }
-    qsort(elements, SAMPLE, sizeof *elements, by_value);
+    qsort(elements, SAMPLED_ELEMENTS, sizeof *elements, by_value);
     int64_t n = 0;
-    for (int i = 0; i < SAMPLE; i++)
+    for (int i = 0; i < SAMPLED_ELEMENTS; i++)
         if (n == 0 || elements[n - 1] != elements[i]) elements[n++] = elements[i];
     return n;
 }
@@ -88,10 +86,10 @@ void expected_release(struct expected *e, int n) {
 static fx_status expect(const struct job *job, int i, bool is_sampled, struct expected *e) {
     const struct argument *a = &job->arguments[job_output(job, i)];
     e->n = (int64_t)a->n_elements;
-    if (is_sampled && a->n_elements > SAMPLE) {
-        e->elements = malloc(SAMPLE * sizeof *e->elements);
+    if (is_sampled && a->n_elements > SAMPLED_ELEMENTS) {
+        e->elements = malloc(SAMPLED_ELEMENTS * sizeof *e->elements);
         if (!e->elements) return complain(FX_ERR_NOMEM, "out of memory");
-        e->n = sample(&a->shape, e->elements);
+        e->n = sample_elements(&a->shape, e->elements);
     }
     e->value = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->value);
     e->bound = malloc((size_t)(e->n ? e->n : 1) * sizeof *e->bound);
@@ -135,7 +133,7 @@ static double share(double error, double allowed) {
 
 /* Integers are compared as such, which double would round beyond 2^53. */
 static bool is_by_bits(enum fx_dtype t, const struct fx_tolerance *tolerance) {
-    return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_EXACT);
+    return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_WORST || tolerance->kind == FX_TOL_EXACT);
 }
 
 /* d in spacings of t's values at v. */
@@ -147,10 +145,38 @@ static double in_ulps(enum fx_dtype t, double d, double v) {
     return d / (v == 0 || ulp < fx_smallest(t) ? fx_smallest(t) : ulp);
 }
 
+/* What the elements are that a comparison stands on. */
+struct kinds {
+    double least, most;   /* the values that would be right for all finite elements with a finite bound lie from `most` to `least` */
+    int64_t n_finite;     /* of them */
+    int64_t votes;        /* for `common`: it is the value of most elements, if any is (Boyer, Moore 1981) */
+};
+
+static void add_kind(struct comparison *c, struct kinds *k, double value, double rounded, double bound, double allowed) {
+    c->n_open += !(bound < INFINITY);
+    c->n_nan += isnan(value) != 0;
+    c->n_infinite += isinf(rounded) != 0;
+    if (!isfinite(rounded)) return;
+    if (k->votes == 0) c->common = rounded;
+    k->votes += rounded == c->common ? 1 : -1;
+    if (!(bound < INFINITY) || !isfinite(allowed)) return;
+    if (value - allowed > k->most || k->n_finite == 0) k->most = value - allowed;
+    if (value + allowed < k->least || k->n_finite == 0) k->least = value + allowed;
+    k->n_finite++;
+}
+
+void print_kinds(const char *separator, const struct comparison *c) {
+    if (c->n_nan) printf("%s%lld NaN", separator, (long long)c->n_nan);
+    if (c->n_infinite) printf("%s%lld infinite", separator, (long long)c->n_infinite);
+    if (c->n_open) printf("%s%lld open", separator, (long long)c->n_open);
+    if (c->n_common > c->n_compared / 2 && c->n_compared > 1) printf("%s%lld are %.9g", separator, (long long)c->n_common, c->common + 0.0); /* no -0 */
+}
+
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
     struct comparison c = {.n_compared = e->n, .worst = -1, .closest = -1};
     bool worst_is_wrong = false;
     double worst_distance = 0;
+    struct kinds kinds = {0};
     for (int64_t i = 0; i < e->n; i++) {
         double got = fx_load_double(a->shape.dtype, a->result, (size_t)element_of(e, i)), allowed;
         double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded), error = distance(got, e->value[i]);
@@ -159,6 +185,7 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
             int64_t bits = fx_load_integer(a->shape.dtype, a->result, (size_t)element_of(e, i));
             is_wrong = !fx_is_right_integer(a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
         }
+        add_kind(&c, &kinds, e->value[i], rounded, e->bound[i], allowed);
         c.n_wrong += is_wrong;
         if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
         if (d > c.max_absolute) c.max_absolute = d;
@@ -171,6 +198,8 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
             c.worst = i;
         }
     }
+    for (int64_t i = 0; i < e->n; i++) c.n_common += fx_round_to(a->shape.dtype, e->value[i]) == c.common;
+    c.is_informative = kinds.n_finite > 0 && (a->n_elements == 1 || kinds.most > kinds.least);
     return c;
 }
 

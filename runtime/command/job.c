@@ -248,6 +248,17 @@ static bool fill_integer(struct argument *a, const char *text) {
     return true;
 }
 
+/* Integers that index or count are drawn where they do; elsewhere all of them would read what lies outside. */
+static void draw_below(struct draw *d, const struct argument *a, const int64_t *extents) {
+    int64_t below = 0;
+    enum fx_dtype t = a->shape.dtype;
+    const struct fx_env env = {.extents = extents};
+    if (!a->param->below.n || !fx_expr_eval(&a->param->below, &env, &below) || below < 1) return;
+    int bits = fx_dtype_bits(t) - (fx_dtype_class_of(t) == FX_CLASS_S);
+    double most = ldexp(1, bits < 52 ? bits : 52) - 1, last = (double)below - 1;
+    *d = (struct draw){DRAW_INTEGERS, 0, last < most ? last : most};
+}
+
 static fx_status fill(struct job *job, struct source *sources) {
     for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
@@ -262,6 +273,7 @@ static fx_status fill(struct job *job, struct source *sources) {
         a->data = malloc(a->n_bytes ? a->n_bytes : 1);
         if (!a->data) return complain(FX_ERR_NOMEM, "out of memory");
         /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
+        if (!s->text && !a->param->packed.factor) draw_below(&s->draw, a, job->extents);
         if (!fill_integer(a, s->text))
             draw_rows(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements, a->shape.rank ? (size_t)a->shape.extents[a->shape.rank - 1] : 1);
     }
@@ -379,10 +391,18 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
         memcpy(h->extents, a->shape.extents, sizeof h->extents);
         n_inputs++;
     }
-    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, integer, bound, message,
+    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, integer, job_tolerance(job)->kind == FX_TOL_WORST ? FX_BOUND_WORST : FX_BOUND_INDEPENDENT, bound, message,
                                    sizeof message);
     free(inputs);
     return status == FX_OK ? FX_OK : complain(status, "the oracle failed: %s", message);
+}
+
+/* What a block states it states of the whole kernel. */
+const struct fx_tolerance *job_tolerance(const struct job *job) {
+    static const struct fx_tolerance derived = {FX_TOL_DERIVED, 0}, worst = {FX_TOL_WORST, 0};
+    const struct fx_test *block = job->request->ablate ? NULL : job->request->block;
+    if (block && block->tolerance.kind != FX_TOL_DERIVED) return &block->tolerance;
+    return is_given(job->request->cmd, OPT_WORST_CASE) ? &worst : &derived;
 }
 
 struct fx_env job_env(const struct job *job) {

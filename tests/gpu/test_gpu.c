@@ -550,7 +550,7 @@ static void ask_oracle(struct trial *t) {
         }
         a->value = need(malloc((size_t)(a->n_expected + 1) * sizeof *a->value));
         a->bound = need(malloc((size_t)(a->n_expected + 1) * sizeof *a->bound));
-        if (fx_evaluate(t->spec->compilation, t->kernel->name, inputs, n_inputs, output++, a->elements, a->n_expected, a->value, NULL, a->bound,
+        if (fx_evaluate(t->spec->compilation, t->kernel->name, inputs, n_inputs, output++, a->elements, a->n_expected, a->value, NULL, FX_BOUND_WORST, a->bound,
                         message, sizeof message) != FX_OK)
             die("the oracle: %s\n%s", message, t->spec->text);
         for (int64_t i = 0; i < a->n_expected; i++) t->is_exact &= a->bound[i] == 0;
@@ -1370,7 +1370,7 @@ static void big_pointwise(struct worker *w) {
     char message[256];
     if (!spec_open(&s, text)) return;
     data_fill(DATA_INTEGERS, 5, FX_BF16, x, PERIOD);
-    if (fx_evaluate(s.compilation, "t", &host, 1, 0, NULL, PERIOD, value, NULL, NULL, message, sizeof message) != FX_OK) die("the oracle: %s", message);
+    if (fx_evaluate(s.compilation, "t", &host, 1, 0, NULL, PERIOD, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message) != FX_OK) die("the oracle: %s", message);
     for (size_t i = 0; i < PERIOD; i++) fx_store_double(FX_BF16, y, i, value[i]);
     run_periodic(w, &s, dry ? 3 * PERIOD + 77 : 2200000016, x, y);
     spec_close(&s);

@@ -169,7 +169,7 @@ static bool ask_oracle(struct trial *t) {
         a->value = need(calloc(a->n + 1, sizeof *a->value));
         a->bound = need(calloc(a->n + 1, sizeof *a->bound));
         a->integer = need(calloc(a->n + 1, sizeof *a->integer));
-        fx_status status = fx_evaluate(t->compilation, t->kernel->name, inputs, n_inputs, n_outputs++, NULL, (int64_t)a->n, a->value, a->integer, a->bound,
+        fx_status status = fx_evaluate(t->compilation, t->kernel->name, inputs, n_inputs, n_outputs++, NULL, (int64_t)a->n, a->value, a->integer, FX_BOUND_INDEPENDENT, a->bound,
                                        message, sizeof message);
         if (status != FX_OK) return wrong(t->job, "the oracle: %s", message);
         if (a->want && a->want->n != (int64_t)a->n) return wrong(t->job, "%s has %zu elements, its values %lld", a->param->name, a->n, (long long)a->want->n);

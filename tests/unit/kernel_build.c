@@ -193,7 +193,7 @@ fx_status evaluate(struct build *b, const char *labels, struct value *result, co
     int output = --b->k.n_params; /* the next output takes its place */
     b->k.n_params++;
     *r = (struct result){n, NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, int64_t, n)};
-    fx_status status = oracle_eval(&b->arena, &b->k, b->extents, b->inputs, output, elements, n, r->v, r->i, r->e);
+    fx_status status = oracle_eval(&b->arena, &b->k, b->extents, b->inputs, output, elements, n, r->v, r->i, FX_BOUND_WORST, r->e);
     b->k.n_params--;
     return status;
 }

@@ -67,9 +67,9 @@ START_TEST(compilations_that_are_null) {
     ck_assert_int_eq(n, 0);
     for (int stage = FX_TEXT_AST; stage <= FX_TEXT_HOST_H; stage++)
         ck_assert_ptr_null(fx_text(NULL, (enum fx_text)stage));
-    REFUSES(fx_evaluate(NULL, "f", &host, 1, 0, NULL, 1, &value, NULL, NULL, message, sizeof message));
+    REFUSES(fx_evaluate(NULL, "f", &host, 1, 0, NULL, 1, &value, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "the compilation is NULL");
-    REFUSES(fx_evaluate(NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0));
+    REFUSES(fx_evaluate(NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, FX_BOUND_WORST, NULL, NULL, 0));
     ck_assert_ptr_null(fx_find_kernel(NULL, NULL));
     ck_assert_int_eq(fx_entry_count(NULL), 0);
     ck_assert(fx_is_within(NULL, 1, FX_F32, 1, 1, 0, NULL));
@@ -92,18 +92,18 @@ START_TEST(arguments_that_are_null) {
     ck_assert_ptr_null(fx_ablations(c, "f", NULL, 3, NULL));
     int n;
     ck_assert_ptr_nonnull(fx_ablations(c, NULL, NULL, 3, &n));
-    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
+    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "a is given no data");
     const struct fx_host no_dtype[] = {{.dtype = (enum fx_dtype)999, .rank = 2, .extents = {4, 8}, .data = x},
         {.dtype = FX_F32, .data = x}};
-    REFUSES(fx_evaluate(c, "f", no_dtype, 2, 0, NULL, 32, value, NULL, NULL, message, sizeof message));
+    REFUSES(fx_evaluate(c, "f", no_dtype, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "x is no dtype, but f32[M,N] is expected");
-    REFUSES(fx_evaluate(c, "f", NULL, 2, 0, NULL, 32, value, &integer, NULL, message, sizeof message));
+    REFUSES(fx_evaluate(c, "f", NULL, 2, 0, NULL, 32, value, &integer, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "inputs is NULL");
-    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, NULL, NULL, NULL, message, sizeof message));
+    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, NULL, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "value is NULL");
-    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, NULL, NULL, 100));
-    ck_assert_int_eq(fx_evaluate(c, "f", empty, 2, 0, NULL, 0, value, NULL, NULL, message, sizeof message), FX_OK);
+    REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, NULL, NULL, 100));
+    ck_assert_int_eq(fx_evaluate(c, "f", empty, 2, 0, NULL, 0, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
     fx_close(c);
     REFUSES(fx_compile(NULL, 5, NULL, NULL, &refused));
     ck_assert_ptr_nonnull(strstr(fx_messages(refused), "the text is NULL, but 5 bytes long"));

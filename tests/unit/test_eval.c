@@ -191,7 +191,7 @@ START_TEST(test_usage) {
     ck_assert_int_eq(evaluate(b, "MN", x, (int64_t[]){0, 12}, 2, &r), FX_ERR_USAGE);
     ck_assert_int_eq(evaluate(b, "MN", x, (int64_t[]){-1}, 1, &r), FX_ERR_USAGE);
     ck_assert_int_eq(evaluate(b, "MN", x, NULL, 13, &r), FX_ERR_USAGE);
-    ck_assert_int_eq(oracle_eval(&b->arena, &b->k, b->extents, b->inputs, 0, NULL, 0, NULL, NULL, NULL), FX_ERR_USAGE);
+    ck_assert_int_eq(oracle_eval(&b->arena, &b->k, b->extents, b->inputs, 0, NULL, 0, NULL, NULL, FX_BOUND_WORST, NULL), FX_ERR_USAGE);
     b->extents[0] = b->extents[1] = (int64_t)1 << 40;
     ck_assert_int_eq(evaluate(b, "MN", x, NULL, 0, &r), FX_ERR_USAGE);
     release(b);

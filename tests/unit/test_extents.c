@@ -194,7 +194,7 @@ START_TEST(requires_of_scalars) {
     const float x[12] = {0}, p = strtof(conditions[_i].p, NULL), q = strtof(conditions[_i].q, NULL);
     const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 1, .extents = {12}, .data = x}, {.dtype = FX_F32, .data = &p}, {.dtype = FX_F32, .data = &q}};
     double y[12];
-    fx_status status = fx_evaluate(c, NULL, inputs, 3, 0, NULL, 12, y, NULL, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(c, NULL, inputs, 3, 0, NULL, 12, y, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == (conditions[_i].says ? FX_ERR_USAGE : FX_OK), "%s: %s", conditions[_i].require, message);
     if (conditions[_i].says) ck_assert_msg(strstr(message, conditions[_i].says) != NULL, "%s says: %s", conditions[_i].require, message);
     fx_close(c);
@@ -241,9 +241,9 @@ START_TEST(in_place) {
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
     ck_assert_int_eq(k->n_params, 3);
     ck_assert(k->params[0].is_input && k->params[0].is_output && k->params[1].is_input && !k->params[1].is_output && !k->params[2].is_input);
-    ck_assert_msg(fx_evaluate(c, NULL, inputs, 2, 0, NULL, 6, v, NULL, NULL, message, sizeof message) == FX_OK, "%s", message);
+    ck_assert_msg(fx_evaluate(c, NULL, inputs, 2, 0, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message) == FX_OK, "%s", message);
     for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(x[i] + b[i % 3]));
-    ck_assert_int_eq(fx_evaluate(c, NULL, inputs, 2, 1, NULL, 6, v, NULL, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(fx_evaluate(c, NULL, inputs, 2, 1, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
     for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(2 * x[i]));
     fx_close(c);
 }
@@ -367,8 +367,8 @@ START_TEST(oracle_out_of_memory) {
     const int64_t last = (INT64_C(1) << 40) - 1;
     char message[256] = "";
     double v;
-    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 0, NULL, 1, &v, NULL, NULL, message, sizeof message), FX_OK);
-    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 1, &last, 1, &v, NULL, NULL, message, sizeof message), FX_ERR_NOMEM);
+    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 0, NULL, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 1, &last, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_ERR_NOMEM);
     ck_assert_str_eq(message, "long_sum: the elements of y asked for need more intermediate values at a time than the oracle keeps, 67108864, or more memory than there is: ask for fewer");
     fx_close(c);
 }

@@ -29,7 +29,7 @@ static void evaluate(const char *text, int output, int64_t n, double *value) {
     fx_compilation *c = compile(text);
     struct fx_host x = {.dtype = FX_F32, .rank = 2, .extents = {ROWS, COLUMNS}, .data = rows};
     char message[256];
-    fx_status status = fx_evaluate(c, NULL, &x, 1, output, NULL, n, value, NULL, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(c, NULL, &x, 1, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s", message);
     fx_close(c);
 }

@@ -116,7 +116,7 @@ static int evaluate(struct sample *s, const struct fx_kernel *k, int n_inputs, i
     ck_assert_int_ge(at, 0);
     for (int x = 0; x < k->params[at].rank; x++) n *= extent_of(k, k->params[at].extents[x], extents);
     ck_assert_int_le((int)n, MAX_ELEMENTS);
-    fx_status status = fx_evaluate(s->c, k->name, hosts, n_inputs, output, NULL, n, value, NULL, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(s->c, k->name, hosts, n_inputs, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s: %s", k->name, message);
     return (int)n;
 }
@@ -430,7 +430,7 @@ static void evaluate_at(const char *text, const double *x, int n, const double *
     fx_compilation *c = compile(text);
     struct fx_host in[2] = {{.dtype = FX_F64, .rank = 1, .extents = {n}, .data = x}, {.dtype = FX_F64, .rank = 1, .extents = {n_d}, .data = d}};
     if (n_d == 1) in[1].rank = 0;
-    fx_status status = fx_evaluate(c, "g", in, 2, 0, NULL, n_out, out, NULL, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(c, "g", in, 2, 0, NULL, n_out, out, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s", message);
     fx_close(c);
 }

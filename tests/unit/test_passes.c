@@ -235,7 +235,7 @@ static const char *differ_from_oracle(struct subject *s, const struct arguments 
         int64_t n = ir_param_size(s->kernel, g->outputs[o].param, x->data.extents);
         double *want = NEW_ARRAY(a, double, n + 1), *bound = NEW_ARRAY(a, double, n + 1);
         int64_t *integer = NEW_ARRAY(a, int64_t, n + 1);
-        if (oracle_eval(a, s->kernel, x->data.extents, x->inputs, g->outputs[o].param, NULL, n, want, integer, bound) != FX_OK) return "the oracle failed";
+        if (oracle_eval(a, s->kernel, x->data.extents, x->inputs, g->outputs[o].param, NULL, n, want, integer, FX_BOUND_WORST, bound) != FX_OK) return "the oracle failed";
         bool is_whole = fx_is_integer(g->outputs[o].value->dtype);
         for (int64_t i = 0; i < n; i++) {
             double v = got[o][i].num;

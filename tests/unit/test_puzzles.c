@@ -40,7 +40,7 @@ static void evaluate(const char *file, const char *kernel, const struct fx_host 
     char message[256] = "";
     fx_compilation *c = compile(file, kernel);
     ck_assert_int_le(n, MOST);
-    fx_status status = fx_evaluate(c, kernel, inputs, n_inputs, 0, NULL, n, value, integer, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(c, kernel, inputs, n_inputs, 0, NULL, n, value, integer, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s of %s: %s", kernel, file, message);
     fx_close(c);
 }

@@ -63,7 +63,7 @@ void values_check(const fx_compilation *c, const char *name, const struct sample
         double *value = malloc(((size_t)a->n + 1) * sizeof *value);
         int64_t *integer = malloc(((size_t)a->n + 1) * sizeof *integer);
         for (int64_t e = 0; e < a->n; e++) value[e] = 12345.678, integer[e] = 12345;
-        fx_status status = fx_evaluate(c, s->kernel, inputs, n_inputs, n_outputs++, NULL, a->n, value, integer, NULL, message, sizeof message);
+        fx_status status = fx_evaluate(c, s->kernel, inputs, n_inputs, n_outputs++, NULL, a->n, value, integer, FX_BOUND_WORST, NULL, message, sizeof message);
         ck_assert_msg(status == FX_OK, "%s.values, line %d: %s: %s", name, s->line, s->kernel, message);
         compare_elements(name, s, a, value);
         if (fx_dtype_class_of(a->host.dtype) != FX_CLASS_F) compare_integers(name, s, a, integer);
