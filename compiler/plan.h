@@ -166,6 +166,7 @@ struct fx_kernel { /* one kernel of the spec */
 struct fx_plan {
     const char *file;   /* the spec's name, for messages */
     const char *arch;   /* "sm_90a" */
+    int sm_count;       /* of the GPU that times are predicted for */
     const char *source; /* the .cu, NUL-terminated */
     size_t source_len;
     int n_kernels;

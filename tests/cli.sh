@@ -499,15 +499,17 @@ expect_stand_in() { # STATUS ARGUMENTS...
     got=$?
     if [ $got = "$wanted" ]; then pass; else fail "$line: exit $got, expected $wanted"; fi
 }
-expect_stand_in 0 test poison.fx
-says out '^ok  g (line 2): y worst 0 of 0, 15 elements$'
-says out '^2 ok, 0 failed, 0 not checked$'
+# A comparison of NaN with NaN says nothing, whatever tolerance is stated.
+expect_stand_in 6 test poison.fx
+says out '^not checked g (line 2): y worst 0 of 0, 15 elements, 15 NaN; all elements of an output are NaN or open'
+says out '^not checked g (line 3): '
+says out '^0 ok, 0 failed, 2 not checked$'
 echo 'test g { M=5 N=3 init: 1 tol: rel <= 1 }
 test g { M=0 N=3 }' >>poison.fx
 expect_stand_in 6 test poison.fx
-says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 2, 15 elements$'
+says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 2, 15 elements, 15 are 2$'
 says out '^not checked g (line 5): y 0 elements$'
-says out '^2 ok, 1 failed, 1 not checked$'
+says out '^0 ok, 1 failed, 3 not checked$'
 holds test "$(ls "$work/.cache" | grep -c 'cubin$')" -gt 0
 rm -rf "$work/.cache"
 expect_stand_in 0 bench --no-cache blocks.fx
@@ -523,6 +525,39 @@ expect_stand_in 6 bench -k g blocks.fx -D M=8
 says err 'not timed'
 expect_stand_in 0 bench -k g blocks.fx -D M=8 -i x=nan
 holds test "$(grep -c bench out)" = 0
+
+# What compared nothing by which a wrong result would show is not checked; a stated tolerance vouches for constants.
+group unchecked
+cat >unchecked.fx <<'FX'
+kernel root(x: f32[M]) -> (y: f32[M], z: f32[M]) { y = sqrt(x - 100); z = x }
+kernel none(x: f32[M]) -> y: f32[M] { y = x * 0 }
+kernel rows(x: f32[M,N], i: i64[T]) -> y: f32[T,N] { y = x[M: i] ?? 0 }
+kernel large(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = x @ w }
+test root { M=64 }
+test none { M=64 }
+test none { M=64 tol: exact }
+test rows { M=3000 N=3 T=50 }
+test large { M=300 N=800 K=300 tol: worst }
+FX
+expect 6 "$fxc" test --device emu:1,plain unchecked.fx
+says out '^not checked root (line 5): y .*, 64 elements, 64 NaN; z .*; all elements of an output are NaN or open: draw other inputs'
+says out '^not checked none (line 6): y .* 64 are 0; one value would be right for every element'
+says out '^ok  none (line 7): '
+says out '^ok  rows (line 8): y worst 0 of 0, 150 elements$'
+says out '^ok  large (line 9): .* of 240000 elements$'
+says out '^3 ok, 0 failed, 2 not checked$'
+expect 6 "$fxc" check --device emu:1,plain unchecked.fx -k root -D M=64
+says out '^  y: 64 of 64 elements compared, 0 wrong, 64 NaN; '
+says out '^not checked: all elements of an output are NaN or open'
+expect 6 "$fxc" check --device emu:1,plain unchecked.fx -k none -D M=64
+says out '^not checked: one value would be right for every element'
+expect 0 "$fxc" check --device emu:1,plain unchecked.fx -k large -D M=300 -D N=800 -D K=300
+says out '^ok: large on the emulator, .* 0 wrong$'
+says out '^ok: the same on integers, \([0-9]*\) elements compared, \1 of them exactly, 0 wrong$'
+worst() { sed -n 's/.*bound \(.*\)$/\1/p' out; }
+narrow=$(worst)
+expect 0 "$fxc" check --device emu:1,plain --worst-case unchecked.fx -k large -D M=300 -D N=800 -D K=300
+holds awk "BEGIN { exit !($(worst) > 4 * $narrow) }"
 
 # Without a GPU the emulator takes its place and says so; a problem of hours is not begun, and where there is no emulator either nothing was checked.
 group stand_in

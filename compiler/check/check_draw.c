@@ -30,23 +30,24 @@ static bool as_divisor(const struct value *v, struct fx_term *out) {
     return is_number;
 }
 
-/* Goes down from a position, as far as it is a sum, a choice or a multiple of what is below. */
-static void visit(struct cx *cx, struct kernel *k, const struct value *v, struct range r, int depth) {
-    if (depth > 32) return;
+/* Goes down from a position, as far as it is a sum, a choice or a multiple of what is below; each value once, marked in seen. */
+static void visit(struct cx *cx, struct kernel *k, const struct value *v, struct range r, bool *seen) {
+    if (seen[v->id]) return;
+    seen[v->id] = true;
     if (v->kind == V_LOAD) set_range(cx, &k->params[v->param], &r);
-    if (v->kind == V_ACCESS) visit(cx, k, v->args[0], r, depth + 1);
-    if (v->kind == V_CAST) visit(cx, k, v->args[0], r, depth + 1);
+    if (v->kind == V_ACCESS) visit(cx, k, v->args[0], r, seen);
+    if (v->kind == V_CAST) visit(cx, k, v->args[0], r, seen);
     if (v->kind != V_OP) return;
     if (v->op == O_MUL) {
         for (int i = 0; i < 2; i++)
             if (r.divisor.op == FX_T_CONST && r.divisor.v == 1 && as_divisor(v->args[1 - i], &r.divisor)) {
-                visit(cx, k, v->args[i], r, depth + 1);
+                visit(cx, k, v->args[i], r, seen);
                 return;
             }
         return;
     }
     bool passes = v->op == O_ADD || v->op == O_SUB || v->op == O_MIN || v->op == O_MAX || v->op == O_WHERE;
-    for (int i = v->op == O_WHERE; passes && i < v->n_args; i++) visit(cx, k, v->args[i], r, depth + 1);
+    for (int i = v->op == O_WHERE; passes && i < v->n_args; i++) visit(cx, k, v->args[i], r, seen);
 }
 
 /* The axis of a running index, or -1. */
@@ -59,7 +60,7 @@ void check_draw(struct cx *cx, struct kernel *k) {
     const struct fx_term one = {FX_T_CONST, 1};
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++) visit(cx, k, v->args[1 + j], (struct range){v->at[j], one, false}, 0);
+        for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++) visit(cx, k, v->args[1 + j], (struct range){v->at[j], one, false}, NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
     }
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
@@ -67,7 +68,7 @@ void check_draw(struct cx *cx, struct kernel *k) {
         for (int j = 0; compares && j < 2; j++) {
             int axis = index_axis(v->args[j]);
             bool is_equal = v->op == O_EQ || v->op == O_NE;
-            if (axis >= 0) visit(cx, k, v->args[1 - j], (struct range){axis, one, !is_equal}, 0);
+            if (axis >= 0) visit(cx, k, v->args[1 - j], (struct range){axis, one, !is_equal}, NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
         }
     }
 }

@@ -309,7 +309,7 @@ struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct pr
     struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
     struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, program->n_kernels + 1);
     for (int i = 0; i < program->n_kernels; i++) kernels[i] = build_signature(cx, &program->kernels[i]);
-    *p = (struct fx_plan){.file = file, .arch = cx->arch->name, .source = "", .n_kernels = program->n_kernels, .kernels = kernels};
+    *p = (struct fx_plan){.file = file, .arch = cx->arch->name, .sm_count = cx->arch->sms, .source = "", .n_kernels = program->n_kernels, .kernels = kernels};
     return p;
 }
 
@@ -322,6 +322,6 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
         kernels[i].n_unfused = unfused.n_kernels;
         kernels[i].unfused_bytes = unfused.bytes;
     }
-    *p = (struct fx_plan){.file = u->file, .arch = cx->arch->name, .source = "", .n_kernels = u->n_kernels, .kernels = kernels};
+    *p = (struct fx_plan){.file = u->file, .arch = cx->arch->name, .sm_count = cx->arch->sms, .source = "", .n_kernels = u->n_kernels, .kernels = kernels};
     return p;
 }

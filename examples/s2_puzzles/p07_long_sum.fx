@@ -5,7 +5,7 @@ test long_sum { B=4 T=200 init: uniform(0,1) tol: abs <= 0.001 }
 test long_sum { B=4 T=200 }
 test long_sum { B=4 T=200 init: integers(-100000,100000) tol: exact }
 test long_sum { B=3 T=1 }
-test long_sum { B=2 T=0 }
+test long_sum { B=2 T=0 tol: exact }
 test long_sum { B=4 T=1048577 }
 bench long_sum { B=4 T=200 }
 bench long_sum { B=4096 T=8192 }

@@ -146,7 +146,7 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
     fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;
     if ((status = gpu_open(&job, &gpu)) == FX_OK) {
-        status = check_job(&job, &gpu, false);
+        status = check_job(&job, &gpu, false, false);
         if (status == FX_OK) status = time_job(&gpu, &timing);
         else if (status == FX_ERR_DIFFERS) complain(status, "not timed: the result is not known to be right");
         gpu_close(&gpu);

@@ -1,5 +1,6 @@
 /* The check subcommand. Input: a job on the GPU or on the emulator. Output: every element, or a sample of a large result, compared with the
  * oracle. Invariant: a run in which nothing was compared is never reported as right. */
+#include <math.h>
 #include <string.h>
 
 #include "command/command.h"
@@ -54,21 +55,14 @@ static void print_comparison(const struct gpu *gpu, const struct argument *a, co
     print_writer(gpu, a, flat);
 }
 
-struct counts { /* of all outputs, and of all runs */
-    int64_t compared, wrong;
-    bool is_checked; /* some output was informative */
-};
-
-/* One run and its comparison; adds to the counts. */
-static fx_status run_once(const struct job *job, const struct gpu *gpu, const struct expected *e, struct counts *counts) {
+/* One run and its comparison; adds to the verdict. */
+static fx_status run_once(const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
     fx_status status = gpu_run(gpu);
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
         struct comparison c = compare(a, &e[i], job_tolerance(job));
         print_comparison(gpu, a, &e[i], &c);
-        counts->compared += c.n_compared;
-        counts->wrong += c.n_wrong;
-        counts->is_checked |= c.is_informative;
+        add_comparison(verdict, &c);
     }
     return status;
 }
@@ -84,7 +78,7 @@ static void print_chosen(const struct job *job, const struct gpu *gpu) {
 }
 
 /* Every other variant that can run these inputs, one launch at a time. */
-static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct expected *e, struct counts *counts) {
+static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
     struct fx_env env = job_env(job);
     fx_status status = FX_OK;
     for (int i = 0; i < job->kernel->n_launches; i++) {
@@ -96,7 +90,7 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
             printf("%s: %s\n", l->name, l->variants[v].config);
             status = fx_pin_variant(gpu->prepared, i, v);
             if (status != FX_OK) gpu_failed(status, "cannot take this variant");
-            else status = run_once(job, gpu, e, counts);
+            else status = run_once(job, gpu, e, verdict);
         }
         fx_pin_variant(gpu->prepared, i, -1);
         if (status != FX_OK) return status;
@@ -104,36 +98,66 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
     return FX_OK;
 }
 
-fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants) {
+fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants, bool must_vary) {
     struct expected *e = NULL;
-    struct counts counts = {0};
+    struct verdict verdict = {0};
     fx_status status = expect_all(job, &e);
     if (status == FX_OK) print_chosen(job, gpu);
-    if (status == FX_OK) status = run_once(job, gpu, e, &counts);
-    if (status == FX_OK && all_variants) status = run_variants(job, gpu, e, &counts);
+    if (status == FX_OK) status = run_once(job, gpu, e, &verdict);
+    if (status == FX_OK && all_variants) status = run_variants(job, gpu, e, &verdict);
     expected_release(e, job->n_outputs);
     if (status != FX_OK) return status;
-    if (!counts.wrong && !counts.is_checked) {
-        printf("not checked: %s\n", counts.compared ? UNCHECKED : "every output is empty");
+    const char *why = why_unchecked(&verdict);
+    if (why && (must_vary || !verdict.n_compared)) {
+        printf("not checked: %s\n", why);
         return FX_ERR_DIFFERS;
     }
-    printf("%s: %s on %s, %lld elements compared, %lld wrong\n", counts.wrong ? "differs" : "ok", job->kernel->name,
-           fx_context_device(job->context), (long long)counts.compared, (long long)counts.wrong);
-    return counts.wrong ? FX_ERR_DIFFERS : FX_OK;
+    printf("%s: %s on %s, %lld elements compared, %lld wrong\n", verdict.n_wrong ? "differs" : "ok", job->kernel->name,
+           fx_context_device(job->context), (long long)verdict.n_compared, (long long)verdict.n_wrong);
+    return verdict.n_wrong ? FX_ERR_DIFFERS : FX_OK;
+}
+
+static const struct fx_tolerance derived = {FX_TOL_DERIVED, 0};
+
+fx_status check_integers(struct job *job, struct verdict *v) {
+    struct gpu gpu;
+    struct expected *e = NULL;
+    job_draw_integers(job);
+    fx_status status = expect_all(job, &e);
+    if (status == FX_OK && (status = gpu_open(job, &gpu)) == FX_OK) {
+        status = gpu_run(&gpu);
+        gpu_close(&gpu);
+    }
+    for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
+        struct comparison c = compare(&job->arguments[job_output(job, i)], &e[i], &derived);
+        add_comparison(v, &c);
+        for (int64_t j = 0; j < e[i].n; j++) v->n_exact += e[i].bound[j] == 0 && !isnan(e[i].value[j]);
+    }
+    expected_release(e, job->n_outputs);
+    return status;
+}
+
+/* After a comparison within a tolerance that was right. */
+static fx_status check_exactly(struct job *job) {
+    struct verdict v = {0};
+    fx_status status = check_integers(job, &v);
+    if (status != FX_OK) return status;
+    printf("%s: the same on integers, %lld elements compared, %lld of them exactly, %lld wrong\n", v.n_wrong ? "differs" : "ok", (long long)v.n_compared, (long long)v.n_exact,
+           (long long)v.n_wrong);
+    return v.n_wrong ? FX_ERR_DIFFERS : FX_OK;
 }
 
 fx_status check_quietly(const struct job *job, const struct gpu *gpu) {
     struct expected *e = NULL;
-    struct counts counts = {0};
+    struct verdict verdict = {0};
     fx_status status = expect_all(job, &e);
     if (status == FX_OK) status = gpu_run(gpu);
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         struct comparison c = compare(&job->arguments[job_output(job, i)], &e[i], job_tolerance(job));
-        counts.wrong += c.n_wrong;
-        counts.is_checked |= c.is_informative;
+        add_comparison(&verdict, &c);
     }
     expected_release(e, job->n_outputs);
-    return status != FX_OK ? status : counts.wrong || !counts.is_checked ? FX_ERR_DIFFERS : FX_OK;
+    return status != FX_OK ? status : verdict.n_wrong || !verdict.n_compared ? FX_ERR_DIFFERS : FX_OK;
 }
 
 static fx_status check_on(const struct request *request, const struct machine *machine) {
@@ -153,8 +177,9 @@ static fx_status check_on(const struct request *request, const struct machine *m
     }
     status = gpu_open(&job, &gpu);
     if (status == FX_OK) {
-        status = check_job(&job, &gpu, is_given(request->cmd, OPT_ALL_VARIANTS));
+        status = check_job(&job, &gpu, is_given(request->cmd, OPT_ALL_VARIANTS), true);
         gpu_close(&gpu);
+        if (status == FX_OK && job_is_sampled(&job)) status = check_exactly(&job);
     }
     job_close(&job);
     return status;

@@ -149,6 +149,7 @@ struct argument {
     size_t n_elements, n_bytes;
     void *data;            /* row-major; NULL for what is only written */
     void *result;          /* of an output: what was last computed */
+    bool is_array;         /* data was read from a file */
 };
 
 struct job {
@@ -171,6 +172,8 @@ void job_close(struct job *job);
 const char *job_arch(const struct job *job);
 /* Number of the parameter that is output `i`. */
 int job_output(const struct job *job, int i);
+/* Draws tensors of floats that no file gives anew, as integers from -2 to 2. */
+void job_draw_integers(struct job *job);
 /* By which its results are judged. */
 const struct fx_tolerance *job_tolerance(const struct job *job);
 /* The oracle on output i (see fx_evaluate); integer and bound may be NULL. */
@@ -225,13 +228,17 @@ struct comparison { /* of one output */
     int64_t n_open;            /* of which anything is right: their bound is infinite */
     int64_t n_common;          /* finite, of one value, the one that most have, */
     double common;             /* and that value */
-    bool is_informative;       /* some are finite with a finite bound, and no one value would be right for all of those; or there is one element, and it is */
+    bool is_limited; /* it is empty, or some elements are not NaN and have a limit */
+    bool is_varied;  /* no one value would be right for all finite elements that have a limit; or there is one element alone, or the block states a tolerance and so
+                      * vouches for what it draws */
     double max_absolute, max_relative; /* errors against the oracle's value rounded to the output's dtype */
     double max_ulps;   /* likewise, in spacings of the output's dtype at that value */
     int64_t worst;     /* index into the elements expected, a wrong one where there is one; -1: none differs at all */
     int64_t closest;   /* that which came closest to what is allowed, or went farthest beyond; -1: none was compared */
     double error, allowed; /* of `closest`, against the unrounded value */
 };
+/* Whether a sample stands for the outputs: they cost the oracle too much. */
+bool job_is_sampled(const struct job *job);
 /* What every output should be, all of it or a sample; *out is to be released. */
 fx_status expect_all(const struct job *job, struct expected **out);
 void expected_release(struct expected *e, int n);
@@ -239,8 +246,15 @@ void expected_release(struct expected *e, int n);
  * distinct and ascending, go to `elements`; returns how many. No extent is 0. */
 enum { SAMPLED_ELEMENTS = 4096 };
 int64_t sample_elements(const struct fx_shape *shape, int64_t *elements);
-/* Why a comparison that found nothing wrong is none. */
-#define UNCHECKED "no element was compared that is finite and differs from the others: draw other inputs (init:, -i)"
+struct verdict { /* over outputs, and runs: 0 of nothing */
+    int64_t n_compared, n_wrong;
+    int64_t n_exact; /* elements of which one value alone is right */
+    int n_unlimited; /* outputs that say nothing */
+    bool is_varied;  /* some output is */
+};
+void add_comparison(struct verdict *v, const struct comparison *c);
+/* Why comparisons that found nothing wrong are none; NULL: they are some. */
+const char *why_unchecked(const struct verdict *v);
 /* "12 NaN, 3 infinite, 4 open, 32 of 48 are 0", what there is of it, each after the separator; what the comparison could not have noticed. */
 void print_kinds(const char *separator, const struct comparison *c);
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance);
@@ -248,9 +262,13 @@ int64_t element_of(const struct expected *e, int64_t i); /* flat index of the i-
 void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */
 
 /* ---- check.c ---- */
-/* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or nothing was compared. */
-fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants);
+/* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or nothing was compared;
+ * must_vary: or nothing by which a wrong result would show. */
+fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants, bool must_vary);
 /* Likewise of what would be launched alone, and prints nothing where all is right. */
+/* Another run on small integers in place of the floats that were drawn, on which sums are exact: what a tolerance would let pass differs by whole numbers. Adds what it
+ * compared to *v; the job holds other inputs afterwards. */
+fx_status check_integers(struct job *job, struct verdict *v);
 fx_status check_quietly(const struct job *job, const struct gpu *gpu);
 
 /* ---- bench.c: times by device events ---- */

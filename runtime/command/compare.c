@@ -101,17 +101,21 @@ static fx_status expect(const struct job *job, int i, bool is_sampled, struct ex
     return status;
 }
 
-fx_status expect_all(const struct job *job, struct expected **out) {
+bool job_is_sampled(const struct job *job) {
     int64_t flops, bytes, most = 0;
-    fx_status status = FX_OK;
     for (int i = 0; i < job->n_outputs; i++) {
         int64_t n = (int64_t)job->arguments[job_output(job, i)].n_elements;
         if (n > most) most = n;
     }
+    job_work(job, &flops, &bytes);
+    return flops > ORACLE_FLOPS || most > ORACLE_ELEMENTS;
+}
+
+fx_status expect_all(const struct job *job, struct expected **out) {
+    fx_status status = FX_OK;
     *out = calloc((size_t)job->n_outputs + 1, sizeof **out);
     if (!*out) return complain(FX_ERR_NOMEM, "out of memory");
-    job_work(job, &flops, &bytes);
-    for (int i = 0; status == FX_OK && i < job->n_outputs; i++) status = expect(job, i, flops > ORACLE_FLOPS || most > ORACLE_ELEMENTS, &(*out)[i]);
+    for (int i = 0; status == FX_OK && i < job->n_outputs; i++) status = expect(job, i, job_is_sampled(job), &(*out)[i]);
     return status;
 }
 
@@ -149,20 +153,36 @@ static double in_ulps(enum fx_dtype t, double d, double v) {
 struct kinds {
     double least, most;   /* the values that would be right for all finite elements with a finite bound lie from `most` to `least` */
     int64_t n_finite;     /* of them */
+    int64_t n_limited;    /* and of infinities that are demanded */
     int64_t votes;        /* for `common`: it is the value of most elements, if any is (Boyer, Moore 1981) */
 };
 
-static void add_kind(struct comparison *c, struct kinds *k, double value, double rounded, double bound, double allowed) {
-    c->n_open += !(bound < INFINITY);
+static void add_kind(struct comparison *c, struct kinds *k, double value, double rounded, double allowed) {
+    c->n_open += allowed == INFINITY;
     c->n_nan += isnan(value) != 0;
     c->n_infinite += isinf(rounded) != 0;
+    k->n_limited += !isnan(rounded) && isfinite(allowed);
     if (!isfinite(rounded)) return;
     if (k->votes == 0) c->common = rounded;
     k->votes += rounded == c->common ? 1 : -1;
-    if (!(bound < INFINITY) || !isfinite(allowed)) return;
+    if (!isfinite(allowed)) return;
     if (value - allowed > k->most || k->n_finite == 0) k->most = value - allowed;
     if (value + allowed < k->least || k->n_finite == 0) k->least = value + allowed;
     k->n_finite++;
+}
+
+void add_comparison(struct verdict *v, const struct comparison *c) {
+    v->n_compared += c->n_compared;
+    v->n_wrong += c->n_wrong;
+    v->n_unlimited += !c->is_limited;
+    v->is_varied |= c->is_varied;
+}
+
+const char *why_unchecked(const struct verdict *v) {
+    if (v->n_wrong) return NULL;
+    if (!v->n_compared) return "every output is empty";
+    if (v->n_unlimited) return "all elements of an output are NaN or open: draw other inputs (init:, -i)";
+    return v->is_varied ? NULL : "one value would be right for every element: draw other inputs (init:, -i), or state a tolerance (tol:)";
 }
 
 void print_kinds(const char *separator, const struct comparison *c) {
@@ -185,7 +205,7 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
             int64_t bits = fx_load_integer(a->shape.dtype, a->result, (size_t)element_of(e, i));
             is_wrong = !fx_is_right_integer(a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
         }
-        add_kind(&c, &kinds, e->value[i], rounded, e->bound[i], allowed);
+        add_kind(&c, &kinds, e->value[i], rounded, allowed);
         c.n_wrong += is_wrong;
         if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
         if (d > c.max_absolute) c.max_absolute = d;
@@ -199,7 +219,10 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
         }
     }
     for (int64_t i = 0; i < e->n; i++) c.n_common += fx_round_to(a->shape.dtype, e->value[i]) == c.common;
-    c.is_informative = kinds.n_finite > 0 && (a->n_elements == 1 || kinds.most > kinds.least);
+    bool is_stated = tolerance->kind != FX_TOL_DERIVED && tolerance->kind != FX_TOL_WORST;
+    c.is_limited = e->n == 0 || kinds.n_limited > 0;
+    c.is_varied = kinds.n_finite > 0 && (a->n_elements == 1 || kinds.most > kinds.least);
+    c.is_varied |= kinds.n_limited > 0 && is_stated;
     return c;
 }
 

@@ -12,10 +12,10 @@ static bool has_free_extent(const struct fx_kernel *k) {
 }
 
 /* Marks the entry of each launch that is taken with tensors aligned and row-major, or all of them; false where none is new. */
-static bool want_entries(const struct fx_kernel *k, const struct fx_resources *compiled, bool *wanted) {
+static bool want_entries(const struct fx_kernel *k, int sm_count, const struct fx_resources *compiled, bool *wanted) {
     bool is_new = false, is_free = has_free_extent(k);
     int64_t extents[FX_MAX_EXTENTS], strides[FX_MAX_STRIDES];
-    struct fx_env env = {.extents = extents, .sm_count = 132, .strides = strides};
+    struct fx_env env = {.extents = extents, .sm_count = sm_count, .strides = strides};
     for (int i = 0; i < k->n_extents && i < FX_MAX_EXTENTS; i++) extents[i] = k->extents[i].value;
     if (!is_free) fx_row_major_strides(k, extents, strides);
     for (int i = 0; i < k->n_launches; i++) {
@@ -42,7 +42,7 @@ static struct fx_resources *compile_entries(const struct command *cmd, const str
     for (int i = 0; status == FX_OK && i < plan->n_kernels; i++) {
         const struct fx_kernel *k = &plan->kernels[i];
         /* Again where what was compiled spills: another may then be launched in its place. */
-        while (status == FX_OK && want_entries(k, compiled, wanted)) {
+        while (status == FX_OK && want_entries(k, plan->sm_count, compiled, wanted)) {
             status = fx_compile_resources(plan, k, cached, wanted, compiled);
             memset(wanted, 0, n * sizeof *wanted);
         }

@@ -267,6 +267,7 @@ static fx_status fill(struct job *job, struct source *sources) {
         if (!a->param->is_input) continue;
         if (s->is_array) {
             a->data = s->array.data;
+            a->is_array = true;
             s->array.data = NULL;
             continue;
         }
@@ -278,6 +279,15 @@ static fx_status fill(struct job *job, struct source *sources) {
             draw_rows(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements, a->shape.rank ? (size_t)a->shape.extents[a->shape.rank - 1] : 1);
     }
     return FX_OK;
+}
+
+void job_draw_integers(struct job *job) {
+    const struct draw integers = {DRAW_INTEGERS, -2, 2};
+    for (int p = 0; p < job->kernel->n_params; p++) {
+        struct argument *a = &job->arguments[p];
+        bool is_drawn = a->param->is_input && !a->param->is_scalar && !a->is_array && fx_is_float(a->shape.dtype);
+        if (is_drawn) draw_fill(&integers, job->request->seed + ((uint64_t)p << 32) + 1, a->shape.dtype, a->data, a->n_elements);
+    }
 }
 
 /* What the spec requires of scalars. */
@@ -406,8 +416,8 @@ const struct fx_tolerance *job_tolerance(const struct job *job) {
 }
 
 struct fx_env job_env(const struct job *job) {
-    /* 132 multiprocessors, an H200's, where there is no GPU to ask. */
-    return (struct fx_env){.extents = job->extents, .sm_count = job->context ? fx_context_sm_count(job->context) : 132, .strides = job->strides};
+    int sm_count = job->context ? fx_context_sm_count(job->context) : fx_get_plan(job->compilation)->sm_count;
+    return (struct fx_env){.extents = job->extents, .sm_count = sm_count, .strides = job->strides};
 }
 
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {

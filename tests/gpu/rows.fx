@@ -44,8 +44,8 @@ kernel hollow(x: bf16[B,T]) -> (z: bf16[B,T], s: f32[B], c: f32[T]) {
   s = sum[T](x)
   c = sum[B](x)
 }
-test hollow { B=3 T=0 }
-test hollow { B=0 T=8 }
+test hollow { B=3 T=0 tol: exact }
+test hollow { B=0 T=8 tol: exact }
 
 kernel sums(x: f32[B,T], i: i8[B,T], d: f64[B,T]) -> (s: f32[B], n: i32[B], p: i32[B], f: f64[B], some: bool[B], every: bool[B], at: i64[B], low: i64[B]) {
   s = sum[T](x)
@@ -57,7 +57,7 @@ kernel sums(x: f32[B,T], i: i8[B,T], d: f64[B,T]) -> (s: f32[B], n: i32[B], p: i
   at = argmax[T](i)
   low = argmin[T](x)
 }
-test sums { B=4 T=0 }
+test sums { B=4 T=0 tol: exact }
 test sums { B=4 T=1 }
 test sums { B=33 T=31 }
 test sums { B=4 T=640 }
@@ -69,7 +69,7 @@ kernel down(x: f32[K,N]) -> (s: f32[N], m: f32[N], at: i64[N]) {
   m = max[K](x)
   at = argmax[K](x)
 }
-test down { K=0 N=4 }
+test down { K=0 N=4 tol: exact }
 test down { K=1 N=1 }
 test down { K=33 N=260 }
 test down { K=300 N=67 }
@@ -168,11 +168,11 @@ kernel every(x: i32[A,B]) -> (n: i64[], m: bool[], at: i64[A]) {
   m = all[A,B](x < 4)
   at = argmin[B](x)
 }
-test few { K=0 }
+test few { K=0 tol: exact }
 test few { K=1 }
 test few { K=70001 }
 test few { K=150000 }
-test few_down { K=0 }
+test few_down { K=0 tol: exact }
 test few_down { K=999 }
 test few_down { K=40000 }
 test every { A=0 B=5 }
