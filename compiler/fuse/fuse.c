@@ -164,6 +164,54 @@ static struct node *find_host(const struct fuser *f, const struct node *value, c
     return host;
 }
 
+/* What stands between n and the element that is computed from it, element by element up to there: a relabel, a reduction, a value of other axes. NULL: nothing. */
+static const struct node *find_obstacle(const struct fuser *f, const struct node *n, const struct node *element) {
+    const struct graph *g = f->g;
+    bool *is_like = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1); /* computed from n at the same elements */
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    is_below[element->id] = is_like[n->id] = true;
+    for (int i = element->id; i > n->id; i--)
+        for (int k = 0; is_below[i] && k < g->nodes[i]->n_args; k++) is_below[g->nodes[i]->args[k]->id] = true;
+    for (int i = n->id + 1; i <= element->id; i++) {
+        const struct node *x = g->nodes[i];
+        bool reads = false;
+        for (int k = 0; k < x->n_args; k++) reads |= is_like[x->args[k]->id];
+        if (!reads || !is_below[i]) continue;
+        if ((x->kind != N_OP && x->kind != N_CAST) || !nodes_same_axes(x->axes, x->n_axes, n->axes, n->n_axes)) return x;
+        is_like[i] = true;
+    }
+    return NULL;
+}
+
+/* "M,N" */
+static const char *axes_text(const struct graph *g, const int *axes, int n) {
+    struct buf b;
+    buf_init(&b, &g->cx->arena);
+    for (int i = 0; i < n; i++) buf_printf(&b, "%s" NAME_FMT, i ? "," : "", NAME_ARG(g->kernel->axes[axes[i]].name));
+    return b.s;
+}
+
+/* What the spec says for x, which has a source; within a function of the language the call of it. */
+static const char *as_written(const struct graph *g, const struct node *x) {
+    struct buf b;
+    if (x->source->span.file != x->span.file) return span_text(g->cx, x->span);
+    buf_init(&b, &g->cx->arena);
+    ast_print_expr_short(&b, x->source, 80);
+    return b.s;
+}
+
+/* Why n, below the element that is stored, needs a kernel of its own, and where the reason stands. */
+static const char *why_apart(const struct fuser *f, const struct node *n, bool is_near_it, const struct node *element, struct span *at) {
+    const struct node *x = find_obstacle(f, n, element);
+    struct arena *a = &f->g->cx->arena;
+    const char *what = ir_quote(f->g, n), *by = x && x->source ? as_written(f->g, x) : what;
+    if (strcmp(by, what) == 0) return arena_printf(a, is_near_it ? "%s is used over more axes than it has" : "%s is read at other elements than the one computed", what);
+    *at = x->span;
+    if (x->kind == N_REDUCE) return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, x->reduced, x->n_reduced));
+    if (x->kind == N_SCAN) return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, &x->axis, 1));
+    return arena_printf(a, x->kind == N_ACCESS ? "%s needs %s at other elements than the one computed" : "%s uses %s over more axes than it has", by, what);
+}
+
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks for buffers of the contractions it reads besides.
  * False where the element is not the value itself and no contraction's kernel may compute it. */
 static bool place_element(struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
@@ -194,9 +242,10 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
         if (x && (x == group_of(f, host) || fuse_join_sum(f, group_of(f, host), x))) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
                           : host && fuse_is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", ir_quote(f->g, below[i]), ir_quote(f->g, host))
-                                        : arena_printf(&g->cx->arena, "%s is used over more axes than it has", ir_quote(f->g, below[i]));
-        if (f->epilogues && !is_near_it[i]) why = arena_printf(&g->cx->arena, "%s is read at other elements than the one computed", ir_quote(f->g, below[i]));
-        fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, below[i]->span);
+                                        : NULL;
+        struct span at = below[i]->span;
+        if (f->epilogues && (!why || !is_near_it[i])) why = why_apart(f, below[i], is_near_it[i], element, &at);
+        fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
     }
     if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0);
     else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);

@@ -159,6 +159,14 @@ static bool configure_joint(struct cx *cx, struct chosen *c, struct joint j) {
 
 /* ---- joining ---- */
 
+/* "67.1 MB" */
+static const char *size_text(struct arena *a, double bytes) {
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    int unit = 0;
+    for (; unit < 4 && bytes >= 1000; unit++) bytes /= 1000;
+    return arena_printf(a, "%.3g %s", bytes, units[unit]);
+}
+
 /* Whether launches i and i + 1 may be one; if not, the reason, of the first such pair. */
 static bool may_join(struct cx *cx, struct chosen *c, int i) {
     struct joint j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
@@ -166,8 +174,8 @@ static bool may_join(struct cx *cx, struct chosen *c, int i) {
     if (!large || c->why_apart) return !large;
     struct tensor t = tensor_of_buffer(c->graph, c->partition, (int)(large - c->partition->buffers));
     c->apart = large;
-    c->why_apart = arena_printf(&cx->arena, "%s; it takes %.3g bytes, more than a side product may: 1 MiB, or 1/%d of all tensors' %.3g bytes", large->why,
-                                tensor_bytes(c->graph, &t), SIDE_SHARE, all_tensor_bytes(c->graph));
+    c->why_apart = arena_printf(&cx->arena, "%s; it takes %s, more than a side product may: 1 MiB, or 1/%d of all tensors' %s", large->why,
+                                size_text(&cx->arena, tensor_bytes(c->graph, &t)), SIDE_SHARE, size_text(&cx->arena, all_tensor_bytes(c->graph)));
     return false;
 }
 
