@@ -137,7 +137,7 @@ struct fx_host { /* a row-major array in host memory, borrowed */
 /* Evaluates elements of output number `output` (counted among the outputs) of kernel `kernel`: elements[i] is a flat
  * row-major index, elements NULL means all of them in order. inputs[i] belongs to the i-th parameter that is_input, an `inout` one with what it
  * held before; outputs are the parameters that is_output, `inout` ones among them. A packed input is handed over as the launch takes it,
- * in words; a strided one row-major. The plan's checks hold here too, those on scalars included.
+ * in words; a strided one row-major. The extent of a label that outputs alone have must be fixed at compile time. The plan's checks hold here too, those on scalars included.
  * value[i] is the unrounded result; integer[i] (may be NULL) is exact where the output is of an integer dtype (u64 by its bits) or a condition, and
  * not written otherwise. bound[i] (may be NULL) is how far a right implementation may be from it before its
  * store rounds once: 0 means only the rounded value itself is right (all arithmetic was exact in f32), otherwise derived from

@@ -253,14 +253,14 @@ static bool equation_determines(const struct equation *q, int axis) {
     return equation_mentions(&other, axis) ? fx_is_linear(&q->value, axis) : q->axis == axis;
 }
 
-/* What fixed extents, inputs and equations between them bind. A packed axis has as many words for several extents. */
+/* What fixed extents, tensors and equations between them bind. A packed axis has as many words for several extents. */
 static bool *bound_axes(struct checker *c) {
     struct kernel *k = c->k;
     bool *bound = NEW_ARRAY(&c->cx->arena, bool, k->n_axes + 1);
     for (int i = 0; i < k->n_axes; i++) bound[i] = k->axes[i].extent >= 0;
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
-        for (int a = 0; p->is_input && a < p->n_axes; a++)
+        for (int a = 0; a < p->n_axes; a++) /* an output has the extents of the tensor that the launch is given */
             if (!p->packed.factor || p->packed.axis != a) bound[p->axes[a]] = true;
     }
     for (bool progress = true; progress;) {
@@ -283,7 +283,7 @@ static const char *almost_bound(struct checker *c, int axis, const bool *bound) 
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].is_input && k->params[i].packed.factor && k->params[i].axes[k->params[i].packed.axis] == axis)
             return arena_printf(&c->cx->arena, "%s is packed along it, and its words do not tell how many fields of the last count", k->params[i].name);
-    return "no input carries it";
+    return "no input or output carries it";
 }
 
 void extent_check_bound(struct checker *c) {

@@ -202,3 +202,11 @@ kernel none_of_them(x: f32[M,K], w: f32[N=0,K]) -> (y: f32[M,N], z: f32[M]) {
   z = sum[K](x)
 }
 test none_of_them { M=9 K=3 }
+
+# Labels of outputs alone: a table of positions, noise, a value repeated.
+kernel positions(x: f32[M]) -> (y: f32[M,N], z: i32[P,Q=2*P]) {
+  y = x * f32(idx(N))
+  z = i32(idx(P) * size(Q) + idx(Q))
+}
+test positions { M=5 N=7 P=3 }
+test positions { M=33 N=130 P=0 }

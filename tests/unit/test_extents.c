@@ -161,6 +161,31 @@ START_TEST(rounding_is_not_undone) {
 }
 END_TEST
 
+/* ---- labels of outputs alone ---- */
+
+static const char outputs_alone[] = "kernel f(x: f32[M]) -> (y: f32[M,N], z: f32[P,Q=2*P]) {\n  y = x + f32(idx(N))\n  z = f32(idx(P) + idx(Q))\n}\n";
+
+START_TEST(outputs_bind) {
+    fx_compilation *c = compile(outputs_alone, NULL);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {5}}, y = {.dtype = FX_F32, .rank = 2, .extents = {5, 7}}, z = {.dtype = FX_F32, .rank = 2, .extents = {3, 6}};
+    const struct fx_shape *all[] = {&x, &y, &z}, *without[] = {&x, NULL, &z};
+    int64_t e[4];
+    char message[256] = "";
+    ck_assert_msg(fx_bind_extents(k, all, e, message, sizeof message) == FX_OK, "%s", message);
+    ck_assert(e[0] == 5 && e[1] == 7 && e[2] == 3 && e[3] == 6);
+    z.extents[1] = 7; /* the equation is held to */
+    ck_assert_int_eq(fx_bind_extents(k, all, e, message, sizeof message), FX_ERR_USAGE);
+    z.extents[1] = 6;
+    y.extents[0] = 4; /* the input comes first */
+    ck_assert_int_eq(fx_bind_extents(k, all, e, message, sizeof message), FX_ERR_USAGE);
+    ck_assert_msg(strstr(message, "axis M of y is 4, but of x it is 5") != NULL, "%s", message);
+    ck_assert_int_eq(fx_bind_extents(k, without, e, message, sizeof message), FX_ERR_USAGE);
+    ck_assert_msg(strstr(message, "extent N is not known") != NULL, "%s", message);
+    fx_close(c);
+}
+END_TEST
+
 /* ---- conditions on scalars, as fx_evaluate sees them ---- */
 
 static const struct {
@@ -451,6 +476,7 @@ int main(void) {
     tcase_add_loop_test(t, refuses, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, solves_what_is_linear, 0, sizeof solved / sizeof *solved);
     tcase_add_test(t, rounding_is_not_undone);
+    tcase_add_test(t, outputs_bind);
     tcase_add_loop_test(t, requires_of_scalars, 0, sizeof conditions / sizeof *conditions);
     tcase_add_test(t, fns_require);
     tcase_add_test(t, in_place);
