@@ -191,20 +191,11 @@ static const char *axes_text(const struct graph *g, const int *axes, int n) {
     return b.s;
 }
 
-/* What the spec says for x, which has a source; within a function of the language the call of it. */
-static const char *as_written(const struct graph *g, const struct node *x) {
-    struct buf b;
-    if (x->source->span.file != x->span.file) return span_text(g->cx, x->span);
-    buf_init(&b, &g->cx->arena);
-    ast_print_expr_short(&b, x->source, 80);
-    return b.s;
-}
-
 /* Why n, below the element that is stored, needs a kernel of its own, and where the reason stands. */
 static const char *why_apart(const struct fuser *f, const struct node *n, bool is_near_it, const struct node *element, struct span *at) {
     const struct node *x = find_obstacle(f, n, element);
     struct arena *a = &f->g->cx->arena;
-    const char *what = ir_quote(f->g, n), *by = x && x->source ? as_written(f->g, x) : what;
+    const char *what = ir_quote(f->g, n), *by = x && x->source ? ir_source(f->g, x) : what;
     if (strcmp(by, what) == 0) return arena_printf(a, is_near_it ? "%s is used over more axes than it has" : "%s is read at other elements than the one computed", what);
     *at = x->span;
     if (x->kind == N_REDUCE) return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, x->reduced, x->n_reduced));

@@ -201,6 +201,8 @@ void ir_print(struct buf *out, const struct graph *g);
 void ir_print_name(struct buf *out, const struct graph *g, const struct node *n);
 /* Its name, or what the spec says for it, for a message. */
 const char *ir_quote(const struct graph *g, const struct node *n);
+/* What the spec says for x, which has a source; within a function of the language the call of it. */
+const char *ir_source(const struct graph *g, const struct node *x);
 /* ir_verify.c: NULL, or what is wrong: order, arity, axes of every node, dtypes, outputs; partitions: every output
  * stored once, every buffer written before it is read. */
 const char *ir_verify(const struct graph *g);

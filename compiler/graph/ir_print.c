@@ -143,3 +143,11 @@ const char *ir_quote(const struct graph *g, const struct node *n) {
     else ast_print_expr_short(&b, n->source, 80);
     return b.s;
 }
+
+const char *ir_source(const struct graph *g, const struct node *x) {
+    struct buf b;
+    if (x->source->span.file != x->span.file) return span_text(g->cx, x->span);
+    buf_init(&b, &g->cx->arena);
+    ast_print_expr_short(&b, x->source, 80);
+    return b.s;
+}
