@@ -16,6 +16,9 @@ extern "C" {
 #endif
 
 
+/* Stack that a call of this header may take, built with optimisation: a spec at the limits of docs/language.md takes about 1.4 MiB, most take a hundredth. */
+enum { FX_STACK_BYTES = 2 << 20 };
+
 typedef struct fx_compilation fx_compilation;
 
 struct fx_options { /* zero means the default of every field but size */

@@ -57,7 +57,10 @@ struct ast_num {
     bool is_bool;    /* true, false */
 };
 
-enum { AST_MAX_DEPTH = 1000 }; /* so that a recursion over an expression fits any stack */
+enum {
+    AST_MAX_DEPTH = 1000, /* levels of an expression: so that a recursion over one fits the stack that fx.h states */
+    RELABEL_LEVELS = 5,   /* that a relabel counts as: it becomes as many operations */
+};
 
 struct ast_expr {
     enum ast_kind kind;

@@ -76,11 +76,12 @@ static void too_deep(struct parse *p, struct span at, const char *what, int limi
 }
 
 static void deepen(struct parse *p, struct ast_expr *e, const struct ast_expr *child) {
-    if (!child || child->depth < e->depth) return;
-    if (child->depth >= AST_MAX_DEPTH)
+    int levels = e->kind == AST_RELABEL ? RELABEL_LEVELS : 1;
+    if (!child || child->depth + levels <= e->depth) return;
+    if (child->depth + levels > AST_MAX_DEPTH)
         too_deep(p, e->op_span, "an expression", AST_MAX_DEPTH);
     else
-        e->depth = child->depth + 1;
+        e->depth = (uint16_t)(child->depth + levels);
 }
 
 static struct ast_expr *expr(struct parse *p, enum ast_kind kind, struct span span, struct span op_span,
