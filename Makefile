@@ -203,10 +203,9 @@ test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_valu
 test-unit: $(UNIT) $(FAKE)
 	@FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit
 
-# Under the address and undefined-behaviour sanitizers. What NVRTC makes of emitted code is the same there.
-SAN_UNIT ?= $(filter-out test_nvrtc,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
+# Under the address and undefined-behaviour sanitizers.
 test-san:
-	@$(MAKE) SAN=1 FX_UNIT='$(SAN_UNIT)' test-unit
+	@$(MAKE) SAN=1 test-unit
 
 # The programs that compile with NVRTC, with the oldest and the newest of 13.
 NVRTC_VERSIONS ?= 13.0.48 13.5.37

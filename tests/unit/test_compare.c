@@ -146,7 +146,11 @@ static double compute(int spec, enum way way, int64_t flat) {
 }
 
 /* How many are refused of every STEP-th element of the sample; of a moved row, of those in it. */
+#ifdef __SANITIZE_ADDRESS__
+enum { STEP = 64 };
+#else
 enum { STEP = 8 };
+#endif
 static int64_t refused(int spec, enum way way) {
     int64_t n = 0;
     for (int64_t i = 0; i < f.n; i++) {
