@@ -3,8 +3,8 @@
 #
 # Input: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]], as root, on a machine with debootstrap. FOLDER becomes a minimal bookworm with git, make, gcc
 # and pip (an existing one is used again), the committed tree is cloned into it, and both commands run inside a chroot with
-# this machine's mirrors, proxies, certificates and pip settings: nothing else of it is seen there, a CUDA toolkit neither. NVRTC_VERSION, 13.5.37, is taken in place
-# of the one of setup.sh; TARGETs of make in place of demo and test. Prints how long each took. Exit 0 when all pass.
+# this machine's mirrors, proxies, certificates and pip settings: nothing else of it is seen there, a CUDA toolkit neither. NVRTC_VERSION, the newest of 13 say, is taken in
+# place of the one of setup.sh; TARGETs of make in place of demo and test. Prints how long each took. Exit 0 when all pass.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)
 root=${1:?usage: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]]}

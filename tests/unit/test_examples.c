@@ -47,6 +47,11 @@ static struct mistake { /* a file of wrong/ */
 } mistakes[MAX_ROWS];
 static int n_mistakes;
 
+static void free_entries(struct dirent **entries, int n) {
+    for (int i = 0; i < n; i++) free(entries[i]);
+    if (n >= 0) free(entries);
+}
+
 static void find_mistakes(const char *folder) {
     char path[300];
     struct dirent **entries;
@@ -57,6 +62,7 @@ static void find_mistakes(const char *folder) {
         struct mistake *m = &mistakes[n_mistakes++];
         snprintf(m->folder, sizeof m->folder, "%.63s", folder), snprintf(m->name, sizeof m->name, "%.127s", entries[i]->d_name);
     }
+    free_entries(entries, n);
 }
 
 static void read_table(const char *name) {
@@ -85,11 +91,9 @@ static void read_table(const char *name) {
 static void read_tables(void) {
     struct dirent **entries;
     int n = scandir("tests/examples", &entries, NULL, by_name);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (ends_in(entries[i]->d_name, ".txt")) read_table(entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
+    free_entries(entries, n);
 }
 
 static const char *path_of(const struct row *r, bool is_by_hand) {
@@ -376,6 +380,7 @@ static int check_folder(const char *folder, bool is_by_hand) {
         ck_assert_msg(rows_of(folder, name, NULL) > 0, "%s/%s.fx has no row in tests/examples/%s.txt", path, name, folder);
         if (!is_by_hand) check_file(folder, name);
     }
+    free_entries(entries, n);
     return n_files;
 }
 
@@ -389,10 +394,12 @@ START_TEST(tables_are_complete) {
         struct dirent **files;
         int n_specs = 0, n_files = (snprintf(path, sizeof path, "examples/%s", name), scandir(path, &files, NULL, by_name));
         for (int f = 0; f < n_files; f++) n_specs += ends_in(files[f]->d_name, ".fx");
+        free_entries(files, n_files);
         if (!n_specs) continue;
         n_folders++;
         ck_assert_msg(check_folder(name, false) == check_folder(name, true), "examples/%s and tests/examples/%s have not the same files", name, name);
     }
+    free_entries(entries, n);
     ck_assert_msg(!*wrong_row, "%s", wrong_row);
     ck_assert_int_gt(n_folders, 0);
     ck_assert_int_gt(n_rows, 0);
