@@ -563,7 +563,7 @@ static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *in
     return status == FX_OK ? fx_check_scalars(k, extents, scalars, message, size) : status;
 }
 
-struct request { /* one call of fx_evaluate */
+struct evaluation { /* one call of fx_evaluate */
     const struct kernel *kernel;
     const struct fx_kernel *plan;
     const struct fx_host *inputs;
@@ -578,7 +578,7 @@ struct request { /* one call of fx_evaluate */
     size_t size; /* of message */
 };
 
-static fx_status evaluate(struct arena *a, const struct request *r) {
+static fx_status evaluate(struct arena *a, const struct evaluation *r) {
     int64_t *extents = NEW_ARRAY(a, int64_t, r->plan->n_extents + 1);
     struct oracle_input *by_param = NEW_ARRAY(a, struct oracle_input, r->plan->n_params + 1);
     fx_status status = bind_inputs(r->plan, r->inputs, r->n_inputs, extents, by_param, a, r->message, r->size);
@@ -593,7 +593,7 @@ static fx_status evaluate(struct arena *a, const struct request *r) {
 }
 
 /* Apart from its caller, so that no variable of it lives across the longjmp. */
-static __attribute__((noinline)) fx_status evaluate_guarded(const struct request *r) {
+static __attribute__((noinline)) fx_status evaluate_guarded(const struct evaluation *r) {
     struct arena a;
     jmp_buf oom;
     if (setjmp(oom)) {
@@ -629,6 +629,6 @@ fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct 
         snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs", kernel ? kernel : "of that name");
         return FX_ERR_USAGE;
     }
-    struct request r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, integer, kind, bound, message, size};
+    struct evaluation r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, integer, kind, bound, message, size};
     return evaluate_guarded(&r);
 }

@@ -65,14 +65,14 @@ void diag_refuse(struct cx *cx, const char *fmt, ...) {
 
 /* ---- where a span stands ---- */
 
-struct place {
+struct diag_place {
     const struct source_file *file;
     size_t line_start, line_end; /* bytes; the end is before the newline */
     int line;                    /* 1-based */
 };
 
-static struct place find_place(const struct cx *cx, struct span at) {
-    if (at.file >= cx->n_files) return (struct place){.line = 1};
+static struct diag_place find_place(const struct cx *cx, struct span at) {
+    if (at.file >= cx->n_files) return (struct diag_place){.line = 1};
     const struct source_file *f = &cx->files[at.file];
     size_t start = at.start < f->len ? at.start : f->len;
     int first = 0, past = f->n_lines; /* the line begins in [first, past) */
@@ -81,7 +81,7 @@ static struct place find_place(const struct cx *cx, struct span at) {
         if (f->lines[middle] <= start) first = middle;
         else past = middle;
     }
-    struct place p = {.file = f, .line = first + 1, .line_start = f->n_lines ? f->lines[first] : 0};
+    struct diag_place p = {.file = f, .line = first + 1, .line_start = f->n_lines ? f->lines[first] : 0};
     const char *newline = memchr(f->text + p.line_start, '\n', f->len - p.line_start);
     p.line_end = newline ? (size_t)(newline - f->text) : f->len;
     if (p.line_end > p.line_start && newline && newline[-1] == '\r') p.line_end--;
@@ -137,7 +137,7 @@ struct cells { /* what stands between two display columns, and where a span fall
 };
 
 /* Walks the line cell by cell, a cell a code point, a tab several; prints those in [from, to) where out is not NULL. */
-static void walk_line(struct cells *c, struct place p, struct span at, struct buf *out) {
+static void walk_line(struct cells *c, struct diag_place p, struct span at, struct buf *out) {
     const char *text = p.file->text, *s = text + p.line_start, *end = text + p.line_end;
     size_t column = 0, span_end = (size_t)at.start + at.len;
     c->caret = c->end = SIZE_MAX;
@@ -160,7 +160,7 @@ static void walk_line(struct cells *c, struct place p, struct span at, struct bu
     if (c->end == SIZE_MAX) c->end = column;
 }
 
-static void print_source_line(struct buf *out, struct place p, struct span at) {
+static void print_source_line(struct buf *out, struct diag_place p, struct span at) {
     struct cells c = {.to = 0};
     walk_line(&c, p, at, NULL);
     c.from = c.width > WINDOW && c.caret > LEFT_OF_CARET ? c.caret - LEFT_OF_CARET : 0;
@@ -174,7 +174,7 @@ static void print_source_line(struct buf *out, struct place p, struct span at) {
     buf_putc(out, '\n');
 }
 
-static int column_of(struct place p, struct span at) {
+static int column_of(struct diag_place p, struct span at) {
     const char *s = p.file->text + p.line_start, *end = p.file->text + p.line_end;
     int column = 1;
     for (; s < end && (size_t)(s - p.file->text) < at.start; column++) utf8_next(&s, end);
@@ -182,7 +182,7 @@ static int column_of(struct place p, struct span at) {
 }
 
 static void print_one(const struct cx *cx, const struct diag *d, struct buf *out) {
-    struct place p = find_place(cx, d->span);
+    struct diag_place p = find_place(cx, d->span);
     if (p.file) {
         put_clean(out, p.file->name, strlen(p.file->name));
         buf_printf(out, ":%d:%d: ", p.line, column_of(p, d->span));
@@ -212,12 +212,12 @@ static void known_int(struct json *j, const char *key, bool is_known, int64_t va
 }
 
 static void json_place(const struct cx *cx, struct json *j, struct span at) {
-    struct place p = find_place(cx, at);
+    struct diag_place p = find_place(cx, at);
     size_t len = p.file ? p.file->len : 0;
     if (at.start > len) at.start = (uint32_t)len;
     if (at.len > len - at.start) at.len = (uint32_t)len - at.start;
     struct span end = {.start = at.start + at.len, .file = at.file};
-    struct place past = find_place(cx, end);
+    struct diag_place past = find_place(cx, end);
     json_member_text(j, "file", p.file ? p.file->name : NULL);
     known_int(j, "line", p.file, p.line);
     known_int(j, "column", p.file, p.file ? column_of(p, at) : 0);

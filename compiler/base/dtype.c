@@ -17,7 +17,7 @@ static const struct dtype_info {
 #undef DTYPE
 };
 
-struct layout { /* a binary float: sign, exponent, fraction; bias 2^(exponent_bits - 1) - 1 */
+struct float_layout { /* a binary float: sign, exponent, fraction; bias 2^(exponent_bits - 1) - 1 */
     int exponent_bits, fraction_bits;
     uint32_t max_finite; /* bits of the largest finite value */
     uint32_t overflow;   /* bits stored for what lies above it: infinity where the format has it and casts keep it */
@@ -25,12 +25,12 @@ struct layout { /* a binary float: sign, exponent, fraction; bias 2^(exponent_bi
     bool has_infinity;   /* max_finite + 1 is infinity */
 };
 
-static const struct layout *layout_of(enum fx_dtype t) {
-    static const struct layout e4m3 = {4, 3, 0x7e, 0x7e, 0x7f, false};
-    static const struct layout e5m2 = {5, 2, 0x7b, 0x7b, 0x7e, true};
-    static const struct layout f16 = {5, 10, 0x7bff, 0x7c00, 0x7e00, true};
-    static const struct layout bf16 = {8, 7, 0x7f7f, 0x7f80, 0x7fc0, true};
-    static const struct layout f32 = {8, 23, 0x7f7fffff, 0x7f800000, 0x7fc00000, true};
+static const struct float_layout *layout_of(enum fx_dtype t) {
+    static const struct float_layout e4m3 = {4, 3, 0x7e, 0x7e, 0x7f, false};
+    static const struct float_layout e5m2 = {5, 2, 0x7b, 0x7b, 0x7e, true};
+    static const struct float_layout f16 = {5, 10, 0x7bff, 0x7c00, 0x7e00, true};
+    static const struct float_layout bf16 = {8, 7, 0x7f7f, 0x7f80, 0x7fc0, true};
+    static const struct float_layout f32 = {8, 23, 0x7f7fffff, 0x7f800000, 0x7fc00000, true};
     switch (t) {
     case FX_F8E4M3: return &e4m3;
     case FX_F8E5M2: return &e5m2;
@@ -52,9 +52,9 @@ enum fx_dtype fx_compute_type(enum fx_dtype t) {
 }
 enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t) { return infos[t].class; }
 
-static int bias(const struct layout *l) { return (1 << (l->exponent_bits - 1)) - 1; }
+static int bias(const struct float_layout *l) { return (1 << (l->exponent_bits - 1)) - 1; }
 
-static double decode(const struct layout *l, uint32_t bits) {
+static double decode(const struct float_layout *l, uint32_t bits) {
     uint32_t sign_bit = 1u << (l->exponent_bits + l->fraction_bits);
     uint32_t magnitude = bits & (sign_bit - 1), one = 1u << l->fraction_bits;
     int exponent = (int)(magnitude >> l->fraction_bits);
@@ -73,7 +73,7 @@ static double round_half_even(double v) {
     return rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0) ? below + 1 : below;
 }
 
-static uint32_t encode(const struct layout *l, double v) {
+static uint32_t encode(const struct float_layout *l, double v) {
     uint32_t sign = signbit(v) ? 1u << (l->exponent_bits + l->fraction_bits) : 0;
     if (isnan(v)) return sign | l->nan;
     if (isinf(v)) return sign | l->overflow;

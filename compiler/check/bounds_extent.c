@@ -178,13 +178,13 @@ void bounds_extent(struct bounds *s, int axis, struct poly *p) {
 
 enum { MAX_OPERANDS = 32 };
 
-struct operand { /* a number or a condition */
+struct bounds_operand { /* a number or a condition */
     const struct cond *cond; /* NULL: a number */
     struct poly p;
 };
 
 /* a op b, into a. False for an operator without a rule. That an exact division is one stands among the requirements. */
-static bool apply(struct bounds *s, enum fx_term_op op, struct operand *a, const struct operand *b) {
+static bool apply(struct bounds *s, enum fx_term_op op, struct bounds_operand *a, const struct bounds_operand *b) {
     struct poly x;
     bool is_comparison = op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ, is_logic = op == FX_T_AND || op == FX_T_OR;
     if (is_logic != (a->cond != NULL) || is_logic != (b->cond != NULL)) return false;
@@ -213,8 +213,8 @@ static bool read_leaf(struct bounds *s, const struct fx_term *t, struct poly *p)
 }
 
 /* The value of e; false where nothing can be said of it. */
-static bool read_terms(struct bounds *s, const struct fx_expr *e, struct operand *out) {
-    struct operand stack[MAX_OPERANDS];
+static bool read_terms(struct bounds *s, const struct fx_expr *e, struct bounds_operand *out) {
+    struct bounds_operand stack[MAX_OPERANDS];
     int n = 0;
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *t = &e->terms[i];
@@ -318,7 +318,7 @@ static void equate(struct bounds *s, const struct poly *a, const struct poly *b,
 }
 
 static void read_equation(struct bounds *s, const struct equation *q) {
-    struct operand value;
+    struct bounds_operand value;
     struct poly extent;
     if (q->value.n == 0 || !read_terms(s, &q->value, &value) || value.cond || value.p.is_lost) return;
     bounds_extent(s, q->axis, &extent);
@@ -330,7 +330,7 @@ static void read_equation(struct bounds *s, const struct equation *q) {
 
 /* `extent % b == 0`: the extent is b times a number from 0. Of anything else the remainder is known to be 0. */
 static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
-    struct operand a, b;
+    struct bounds_operand a, b;
     struct poly z, by;
     wide lo, hi;
     int n = e->n;
@@ -360,7 +360,7 @@ static int operand_start(const struct fx_expr *e, int end) {
 }
 
 static void read_requirement(struct bounds *s, struct fx_expr e, int depth) {
-    struct operand value;
+    struct bounds_operand value;
     if (depth > 64 || e.n == 0) return;
     if (e.terms[e.n - 1].op == FX_T_AND) {
         int middle = operand_start(&e, e.n - 2);

@@ -442,20 +442,20 @@ static void refuse_items(struct checker *c) {
     }
 }
 
-struct made { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of */
+struct known_kernel { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of */
     const struct ast_item *item;
     struct kernel *kernel; /* NULL until then */
 };
 
-static struct made *find_made(struct made *made, int n, struct name name) {
+static struct known_kernel *find_made(struct known_kernel *made, int n, struct name name) {
     for (int i = 0; i < n; i++)
         if (name_eq(made[i].item->name, name)) return &made[i];
     return NULL;
 }
 
 /* Checks the kernel, and before it those it is the gradient of; false when there is none. */
-static bool make_kernel(struct checker *c, struct made *all, int n, struct made *wanted) {
-    struct made **chain = NEW_ARRAY(&c->cx->arena, struct made *, n + 1), *m = wanted;
+static bool make_kernel(struct checker *c, struct known_kernel *all, int n, struct known_kernel *wanted) {
+    struct known_kernel **chain = NEW_ARRAY(&c->cx->arena, struct known_kernel *, n + 1), *m = wanted;
     int length = 0;
     for (; m && !m->kernel && length <= n; m = m->item->kind == ITEM_GRAD ? find_made(all, n, m->item->grad_of) : NULL) chain[length < n ? length : n] = m, length++;
     if (length > n) {
@@ -464,7 +464,7 @@ static bool make_kernel(struct checker *c, struct made *all, int n, struct made 
     }
     for (int i = length - 1; i >= 0; i--) {
         const struct ast_item *item = chain[i]->item;
-        const struct made *of = item->kind == ITEM_GRAD ? find_made(all, n, item->grad_of) : NULL;
+        const struct known_kernel *of = item->kind == ITEM_GRAD ? find_made(all, n, item->grad_of) : NULL;
         struct kernel *k = NEW(&c->cx->arena, struct kernel);
         if (item->kind == ITEM_KERNEL) check_kernel(c, k, item);
         else if (of && !c->cx->n_errors) c->derive(c, item, of->kernel, k);
@@ -478,7 +478,7 @@ static bool make_kernel(struct checker *c, struct made *all, int n, struct made 
 static void check_kernels(struct checker *c, const char *only, struct program *p) {
     int n = 0;
     for (const struct ast_item *i = c->file->items; i; i = i->next) n += is_kernel(i);
-    struct made *made = NEW_ARRAY(&c->cx->arena, struct made, n + 1);
+    struct known_kernel *made = NEW_ARRAY(&c->cx->arena, struct known_kernel, n + 1);
     p->kernels = NEW_ARRAY(&c->cx->arena, struct kernel, n + 1);
     n = 0;
     for (const struct ast_item *i = c->file->items; i; i = i->next)

@@ -15,10 +15,10 @@ enum {
     MAX_NESTED = 64,
 };
 
-struct reading { /* the labels of a source that are read at positions */
+struct bounds_reading { /* the labels of a source that are read at positions */
     const struct value *access;
     const struct poly *positions[MAX_AXES]; /* by place in access->at */
-    const struct reading *outer;            /* what the labels of the access are themselves read at */
+    const struct bounds_reading *outer;            /* what the labels of the access are themselves read at */
     int number;                             /* of the walk's readings; 0 is none */
 };
 
@@ -28,25 +28,25 @@ struct memo { /* a value as it was read */
     const struct poly *p;
 };
 
-struct walk { /* over the values of a position */
+struct bounds_walk { /* over the values of a position */
     struct bounds *s;
     int n_seen, n_memos, n_readings;
     bool may_wrap; /* arithmetic was met that was not shown to fit */
     struct memo memos[MAX_MEMO];
 };
 
-static void value_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p);
+static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p);
 
 /* ---- dtypes ---- */
 
-static void any_of(struct walk *w, enum fx_dtype t, struct poly *p) {
+static void any_of(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
     wide lo, hi;
     bounds_integer_limits(t, &lo, &hi);
     bounds_range(w->s, lo, hi, p);
 }
 
 /* p where it is a value of t for sure, else any value of t. */
-static void wrap(struct walk *w, enum fx_dtype t, struct poly *p) {
+static void wrap(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
     wide lo, hi, least, most;
     struct poly end;
     bounds_integer_limits(t, &least, &most);
@@ -67,7 +67,7 @@ static void wrap(struct walk *w, enum fx_dtype t, struct poly *p) {
 
 /* ---- conditions ---- */
 
-static const struct cond *value_cond(struct walk *w, const struct value *v, const struct reading *at, int depth) {
+static const struct cond *value_cond(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth) {
     struct bounds *s = w->s;
     if (v->kind == V_NUM && v->dtype == FX_BOOL) {
         struct poly zero, num;
@@ -97,7 +97,7 @@ static const struct cond *value_cond(struct walk *w, const struct value *v, cons
     }
 }
 
-static void cond_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+static void cond_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     struct poly zero, one;
     poly_number(&zero, 0);
     poly_number(&one, 1);
@@ -106,12 +106,12 @@ static void cond_poly(struct walk *w, const struct value *v, const struct readin
 
 /* ---- ops ---- */
 
-static void max_poly(struct walk *w, const struct poly *a, const struct poly *b, struct poly *p) {
+static void max_poly(struct bounds_walk *w, const struct poly *a, const struct poly *b, struct poly *p) {
     bounds_either(w->s, bounds_compare(w->s, COND_LE, b, a), a, b, p);
 }
 
 /* |a|; what -a is where it is needed has to fit. */
-static void abs_poly(struct walk *w, enum fx_dtype t, const struct poly *a, struct poly *p) {
+static void abs_poly(struct bounds_walk *w, enum fx_dtype t, const struct poly *a, struct poly *p) {
     struct poly negated, zero;
     wide lo, hi;
     poly_number(&negated, 0);
@@ -126,7 +126,7 @@ static void abs_poly(struct walk *w, enum fx_dtype t, const struct poly *a, stru
     bounds_either(w->s, bounds_compare(w->s, COND_LE, &zero, a), a, &negated, p);
 }
 
-static void op_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+static void op_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     struct poly a, b, c;
     struct bounds *s = w->s;
     bool is_select = v->op == O_WHERE;
@@ -167,7 +167,7 @@ static void op_poly(struct walk *w, const struct value *v, const struct reading 
 /* ---- values ---- */
 
 /* An axis read at the running index, or at the position that an access gives it. */
-static void index_poly(struct walk *w, int axis, const struct reading *at, struct poly *p) {
+static void index_poly(struct bounds_walk *w, int axis, const struct bounds_reading *at, struct poly *p) {
     struct atom a = {.kind = ATOM_INDEX, .axis = axis};
     struct poly last;
     wide lo;
@@ -192,7 +192,7 @@ static void index_poly(struct walk *w, int axis, const struct reading *at, struc
 }
 
 /* The index of an extreme: 0 where the axis is empty. */
-static void extreme_poly(struct walk *w, int axis, struct poly *p) {
+static void extreme_poly(struct bounds_walk *w, int axis, struct poly *p) {
     struct poly zero, last;
     poly_number(&zero, 0);
     bounds_extent(w->s, axis, &last);
@@ -208,7 +208,7 @@ static void extreme_poly(struct walk *w, int axis, struct poly *p) {
 }
 
 /* Whether every position of the access lies inside, which is when it gives its source. */
-static const struct cond *inside_cond(struct walk *w, const struct value *v, const struct reading *r) {
+static const struct cond *inside_cond(struct bounds_walk *w, const struct value *v, const struct bounds_reading *r) {
     const struct cond *all = NULL;
     struct poly zero, extent;
     poly_number(&zero, 0);
@@ -221,8 +221,8 @@ static const struct cond *inside_cond(struct walk *w, const struct value *v, con
     return all;
 }
 
-static void access_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
-    struct reading r = {.access = v, .outer = at, .number = ++w->n_readings};
+static void access_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+    struct bounds_reading r = {.access = v, .outer = at, .number = ++w->n_readings};
     struct poly position, source, fill;
     for (int i = 0; i < v->n_at; i++) {
         value_poly(w, v->args[1 + i], at, depth + 1, &position);
@@ -235,7 +235,7 @@ static void access_poly(struct walk *w, const struct value *v, const struct read
     bounds_either(w->s, inside_cond(w, v, &r), &source, &fill, p);
 }
 
-static void cast_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+static void cast_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     const struct value *from = v->args[0];
     if (from->dtype != FX_BOOL && !fx_is_integer(from->dtype)) {
         any_of(w, v->to, p); /* a float saturates */
@@ -250,7 +250,7 @@ static void num_poly(const struct value *v, struct poly *p) {
     else poly_number(p, v->integer);
 }
 
-static void new_value_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+static void new_value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     if (v->dtype == FX_BOOL) {
         cond_poly(w, v, at, depth, p);
         return;
@@ -273,7 +273,7 @@ static void new_value_poly(struct walk *w, const struct value *v, const struct r
     any_of(w, v->dtype, p);
 }
 
-static void value_poly(struct walk *w, const struct value *v, const struct reading *at, int depth, struct poly *p) {
+static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     int reading = at ? at->number : 0;
     for (int i = 0; i < w->n_memos; i++)
         if (w->memos[i].v == v && w->memos[i].reading == reading) {
@@ -302,7 +302,7 @@ static void assume_labels(struct bounds *s, const struct value *v) {
     }
 }
 
-static const char *unproven(struct walk *w, const struct poly *p, const struct poly *extent, int axis, bool is_from_0) {
+static const char *unproven(struct bounds_walk *w, const struct poly *p, const struct poly *extent, int axis, bool is_from_0) {
     struct bounds *s = w->s;
     struct arena *arena = &s->c->cx->arena;
     const struct axis *a = &s->of->axes[axis];
@@ -321,7 +321,7 @@ static const char *unproven(struct walk *w, const struct poly *p, const struct p
 
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why) {
     struct bounds *s = bounds_of(c);
-    struct walk w = {.s = s};
+    struct bounds_walk w = {.s = s};
     struct poly p, extent;
     if (!fx_is_integer(v->dtype)) {
         *why = "it is no integer";

@@ -8,27 +8,27 @@
 
 enum { MAX_PLACES = 512 }; /* beyond which equations are not followed: a kernel of so many labels is refused */
 
-struct place;
-struct block { /* being checked */
+struct block_place;
+struct test_block { /* being checked */
     struct checker *c;
     const struct ast_item *item;
     const struct ast_item *kernel; /* declares what the kernel takes; of a grad the kernel it is taken of */
     bool is_grad;                  /* the kernel takes a derivative by each output as well: dy for y */
-    struct place *places;          /* of labels in the declaration */
+    struct block_place *places;          /* of labels in the declaration */
     int n_places;
     struct fx_test test;           /* what has been understood so far, but for the lists */
     const char **defines, **extents, **inputs, **beside; /* its lists */
 };
 
-static void define(struct block *b, struct name n, const char *value) {
+static void define(struct test_block *b, struct name n, const char *value) {
     PUSH(&b->c->cx->arena, b->defines, b->test.n_defines) = arena_printf(&b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
 }
 
-static void extent(struct block *b, struct name n, const char *value) {
+static void extent(struct test_block *b, struct name n, const char *value) {
     PUSH(&b->c->cx->arena, b->extents, b->test.n_extents) = arena_printf(&b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
 }
 
-static void input(struct block *b, const char *name, const char *source) {
+static void input(struct test_block *b, const char *name, const char *source) {
     PUSH(&b->c->cx->arena, b->inputs, b->test.n_inputs) = arena_printf(&b->c->cx->arena, "%s=%s", name, source);
 }
 
@@ -40,7 +40,7 @@ static const struct ast_item *find_kernel(const struct checker *c, struct name n
     return NULL;
 }
 
-struct place { /* where the kernel's declaration names a label */
+struct block_place { /* where the kernel's declaration names a label */
     const struct ast_axis *axis;
     bool is_bound; /* some argument, or an equation of the declaration, gives the label its extent */
 };
@@ -51,18 +51,18 @@ struct label { /* of the kernel, over all places that name it */
     const struct ast_expr *written; /* the extent where one is written, or NULL */
 };
 
-static void add_places(struct block *b, const struct ast_axis *axes, bool is_input) {
-    for (; axes; axes = axes->next) PUSH(&b->c->cx->arena, b->places, b->n_places) = (struct place){axes, is_input};
+static void add_places(struct test_block *b, const struct ast_axis *axes, bool is_input) {
+    for (; axes; axes = axes->next) PUSH(&b->c->cx->arena, b->places, b->n_places) = (struct block_place){axes, is_input};
 }
 
-static bool is_bound(const struct block *b, struct name n) {
+static bool is_bound(const struct test_block *b, struct name n) {
     for (int i = 0; i < b->n_places; i++)
         if (b->places[i].is_bound && name_eq(b->places[i].axis->name, n)) return true;
     return false;
 }
 
 /* Counts, up to 2, the labels of e that nothing is known to bind; *n is the last of them. Every label bound is no count. */
-static int count_unbound(const struct block *b, const struct ast_expr *e, struct name *n) {
+static int count_unbound(const struct test_block *b, const struct ast_expr *e, struct name *n) {
     if (!e) return 0;
     if (e->kind != AST_ID) {
         int count = count_unbound(b, e->a, n);
@@ -77,13 +77,13 @@ static int count_unbound(const struct block *b, const struct ast_expr *e, struct
     return 1;
 }
 
-static void bind_name(struct block *b, struct name n) {
+static void bind_name(struct test_block *b, struct name n) {
     for (int i = 0; i < b->n_places; i++)
         if (name_eq(b->places[i].axis->name, n)) b->places[i].is_bound = true;
 }
 
 /* What inputs carry is bound; so is what is written, or what an equation leaves as its one unknown. */
-static void find_places(struct block *b) {
+static void find_places(struct test_block *b) {
     add_places(b, b->kernel->kernel_axes, false);
     for (const struct ast_param *p = b->kernel->params; p; p = p->next) add_places(b, p->type.axes, true);
     for (const struct ast_param *p = b->kernel->outs; p; p = p->next) add_places(b, p->type.axes, b->is_grad);
@@ -101,10 +101,10 @@ static void find_places(struct block *b) {
     }
 }
 
-static struct label find_label(const struct block *b, struct name n) {
+static struct label find_label(const struct test_block *b, struct name n) {
     struct label l = {0};
     for (int i = 0; i < b->n_places; i++) {
-        const struct place *p = &b->places[i];
+        const struct block_place *p = &b->places[i];
         if (!name_eq(p->axis->name, n)) continue;
         l.is_found = true;
         l.is_bound = l.is_bound || p->is_bound;
@@ -119,7 +119,7 @@ struct taken { /* an input of the kernel */
 };
 
 /* Input number i in the order of the arguments. */
-static struct taken input_at(const struct block *b, int i) {
+static struct taken input_at(const struct test_block *b, int i) {
     for (const struct ast_param *p = b->kernel->params; p; p = p->next)
         if (i-- == 0) return (struct taken){check_cstr(b->c, p->name), &p->type};
     for (const struct ast_param *p = b->is_grad ? b->kernel->outs : NULL; p; p = p->next)
@@ -127,7 +127,7 @@ static struct taken input_at(const struct block *b, int i) {
     return (struct taken){0};
 }
 
-static struct taken find_input(const struct block *b, struct name n) {
+static struct taken find_input(const struct test_block *b, struct name n) {
     struct taken t;
     for (int i = 0; (t = input_at(b, i)).type; i++)
         if (name_is(n, t.name)) break;
@@ -136,7 +136,7 @@ static struct taken find_input(const struct block *b, struct name n) {
 
 /* ---- `=`: what the kernel is given ---- */
 
-static const char *number_text(struct block *b, const struct ast_val *v) {
+static const char *number_text(struct test_block *b, const struct ast_val *v) {
     struct buf out;
     if (v->num.is_bool) return v->num.value != 0 ? "1" : "0";
     buf_init(&out, &b->c->cx->arena);
@@ -144,7 +144,7 @@ static const char *number_text(struct block *b, const struct ast_val *v) {
     return out.s;
 }
 
-static void give_label(struct block *b, const struct ast_entry *e, const struct label *l) {
+static void give_label(struct test_block *b, const struct ast_entry *e, const struct label *l) {
     const struct ast_val *v = e->value;
     double fixed;
     if (v->kind != VAL_NUM || !v->num.is_integer || v->num.value < 0 || v->num.value > 0x1p40) {
@@ -162,7 +162,7 @@ static void give_label(struct block *b, const struct ast_entry *e, const struct 
     (l->is_bound ? extent : define)(b, e->name, number_text(b, v));
 }
 
-static void give_scalar(struct block *b, const struct ast_entry *e, const struct taken *t) {
+static void give_scalar(struct test_block *b, const struct ast_entry *e, const struct taken *t) {
     const struct ast_val *v = e->value;
     enum fx_dtype type = t->type->dtype;
     bool is_float = fx_dtype_class_of(type) == FX_CLASS_F, is_number = v->kind == VAL_NUM && (is_float || v->num.is_integer || v->num.is_bool);
@@ -174,19 +174,19 @@ static void give_scalar(struct block *b, const struct ast_entry *e, const struct
                    is_float ? "number" : type == FX_BOOL ? "truth value" : "whole number that it holds");
 }
 
-static void give_const(struct block *b, const struct ast_entry *e) {
+static void give_const(struct test_block *b, const struct ast_entry *e) {
     if (e->value->kind == VAL_NUM) define(b, e->name, number_text(b, e->value));
     else diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a constant: a number is expected", NAME_ARG(e->name));
 }
 
-static void give_fn(struct block *b, const struct ast_entry *e) {
+static void give_fn(struct test_block *b, const struct ast_entry *e) {
     struct name n = e->value->name;
     if (e->value->kind == VAL_ID && (check_find_fn(b->c, n) || op_find(n.s, n.len) != N_OPS)) define(b, e->name, check_cstr(b->c, n));
     else diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a fn: the name of another is expected", NAME_ARG(e->name));
 }
 
 /* The labels of the kernel, each once. */
-static const char *labels_text(const struct block *b) {
+static const char *labels_text(const struct test_block *b) {
     struct buf out;
     buf_init(&out, &b->c->cx->arena);
     for (int i = 0; i < b->n_places && i < MAX_PLACES; i++) {
@@ -199,7 +199,7 @@ static const char *labels_text(const struct block *b) {
 
 static bool is_setting(struct name n);
 
-static void give(struct block *b, const struct ast_entry *e) {
+static void give(struct test_block *b, const struct ast_entry *e) {
     struct label l = find_label(b, e->name);
     struct taken t = find_input(b, e->name);
     if (e->sub.len) {
@@ -237,7 +237,7 @@ static bool is_drawable(struct name n, double x, double y) {
 }
 
 /* The text of a distribution as -i takes it, or NULL. */
-static const char *draw_text(struct block *b, const struct ast_entry *e) {
+static const char *draw_text(struct test_block *b, const struct ast_entry *e) {
     const struct ast_val *v = e->value, *x = v->items, *y = x ? x->next : NULL;
     if (e->relation != ':') return NULL;
     if (v->kind == VAL_NUM) return number_text(b, v);
@@ -248,7 +248,7 @@ static const char *draw_text(struct block *b, const struct ast_entry *e) {
 }
 
 /* Draws the tensors that have no source of their own; of the kinds whose values are seldom whole, those of floats alone. */
-static void draw_all(struct block *b, const struct ast_entry *general) {
+static void draw_all(struct test_block *b, const struct ast_entry *general) {
     struct taken t;
     bool is_for_floats = general->value->kind != VAL_NUM && !name_is(general->value->name, "integers") && !name_is(general->value->name, "ones");
     for (int i = 0; (t = input_at(b, i)).type; i++) {
@@ -260,7 +260,7 @@ static void draw_all(struct block *b, const struct ast_entry *general) {
     }
 }
 
-static const char *set_init(struct block *b, const struct ast_entry *e) {
+static const char *set_init(struct test_block *b, const struct ast_entry *e) {
     const char *source = draw_text(b, e);
     if (!source) return "normal, normal(mean,deviation), uniform(low,high), integers(low,high), outlier(mean,distance), ones or a number, its numbers in order";
     if (e->sub.len) input(b, check_cstr(b->c, e->name), source);
@@ -268,14 +268,14 @@ static const char *set_init(struct block *b, const struct ast_entry *e) {
     return NULL;
 }
 
-static const char *set_seed(struct block *b, const struct ast_entry *e) {
+static const char *set_seed(struct test_block *b, const struct ast_entry *e) {
     if (!is_plain(e, VAL_NUM) || !e->value->num.is_integer || e->value->num.value < 0) return "a whole number from 0 up";
     b->test.has_seed = true;
     b->test.seed = e->value->num.integer;
     return NULL;
 }
 
-static const char *set_tolerance(struct block *b, const struct ast_entry *e) {
+static const char *set_tolerance(struct test_block *b, const struct ast_entry *e) {
     static const struct {
         const char *name;
         enum fx_tolerance_kind kind;
@@ -296,10 +296,10 @@ static const char *read_count(const struct ast_entry *e, int64_t *out) {
     return NULL;
 }
 
-static const char *set_warmup(struct block *b, const struct ast_entry *e) { return read_count(e, &b->test.warmup); }
-static const char *set_rep(struct block *b, const struct ast_entry *e) { return read_count(e, &b->test.rep); }
+static const char *set_warmup(struct test_block *b, const struct ast_entry *e) { return read_count(e, &b->test.warmup); }
+static const char *set_rep(struct test_block *b, const struct ast_entry *e) { return read_count(e, &b->test.rep); }
 
-static const char *set_beside(struct block *b, const struct ast_entry *e) {
+static const char *set_beside(struct test_block *b, const struct ast_entry *e) {
     static const char *const known[] = {"unfused", "cublas", "cublaslt", "cudnn"};
     static const char expected[] = "unfused, cublas, cublaslt or cudnn, or a list of them: [unfused, cublaslt]";
     if (!is_plain(e, VAL_ID) && !is_plain(e, VAL_LIST)) return expected;
@@ -316,7 +316,7 @@ static const char *set_beside(struct block *b, const struct ast_entry *e) {
 static const struct setting {
     const char *name;
     bool is_benchs; /* a test does not have it */
-    const char *(*set)(struct block *b, const struct ast_entry *e); /* -> what was expected instead, NULL when it is set */
+    const char *(*set)(struct test_block *b, const struct ast_entry *e); /* -> what was expected instead, NULL when it is set */
 } settings[] = {
     {"init", false, set_init},    {"seed", false, set_seed}, {"tol", false, set_tolerance},
     {"warmup", true, set_warmup}, {"rep", true, set_rep},    {"vs", true, set_beside},
@@ -331,7 +331,7 @@ static const struct setting *find_setting(struct name n) {
 static bool is_setting(struct name n) { return find_setting(n) != NULL; }
 
 /* Whether e names a setting of this block, with an input where it has one; says so if not. */
-static bool names_setting(struct block *b, const struct ast_entry *e, const struct setting *s) {
+static bool names_setting(struct test_block *b, const struct ast_entry *e, const struct setting *s) {
     struct cx *cx = b->c->cx;
     struct name n = e->sub.len ? e->sub : e->name;
     if (!s || (e->sub.len && s->set != set_init)) {
@@ -349,7 +349,7 @@ static bool names_setting(struct block *b, const struct ast_entry *e, const stru
     return false;
 }
 
-static void set(struct block *b, const struct ast_entry *e) {
+static void set(struct test_block *b, const struct ast_entry *e) {
     const struct setting *s = find_setting(e->sub.len ? e->sub : e->name);
     if (!names_setting(b, e, s)) return;
     const char *expected = s->set(b, e);
@@ -358,7 +358,7 @@ static void set(struct block *b, const struct ast_entry *e) {
 
 /* ---- blocks ---- */
 
-static bool is_repeated(const struct block *b, const struct ast_entry *e) {
+static bool is_repeated(const struct test_block *b, const struct ast_entry *e) {
     for (const struct ast_entry *f = b->item->entries; f != e; f = f->next)
         if (name_eq(f->name, e->name) && name_eq(f->sub, e->sub) && (f->relation == '=') == (e->relation == '=')) {
             diag_error(b->c->cx, e->span, D_TEST_TWICE, NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d",
@@ -380,7 +380,7 @@ static void refuse_kernel(struct checker *c, const struct ast_item *item) {
 }
 
 static void check_block(struct checker *c, struct program *p, const struct ast_item *item) {
-    struct block b = {.c = c, .item = item, .kernel = find_kernel(c, item->name)};
+    struct test_block b = {.c = c, .item = item, .kernel = find_kernel(c, item->name)};
     b.is_grad = b.kernel && b.kernel->kind == ITEM_GRAD;
     if (b.is_grad) b.kernel = find_kernel(c, b.kernel->grad_of);
     if (!b.kernel || b.kernel->kind != ITEM_KERNEL) {

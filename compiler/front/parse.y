@@ -33,7 +33,7 @@ struct parse { /* one text being read */
     bool has_stopped;           /* a limit was met: read no further */
 };
 
-struct side { /* of a relabel */
+struct relabel_side { /* of a relabel */
     struct ast_axis *axes;
     bool is_tuple;
 };
@@ -200,8 +200,8 @@ static struct ast_expr *complete(struct parse *p, struct ast_expr *e) {
     return e;
 }
 
-static struct ast_expr *relabel(struct parse *p, struct ast_expr *a, const struct token *open, struct side from,
-                                struct side to, const struct token *close) {
+static struct ast_expr *relabel(struct parse *p, struct ast_expr *a, const struct token *open, struct relabel_side from,
+                                struct relabel_side to, const struct token *close) {
     struct ast_expr *e = suffix(p, AST_RELABEL, complete(p, a), open, NULL, close);
     e->from = FIRST(from.axes);
     e->to = FIRST(to.axes);
@@ -627,7 +627,7 @@ post(A) ::= post(B) LBRACE(L) side(F) ARROW side(T) RBRACE(R). { A = relabel(p, 
 %type position {struct ast_arg *}
 %type args {struct ast_arg *}
 %type arg {struct ast_arg *}
-%type side {struct side}
+%type side {struct relabel_side}
 positions(A) ::= position(X). { A = APPEND((struct ast_arg *)NULL, X); }
 positions(A) ::= positions(A) COMMA position(X). { A = APPEND(A, X); }
 position(A) ::= arg(A).
@@ -636,8 +636,8 @@ args(A) ::= arg(X). { A = APPEND((struct ast_arg *)NULL, X); }
 args(A) ::= args(A) COMMA arg(X). { A = APPEND(A, X); }
 arg(A) ::= expr(E). { A = arg(p, E->span, NULL, E, NULL); }
 arg(A) ::= ID(T) COLON expr(E). { A = arg(p, join(span_of(p, T), E->span), T, E, NULL); }
-side(A) ::= axis(X). { A = (struct side){APPEND((struct ast_axis *)NULL, X), false}; }
-side(A) ::= LPAREN axes(B) RPAREN. { A = (struct side){B, true}; }
+side(A) ::= axis(X). { A = (struct relabel_side){APPEND((struct ast_axis *)NULL, X), false}; }
+side(A) ::= LPAREN axes(B) RPAREN. { A = (struct relabel_side){B, true}; }
 
 %code {
 /* ---- messages ---- */
@@ -655,7 +655,7 @@ static const char *const spelling[YYNTOKEN] = {
 };
 
 /* Sets of tokens that have one name: when all of `needs` may follow, `stands_for` are covered by it. */
-static const struct group {
+static const struct label_group {
     const char *name;
     unsigned char needs[3], stands_for[8];
 } groups[] = {

@@ -10,7 +10,7 @@
 
 /* ---- adjoints ---- */
 
-void grad_add(struct grad *g, struct value *v, const struct product *p) {
+void grad_add(struct grad *g, struct value *v, const struct adjoint_product *p) {
     struct adjoint *a = &g->adjoints[v->id];
     if (!g->is_active[v->id] || p->is_zero) return;
     if (!a->has_pending && !a->sum) {
@@ -32,7 +32,7 @@ struct value *grad_adjoint(struct grad *g, const struct value *v) {
 }
 
 void grad_add_value(struct grad *g, struct value *v, struct value *adjoint) {
-    struct product p = {.n_factors = 1, .factors = {adjoint}};
+    struct adjoint_product p = {.n_factors = 1, .factors = {adjoint}};
     grad_add(g, v, &p);
 }
 
@@ -168,7 +168,7 @@ static int seed(struct grad *g, const struct kernel *f) {
         d->natural = o->dtype;
         d->n_axes = o->n_axes;
         memcpy(d->axes, o->axes, (size_t)o->n_axes * sizeof *o->axes);
-        struct product p = {.n_factors = 1, .factors = {check_convert(g->c, d, v->dtype, g->at)}};
+        struct adjoint_product p = {.n_factors = 1, .factors = {check_convert(g->c, d, v->dtype, g->at)}};
         product_sum_missing(&p, d, v);
         grad_add(g, v, &p);
     }

@@ -21,7 +21,7 @@ struct inverse {
     int n_axes;                    /* of the kernel, when this began: the length of these */
     bool is_done[MAX_AXES];        /* by position: its solution says it all */
     struct value *mask;            /* what must hold besides, or NULL */
-    struct product p;              /* the adjoint */
+    struct adjoint_product p;              /* the adjoint */
     bool has_sums;                 /* which came with labels to sum over */
 };
 
@@ -82,7 +82,7 @@ static struct value *substituted(struct inverse *x, struct value *v, int depth) 
 static struct value *place_index(struct inverse *x, int position) { return check_index(x->g->c, &x->v->at[position], 1, x->g->at); }
 
 /* v + sign * coefficient * atom; v may be NULL: 0. */
-static struct value *plus(struct inverse *x, struct value *v, const struct term *t, int sign) {
+static struct value *plus(struct inverse *x, struct value *v, const struct grad_term *t, int sign) {
     struct grad *g = x->g;
     struct mono m = t->coefficient;
     bool subtract = (sign < 0) != (m.c < 0);
@@ -132,19 +132,19 @@ static int add_digit(struct inverse *x, const struct mono *m, int of) {
     return axis;
 }
 
-struct number { /* a label as digits, lowest first */
+struct mono_number { /* a label as digits, lowest first */
     int n;
     int axes[2 * MAX_AXES];           /* each digit is the running index along one */
     struct mono places[2 * MAX_AXES]; /* what it counts */
 };
 
-static void add_place(struct number *x, const struct mono *place, int axis) {
+static void add_place(struct mono_number *x, const struct mono *place, int axis) {
     x->places[x->n] = *place;
     x->axes[x->n++] = axis;
 }
 
 /* ((highest * size + next) * size + ..): the row-major index where each place is the size of those below. */
-static struct value *number_value(struct inverse *x, const struct number *n) {
+static struct value *number_value(struct inverse *x, const struct mono_number *n) {
     struct grad *g = x->g;
     struct value *v = check_index(g->c, &n->axes[n->n - 1], 1, g->at);
     for (int i = n->n - 2; i >= 0; i--) {
@@ -180,7 +180,7 @@ static void solve_digits(struct inverse *x, int axis) {
         if (is_digit_of(x, i, axis, &d)) is_split |= d.has_modulus || !mono_equal(&d.divisor, &mono_one);
     if (!is_split || !may_solve(x, axis)) return;
     struct mono place = mono_one, gap;
-    struct number digits = {0};
+    struct mono_number digits = {0};
     bool is_open = true; /* the digits so far leave multiples of `place` open */
     for (int i; is_open && (i = next_digit(x, axis, &place, &d)) >= 0;) {
         struct mono size = mono_of_axis(x->g, x->v->at[i]);
@@ -278,7 +278,7 @@ static void solve_radix(struct inverse *x, int position, const struct sum *s, co
 
 /* Of several labels the one to solve for: the others are summed over, so the longest; where that is not known the source's own, then the one with the
  * greatest step. */
-static bool is_better(const struct inverse *x, int position, const struct term *a, const struct term *b) {
+static bool is_better(const struct inverse *x, int position, const struct grad_term *a, const struct grad_term *b) {
     int64_t length[2] = {x->g->k->axes[a->atom->axis].extent, x->g->k->axes[b->atom->axis].extent};
     for (int i = 0; i < 2; i++)
         if (length[i] < 0) length[i] = INT64_MAX;
@@ -291,7 +291,7 @@ static bool is_better(const struct inverse *x, int position, const struct term *
 
 static void solve_one(struct inverse *x, int position, const struct sum *s, int chosen) {
     struct grad *g = x->g;
-    const struct term *t = &s->terms[chosen];
+    const struct grad_term *t = &s->terms[chosen];
     struct mono step = t->coefficient;
     bool is_falling = step.c < 0;
     struct value *v = plus_rest(x, is_falling ? NULL : place_index(x, position), s, 1u << chosen, is_falling ? 1 : -1);
@@ -343,13 +343,13 @@ static bool is_moved(const struct inverse *x, int axis) {
 
 /* Factors that are read are read as one, where no sum is to become a contraction. */
 static void join_moved(struct inverse *x) {
-    struct product moved = {0}, rest = x->p;
+    struct adjoint_product moved = {0}, rest = x->p;
     rest.n_factors = 0;
     for (int i = 0; i < x->p.n_factors; i++) {
         struct value *f = x->p.factors[i];
         bool is_read = false;
         for (int a = 0; a < f->n_axes; a++) is_read |= is_moved(x, f->axes[a]);
-        struct product *p = is_read ? &moved : &rest;
+        struct adjoint_product *p = is_read ? &moved : &rest;
         p->factors[p->n_factors++] = f;
     }
     if (moved.n_factors < 2) return;
@@ -439,19 +439,19 @@ static void grad_outside(struct grad *g, struct value *v, struct value *adjoint)
         struct value *within = grad_op(g, O_AND, grad_op(g, O_LE, least, at, NULL), grad_op(g, O_LT, at, check_size(g->c, &v->at[i], 1, g->at), NULL), NULL);
         is_inside = is_inside ? grad_op(g, O_AND, is_inside, within, NULL) : within;
     }
-    struct product p = {.n_factors = 1, .factors = {is_inside ? grad_op(g, O_WHERE, is_inside, grad_zero(g, v->dtype), adjoint) : adjoint}};
+    struct adjoint_product p = {.n_factors = 1, .factors = {is_inside ? grad_op(g, O_WHERE, is_inside, grad_zero(g, v->dtype), adjoint) : adjoint}};
     for (int i = 0; i < v->n_axes; i++)
         if (!value_has_axis(fill, v->axes[i])) product_sum_over(&p, v->axes[i]);
     if (is_inside) grad_add(g, fill, &p);
 }
 
 /* The adjoint of v as a product, if its labels summed over are none of the source's and it divides by nothing. */
-static struct product pending_of(struct grad *g, const struct value *v) {
+static struct adjoint_product pending_of(struct grad *g, const struct value *v) {
     const struct adjoint *a = &g->adjoints[v->id];
-    struct product p = a->pending;
+    struct adjoint_product p = a->pending;
     bool may_pend = a->has_pending && !(v->has_fill && g->is_active[v->args[1 + v->n_at]->id]);
     for (int i = 0; may_pend && i < p.n_summed; i++) may_pend = !value_has_axis(v->args[0], p.summed[i]);
-    if (!may_pend) return (struct product){.n_factors = 1, .factors = {grad_adjoint(g, v)}};
+    if (!may_pend) return (struct adjoint_product){.n_factors = 1, .factors = {grad_adjoint(g, v)}};
     if (p.n_over || p.is_negative) product_join(g, &p, v->dtype);
     return p;
 }

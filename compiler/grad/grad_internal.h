@@ -10,7 +10,7 @@ enum { MAX_FACTORS = 6 };
 
 /* An adjoint, or a part of one, that is not yet added up: the sum over axes of a product. Kept apart until it must be one value, so that what ends
  * as a sum over a product is a contraction. */
-struct product {
+struct adjoint_product {
     bool is_zero, is_negative;
     int n_factors, n_over;
     struct value *factors[MAX_FACTORS]; /* none: 1 */
@@ -20,7 +20,7 @@ struct product {
 };
 
 struct adjoint { /* of a value of the kernel differentiated */
-    struct product pending; /* the sole contribution so far */
+    struct adjoint_product pending; /* the sole contribution so far */
     bool has_pending;
     struct value *sum;      /* of the contributions, where there are several or one was asked for */
 };
@@ -44,19 +44,19 @@ struct value *grad_zero(struct grad *g, enum fx_dtype t);
 struct value *grad_reduction(struct grad *g, enum reduction r, struct value *a, const int *axes, int n);
 /* a * b, either NULL for 1; `is_summed` if it is added up at once. */
 struct value *grad_multiply(struct grad *g, struct value *a, struct value *b, bool is_summed);
-bool product_sums(const struct product *p, int axis);
-void product_sum_over(struct product *p, int axis);
+bool product_sums(const struct adjoint_product *p, int axis);
+void product_sum_over(struct adjoint_product *p, int axis);
 /* Sums over the labels of `of` that `to` lacks. */
-void product_sum_missing(struct product *p, const struct value *of, const struct value *to);
+void product_sum_missing(struct adjoint_product *p, const struct value *of, const struct value *to);
 /* p times d; what was made for d alone, from id first_new on, becomes factors. */
-void product_times(struct grad *g, struct product *p, struct value *d, int first_new);
-struct value *product_value(struct grad *g, struct product p, enum fx_dtype t);
+void product_times(struct grad *g, struct adjoint_product *p, struct value *d, int first_new);
+struct value *product_value(struct grad *g, struct adjoint_product p, enum fx_dtype t);
 /* The factors as one, what is summed over left as it is. */
-void product_join(struct grad *g, struct product *p, enum fx_dtype t);
+void product_join(struct grad *g, struct adjoint_product *p, enum fx_dtype t);
 
 /* ---- grad.c ---- */
 /* p added to the adjoint of v, an operand of what is being differentiated. Labels that p's factors carry and v does not are summed over. */
-void grad_add(struct grad *g, struct value *v, const struct product *p);
+void grad_add(struct grad *g, struct value *v, const struct adjoint_product *p);
 void grad_add_value(struct grad *g, struct value *v, struct value *adjoint);
 /* The adjoint of v as one value, or NULL where there is none. */
 struct value *grad_adjoint(struct grad *g, const struct value *v);
@@ -90,13 +90,13 @@ struct value *size_value(struct grad *g, const struct mono *m, int axis);
 
 enum { MAX_TERMS = 16, MAX_NESTING = 100 };
 
-struct term { /* coefficient * atom */
+struct grad_term { /* coefficient * atom */
     struct mono coefficient;
     struct value *atom; /* NULL: 1 */
 };
 struct sum { /* a position */
     int n;
-    struct term terms[MAX_TERMS];
+    struct grad_term terms[MAX_TERMS];
 };
 /* Adds coefficient * v in terms; what does not fall apart is an atom. False when there are too many; depth 0 from outside. */
 bool read_sum(const struct grad *g, struct value *v, struct mono coefficient, struct sum *s, int depth);

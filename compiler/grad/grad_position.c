@@ -70,7 +70,7 @@ struct value *size_value(struct grad *g, const struct mono *m, int axis) {
 
 static void add_term(struct sum *s, const struct mono *coefficient, struct value *atom) {
     for (int i = 0; i < s->n; i++) {
-        struct term *t = &s->terms[i];
+        struct grad_term *t = &s->terms[i];
         bool same = t->atom == atom || (t->atom && atom && t->atom->kind == V_INDEX && atom->kind == V_INDEX && t->atom->axis == atom->axis);
         struct mono a = *coefficient, b = t->coefficient;
         int64_t c = a.c;
@@ -79,7 +79,7 @@ static void add_term(struct sum *s, const struct mono *coefficient, struct value
         t->coefficient.c += c;
         return;
     }
-    s->terms[s->n++] = (struct term){*coefficient, atom};
+    s->terms[s->n++] = (struct grad_term){*coefficient, atom};
 }
 
 static bool is_small(const struct mono *m) { return m->c <= (int64_t)1 << 48 && m->c >= -((int64_t)1 << 48); } /* MAX_TERMS of them fit */

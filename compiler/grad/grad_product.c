@@ -50,30 +50,30 @@ struct value *grad_multiply(struct grad *g, struct value *a, struct value *b, bo
 
 /* ---- products ---- */
 
-bool product_sums(const struct product *p, int axis) {
+bool product_sums(const struct adjoint_product *p, int axis) {
     for (int i = 0; i < p->n_summed; i++)
         if (p->summed[i] == axis) return true;
     return false;
 }
 
-void product_sum_over(struct product *p, int axis) {
+void product_sum_over(struct adjoint_product *p, int axis) {
     if (!product_sums(p, axis)) p->summed[p->n_summed++] = axis;
 }
 
-static bool sums_label_of(const struct product *p, const struct value *v) {
+static bool sums_label_of(const struct adjoint_product *p, const struct value *v) {
     for (int i = 0; i < v->n_axes; i++)
         if (product_sums(p, v->axes[i])) return true;
     return false;
 }
 
 /* v times the factors over which p sums if `inside`, those over which it does not otherwise; NULL is 1. */
-static struct value *times_part(struct grad *g, struct value *v, const struct product *p, bool inside) {
+static struct value *times_part(struct grad *g, struct value *v, const struct adjoint_product *p, bool inside) {
     for (int i = 0; i < p->n_factors; i++)
         if (sums_label_of(p, p->factors[i]) == inside) v = grad_multiply(g, v, p->factors[i], inside);
     return v;
 }
 
-static struct value *over_part(struct grad *g, struct value *v, const struct product *p, bool inside, enum fx_dtype t) {
+static struct value *over_part(struct grad *g, struct value *v, const struct adjoint_product *p, bool inside, enum fx_dtype t) {
     for (int i = 0; i < p->n_over; i++) {
         if (sums_label_of(p, p->over[i]) != inside) continue;
         if (!v) v = check_convert(g->c, check_number(g->c, 1, g->at), t, g->at);
@@ -83,7 +83,7 @@ static struct value *over_part(struct grad *g, struct value *v, const struct pro
 }
 
 /* A label summed over that one factor alone carries is summed there, where that is not the whole product. */
-static void sum_lone_labels(struct grad *g, struct product *p) {
+static void sum_lone_labels(struct grad *g, struct adjoint_product *p) {
     for (int i = 0; i < p->n_factors && p->n_factors + p->n_over > 1; i++) {
         int lone[MAX_AXES], n = 0, n_others = 0;
         for (int a = 0; a < p->factors[i]->n_axes; a++) {
@@ -108,7 +108,7 @@ static void sum_lone_labels(struct grad *g, struct product *p) {
 }
 
 /* p as one value: factors that carry no label summed over stand before the sum, a label that none carries counts as often as its axis is long. */
-struct value *product_value(struct grad *g, struct product p, enum fx_dtype t) {
+struct value *product_value(struct grad *g, struct adjoint_product p, enum fx_dtype t) {
     int axes[2 * MAX_AXES], n = 0;
     sum_lone_labels(g, &p);
     struct value *inner = over_part(g, times_part(g, NULL, &p, true), &p, true, t), *outer = times_part(g, NULL, &p, false);
@@ -123,8 +123,8 @@ struct value *product_value(struct grad *g, struct product p, enum fx_dtype t) {
     return check_convert(g->c, v, t, g->at);
 }
 
-void product_join(struct grad *g, struct product *p, enum fx_dtype t) {
-    struct product bare = *p;
+void product_join(struct grad *g, struct adjoint_product *p, enum fx_dtype t) {
+    struct adjoint_product bare = *p;
     bare.n_summed = 0;
     p->factors[0] = product_value(g, bare, t);
     p->n_factors = 1;
@@ -133,7 +133,7 @@ void product_join(struct grad *g, struct product *p, enum fx_dtype t) {
 }
 
 /* p times d. What d multiplies becomes factors where it was made for this and nobody else reads it. */
-void product_times(struct grad *g, struct product *p, struct value *d, int first_new) {
+void product_times(struct grad *g, struct adjoint_product *p, struct value *d, int first_new) {
     bool is_own = d->kind == V_OP && d->id >= first_new;
     if (grad_is_number(d, 0)) {
         p->is_zero = true;
@@ -155,7 +155,7 @@ void product_times(struct grad *g, struct product *p, struct value *d, int first
     }
 }
 
-void product_sum_missing(struct product *p, const struct value *of, const struct value *to) {
+void product_sum_missing(struct adjoint_product *p, const struct value *of, const struct value *to) {
     for (int i = 0; i < of->n_axes; i++)
         if (!value_has_axis(to, of->axes[i])) product_sum_over(p, of->axes[i]);
 }

@@ -64,7 +64,7 @@ enum { MAX_CHOICES = 8 }; /* conditions within conditions, in a derivative */
 /* adjoint * d; a condition in d chooses between products, so that nothing infinite meets a 0. */
 static struct value *times(struct grad *g, struct value *adjoint, struct value *d, int first_new, int depth) {
     if (depth == MAX_CHOICES || d->kind != V_OP || d->op != O_WHERE || d->id < first_new) {
-        struct product p = {.n_factors = 1, .factors = {adjoint}};
+        struct adjoint_product p = {.n_factors = 1, .factors = {adjoint}};
         product_times(g, &p, d, first_new);
         return p.is_zero ? grad_zero(g, adjoint->dtype) : product_value(g, p, adjoint->dtype);
     }
@@ -77,7 +77,7 @@ void grad_pointwise(struct grad *g, struct value *v) {
         if (!g->is_active[v->args[i]->id] || !rules_of(g->c)->of[v->op][i]) continue;
         int first_new = g->k->n_values;
         struct value *adjoint = grad_adjoint(g, v), *d = derivative(g, v, i);
-        struct product p = {.n_factors = 1, .factors = {adjoint}};
+        struct adjoint_product p = {.n_factors = 1, .factors = {adjoint}};
         if (!d) return;
         if (d->kind == V_OP && d->op == O_WHERE && d->id >= first_new) {
             p.factors[0] = times(g, adjoint, d, first_new, 0);
@@ -129,7 +129,7 @@ static struct value *product_of_others(struct grad *g, const struct value *v) {
 
 void grad_reduce(struct grad *g, struct value *v) {
     struct value *adjoint = grad_adjoint(g, v), *x = v->args[0];
-    struct product p = {.n_factors = 1, .factors = {adjoint}};
+    struct adjoint_product p = {.n_factors = 1, .factors = {adjoint}};
     if (v->reduction == RED_PROD) {
         p.factors[p.n_factors++] = product_of_others(g, v);
     } else if (v->reduction != RED_SUM) { /* equal extremes share it */

@@ -14,7 +14,7 @@ static const int64_t MAX_EXTENT = INT64_C(1) << 40;
 
 enum ctype { C_LITERAL, C_INT64, C_BOOL }; /* literals may be int in C, where int64_t is meant */
 
-struct text { /* an expression in C */
+struct c_text { /* an expression in C */
     const char *s;
     int level;       /* 0 or, 1 and, 2 compare or not, 3 sum, 4 product, 5 atom or call */
     enum ctype type;
@@ -27,7 +27,7 @@ struct tree { /* a postfix expression as a tree */
     const struct tree *l, *r;
 };
 
-static const struct form { /* how a step is written */
+static const struct c_form { /* how a step is written */
     const char *infix;  /* NULL: no operator of C says it */
     const char *helper; /* the function that checks */
     int level, left, right; /* of the infix form and of its operands */
@@ -57,27 +57,27 @@ static const struct tree *as_tree(struct arena *a, const struct fx_expr *e) {
     return n ? stack[n - 1] : NULL;
 }
 
-static const char *wrap(struct arena *a, struct text x, int level) { return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s; }
+static const char *wrap(struct arena *a, struct c_text x, int level) { return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s; }
 
-static struct text literal(struct arena *a, int64_t v) {
-    struct text t = {.s = "INT64_MIN", .level = 5, .type = C_LITERAL, .is_safe = v >= 0, .max = v};
+static struct c_text literal(struct arena *a, int64_t v) {
+    struct c_text t = {.s = "INT64_MIN", .level = 5, .type = C_LITERAL, .is_safe = v >= 0, .max = v};
     if (v != INT64_MIN) t.s = arena_printf(a, "%lld", (long long)v);
     return t;
 }
 
-static struct text leaf(struct host_writer *w, const struct fx_term *t) {
+static struct c_text leaf(struct host_writer *w, const struct fx_term *t) {
     const struct fx_extent *e = t->op == FX_T_EXTENT ? &w->k->extents[t->v] : NULL;
     if (t->op == FX_T_CONST) return literal(w->arena, t->v);
     if (e && e->value >= 0) return literal(w->arena, e->value);
-    if (e) return (struct text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
-    if (t->op == FX_T_SM_COUNT) return (struct text){"m->sm_count", 5, C_INT64, true, INT_MAX};
-    if (t->op == FX_T_STRIDE) return (struct text){w->strides[t->v], 5, C_INT64, false, 0};
+    if (e) return (struct c_text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
+    if (t->op == FX_T_SM_COUNT) return (struct c_text){"m->sm_count", 5, C_INT64, true, INT_MAX};
+    if (t->op == FX_T_STRIDE) return (struct c_text){w->strides[t->v], 5, C_INT64, false, 0};
     if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
-    return (struct text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
+    return (struct c_text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
 }
 
 /* Sets what is known of the value of l op r. */
-static void bound(struct text *t, enum fx_term_op op, const struct text *l, const struct text *r) {
+static void bound(struct c_text *t, enum fx_term_op op, const struct c_text *l, const struct c_text *r) {
     bool is_positive = r->is_safe && r->type == C_LITERAL && r->max > 0;
     t->is_safe = l->is_safe && r->is_safe;
     t->max = 1;
@@ -96,23 +96,23 @@ static void bound(struct text *t, enum fx_term_op op, const struct text *l, cons
 }
 
 /* Whether the operator of C means here what the step means, and no compiler warns of it. */
-static bool is_plain(enum fx_term_op op, const struct text *l, const struct text *r) {
+static bool is_plain(enum fx_term_op op, const struct c_text *l, const struct c_text *r) {
     if (is_logic(op)) return true;
     return l->type != C_BOOL && r->type != C_BOOL && !(l->type == C_LITERAL && r->type == C_LITERAL) && strcmp(l->s, r->s) != 0;
 }
 
-static struct text as_bool(struct arena *a, struct text x) {
-    if (x.type != C_BOOL) x = (struct text){arena_printf(a, "%s != 0", wrap(a, x, 3)), 2, C_BOOL, x.is_safe, 1};
+static struct c_text as_bool(struct arena *a, struct c_text x) {
+    if (x.type != C_BOOL) x = (struct c_text){arena_printf(a, "%s != 0", wrap(a, x, 3)), 2, C_BOOL, x.is_safe, 1};
     return x;
 }
 
-static struct text expression(struct host_writer *w, const struct tree *t) {
+static struct c_text expression(struct host_writer *w, const struct tree *t) {
     struct arena *a = w->arena;
     enum fx_term_op op = t->term->op;
-    const struct form *f = &forms[op];
+    const struct c_form *f = &forms[op];
     if (op <= FX_T_LAST_LEAF) return leaf(w, t->term);
-    struct text r = expression(w, t->r), l = t->l ? expression(w, t->l) : r;
-    struct text out = {.level = 5, .type = C_INT64};
+    struct c_text r = expression(w, t->r), l = t->l ? expression(w, t->l) : r;
+    struct c_text out = {.level = 5, .type = C_INT64};
     bound(&out, op, &l, &r);
     if (!out.is_safe || !f->infix || !is_plain(op, &l, &r)) {
         out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", f->helper, r.s) : arena_printf(a, "%s(%s, %s)", f->helper, l.s, r.s);
@@ -132,14 +132,14 @@ const char *host_c_value(struct host_writer *w, const struct fx_expr *e) {
 }
 
 /* A condition as a bool. Both sides of an outermost && hold for themselves. */
-static struct text holds(struct host_writer *w, const struct tree *t) {
+static struct c_text holds(struct host_writer *w, const struct tree *t) {
     struct arena *a = w->arena;
     if (t->term->op == FX_T_AND) {
-        struct text l = holds(w, t->l), r = holds(w, t->r);
-        return (struct text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
+        struct c_text l = holds(w, t->l), r = holds(w, t->r);
+        return (struct c_text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
     }
-    struct text x = expression(w, t);
-    return x.is_safe ? as_bool(a, x) : (struct text){arena_printf(a, "fx_holds(%s)", x.s), 5, C_BOOL, true, 1};
+    struct c_text x = expression(w, t);
+    return x.is_safe ? as_bool(a, x) : (struct c_text){arena_printf(a, "fx_holds(%s)", x.s), 5, C_BOOL, true, 1};
 }
 
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
@@ -149,16 +149,16 @@ const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
 
 /* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no value ---- */
 
-struct number {
+struct c_number {
     const char *s; /* an atom */
     bool is_real;  /* of floating point; otherwise whole */
     bool is_bool;  /* a condition of C */
 };
 
-static const char *as_number(struct arena *a, struct number x) { return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s; }
-static const char *as_condition(struct arena *a, struct number x) { return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s); }
+static const char *as_number(struct arena *a, struct c_number x) { return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s; }
+static const char *as_condition(struct arena *a, struct c_number x) { return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s); }
 
-static struct number scalar_number(struct host_writer *w, const struct fx_term *t) {
+static struct c_number scalar_number(struct host_writer *w, const struct fx_term *t) {
     const struct fx_param *p = &w->k->params[t->v];
     const char *name = w->params[t->v], *form = NULL;
     switch (p->dtype) {
@@ -168,19 +168,19 @@ static struct number scalar_number(struct host_writer *w, const struct fx_term *
     case FX_F8E4M3: form = "4, 3, true"; break;
     default: break;
     }
-    return (struct number){form ? arena_printf(w->arena, "fx_small(%s, %s)", name, form) : arena_printf(w->arena, "(long double)%s", name),
+    return (struct c_number){form ? arena_printf(w->arena, "fx_small(%s, %s)", name, form) : arena_printf(w->arena, "(long double)%s", name),
                            fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
 }
 
-static struct number number_leaf(struct host_writer *w, const struct fx_term *t) {
+static struct c_number number_leaf(struct host_writer *w, const struct fx_term *t) {
     double real;
     if (t->op == FX_T_SCALAR) return scalar_number(w, t);
-    if (t->op == FX_T_CONST) return (struct number){arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
-    if (t->op != FX_T_REAL) return (struct number){arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
+    if (t->op == FX_T_CONST) return (struct c_number){arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
+    if (t->op != FX_T_REAL) return (struct c_number){arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
     memcpy(&real, &t->v, sizeof real);
-    if (isnan(real)) return (struct number){"(0.0L / 0.0L)", true, false};
-    if (isinf(real)) return (struct number){real > 0 ? "(1.0L / 0.0L)" : "(-1.0L / 0.0L)", true, false};
-    return (struct number){arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
+    if (isnan(real)) return (struct c_number){"(0.0L / 0.0L)", true, false};
+    if (isinf(real)) return (struct c_number){real > 0 ? "(1.0L / 0.0L)" : "(-1.0L / 0.0L)", true, false};
+    return (struct c_number){arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
 }
 
 /* l op r, neither a comparison nor logic. */
@@ -196,18 +196,18 @@ static const char *arithmetic(struct arena *a, enum fx_term_op op, bool is_real,
     }
 }
 
-static struct number number(struct host_writer *w, const struct tree *t) {
+static struct c_number number(struct host_writer *w, const struct tree *t) {
     struct arena *a = w->arena;
     enum fx_term_op op = t->term->op;
     if (op <= FX_T_LAST_LEAF) return number_leaf(w, t->term);
-    struct number r = number(w, t->r), l = t->l ? number(w, t->l) : r;
-    if (op == FX_T_NOT) return (struct number){arena_printf(a, "!%s", as_condition(a, r)), false, true};
+    struct c_number r = number(w, t->r), l = t->l ? number(w, t->l) : r;
+    if (op == FX_T_NOT) return (struct c_number){arena_printf(a, "!%s", as_condition(a, r)), false, true};
     if (is_logic(op)) /* both sides are looked at: a step without a value fails the whole */
-        return (struct number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
-    if (is_compare(op)) return (struct number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
+        return (struct c_number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
+    if (is_compare(op)) return (struct c_number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
     bool is_real = l.is_real || r.is_real;
     const char *s = arithmetic(a, op, is_real, as_number(a, l), as_number(a, r));
-    return (struct number){is_real ? s : arena_printf(a, "fx_whole(&ok, %s)", s), is_real, false};
+    return (struct c_number){is_real ? s : arena_printf(a, "fx_whole(&ok, %s)", s), is_real, false};
 }
 
 const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e) { return as_condition(w->arena, number(w, as_tree(w->arena, e))); }

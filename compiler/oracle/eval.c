@@ -11,19 +11,19 @@
 /* ---- lines of points ---- */
 
 struct points { /* what is left to visit of the elements of a layout, line by line */
-    const struct layout *layout;
-    const struct store *set;  /* only those in it, or NULL */
+    const struct oracle_layout *layout;
+    const struct oracle_store *set;  /* only those in it, or NULL */
     const int64_t *elements;  /* only those listed, or NULL */
     int64_t next, end;        /* into the list, the elements or the sparse cells */
 };
 
-static struct points points_of(const struct layout *l, const struct store *set, const int64_t *elements, int64_t n) {
+static struct points points_of(const struct oracle_layout *l, const struct oracle_store *set, const int64_t *elements, int64_t n) {
     return (struct points){l, set, elements, 0, set ? set->n_cells : n};
 }
 
 /* Moves to the next line; *element is its first, *n how many along the layout's last axis. */
 static bool next_line(struct eval *ev, struct points *p, int64_t *element, int *n) {
-    const struct store *set = p->set;
+    const struct oracle_store *set = p->set;
     const uint64_t *bits = set && set->is_dense ? set->bits : NULL;
     if (bits)
         while (p->next < p->end && !(bits[p->next >> 6] >> (p->next & 63) & 1))
@@ -44,12 +44,12 @@ static bool next_line(struct eval *ev, struct points *p, int64_t *element, int *
     return true;
 }
 
-static int last_axis(const struct layout *l) { return l->n > 0 ? l->axes[l->n - 1] : -1; }
+static int last_axis(const struct oracle_layout *l) { return l->n > 0 ? l->axes[l->n - 1] : -1; }
 
 /* ---- what is needed ---- */
 
 /* Of a stored value: its elements at n points along an axis. */
-static bool mark_elements(struct eval *ev, struct node *node, int axis, int n) {
+static bool mark_elements(struct eval *ev, struct oracle_node *node, int axis, int n) {
     int64_t offset = layout_offset(&node->layout, ev->at), stride = layout_stride(&node->layout, axis);
     for (int i = 0; i < n; i++)
         if (store_add(&node->store, offset + i * stride) == ADDED_FAILED) return false;
@@ -57,9 +57,9 @@ static bool mark_elements(struct eval *ev, struct node *node, int axis, int n) {
 }
 
 /* The element of an access's source at the i-th point, 0 along axes whose positions depend on data; -1 where a position lies outside. */
-static int64_t known_element(const struct eval *ev, const struct value *access, const struct line *lines, int axis, int i) {
-    const struct node *node = &ev->nodes[access->id];
-    const struct layout *l = &ev->nodes[access->args[0]->id].layout;
+static int64_t known_element(const struct eval *ev, const struct value *access, const struct oracle_line *lines, int axis, int i) {
+    const struct oracle_node *node = &ev->nodes[access->id];
+    const struct oracle_layout *l = &ev->nodes[access->args[0]->id].layout;
     int64_t element = 0;
     for (int j = 0; j < l->n; j++) {
         int64_t at = ev->at[l->axes[j]] + (l->axes[j] == axis ? i : 0);
@@ -75,7 +75,7 @@ static int64_t known_element(const struct eval *ev, const struct value *access, 
 
 /* All of a source along the axes whose positions depend on data. */
 static bool mark_along(struct eval *ev, const struct value *access, int64_t element) {
-    struct node *source = &ev->nodes[access->args[0]->id];
+    struct oracle_node *source = &ev->nodes[access->args[0]->id];
     int64_t extents[MAX_AXES], strides[MAX_AXES], at[MAX_AXES] = {0};
     int n = 0;
     for (int p = 0; p < access->n_at; p++) {
@@ -96,8 +96,8 @@ static bool mark_along(struct eval *ev, const struct value *access, int64_t elem
 }
 
 /* Of an access: the elements of its source that n points along an axis may read; `seen` are those whose data-dependent axes are marked. */
-static bool mark_source(struct eval *ev, const struct value *access, struct store *seen, int axis, int n) {
-    struct node *node = &ev->nodes[access->id], *source = &ev->nodes[access->args[0]->id];
+static bool mark_source(struct eval *ev, const struct value *access, struct oracle_store *seen, int axis, int n) {
+    struct oracle_node *node = &ev->nodes[access->id], *source = &ev->nodes[access->args[0]->id];
     bool is_known = true;
     for (int p = 0; p < access->n_at; p++) is_known = is_known && node->positions[p] >= 0;
     if (node->where) eval_body(ev, node->where, axis, n, ev->scratch);
@@ -116,8 +116,8 @@ struct marking { /* of what one value, stored or an access to a stored one, must
     bool is_access;
     int n_over;               /* axes that only reductions on the way there run over */
     int over[MAX_AXES];
-    struct store seen;        /* its points whose `over` axes are gone through */
-    struct store seen_source; /* see mark_source */
+    struct oracle_store seen;        /* its points whose `over` axes are gone through */
+    struct oracle_store seen_source; /* see mark_source */
 };
 
 static bool mark_line(struct marking *m, int axis, int n) {
@@ -162,7 +162,7 @@ static bool mark_points(struct marking *m, struct points points) {
 /* What the value must provide for the given points. */
 static bool mark_value(struct eval *ev, int id, bool is_access, struct points points) {
     const struct value *v = ev->k->values[id];
-    const struct layout *l = &ev->nodes[id].layout, *source = is_access ? &ev->nodes[v->args[0]->id].layout : l;
+    const struct oracle_layout *l = &ev->nodes[id].layout, *source = is_access ? &ev->nodes[v->args[0]->id].layout : l;
     struct marking m = {.ev = ev, .value = v, .is_access = is_access};
     for (int i = 0; i < l->n; i++)
         if (!layout_has(points.layout, l->axes[i])) m.over[m.n_over++] = l->axes[i];
@@ -173,7 +173,7 @@ static bool mark_value(struct eval *ev, int id, bool is_access, struct points po
     return ok;
 }
 
-static bool mark(struct eval *ev, const struct body *b, struct points points) {
+static bool mark(struct eval *ev, const struct oracle_body *b, struct points points) {
     for (int i = 0; i < b->n_stored; i++)
         if (!mark_value(ev, b->stored[i], false, points)) return false;
     for (int i = 0; i < b->n_accesses; i++)
@@ -183,8 +183,8 @@ static bool mark(struct eval *ev, const struct body *b, struct points points) {
 
 /* A running total needs all that comes before. Each element walks back to the first that was in the set already, which walks or walked itself. */
 static bool mark_before(struct eval *ev, const struct value *scan) {
-    struct node *node = &ev->nodes[scan->id];
-    struct store *s = &node->store;
+    struct oracle_node *node = &ev->nodes[scan->id];
+    struct oracle_store *s = &node->store;
     int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis], n = s->is_dense ? s->n_cells : s->n_used, done = 0;
     int64_t *elements = s->is_dense ? NULL : malloc((size_t)(n + 1) * sizeof *elements); /* the table grows meanwhile */
     bool ok = s->is_dense || elements;
@@ -206,7 +206,7 @@ static bool mark_all(struct eval *ev, const int64_t *elements, int64_t n) {
         if (ev->nodes[id].is_stored && !store_init(&ev->nodes[id].store, ev->nodes[id].layout.numel)) return false;
     if (!mark(ev, ev->root, points_of(&ev->output, NULL, elements, n))) return false;
     for (int id = ev->k->n_values - 1; id >= 0; id--) {
-        struct node *node = &ev->nodes[id];
+        struct oracle_node *node = &ev->nodes[id];
         const struct value *v = ev->k->values[id];
         if (!node->is_stored) continue;
         if (v->kind == V_SCAN && !mark_before(ev, v)) return false;
@@ -219,8 +219,8 @@ static bool mark_all(struct eval *ev, const int64_t *elements, int64_t n) {
 
 /* A row of running totals from its first element on, as far as it is needed. */
 static void compute_row(struct eval *ev, const struct value *scan, int64_t element) {
-    struct node *node = &ev->nodes[scan->id];
-    struct store *s = &node->store;
+    struct oracle_node *node = &ev->nodes[scan->id];
+    struct oracle_store *s = &node->store;
     struct total total = total_of_nothing(scan->reduction, scan->dtype, ev->kind);
     int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis];
     for (int64_t start = 0; start < extent && store_has(s, element); start += LINE) {
@@ -239,7 +239,7 @@ static void compute_row(struct eval *ev, const struct value *scan, int64_t eleme
 }
 
 static void compute_scan(struct eval *ev, const struct value *scan, struct points points) {
-    const struct layout *l = points.layout;
+    const struct oracle_layout *l = points.layout;
     int64_t element;
     int n;
     while (next_line(ev, &points, &element, &n))
@@ -249,13 +249,13 @@ static void compute_scan(struct eval *ev, const struct value *scan, struct point
         }
 }
 
-static void compute_elements(struct eval *ev, struct node *node, struct points points) {
-    struct store *s = &node->store;
+static void compute_elements(struct eval *ev, struct oracle_node *node, struct points points) {
+    struct oracle_store *s = &node->store;
     int64_t element;
     int n;
     while (next_line(ev, &points, &element, &n)) {
         eval_body(ev, node->own, last_axis(&node->layout), n, ev->scratch);
-        const struct line *result = &ev->scratch[node->own->n_steps - 1];
+        const struct oracle_line *result = &ev->scratch[node->own->n_steps - 1];
         for (int i = 0; i < n; i++) {
             int64_t cell = store_cell(s, element + i);
             s->cells[cell] = (struct approx){.i = result->i[i], .e = result->e[i]};
@@ -265,8 +265,8 @@ static void compute_elements(struct eval *ev, struct node *node, struct points p
 }
 
 static bool compute_stored(struct eval *ev, const struct value *v) {
-    struct node *node = &ev->nodes[v->id];
-    struct store *s = &node->store;
+    struct oracle_node *node = &ev->nodes[v->id];
+    struct oracle_store *s = &node->store;
     struct points points = points_of(&node->layout, s, NULL, 0);
     ev->n_cells += s->n_cells;
     if (ev->n_cells > CELLS_MAX || !(s->cells = calloc((size_t)s->n_cells + 1, sizeof *s->cells))) return false;
@@ -287,7 +287,7 @@ static void compute_output(struct eval *ev, enum fx_dtype t, const int64_t *elem
     int n_line;
     for (; next_line(ev, &points, &element, &n_line); done += n_line) {
         eval_body(ev, ev->root, last_axis(&ev->output), n_line, ev->scratch);
-        const struct line *result = &ev->scratch[ev->root->n_steps - 1];
+        const struct oracle_line *result = &ev->scratch[ev->root->n_steps - 1];
         for (int i = 0; i < n_line; i++) {
             bool is_integer = fx_is_integer(t);
             to->value[done + i] = is_integer ? fx_integer_to_double(t, result->i[i]) : result->v[i];
@@ -303,13 +303,13 @@ static void open_tensors(struct eval *ev, const struct oracle_input *inputs) {
     for (int id = 0; id < ev->k->n_values; id++) {
         const struct value *v = ev->k->values[id];
         if (!ev->nodes[id].is_read || (v->kind != V_LOAD && v->kind != V_SCALAR)) continue;
-        struct tensor *t = &ev->tensors[v->param];
+        struct oracle_tensor *t = &ev->tensors[v->param];
         if (t->data) continue;
         const struct param *p = &ev->k->params[v->param];
         t->dtype = inputs[v->param].dtype;
         if (p->packed.factor) {
-            const struct layout *l = &ev->nodes[id].layout;
-            *t = (struct tensor){.dtype = p->dtype, .packed = &p->packed, .extent = l->extents[p->packed.axis], .inner = l->strides[p->packed.axis]};
+            const struct oracle_layout *l = &ev->nodes[id].layout;
+            *t = (struct oracle_tensor){.dtype = p->dtype, .packed = &p->packed, .extent = l->extents[p->packed.axis], .inner = l->strides[p->packed.axis]};
         }
         t->data = inputs[v->param].data;
         t->is_wide = v->dtype == FX_F32 && t->dtype == FX_F64;

@@ -23,8 +23,8 @@
  *             the second part where every term is exact and a multiple of some 2^q with a sum of m <= 2^(q + 24) (f64: 53):
  *             then every partial sum is a value of the type. A running sum likewise, K the terms so far
  *             That is the worst case, FX_BOUND_WORST, all roundings erring in one direction. FX_BOUND_INDEPENDENT takes them as independent and as no more than
- *             eight deviations together, where that is less: (8 sqrt(K / 3) + K / 8) * u * p, the second part for tensor cores, which truncate, at a step of
- *             eight terms or more; p the largest partial sum in the oracle's order and twice the root of the sum of the terms' squares, at most m, and m where
+ *             eight deviations together, where that is less: (8 sqrt(K / 3) + 3 K / 8) * u * p, the second part for equal terms, which err in one direction, and tensor
+ *             cores, which truncate; p the largest partial sum in the oracle's order and twice the root of the sum of the terms' squares, at most m, and m where
  *             terms are sums. What licences add likewise: 8 / sqrt(3) times the root of the sum of their squares, with twice the change that rounding
  *             every factor to nearest makes and the largest relative one times |sum|, for factors that terms have in common
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24 (f64: 2^53)

@@ -17,7 +17,7 @@ struct approx { /* a value; floats and conditions as doubles, integers exactly, 
     double e; /* how far a right implementation may be from it */
 };
 
-struct line { /* a value at up to LINE points */
+struct oracle_line { /* a value at up to LINE points */
     union {
         double v[LINE];
         int64_t i[LINE];
@@ -101,10 +101,10 @@ struct total { /* of the terms so far */
 
 /* A reduction or running total: begun, given terms from..to of a line, read at any time. */
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind);
-void total_add(struct total *t, const struct line *x, int from, int to);
+void total_add(struct total *t, const struct oracle_line *x, int from, int to);
 struct approx total_value(const struct total *t);
 /* Whether an index may be another than the one found: then the terms are gone through again, from index 0, before the value is read. */
 bool total_is_open(const struct total *t);
-void total_recheck(struct total *t, const struct line *x, int64_t index, int n);
+void total_recheck(struct total *t, const struct oracle_line *x, int64_t index, int n);
 
 #endif

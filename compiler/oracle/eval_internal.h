@@ -15,7 +15,7 @@ enum {
 
 /* ---- eval_store.c ---- */
 
-struct layout { /* row-major, of a parameter or a stored value */
+struct oracle_layout { /* row-major, of a parameter or a stored value */
     int n;                      /* axes */
     int axes[MAX_AXES];         /* of the kernel */
     int64_t extents[MAX_AXES];  /* of each */
@@ -23,32 +23,32 @@ struct layout { /* row-major, of a parameter or a stored value */
     int64_t numel;              /* elements in all */
 };
 
-bool layout_init(struct layout *l, int n, const int *axes, const int64_t *extents); /* false beyond 64 bits */
-int64_t layout_offset(const struct layout *l, const int64_t *at);
-int64_t layout_stride(const struct layout *l, int axis); /* 0 for an axis it lacks */
-void layout_locate(const struct layout *l, int64_t offset, int64_t *at);
-bool layout_has(const struct layout *l, int axis);
+bool layout_init(struct oracle_layout *l, int n, const int *axes, const int64_t *extents); /* false beyond 64 bits */
+int64_t layout_offset(const struct oracle_layout *l, const int64_t *at);
+int64_t layout_stride(const struct oracle_layout *l, int axis); /* 0 for an axis it lacks */
+void layout_locate(const struct oracle_layout *l, int64_t offset, int64_t *at);
+bool layout_has(const struct oracle_layout *l, int axis);
 
 /* A set of elements and what they are. A small value has a bit and a cell for each; of a large one only those in the
  * set have cells, in a table hashed by linear probing. */
-struct store {
+struct oracle_store {
     bool is_dense;
     uint64_t *bits;       /* dense: which elements are in the set */
     int64_t *keys;        /* sparse: the element of a cell, or -1 */
     int64_t n_cells;      /* dense: the elements; sparse: a power of two */
     int64_t n_used;       /* sparse: cells taken */
     struct approx *cells; /* when the set is complete */
-    double *m;            /* likewise, of a value that carries m: see struct line */
+    double *m;            /* likewise, of a value that carries m: see struct oracle_line */
 };
 
 enum added { ADDED_NEW, ADDED_BEFORE, ADDED_FAILED };
 
-bool store_init(struct store *s, int64_t numel);
-void store_release(struct store *s);
+bool store_init(struct oracle_store *s, int64_t numel);
+void store_release(struct oracle_store *s);
 /* The cell of an element: of a sparse set that lacks it, the one it would take. */
-int64_t store_cell(const struct store *s, int64_t element);
-enum added store_add(struct store *s, int64_t element);
-bool store_has(const struct store *s, int64_t element);
+int64_t store_cell(const struct oracle_store *s, int64_t element);
+enum added store_add(struct oracle_store *s, int64_t element);
+bool store_has(const struct oracle_store *s, int64_t element);
 
 /* ---- eval_plan.c ---- */
 
@@ -66,7 +66,7 @@ struct step {
     bool carries_m;            /* its line must have m */
 };
 
-struct body {
+struct oracle_body {
     struct step *steps; /* operands first; the last is the result */
     int n_steps;
     int n_lines;        /* scratch it needs, the bodies of reductions inside included: the steps, one more, what is inside */
@@ -76,7 +76,7 @@ struct body {
     int *accesses;      /* ids of the accesses to stored values here and inside */
 };
 
-struct node { /* of a value, by id */
+struct oracle_node { /* of a value, by id */
     bool is_read;         /* the output depends on it */
     bool is_static;       /* integers and conditions that running indices, extents, numbers and scalars determine: known before any tensor is read */
     bool is_inline;       /* never stored: static, or a window */
@@ -85,15 +85,15 @@ struct node { /* of a value, by id */
     bool is_source;       /* inline, and read by an access */
     bool carries_m;       /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
     int reader;           /* the body that reads it (see read_by), or MANY */
-    struct body *own;     /* stored or is_source: computes it; not of a scan */
-    struct body *operand; /* reduction, scan: computes its terms */
-    struct body *where;   /* access to a stored value: computes its static positions, */
+    struct oracle_body *own;     /* stored or is_source: computes it; not of a scan */
+    struct oracle_body *operand; /* reduction, scan: computes its terms */
+    struct oracle_body *where;   /* access to a stored value: computes its static positions, */
     int *positions;       /* these steps of it, -1 for one that depends on data */
-    struct layout layout; /* stored: of its cells; load: of the parameter; otherwise of its axes */
-    struct store store;   /* stored: the elements needed */
+    struct oracle_layout layout; /* stored: of its cells; load: of the parameter; otherwise of its axes */
+    struct oracle_store store;   /* stored: the elements needed */
 };
 
-struct tensor { /* of a parameter, by index */
+struct oracle_tensor { /* of a parameter, by index */
     enum fx_dtype dtype; /* of an element */
     const void *data;
     double *copy;   /* the elements as doubles, or NULL */
@@ -108,15 +108,15 @@ struct eval {
     const struct kernel *k;
     const int64_t *extents;
     enum fx_bound kind; /* that is asked for */
-    struct node *nodes;
-    struct tensor *tensors;
-    struct layout output; /* of the parameter asked for */
-    struct body *root;    /* computes its result */
+    struct oracle_node *nodes;
+    struct oracle_tensor *tensors;
+    struct oracle_layout output; /* of the parameter asked for */
+    struct oracle_body *root;    /* computes its result */
     int *step_of;         /* while a body is built: value -> step, or -1 */
     int64_t *at;          /* coordinate on each axis where evaluation stands */
     const int64_t **moved; /* by axis, inside the source of an access: the position at each point of the line, instead; or NULL */
     bool is_moved;        /* some axis is */
-    struct line *scratch;
+    struct oracle_line *scratch;
     int n_lines;          /* of the largest body */
     int64_t n_cells;      /* of all stored values so far */
     bool is_broken;       /* a position without a value outside lies outside: a bug of the checker */
@@ -128,7 +128,7 @@ fx_status eval_plan(struct eval *ev, int output_param);
 /* ---- eval_line.c ---- */
 
 /* Evaluates n points along `axis` (-1: a single point) from where evaluation stands; lines[i] becomes step i. */
-void eval_body(struct eval *ev, const struct body *b, int axis, int n, struct line *lines);
+void eval_body(struct eval *ev, const struct oracle_body *b, int axis, int n, struct oracle_line *lines);
 /* Steps to the next point of the axes' space, the last axis fastest; false, and back at 0, past the end. */
 bool eval_advance(const struct eval *ev, const int *axes, int n);
 

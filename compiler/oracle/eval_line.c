@@ -7,13 +7,13 @@
 
 /* ---- leaves ---- */
 
-static void fill(struct line *out, struct approx x, int n) {
+static void fill(struct oracle_line *out, struct approx x, int n) {
     for (int i = 0; i < n; i++) out->i[i] = x.i, out->e[i] = x.e;
     out->is_exact = x.e == 0;
 }
 
 /* Field i of the words along the packed axis, trailing fields unused. */
-static int64_t load_packed(const struct tensor *t, int64_t element) {
+static int64_t load_packed(const struct oracle_tensor *t, int64_t element) {
     const struct fx_packing *p = t->packed;
     int64_t outer = element / (t->extent * t->inner), at = element / t->inner % t->extent, n_words = (t->extent + p->factor - 1) / p->factor;
     int64_t word = (outer * n_words + at / p->factor) * t->inner + element % t->inner, field = at % p->factor;
@@ -22,18 +22,18 @@ static int64_t load_packed(const struct tensor *t, int64_t element) {
     return fx_wrap(t->dtype, (int64_t)(bits >> (field * fx_dtype_bits(t->dtype))));
 }
 
-static int64_t load_integer(const struct tensor *t, int64_t element) {
+static int64_t load_integer(const struct oracle_tensor *t, int64_t element) {
     return t->packed ? load_packed(t, element) : fx_load_integer(t->dtype, t->data, (size_t)element);
 }
 
 /* One element of a tensor parameter, in the compute type t: the one place that knows how it is laid out in memory. */
-static struct approx load_element(const struct tensor *tensor, enum fx_dtype t, int64_t element) {
+static struct approx load_element(const struct oracle_tensor *tensor, enum fx_dtype t, int64_t element) {
     if (fx_is_integer(t)) return (struct approx){.i = load_integer(tensor, element)};
     double v = tensor->copy ? tensor->copy[element] : fx_load_double(tensor->dtype, tensor->data, (size_t)element);
     return tensor->is_wide ? bound_leaf(t, v) : (struct approx){.v = v};
 }
 
-static void load_line(const struct tensor *tensor, enum fx_dtype t, int64_t offset, int64_t stride, int n, struct line *out) {
+static void load_line(const struct oracle_tensor *tensor, enum fx_dtype t, int64_t offset, int64_t stride, int n, struct oracle_line *out) {
     out->is_exact = true;
     for (int i = 0; i < n; i++) {
         struct approx x = load_element(tensor, t, offset + i * stride);
@@ -44,19 +44,19 @@ static void load_line(const struct tensor *tensor, enum fx_dtype t, int64_t offs
 }
 
 /* A tensor whose doubles lie ready: the inner loop of every contraction. */
-static void copy_line(const double *from, int64_t stride, int n, struct line *out) {
+static void copy_line(const double *from, int64_t stride, int n, struct oracle_line *out) {
     for (int i = 0; i < n; i++) out->v[i] = from[i * stride], out->e[i] = 0;
     out->is_exact = true;
 }
 
 static struct approx scalar_value(const struct eval *ev, const struct value *v) {
-    const struct tensor *t = &ev->tensors[v->param];
+    const struct oracle_tensor *t = &ev->tensors[v->param];
     if (fx_is_integer(v->dtype)) return (struct approx){.i = fx_load_integer(t->dtype, t->data, 0)};
     return bound_leaf(v->dtype, fx_load_double(t->dtype, t->data, 0));
 }
 
-static void stored_line(const struct node *node, int64_t offset, int64_t stride, int n, struct line *out) {
-    const struct store *s = &node->store;
+static void stored_line(const struct oracle_node *node, int64_t offset, int64_t stride, int n, struct oracle_line *out) {
+    const struct oracle_store *s = &node->store;
     out->is_exact = true;
     out->has_m = s->m != NULL;
     for (int i = 0; i < n; i++) {
@@ -68,15 +68,15 @@ static void stored_line(const struct node *node, int64_t offset, int64_t stride,
     }
 }
 
-static void fetch_line(struct eval *ev, const struct value *v, int axis, int n, struct line *out) {
-    const struct node *node = &ev->nodes[v->id];
+static void fetch_line(struct eval *ev, const struct value *v, int axis, int n, struct oracle_line *out) {
+    const struct oracle_node *node = &ev->nodes[v->id];
     int64_t offset = layout_offset(&node->layout, ev->at), stride = layout_stride(&node->layout, axis);
     if (v->kind == V_NUM) {
         fill(out, fx_is_integer(v->dtype) ? (struct approx){.i = v->integer} : bound_leaf(v->dtype, v->num), n);
     } else if (v->kind == V_SCALAR) {
         fill(out, scalar_value(ev, v), n);
     } else if (v->kind == V_LOAD) {
-        const struct tensor *t = &ev->tensors[v->param];
+        const struct oracle_tensor *t = &ev->tensors[v->param];
         if (t->copy && !t->is_wide) copy_line(t->copy + offset, stride, n, out);
         else load_line(t, v->dtype, offset, stride, n, out);
     } else {
@@ -86,13 +86,13 @@ static void fetch_line(struct eval *ev, const struct value *v, int axis, int n, 
 
 /* ---- magnitudes of the innermost terms ---- */
 
-static double magnitude(const struct line *x, int i) {
+static double magnitude(const struct oracle_line *x, int i) {
     double size = fabs(x->v[i]) + x->e[i];
     return x->has_m ? larger(x->m[i], size) : size;
 }
 
 /* Before the line's own values, which may take the place of an operand's. */
-static void carry_m(const struct value *v, const struct line *const *args, int n, struct line *out) {
+static void carry_m(const struct value *v, const struct oracle_line *const *args, int n, struct oracle_line *out) {
     for (int i = 0; i < n; i++) {
         double a = magnitude(args[0], i), m = a;
         if (v->op == O_ADD || v->op == O_SUB) m = a + magnitude(args[1], i);
@@ -115,7 +115,7 @@ static bool fits(const struct licence *l, double v) {
 }
 
 /* The operand as one that may have been rounded to the licensed type on its way. */
-static void license_line(const struct licence *l, const struct line *x, int n, struct line *out) {
+static void license_line(const struct licence *l, const struct oracle_line *x, int n, struct oracle_line *out) {
     out->is_exact = true;
     out->has_m = x->has_m;
     out->has_s = true;
@@ -134,7 +134,7 @@ static void license_line(const struct licence *l, const struct line *x, int n, s
 }
 
 /* Products are the inner loop of every contraction: what bound_op would say, in closed form. May work in place. */
-static void multiply_line(const struct value *v, const struct line *a, const struct line *b, int n, struct line *out) {
+static void multiply_line(const struct value *v, const struct oracle_line *a, const struct oracle_line *b, int n, struct oracle_line *out) {
     const struct grain g = *grain_of(v->dtype);
     bool from_exact = a->is_exact && b->is_exact, is_exact = true, has_s = a->has_s || b->has_s;
     for (int i = 0; has_s && i < n; i++) {
@@ -161,7 +161,7 @@ static void multiply_line(const struct value *v, const struct line *a, const str
 }
 
 /* Integers that carry no error: their ops are exact. */
-static void integer_line(const struct value *v, const struct line *const *args, int n, struct line *out) {
+static void integer_line(const struct value *v, const struct oracle_line *const *args, int n, struct oracle_line *out) {
     enum op_rule rule = op_info[v->op].rule;
     enum fx_dtype t = rule == RULE_COMPARE ? v->args[0]->dtype : rule == RULE_BITS ? FX_U64 : v->dtype;
     bool is_condition[3] = {false, false, false};
@@ -177,9 +177,9 @@ static void integer_line(const struct value *v, const struct line *const *args, 
     out->is_exact = true;
 }
 
-static void op_line(const struct body *b, const struct step *s, struct line *lines, int n, struct line *out) {
+static void op_line(const struct oracle_body *b, const struct step *s, struct oracle_line *lines, int n, struct oracle_line *out) {
     const struct value *v = s->value;
-    const struct line *args[3] = {out, out, out};
+    const struct oracle_line *args[3] = {out, out, out};
     bool is_exact = true;
     for (int j = 0; j < v->n_args; j++) {
         args[j] = &lines[s->args[j]];
@@ -187,7 +187,7 @@ static void op_line(const struct body *b, const struct step *s, struct line *lin
     }
     for (int j = 0; j < 2; j++) {
         if (s->licence[j].unit == 0) continue;
-        struct line *to = j == 0 ? out : &lines[b->n_steps];
+        struct oracle_line *to = j == 0 ? out : &lines[b->n_steps];
         license_line(&s->licence[j], args[j], n, to);
         args[j] = to;
     }
@@ -213,7 +213,7 @@ static void op_line(const struct body *b, const struct step *s, struct line *lin
     }
 }
 
-static void cast_line(const struct step *s, const struct line *x, int n, struct line *out) {
+static void cast_line(const struct step *s, const struct oracle_line *x, int n, struct oracle_line *out) {
     out->is_exact = true;
     out->has_m = s->carries_m;
     for (int i = 0; i < n; i++) {
@@ -226,7 +226,7 @@ static void cast_line(const struct step *s, const struct line *x, int n, struct 
 }
 
 /* The running index, or an extent. */
-static void index_line(const struct eval *ev, const struct value *v, int axis, int n, struct line *out) {
+static void index_line(const struct eval *ev, const struct value *v, int axis, int n, struct oracle_line *out) {
     int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis], step = v->kind == V_INDEX && v->axis == axis;
     const int64_t *moved = v->kind == V_INDEX ? ev->moved[v->axis] : NULL;
     for (int i = 0; i < n; i++) {
@@ -239,7 +239,7 @@ static void index_line(const struct eval *ev, const struct value *v, int axis, i
 /* ---- accesses ---- */
 
 static struct approx element_of(const struct eval *ev, const struct value *source, int64_t element, double *m) {
-    const struct node *node = &ev->nodes[source->id];
+    const struct oracle_node *node = &ev->nodes[source->id];
     *m = 0;
     if (source->kind == V_LOAD) return load_element(&ev->tensors[source->param], source->dtype, element);
     int64_t cell = store_cell(&node->store, element);
@@ -255,10 +255,10 @@ struct spot { /* what an access reads at one point */
     bool is_open;   /* a position is in doubt */
 };
 
-static struct spot spot_of(const struct eval *ev, const struct step *s, const struct line *lines, int i) {
+static struct spot spot_of(const struct eval *ev, const struct step *s, const struct oracle_line *lines, int i) {
     struct spot spot = {true, false};
     for (int j = 0; j < s->value->n_at; j++) {
-        const struct line *position = &lines[s->args[1 + j]];
+        const struct oracle_line *position = &lines[s->args[1 + j]];
         spot.is_open = spot.is_open || position->e[i] > 0;
         spot.is_inside = spot.is_inside && (uint64_t)position->i[i] < (uint64_t)ev->extents[s->value->at[j]]; /* a negative one is too large */
     }
@@ -267,9 +267,9 @@ static struct spot spot_of(const struct eval *ev, const struct step *s, const st
 
 /* The elements at the points inside, of a parameter or a stored value. Along the axes at[] it is the position that counts, not the running index of
  * the same name. */
-static void gather(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out) {
+static void gather(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out) {
     const struct value *v = s->value;
-    const struct layout *l = &ev->nodes[v->args[0]->id].layout;
+    const struct oracle_layout *l = &ev->nodes[v->args[0]->id].layout;
     const int64_t *at[MAX_AXES];
     int64_t strides[MAX_AXES], base = 0, step = 0;
     int n_moved = 0;
@@ -294,9 +294,9 @@ static void gather(struct eval *ev, const struct step *s, int axis, int n, const
 }
 
 /* The source at the points inside, evaluated there: its running indices are the positions. At points outside it stands at 0, unread. Depth: DEPTH_MAX. */
-static void move_inside(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out, struct line *scratch) {
+static void move_inside(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out, struct oracle_line *scratch) {
     const struct value *v = s->value;
-    const struct body *own = ev->nodes[v->args[0]->id].own;
+    const struct oracle_body *own = ev->nodes[v->args[0]->id].own;
     const int64_t *before[MAX_AXES];
     bool was_moved = ev->is_moved;
     for (int j = 0; j < v->n_at; j++) {
@@ -309,15 +309,15 @@ static void move_inside(struct eval *ev, const struct step *s, int axis, int n, 
     }
     ev->is_moved = true;
     eval_body(ev, own, axis, n, scratch + v->n_at);
-    const struct line *result = &scratch[v->n_at + own->n_steps - 1];
+    const struct oracle_line *result = &scratch[v->n_at + own->n_steps - 1];
     for (int i = 0; i < n; i++) out->i[i] = result->i[i], out->e[i] = result->e[i];
     for (int j = 0; j < v->n_at; j++) ev->moved[v->at[j]] = before[j];
     ev->is_moved = was_moved;
 }
 
-static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct line *lines, struct line *out, struct line *scratch) {
+static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out, struct oracle_line *scratch) {
     const struct value *v = s->value;
-    const struct line *outside = v->has_fill ? &lines[s->args[1 + v->n_at]] : NULL;
+    const struct oracle_line *outside = v->has_fill ? &lines[s->args[1 + v->n_at]] : NULL;
     if (ev->nodes[v->args[0]->id].is_inline) move_inside(ev, s, axis, n, lines, out, scratch);
     else gather(ev, s, axis, n, lines, out);
     out->is_exact = true;
@@ -346,8 +346,8 @@ bool eval_advance(const struct eval *ev, const int *axes, int n) {
 }
 
 /* The terms where evaluation stands: lines along the last axis, the others stepped around them. */
-static void go_through(struct eval *ev, const struct value *v, struct line *lines, struct total *total, bool rechecks) {
-    const struct body *operand = ev->nodes[v->id].operand;
+static void go_through(struct eval *ev, const struct value *v, struct oracle_line *lines, struct total *total, bool rechecks) {
+    const struct oracle_body *operand = ev->nodes[v->id].operand;
     int inner = v->n_reduced > 0 ? v->reduced[v->n_reduced - 1] : -1;
     bool is_empty = false;
     for (int i = 0; i < v->n_reduced; i++) {
@@ -368,7 +368,7 @@ static void go_through(struct eval *ev, const struct value *v, struct line *line
     } while (eval_advance(ev, v->reduced, v->n_reduced - 1));
 }
 
-static void reduce_line(struct eval *ev, const struct step *s, int axis, int n, struct line *out, struct line *inside) {
+static void reduce_line(struct eval *ev, const struct step *s, int axis, int n, struct oracle_line *out, struct oracle_line *inside) {
     const struct value *v = s->value;
     out->is_exact = true;
     out->has_m = s->carries_m;
@@ -394,15 +394,15 @@ static bool varies_along(const struct value *v, int axis) {
     return false;
 }
 
-static void spread(struct line *x, int n) {
+static void spread(struct oracle_line *x, int n) {
     for (int i = 1; i < n; i++) x->i[i] = x->i[0], x->e[i] = x->e[0];
 }
 
-void eval_body(struct eval *ev, const struct body *b, int axis, int n, struct line *lines) {
+void eval_body(struct eval *ev, const struct oracle_body *b, int axis, int n, struct oracle_line *lines) {
     for (int i = 0; i < b->n_steps; i++) {
         const struct step *s = &b->steps[i];
         const struct value *v = s->value;
-        struct line *out = &lines[i];
+        struct oracle_line *out = &lines[i];
         out->has_m = out->has_s = false;
         if (s->is_fetched) {
             fetch_line(ev, v, axis, n, out);

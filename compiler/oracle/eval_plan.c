@@ -55,7 +55,7 @@ static bool is_static(const struct eval *ev, const struct value *v) {
 /* A window, a half or a renamed axis of a parameter costs no more to read than the parameter. */
 static int window_depth(const struct eval *ev, const struct value *v) {
     if (v->kind != V_ACCESS) return 0;
-    const struct node *source = &ev->nodes[v->args[0]->id];
+    const struct oracle_node *source = &ev->nodes[v->args[0]->id];
     if ((v->args[0]->kind != V_LOAD && !source->is_inline) || source->depth == DEPTH_MAX) return 0;
     for (int i = 1; i < v->n_args; i++)
         if (!ev->nodes[v->args[i]->id].is_static && !(i > v->n_at && is_leaf(v->args[i]) && v->args[i]->kind != V_LOAD)) return 0;
@@ -117,7 +117,7 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
 enum { MANY = -1 };
 
 static void read_by(struct eval *ev, const struct value *v, int reader, int n_axes) {
-    struct node *node = &ev->nodes[v->id];
+    struct oracle_node *node = &ev->nodes[v->id];
     node->reader = !node->is_read || node->reader == reader ? reader : MANY;
     node->is_read = true;
     if (!is_leaf(v) && !node->is_inline && v->n_axes != n_axes) node->is_stored = true;
@@ -133,7 +133,7 @@ static void read_at_positions(struct eval *ev, const struct value *source) {
 /* The operands of a value that is read. A body is known by 2 * id of the stored value or the output's result, 2 * id + 1 for the operand of a
  * reduction or scan. A licensed product is computed by its sum, whoever else reads it. */
 static void read_operands(struct eval *ev, const struct value *v) {
-    struct node *node = &ev->nodes[v->id];
+    struct oracle_node *node = &ev->nodes[v->id];
     struct licence licence[2];
     bool is_total = v->kind == V_REDUCE || v->kind == V_SCAN;
     int reader = is_total ? 2 * v->id + 1 : node->is_stored ? 2 * v->id : node->reader;
@@ -151,7 +151,7 @@ static fx_status find_stored(struct eval *ev, const struct value *result) {
     read_by(ev, result, 2 * result->id, ev->output.n);
     for (int id = result->id; id >= 0; id--) {
         const struct value *v = ev->k->values[id];
-        struct node *node = &ev->nodes[id];
+        struct oracle_node *node = &ev->nodes[id];
         if (!node->is_read) continue;
         if (!is_well_typed(v)) return FX_ERR_INTERNAL;
         const struct param *p = v->kind == V_LOAD ? &ev->k->params[v->param] : NULL;
@@ -204,9 +204,9 @@ static void add_id(struct eval *ev, int **ids, int *n, int id) {
 }
 
 /* What a body reads and what it needs inside, of a step it evaluates. */
-static void add_step(struct eval *ev, struct body *b, const struct step *s, int *inside) {
+static void add_step(struct eval *ev, struct oracle_body *b, const struct step *s, int *inside) {
     const struct value *v = s->value;
-    const struct body *operand = ev->nodes[v->id].operand;
+    const struct oracle_body *operand = ev->nodes[v->id].operand;
     if (s->is_fetched && !is_leaf(v)) add_id(ev, &b->stored, &b->n_stored, v->id);
     if (s->is_fetched) return;
     if (v->kind == V_ACCESS && has_cells(ev, v->args[0])) add_id(ev, &b->accesses, &b->n_accesses, v->id);
@@ -221,8 +221,8 @@ static void add_step(struct eval *ev, struct body *b, const struct step *s, int 
 }
 
 /* The steps from leaves to the results; the first, or only, is computed here even when it is stored, if `computes` says so. */
-static struct body *build_body(struct eval *ev, struct value *const *results, int n_results, bool computes) {
-    struct body *b = NEW(ev->arena, struct body);
+static struct oracle_body *build_body(struct eval *ev, struct value *const *results, int n_results, bool computes) {
+    struct oracle_body *b = NEW(ev->arena, struct oracle_body);
     int *step_of = ev->step_of, inside = 0, last = 0;
     for (int i = 0; i < n_results; i++)
         if (results[i]->id > last) last = results[i]->id;
@@ -232,7 +232,7 @@ static struct body *build_body(struct eval *ev, struct value *const *results, in
         /* which values, readers first; then the steps, operands first */
         for (int j = 0, n = 0; j <= last; j++) {
             const struct value *v = ev->k->values[pass ? j : last - j];
-            const struct node *node = &ev->nodes[v->id];
+            const struct oracle_node *node = &ev->nodes[v->id];
             if (step_of[v->id] < 0) continue;
             bool is_fetched = is_leaf(v) || (node->is_stored && !(computes && v == results[0]));
             int first = v->kind == V_ACCESS, n_read = is_fetched || v->kind == V_REDUCE ? 0 : v->n_args;
@@ -251,10 +251,10 @@ static struct body *build_body(struct eval *ev, struct value *const *results, in
     return b;
 }
 
-static struct body *build_operand(struct eval *ev, struct value *total) {
+static struct oracle_body *build_operand(struct eval *ev, struct value *total) {
     struct licence licence[2];
     bool is_licensed = find_licences(ev->k, total, licence);
-    struct body *b = build_body(ev, &total->args[0], 1, is_licensed);
+    struct oracle_body *b = build_body(ev, &total->args[0], 1, is_licensed);
     struct step *last = &b->steps[b->n_steps - 1];
     last->licence[0] = licence[0];
     last->licence[1] = licence[1];
@@ -263,7 +263,7 @@ static struct body *build_operand(struct eval *ev, struct value *total) {
 
 /* The positions of an access to a stored value that are known before the value is: they tell which of its elements are needed. */
 static void build_positions(struct eval *ev, const struct value *access) {
-    struct node *node = &ev->nodes[access->id];
+    struct oracle_node *node = &ev->nodes[access->id];
     struct value *known[MAX_AXES];
     int n = 0;
     node->positions = NEW_ARRAY(ev->arena, int, access->n_at);
@@ -279,14 +279,14 @@ static void build_positions(struct eval *ev, const struct value *access) {
 fx_status eval_plan(struct eval *ev, int output_param) {
     const struct kernel *k = ev->k;
     const struct param *out = &k->params[output_param];
-    ev->nodes = NEW_ARRAY(ev->arena, struct node, k->n_values);
-    ev->tensors = NEW_ARRAY(ev->arena, struct tensor, k->n_params);
+    ev->nodes = NEW_ARRAY(ev->arena, struct oracle_node, k->n_values);
+    ev->tensors = NEW_ARRAY(ev->arena, struct oracle_tensor, k->n_params);
     ev->step_of = NEW_ARRAY(ev->arena, int, k->n_values);
     ev->at = NEW_ARRAY(ev->arena, int64_t, k->n_axes + 1);
     ev->moved = NEW_ARRAY(ev->arena, const int64_t *, k->n_axes + 1);
     if (!layout_init(&ev->output, out->n_axes, out->axes, ev->extents)) return FX_ERR_USAGE;
     for (int id = 0; id <= out->result->id; id++) {
-        struct node *node = &ev->nodes[id];
+        struct oracle_node *node = &ev->nodes[id];
         node->is_static = is_static(ev, k->values[id]);
         node->depth = window_depth(ev, k->values[id]);
         node->is_inline = node->is_static || node->depth > 0;
@@ -296,7 +296,7 @@ fx_status eval_plan(struct eval *ev, int output_param) {
     find_magnitudes(ev, out->result);
     for (int id = 0; id <= out->result->id; id++) {
         struct value *v = k->values[id];
-        struct node *node = &ev->nodes[id];
+        struct oracle_node *node = &ev->nodes[id];
         if (!node->is_read) continue;
         if (v->kind == V_REDUCE || v->kind == V_SCAN) node->operand = build_operand(ev, v);
         if (v->kind == V_ACCESS && has_cells(ev, v->args[0])) build_positions(ev, v);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool layout_init(struct layout *l, int n, const int *axes, const int64_t *extents) {
+bool layout_init(struct oracle_layout *l, int n, const int *axes, const int64_t *extents) {
     l->n = n;
     l->numel = 1;
     for (int i = n - 1; i >= 0; i--) {
@@ -16,29 +16,29 @@ bool layout_init(struct layout *l, int n, const int *axes, const int64_t *extent
     return true;
 }
 
-int64_t layout_offset(const struct layout *l, const int64_t *at) {
+int64_t layout_offset(const struct oracle_layout *l, const int64_t *at) {
     int64_t offset = 0;
     for (int i = 0; i < l->n; i++) offset += at[l->axes[i]] * l->strides[i];
     return offset;
 }
 
-int64_t layout_stride(const struct layout *l, int axis) {
+int64_t layout_stride(const struct oracle_layout *l, int axis) {
     for (int i = 0; i < l->n; i++)
         if (l->axes[i] == axis) return l->strides[i];
     return 0;
 }
 
-void layout_locate(const struct layout *l, int64_t offset, int64_t *at) {
+void layout_locate(const struct oracle_layout *l, int64_t offset, int64_t *at) {
     for (int i = 0; i < l->n; i++) at[l->axes[i]] = offset / l->strides[i] % l->extents[i];
 }
 
-bool layout_has(const struct layout *l, int axis) {
+bool layout_has(const struct oracle_layout *l, int axis) {
     for (int i = 0; i < l->n; i++)
         if (l->axes[i] == axis) return true;
     return false;
 }
 
-bool store_init(struct store *s, int64_t numel) {
+bool store_init(struct oracle_store *s, int64_t numel) {
     s->is_dense = numel <= DENSE_MAX;
     s->n_cells = s->is_dense ? numel : 1 << 10;
     if (s->is_dense) return (s->bits = calloc((size_t)numel / 64 + 1, sizeof *s->bits)) != NULL;
@@ -47,22 +47,22 @@ bool store_init(struct store *s, int64_t numel) {
     return s->keys != NULL;
 }
 
-void store_release(struct store *s) {
+void store_release(struct oracle_store *s) {
     free(s->bits);
     free(s->keys);
     free(s->cells);
     free(s->m);
 }
 
-int64_t store_cell(const struct store *s, int64_t element) {
+int64_t store_cell(const struct oracle_store *s, int64_t element) {
     if (s->is_dense) return element;
     uint64_t mask = (uint64_t)s->n_cells - 1, i = (uint64_t)element * 0x9e3779b97f4a7c15u >> 20;
     while (s->keys[i & mask] >= 0 && s->keys[i & mask] != element) i++;
     return (int64_t)(i & mask);
 }
 
-static bool store_grow(struct store *s) {
-    struct store old = *s;
+static bool store_grow(struct oracle_store *s) {
+    struct oracle_store old = *s;
     s->n_cells *= 2;
     if (s->n_cells > CELLS_MAX || !(s->keys = malloc((size_t)s->n_cells * sizeof *s->keys))) {
         *s = old;
@@ -75,7 +75,7 @@ static bool store_grow(struct store *s) {
     return true;
 }
 
-enum added store_add(struct store *s, int64_t element) {
+enum added store_add(struct oracle_store *s, int64_t element) {
     if (s->is_dense) {
         uint64_t bit = (uint64_t)1 << (element & 63), *word = &s->bits[element >> 6];
         if (*word & bit) return ADDED_BEFORE;
@@ -92,6 +92,6 @@ enum added store_add(struct store *s, int64_t element) {
     return ADDED_NEW;
 }
 
-bool store_has(const struct store *s, int64_t element) {
+bool store_has(const struct oracle_store *s, int64_t element) {
     return s->is_dense ? s->bits[element >> 6] >> (element & 63) & 1 : s->keys[store_cell(s, element)] == element;
 }

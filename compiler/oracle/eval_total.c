@@ -42,7 +42,7 @@ static int lowest_bit(double v) {
 }
 
 /* What licensed roundings add to the error is kept apart from the rest. */
-static void add_licensed(struct total *t, const struct line *x, int from, int to) {
+static void add_licensed(struct total *t, const struct oracle_line *x, int from, int to) {
     for (int i = from; i < to; i++) {
         double s = x->s[i], size = fabs(x->v[i]);
         t->licensed += s;
@@ -52,7 +52,7 @@ static void add_licensed(struct total *t, const struct line *x, int from, int to
     }
 }
 
-static void add_floats(struct total *t, const struct line *x, int from, int to) {
+static void add_floats(struct total *t, const struct oracle_line *x, int from, int to) {
     double v = t->sum.v, e = t->sum.e, magnitude = t->magnitude, farthest = t->farthest, squares = t->squares;
     bool is_apart = x->has_s && !t->is_worst;
     for (int i = from; i < to; i++) {
@@ -81,7 +81,7 @@ static void add_floats(struct total *t, const struct line *x, int from, int to) 
     t->is_exact = t->is_exact && (magnitude == 0 || magnitude <= ldexp(1, t->lowest + grain_of(t->dtype)->digits));
 }
 
-static void multiply_floats(struct total *t, const struct line *x, int from, int to) {
+static void multiply_floats(struct total *t, const struct oracle_line *x, int from, int to) {
     double most = ldexp(1, grain_of(t->dtype)->digits);
     for (int i = from; i < to; i++) {
         double v = x->v[i], e = x->e[i], size = fabs(v) + e;
@@ -94,7 +94,7 @@ static void multiply_floats(struct total *t, const struct line *x, int from, int
     t->n += to - from;
 }
 
-static void extreme_floats(struct total *t, const struct line *x, int from, int to) {
+static void extreme_floats(struct total *t, const struct oracle_line *x, int from, int to) {
     double sign = t->reduction == RED_MAX ? 1 : -1, decides = t->reduction == RED_MAX;
     for (int i = from; i < to; i++) {
         if (sign * x->v[i] > sign * t->sum.v || isnan(x->v[i])) t->sum.v = x->v[i];
@@ -105,7 +105,7 @@ static void extreme_floats(struct total *t, const struct line *x, int from, int 
 
 /* ---- integers: they wrap in their type ---- */
 
-static void add_integers(struct total *t, const struct line *x, int from, int to) {
+static void add_integers(struct total *t, const struct oracle_line *x, int from, int to) {
     uint64_t v = (uint64_t)t->sum.i;
     for (int i = from; i < to; i++) {
         v += (uint64_t)x->i[i];
@@ -115,7 +115,7 @@ static void add_integers(struct total *t, const struct line *x, int from, int to
     t->sum.i = fx_wrap(t->dtype, (int64_t)v);
 }
 
-static void multiply_integers(struct total *t, const struct line *x, int from, int to) {
+static void multiply_integers(struct total *t, const struct oracle_line *x, int from, int to) {
     for (int i = from; i < to; i++) {
         double before = fabs(fx_integer_to_double(t->dtype, t->sum.i)), v = fabs(fx_integer_to_double(t->dtype, x->i[i])), e = x->e[i];
         t->sum.e = e == 0 && t->sum.e == 0 ? 0 : before * e + v * t->sum.e + t->sum.e * e;
@@ -124,7 +124,7 @@ static void multiply_integers(struct total *t, const struct line *x, int from, i
     }
 }
 
-static void extreme_integers(struct total *t, const struct line *x, int from, int to) {
+static void extreme_integers(struct total *t, const struct oracle_line *x, int from, int to) {
     for (int i = from; i < to; i++) {
         int64_t a = t->sum.i, b = x->i[i];
         if (t->reduction == RED_MAX ? integer_less(t->dtype, a, b) : integer_less(t->dtype, b, a)) t->sum.i = b;
@@ -134,11 +134,11 @@ static void extreme_integers(struct total *t, const struct line *x, int from, in
 
 /* ---- the index of an extreme ---- */
 
-static double term(const struct total *t, const struct line *x, int i) {
+static double term(const struct total *t, const struct oracle_line *x, int i) {
     return fx_is_integer(t->dtype) ? fx_integer_to_double(t->dtype, x->i[i]) : x->v[i];
 }
 
-static bool beats(const struct total *t, const struct line *x, int i) {
+static bool beats(const struct total *t, const struct oracle_line *x, int i) {
     bool is_max = t->reduction == RED_ARGMAX;
     if (fx_is_integer(t->dtype)) return is_max ? integer_less(t->dtype, t->sum.i, x->i[i]) : integer_less(t->dtype, x->i[i], t->sum.i);
     if (isnan(t->sum.v)) return false;
@@ -146,7 +146,7 @@ static bool beats(const struct total *t, const struct line *x, int i) {
 }
 
 /* The first extreme, the first NaN before any number; and what is attained at least, whatever the errors. */
-static void find_extreme(struct total *t, const struct line *x, int from, int to) {
+static void find_extreme(struct total *t, const struct oracle_line *x, int from, int to) {
     double sign = t->reduction == RED_ARGMAX ? 1 : -1;
     for (int i = from; i < to; i++) {
         int64_t index = (int64_t)t->n + i - from;
@@ -160,7 +160,7 @@ static void find_extreme(struct total *t, const struct line *x, int from, int to
 
 bool total_is_open(const struct total *t) { return finds_index(t->reduction) && !t->is_exact; }
 
-void total_recheck(struct total *t, const struct line *x, int64_t index, int n) {
+void total_recheck(struct total *t, const struct oracle_line *x, int64_t index, int n) {
     double sign = t->reduction == RED_ARGMAX ? 1 : -1;
     for (int i = 0; i < n; i++, index++) {
         double may = sign * term(t, x, i) + x->e[i], reach = sign * t->reach;
@@ -171,7 +171,7 @@ void total_recheck(struct total *t, const struct line *x, int64_t index, int n) 
 
 /* ---- all of them ---- */
 
-void total_add(struct total *t, const struct line *x, int from, int to) {
+void total_add(struct total *t, const struct oracle_line *x, int from, int to) {
     bool is_integer = fx_is_integer(t->dtype);
     if (finds_index(t->reduction)) find_extreme(t, x, from, to);
     else if (t->reduction == RED_SUM) (is_integer ? add_integers : add_floats)(t, x, from, to);
@@ -189,13 +189,14 @@ static struct approx integer_value(const struct total *t) {
 }
 
 /* What the roundings of a sum come to. Independent ones are uniform in +-u |partial sum|, a deviation of u / sqrt(3) each; a partial sum, whatever parts the terms are
- * added in, is taken to be no larger than the largest of the oracle's and two deviations of as many terms in any order. Tensor cores truncate: an error in one
- * direction, of a whole unit at each step of eight terms. */
+ * added in, is taken to be no larger than the largest of the oracle's and two deviations of as many terms in any order. Not independent are
+ * those of equal terms, which err in one direction all through a binade: over all binades 3 K / 8 units at most. That covers tensor cores, which truncate, a whole unit at
+ * each step of eight terms. */
 static double sum_rounding(const struct grain *g, const struct total *t) {
     double worst = (t->n + 16) * g->unit * t->magnitude, partial = t->farthest + 2 * sqrt(t->squares);
     if (t->is_worst) return worst;
     if (t->is_nested || !(partial < t->magnitude)) partial = t->magnitude;
-    return fmin(worst, (DEVIATIONS * sqrt(t->n / 3) + t->n / 8) * g->unit * partial);
+    return fmin(worst, (DEVIATIONS * sqrt(t->n / 3) + t->n * 3 / 8) * g->unit * partial);
 }
 
 /* Licensed roundings are independent but where terms have factors in common: then they change the sum as rounding each to nearest would, or as a factor of all of it. */

@@ -14,7 +14,7 @@
 
 enum { SPINE_SHARE = 8 }; /* a contraction is of the spine where the largest has at most so many times its flops */
 
-struct term {
+struct ablated_term {
     struct fx_ablation told;
     const struct value *from, *to; /* `to` NULL: a constant stands for `from`, and for all that computes the same */
 };
@@ -29,7 +29,7 @@ struct ablation {
     bool *feeds_spine;      /* by value: one is computed from it */
     int *first_equal;       /* by value: the first that computes the same */
     int n_terms;
-    struct term *terms;
+    struct ablated_term *terms;
 };
 
 /* ---- the spine ---- */
@@ -148,7 +148,7 @@ static bool still_has_spine(const struct ablation *a, const struct kernel *k) {
 }
 
 /* NULL where what is left would be no kernel, or lack some of the spine. */
-static struct kernel *without(const struct ablation *a, const struct term *t) {
+static struct kernel *without(const struct ablation *a, const struct ablated_term *t) {
     struct arena *arena = &a->cx->arena;
     struct kernel *k = NEW(arena, struct kernel);
     struct value **map = NEW_ARRAY(arena, struct value *, a->k->n_values + 1);
@@ -186,7 +186,7 @@ static const char *short_text(const struct ablation *a, const struct value *v) {
 
 /* A term that can be left out is told of. */
 static bool add_term(struct ablation *a, const struct value *from, const struct value *to, const char *place, const char *text) {
-    struct term t = {.from = from, .to = to};
+    struct ablated_term t = {.from = from, .to = to};
     if (!without(a, &t)) return false;
     t.told = (struct fx_ablation){.line = span_line(a->cx, from->span), .place = place, .text = text};
     if (from->source && from->source->span.file != from->span.file) t.told.call = span_text(a->cx, from->span);
@@ -264,7 +264,7 @@ static void add_operands(struct ablation *a, const bool *is_term) {
 }
 
 static int by_line(const void *a, const void *b) {
-    const struct term *x = a, *y = b;
+    const struct ablated_term *x = a, *y = b;
     int ids = x->from->id - y->from->id, lines = x->told.line - y->told.line;
     return lines ? lines : ids ? ids : (x->to == NULL) - (y->to == NULL);
 }

@@ -12,7 +12,7 @@ enum {
     MOST_LEVELS = 32, /* deeper ones are indented no further */
 };
 
-struct line {
+struct note_line {
     const char *left, *right; /* what stands there; its type, "" for none */
     int indent, width;        /* columns before and of the left part */
 };
@@ -20,7 +20,7 @@ struct line {
 struct page { /* the lines of one kernel */
     struct arena *arena;
     const struct kernel *kernel;
-    struct line *lines;
+    struct note_line *lines;
     int n_lines;
 };
 
@@ -59,7 +59,7 @@ static const struct param *find_output(const struct kernel *k, struct name n) {
 /* ---- lines ---- */
 
 static void add_line(struct page *p, int indent, const struct buf *left, const char *right) {
-    PUSH(p->arena, p->lines, p->n_lines) = (struct line){left->s, right, indent, (int)left->len};
+    PUSH(p->arena, p->lines, p->n_lines) = (struct note_line){left->s, right, indent, (int)left->len};
 }
 
 static void add_expr(struct page *p, int indent, const struct note *n) {
@@ -125,7 +125,7 @@ static void print_lines(struct buf *out, const struct page *p) {
     for (int i = 0; i < p->n_lines; i++)
         if (*p->lines[i].right && p->lines[i].indent + p->lines[i].width > column) column = p->lines[i].indent + p->lines[i].width;
     for (int i = 0; i < p->n_lines; i++) {
-        const struct line *l = &p->lines[i];
+        const struct note_line *l = &p->lines[i];
         buf_printf(out, "%*s%s", l->indent, "", l->left);
         if (*l->right) buf_printf(out, "%*s%s", column + 2 - l->indent - l->width, "", l->right);
         buf_putc(out, '\n');

@@ -5,16 +5,16 @@
 
 #include <string.h>
 
-struct walk {
+struct definition_walk {
     const struct ast_item **items; /* in the order of the text */
     bool *is_part;                 /* by item */
     int n_items;
 };
 
-static void walk_item(struct walk *w, int i);
+static void walk_item(struct definition_walk *w, int i);
 
 /* What is called so becomes part; of kernels only where a gradient names one. */
-static void walk_name(struct walk *w, struct name name, bool is_kernel) {
+static void walk_name(struct definition_walk *w, struct name name, bool is_kernel) {
     for (int i = 0; name.len && i < w->n_items; i++) {
         enum ast_item_kind kind = w->items[i]->kind;
         bool may_be = is_kernel ? kind == ITEM_KERNEL || kind == ITEM_GRAD : kind == ITEM_CONST || kind == ITEM_FN;
@@ -22,17 +22,17 @@ static void walk_name(struct walk *w, struct name name, bool is_kernel) {
     }
 }
 
-static void walk_expr(struct walk *w, const struct ast_expr *e);
+static void walk_expr(struct definition_walk *w, const struct ast_expr *e);
 
-static void walk_axes(struct walk *w, const struct ast_axis *axes) {
+static void walk_axes(struct definition_walk *w, const struct ast_axis *axes) {
     for (; axes; axes = axes->next) walk_expr(w, axes->extent);
 }
 
-static void walk_args(struct walk *w, const struct ast_arg *args) {
+static void walk_args(struct definition_walk *w, const struct ast_arg *args) {
     for (; args; args = args->next) walk_expr(w, args->value);
 }
 
-static void walk_expr(struct walk *w, const struct ast_expr *e) {
+static void walk_expr(struct definition_walk *w, const struct ast_expr *e) {
     if (!e) return;
     if (e->kind == AST_ID || e->kind == AST_CALL) walk_name(w, e->name, false);
     walk_expr(w, e->a), walk_expr(w, e->b), walk_expr(w, e->c);
@@ -40,15 +40,15 @@ static void walk_expr(struct walk *w, const struct ast_expr *e) {
     walk_axes(w, e->from), walk_axes(w, e->to);
 }
 
-static void walk_val(struct walk *w, const struct ast_val *v) {
+static void walk_val(struct definition_walk *w, const struct ast_val *v) {
     if (v && v->kind == VAL_ID) walk_name(w, v->name, false);
 }
 
-static void walk_params(struct walk *w, const struct ast_param *params) {
+static void walk_params(struct definition_walk *w, const struct ast_param *params) {
     for (; params; params = params->next) walk_axes(w, params->type.axes), walk_val(w, params->value);
 }
 
-static void walk_item(struct walk *w, int i) {
+static void walk_item(struct definition_walk *w, int i) {
     const struct ast_item *item = w->items[i];
     if (w->is_part[i]) return;
     w->is_part[i] = true;
@@ -66,7 +66,7 @@ static bool is_comment(const struct source_file *f, int line) {
 }
 
 int definition_lines(struct cx *cx, const struct ast_file *file, const char *kernel, struct fx_lines *lines, int most) {
-    struct walk w = {0};
+    struct definition_walk w = {0};
     int n = 0;
     for (const struct ast_item *i = file->items; i; i = i->next) PUSH(&cx->arena, w.items, w.n_items) = i;
     w.is_part = NEW_ARRAY(&cx->arena, bool, w.n_items + 1);

@@ -112,7 +112,7 @@ bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env) {
 
 /* ---- solved for an extent ---- */
 
-struct line { /* (a * x + b) / d, x the unknown; d > 0 */
+struct linear_form { /* (a * x + b) / d, x the unknown; d > 0 */
     int64_t a, b, d;
 };
 
@@ -126,15 +126,15 @@ static int64_t gcd(int64_t a, int64_t b) { /* of numbers not below 0 */
 }
 
 /* In lowest terms with d > 0; false where that leaves 64 bits. */
-static bool line_reduce(struct line *l) {
+static bool line_reduce(struct linear_form *l) {
     if (l->a == INT64_MIN || l->b == INT64_MIN || l->d == INT64_MIN || l->d == 0) return false;
     int64_t common = gcd(gcd(l->a < 0 ? -l->a : l->a, l->b < 0 ? -l->b : l->b), l->d < 0 ? -l->d : l->d);
     if (l->d < 0) common = -common;
-    *l = (struct line){l->a / common, l->b / common, l->d / common};
+    *l = (struct linear_form){l->a / common, l->b / common, l->d / common};
     return true;
 }
 
-static bool line_add(struct line *l, const struct line *r, int sign) {
+static bool line_add(struct linear_form *l, const struct linear_form *r, int sign) {
     int64_t common = gcd(l->d, r->d), to_l = r->d / common, to_r = sign * (l->d / common), a, b;
     if (__builtin_mul_overflow(l->a, to_l, &l->a) || __builtin_mul_overflow(l->b, to_l, &l->b) || __builtin_mul_overflow(l->d, to_l, &l->d) ||
         __builtin_mul_overflow(r->a, to_r, &a) || __builtin_mul_overflow(r->b, to_r, &b) || __builtin_add_overflow(l->a, a, &l->a) ||
@@ -144,38 +144,38 @@ static bool line_add(struct line *l, const struct line *r, int sign) {
 }
 
 /* l times n / d. */
-static bool line_scale(struct line *l, int64_t n, int64_t d) {
+static bool line_scale(struct linear_form *l, int64_t n, int64_t d) {
     if (__builtin_mul_overflow(l->a, n, &l->a) || __builtin_mul_overflow(l->b, n, &l->b) || __builtin_mul_overflow(l->d, d, &l->d)) return false;
     return line_reduce(l);
 }
 
 /* l op r in place of l; false where that is no line in x, or overflows. */
-static bool line_apply(enum fx_term_op op, struct line *l, const struct line *r) {
+static bool line_apply(enum fx_term_op op, struct linear_form *l, const struct linear_form *r) {
     int64_t v;
     if (op == FX_T_ADD || op == FX_T_SUB) return line_add(l, r, op == FX_T_ADD ? 1 : -1);
     if (op == FX_T_MUL && r->a == 0) return line_scale(l, r->b, r->d);
     if (op == FX_T_MUL && l->a == 0) {
-        struct line other = *l;
+        struct linear_form other = *l;
         *l = *r;
         return line_scale(l, other.b, other.d);
     }
     if (op == FX_T_DIV_EXACT && r->a == 0 && r->b != 0) return line_scale(l, r->d, r->b);
     if (l->a || r->a || l->d != 1 || r->d != 1 || apply(op, l->b, r->b, &v) != EXPR_OK) return false;
-    *l = (struct line){0, v, 1};
+    *l = (struct linear_form){0, v, 1};
     return true;
 }
 
-static bool as_line(const struct fx_expr *e, int unknown, const int64_t *extents, struct line *out) {
-    struct line stack[EXPR_MAX_DEPTH];
+static bool as_line(const struct fx_expr *e, int unknown, const int64_t *extents, struct linear_form *out) {
+    struct linear_form stack[EXPR_MAX_DEPTH];
     const struct fx_env env = {.extents = extents};
     int n = 0;
     for (const struct fx_term *t = e->terms; t < e->terms + e->n; t++) {
         if (t->op == FX_T_EXTENT && t->v == unknown) {
             if (n == EXPR_MAX_DEPTH) return false;
-            stack[n++] = (struct line){1, 0, 1};
+            stack[n++] = (struct linear_form){1, 0, 1};
         } else if (t->op <= FX_T_LAST_LEAF) {
             if (n == EXPR_MAX_DEPTH) return false;
-            stack[n] = (struct line){0, 0, 1};
+            stack[n] = (struct linear_form){0, 0, 1};
             if (push_leaf(t, &env, &stack[n++].b) != EXPR_OK) return false;
         } else {
             if (t->op == FX_T_NOT || n < 2 || !line_apply(t->op, &stack[n - 2], &stack[n - 1])) return false;
@@ -209,7 +209,7 @@ bool fx_is_linear(const struct fx_expr *value, int extent) {
 }
 
 bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int64_t *x) {
-    struct line value, side = {0, 0, 1};
+    struct linear_form value, side = {0, 0, 1};
     int64_t known = extents[unknown], check;
     if (unknown == q->extent && !expr_has(&q->value, FX_T_EXTENT, unknown)) return fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, x);
     if (unknown == q->extent) side.a = 1;
@@ -225,12 +225,12 @@ bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int6
 
 /* ---- over scalars ---- */
 
-struct number {
+struct expr_number {
     bool is_real;  /* of a floating-point parameter or literal, or made of one; otherwise a whole number, exact */
     long double v;
 };
 
-static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, struct number *out) {
+static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, struct expr_number *out) {
     int bits = fx_dtype_bits(p->dtype);
     uint64_t word;
     if (!p->is_scalar || !at || bits < 8) return EXPR_MALFORMED;
@@ -242,16 +242,16 @@ static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, str
     return EXPR_OK;
 }
 
-static enum expr_state number_leaf(const struct fx_kernel *k, const struct fx_term *t, const int64_t *extents, const void *const *scalars, struct number *out) {
+static enum expr_state number_leaf(const struct fx_kernel *k, const struct fx_term *t, const int64_t *extents, const void *const *scalars, struct expr_number *out) {
     double real;
-    *out = (struct number){false, 0};
+    *out = (struct expr_number){false, 0};
     switch (t->op) {
     case FX_T_CONST: out->v = t->v; return EXPR_OK;
     case FX_T_EXTENT: out->v = extents[t->v]; return EXPR_OK;
     case FX_T_SCALAR: return t->v >= 0 && t->v < k->n_params ? scalar_leaf(&k->params[t->v], scalars[t->v], out) : EXPR_MALFORMED;
     case FX_T_REAL:
         memcpy(&real, &t->v, sizeof real);
-        *out = (struct number){true, real};
+        *out = (struct expr_number){true, real};
         return EXPR_OK;
     default: return EXPR_MALFORMED;
     }
@@ -273,7 +273,7 @@ static void divide(bool is_real, long double a, long double b, long double *quot
     *remainder += b;
 }
 
-static enum expr_state number_apply(enum fx_term_op op, struct number *l, const struct number *r) {
+static enum expr_state number_apply(enum fx_term_op op, struct expr_number *l, const struct expr_number *r) {
     long double a = l->v, b = r->v, quotient, remainder;
     bool is_real = l->is_real || r->is_real;
     divide(is_real, a, b, &quotient, &remainder);
@@ -299,7 +299,7 @@ static enum expr_state number_apply(enum fx_term_op op, struct number *l, const 
 }
 
 enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars, bool *holds) {
-    struct number stack[EXPR_MAX_DEPTH];
+    struct expr_number stack[EXPR_MAX_DEPTH];
     enum expr_state state = EXPR_OK;
     int n = 0;
     *holds = false;
@@ -309,7 +309,7 @@ enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr 
             state = number_leaf(k, t, extents, scalars, &stack[n++]);
         } else if (t->op == FX_T_NOT) {
             if (n < 1) return EXPR_MALFORMED;
-            stack[n - 1] = (struct number){false, stack[n - 1].v == 0};
+            stack[n - 1] = (struct expr_number){false, stack[n - 1].v == 0};
         } else {
             if (n < 2) return EXPR_MALFORMED;
             state = number_apply(t->op, &stack[n - 2], &stack[n - 1]);

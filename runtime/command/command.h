@@ -62,12 +62,12 @@ fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);
 /* Likewise a regular file that lies below a folder: no absolute path, no `..`, no link in it. Says nothing when it fails: errno is why, EINVAL where what
  * is there is no regular file, 0 where it is larger. */
 fx_status read_beneath(const char *folder, const char *path, size_t limit, char **bytes, size_t *n);
-struct piece { /* bytes to be written */
+struct text_piece { /* bytes to be written */
     const void *data;
     size_t n_bytes;
 };
 /* Writes the pieces to a file, or to stdout for "-": all of them or, on failure and on an interrupt, none. */
-fx_status write_whole(const char *path, const struct piece *pieces, int n_pieces);
+fx_status write_whole(const char *path, const struct text_piece *pieces, int n_pieces);
 bool writes_to_terminal(const char *path);
 /* Bytes of memory this machine has: more cannot be a sensible request. */
 size_t memory_bytes(void);

@@ -138,7 +138,7 @@ fx_status only_operand(const struct command *cmd, const char **path) {
 
 enum image { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN };
 
-static const struct stage {
+static const struct print_stage {
     const char *name, *suffix;
     enum fx_text text;
     enum image image; /* what NVRTC makes of the text */
@@ -150,14 +150,14 @@ static const struct stage {
     {"host-h", ".h", FX_TEXT_HOST_H, IMAGE_NONE},   {"fx", ".out.fx", FX_TEXT_FX, IMAGE_NONE},
 };
 
-static const struct stage *find_stage(const char *name) {
+static const struct print_stage *find_stage(const char *name) {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (!strcmp(name, stages[i].name)) return &stages[i];
     return NULL;
 }
 
 /* Compiles the CUDA text on to PTX or a cubin and writes that. */
-static fx_status write_image(const fx_compilation *c, const struct stage *stage, const char *to) {
+static fx_status write_image(const fx_compilation *c, const struct print_stage *stage, const char *to) {
     const struct fx_plan *plan = fx_get_plan(c);
     void *image = NULL;
     char *log = NULL;
@@ -165,23 +165,23 @@ static fx_status write_image(const fx_compilation *c, const struct stage *stage,
     fx_status status = fx_nvrtc(plan->source, plan->file, plan->arch, stage->image == IMAGE_PTX, &image, &n, &log);
     if (status != FX_OK) complain(status, "NVRTC made no %s: %s", stage->name, fx_last_error());
     else if (log && *log) fputs(log, stderr);
-    if (status == FX_OK) status = write_whole(to, &(struct piece){image, n}, 1);
+    if (status == FX_OK) status = write_whole(to, &(struct text_piece){image, n}, 1);
     free(image);
     free(log);
     return status;
 }
 
-static fx_status write_stage(const fx_compilation *c, const struct stage *stage, const char *to) {
+static fx_status write_stage(const fx_compilation *c, const struct print_stage *stage, const char *to) {
     if (stage->image != IMAGE_NONE) return write_image(c, stage, to);
     const char *text = fx_text(c, stage->text);
     if (!text && fx_last_status(c) == FX_ERR_NOMEM)
         return complain(FX_ERR_NOMEM, "cannot print the %s: out of memory", stage->name);
     if (!text) return complain(FX_ERR_INTERNAL, "the compilation has no %s", stage->name);
-    return write_whole(to, &(struct piece){text, strlen(text)}, 1);
+    return write_whole(to, &(struct text_piece){text, strlen(text)}, 1);
 }
 
 /* The input's name in the current directory with the stage's suffix; stdout for stdin. malloc'ed. */
-static char *output_name(const char *input, const struct stage *stage) {
+static char *output_name(const char *input, const struct print_stage *stage) {
     const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input, *dot = strrchr(base, '.');
     char *name = NULL;
     if (!strcmp(input, "-")) return strdup("-");
@@ -189,7 +189,7 @@ static char *output_name(const char *input, const struct stage *stage) {
     return asprintf(&name, "%.*s%s", n, base, stage->suffix) < 0 ? NULL : name;
 }
 
-static fx_status check_output(const struct command *cmd, const char *input, const struct stage *stage, const char *to) {
+static fx_status check_output(const struct command *cmd, const char *input, const struct print_stage *stage, const char *to) {
     if (!to) return complain(FX_ERR_NOMEM, "out of memory");
     if (!strcmp(to, input) && strcmp(to, "-") != 0) return usage_error(cmd, "the output %s would overwrite the input", to);
     if (stage->image == IMAGE_CUBIN && writes_to_terminal(to))
@@ -198,7 +198,7 @@ static fx_status check_output(const struct command *cmd, const char *input, cons
 }
 
 /* Every output is a file of its own, and none of the specs. */
-static fx_status check_outputs(const struct command *cmd, const struct stage *stage) {
+static fx_status check_outputs(const struct command *cmd, const struct print_stage *stage) {
     fx_status status = FX_OK;
     for (int i = 0; i < cmd->n_operands && status == FX_OK && !is_given(cmd, OPT_OUTPUT); i++) {
         char *to = output_name(cmd->operands[i], stage);
@@ -214,7 +214,7 @@ static fx_status check_outputs(const struct command *cmd, const struct stage *st
     return status;
 }
 
-static fx_status compile_one(const struct command *cmd, const char *input, const struct stage *stage, struct report *report) {
+static fx_status compile_one(const struct command *cmd, const char *input, const struct print_stage *stage, struct report *report) {
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
     fx_compilation *c = NULL;
@@ -239,7 +239,7 @@ static fx_status compile_one(const struct command *cmd, const char *input, const
 
 fx_status command_compile(const struct command *cmd) {
     const char *name = option_value(cmd, OPT_EMIT);
-    const struct stage *stage = find_stage(name ? name : "cu");
+    const struct print_stage *stage = find_stage(name ? name : "cu");
     if (!stage) return usage_error(cmd, "unknown stage '%s'", name);
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))

@@ -129,7 +129,7 @@ static void watch_signals(void) {
     }
 }
 
-static bool write_all(int fd, const struct piece *pieces, int n_pieces) {
+static bool write_all(int fd, const struct text_piece *pieces, int n_pieces) {
     for (int i = 0; i < n_pieces; i++) {
         const char *at = pieces[i].data;
         for (size_t left = pieces[i].n_bytes; left > 0;) {
@@ -146,7 +146,7 @@ static bool write_all(int fd, const struct piece *pieces, int n_pieces) {
 bool writes_to_terminal(const char *path) { return !strcmp(path, "-") && isatty(STDOUT_FILENO); }
 
 /* Stdout, a device or a pipe: nothing to rename over. */
-static fx_status write_stream(const char *path, const struct piece *pieces, int n_pieces) {
+static fx_status write_stream(const char *path, const struct text_piece *pieces, int n_pieces) {
     bool is_stdout = !strcmp(path, "-");
     int fd = is_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return cannot("write", path);
@@ -164,7 +164,7 @@ static mode_t default_mode(void) {
 }
 
 /* Writes beside `path`, a regular file or none, then renames. */
-static fx_status write_renamed(const char *path, mode_t mode, const struct piece *pieces, int n_pieces) {
+static fx_status write_renamed(const char *path, mode_t mode, const struct text_piece *pieces, int n_pieces) {
     if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
         return complain(FX_ERR_IO, "cannot write %s: %s", path, strerror(ENAMETOOLONG));
     watch_signals();
@@ -186,7 +186,7 @@ static fx_status write_renamed(const char *path, mode_t mode, const struct piece
     return is_written ? FX_OK : cannot("write", path);
 }
 
-fx_status write_whole(const char *path, const struct piece *pieces, int n_pieces) {
+fx_status write_whole(const char *path, const struct text_piece *pieces, int n_pieces) {
     struct stat st;
     char real[PATH_MAX];
     if (!strcmp(path, "-")) return write_stream(path, pieces, n_pieces);

@@ -50,7 +50,7 @@ static const char *file_of(const struct job *job, const char *output) {
 
 static fx_status write_output(const struct argument *a, const char *path) {
     char header[NPY_HEADER_MAX];
-    struct piece pieces[] = {{header, npy_header(&a->shape, header)}, {a->result, a->n_bytes}};
+    struct text_piece pieces[] = {{header, npy_header(&a->shape, header)}, {a->result, a->n_bytes}};
     if (writes_to_terminal(path))
         return complain(FX_ERR_USAGE, "a .npy is not written to a terminal: name a file");
     return write_whole(path, pieces, 2);

@@ -30,10 +30,10 @@ static bool is_const_parameter(const char *parameters, int i) {
     return parameters && strncmp(parameters, "const ", 6) == 0;
 }
 
-static struct room *add_piece(struct watch *w, char *at, size_t n_bytes) {
+static struct emu_room *add_piece(struct watch *w, char *at, size_t n_bytes) {
     if (w->n_pieces == MAX_PIECES || !n_bytes) return NULL;
-    struct room *p = &w->pieces[w->n_pieces++];
-    *p = (struct room){.at = at, .end = at + n_bytes};
+    struct emu_room *p = &w->pieces[w->n_pieces++];
+    *p = (struct emu_room){.at = at, .end = at + n_bytes};
     return p;
 }
 
@@ -43,7 +43,7 @@ static bool add_announced(struct watch *w, const char *address, bool is_const) {
     for (int i = 0; i < announced.n; i++) {
         const struct launch_memory *m = &announced.memory[i];
         if (m->address != (uint64_t)(uintptr_t)address || (m->is_tensor && !is_const && !m->is_written)) continue;
-        struct room *p = add_piece(w, (char *)(uintptr_t)m->start, m->n_bytes);
+        struct emu_room *p = add_piece(w, (char *)(uintptr_t)m->start, m->n_bytes);
         is_known = true;
         if (!p) continue;
         p->name = m->name;
@@ -63,7 +63,7 @@ static void add_argument(struct watch *w, int i) {
     const struct region *r = memory_find(address);
     bool is_const = is_const_parameter(e->parameters, i);
     if (add_announced(w, address, is_const) || !r) return;
-    struct room *p = add_piece(w, r->at, r->n_bytes);
+    struct emu_room *p = add_piece(w, r->at, r->n_bytes);
     if (!p) return;
     p->is_const = is_const;
     p->name = w->names + w->n_names;
@@ -72,7 +72,7 @@ static void add_argument(struct watch *w, int i) {
 }
 
 static int by_address(const void *x, const void *y) {
-    const struct room *a = x, *b = y;
+    const struct emu_room *a = x, *b = y;
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
@@ -81,7 +81,7 @@ static void join_pieces(struct watch *w) {
     int n = 0;
     qsort(w->pieces, (size_t)w->n_pieces, sizeof *w->pieces, by_address);
     for (int i = 0; i < w->n_pieces; i++) {
-        struct room *p = &w->pieces[i], *last = n > 0 ? &w->pieces[n - 1] : NULL;
+        struct emu_room *p = &w->pieces[i], *last = n > 0 ? &w->pieces[n - 1] : NULL;
         if (!last || p->at >= last->end) {
             w->pieces[n++] = *p;
             continue;
@@ -101,7 +101,7 @@ bool given_open(struct watch *w) {
     for (int i = 0; i < w->n_pieces; i++) n_shadowed += w->pieces[i].is_const ? 0 : (size_t)(w->pieces[i].end - w->pieces[i].at);
     if (n_shadowed > MOST_SHADOWED) announced.is_watched = false;
     for (int i = 0; i < w->n_pieces && n_shadowed <= MOST_SHADOWED; i++) {
-        struct room *p = &w->pieces[i];
+        struct emu_room *p = &w->pieces[i];
         const struct region *r = memory_find(p->at);
         if (p->is_const || !r || p->at < r->at || p->end > r->at + r->n_bytes) continue;
         p->base = r->at;
@@ -110,7 +110,7 @@ bool given_open(struct watch *w) {
     return true;
 }
 
-const struct room *given_find(const struct watch *w, const char *at) {
+const struct emu_room *given_find(const struct watch *w, const char *at) {
     int low = 0, high = w->n_pieces;
     while (low < high) {
         int middle = (low + high) / 2;
@@ -122,10 +122,10 @@ const struct room *given_find(const struct watch *w, const char *at) {
 
 /* Of several pieces in one allocation the nearest counts. */
 void given_describe(const struct watch *w, const char *at, char *text, size_t size) {
-    const struct room *nearest = NULL;
+    const struct emu_room *nearest = NULL;
     size_t least = 4096;
     for (int i = 0; i < w->n_pieces; i++) {
-        const struct room *p = &w->pieces[i];
+        const struct emu_room *p = &w->pieces[i];
         size_t distance = at < p->at ? (size_t)(p->at - at) : at >= p->end ? (size_t)(at - p->end) : 0;
         if (p->is_announced && distance < least) nearest = p, least = distance;
     }

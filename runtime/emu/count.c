@@ -9,7 +9,7 @@
 
 enum { BANKS = 32, SECTOR = 32, FIRST_ROOM = 64 };
 
-struct request {
+struct count_request {
     unsigned lanes;       /* that take part, a bit each */
     unsigned n_bytes;
     uint64_t at[WARP];    /* in its memory */
@@ -17,7 +17,7 @@ struct request {
 
 struct visits { /* of a warp to a place, in this turn */
     unsigned n_of[WARP];
-    struct request *requests; /* by number of the visit */
+    struct count_request *requests; /* by number of the visit */
     unsigned n, room;
 };
 
@@ -27,7 +27,7 @@ struct warp_count {
     int n_places;
 };
 
-struct place {
+struct count_place {
     const void *pc;
     struct emu_count count;
 };
@@ -37,7 +37,7 @@ struct emu_counter {
     struct emu_seen_launch launch;
     unsigned n_warps;            /* of a block */
     struct warp_count *warps;    /* of the blocks that are alive */
-    struct place *places;
+    struct count_place *places;
     int n_places, room;
     int *slots;                  /* a hash table of places, -1 where there is none; a power of two of them, at least twice the places */
     int n_slots;
@@ -48,7 +48,7 @@ struct emu_counter {
 /* ---- what requests take ---- */
 
 /* Passes of some lanes' words through the banks, which serve one word each a pass; of the same word all lanes are served at once. */
-static void count_pass(const struct request *r, unsigned lanes, uint64_t *n_taken, uint64_t *n_least) {
+static void count_pass(const struct count_request *r, unsigned lanes, uint64_t *n_taken, uint64_t *n_least) {
     unsigned n_of[BANKS] = {0}, most = 0, n_words = 0;
     uint64_t words[WARP * 4];
     for (unsigned left = lanes; left; left &= left - 1) {
@@ -66,13 +66,13 @@ static void count_pass(const struct request *r, unsigned lanes, uint64_t *n_take
 }
 
 /* Lanes that access 8 bytes pass in halves of the warp, 16 bytes in quarters. */
-static void count_shared(const struct request *r, struct emu_count *c) {
+static void count_shared(const struct count_request *r, struct emu_count *c) {
     unsigned each = r->n_bytes <= 4 ? 32 : r->n_bytes <= 8 ? 16 : 8, group = each == 32 ? ~0u : (1u << each) - 1;
     for (unsigned first = 0; first < WARP; first += each)
         if (r->lanes & group << first) count_pass(r, r->lanes & group << first, &c->n_taken, &c->n_least);
 }
 
-static void count_global(const struct request *r, struct emu_count *c) {
+static void count_global(const struct count_request *r, struct emu_count *c) {
     uint64_t sectors[WARP * 4], at[WARP];
     unsigned n_sectors = 0, n_at = 0;
     for (unsigned left = r->lanes; left; left &= left - 1) {
@@ -112,7 +112,7 @@ static unsigned hash(const struct emu_counter *c, const void *pc, bool is_shared
 
 static bool grow(struct emu_counter *c) {
     int room = c->room ? 2 * c->room : FIRST_ROOM;
-    struct place *places = realloc(c->places, (size_t)room * sizeof *places);
+    struct count_place *places = realloc(c->places, (size_t)room * sizeof *places);
     if (places) c->places = places;
     int *slots = malloc(4 * (size_t)room * sizeof *slots);
     if (!places || !slots) return free(slots), false;
@@ -133,10 +133,10 @@ static int find_place(struct emu_counter *c, const struct emu_seen *s) {
     if (c->n_places == c->room && !grow(c)) return -1;
     unsigned at = hash(c, s->pc, is_shared, s->access);
     for (; c->slots[at] >= 0; at = (at + 1) & (unsigned)(c->n_slots - 1)) {
-        const struct place *p = &c->places[c->slots[at]];
+        const struct count_place *p = &c->places[c->slots[at]];
         if (p->pc == s->pc && p->count.is_shared == is_shared && p->count.access == s->access) return c->slots[at];
     }
-    c->places[c->n_places] = (struct place){.pc = s->pc, .count = {.is_shared = is_shared, .access = s->access}};
+    c->places[c->n_places] = (struct count_place){.pc = s->pc, .count = {.is_shared = is_shared, .access = s->access}};
     return c->slots[at] = c->n_places++;
 }
 
@@ -150,10 +150,10 @@ static struct visits *find_visits(struct warp_count *w, int place) {
     return &w->places[place];
 }
 
-static struct request *find_request(struct visits *v, unsigned number) {
+static struct count_request *find_request(struct visits *v, unsigned number) {
     if (number >= v->room) {
         unsigned room = v->room ? 2 * v->room : 4;
-        struct request *wider = realloc(v->requests, room * sizeof *wider);
+        struct count_request *wider = realloc(v->requests, room * sizeof *wider);
         if (!wider) return NULL;
         v->requests = wider, v->room = room;
     }
@@ -193,7 +193,7 @@ static void on_access(void *data, const struct emu_seen *s) {
         w->block = s->block, w->turn = s->turn;
     }
     struct visits *v = place >= 0 ? find_visits(w, place) : NULL;
-    struct request *r = v ? find_request(v, v->n_of[lane]++) : NULL;
+    struct count_request *r = v ? find_request(v, v->n_of[lane]++) : NULL;
     if (!r) {
         c->is_short = true;
         return;

@@ -24,7 +24,7 @@ struct reach { /* what the arguments of a launch point into */
     char *before, *after; /* its bytes, region after region: as they were, as the first schedule left them */
 };
 
-static void find_reach(const struct launch *l, struct reach *r) {
+static void find_reach(const struct emu_launch *l, struct reach *r) {
     const struct emu_entry *e = l->module->entry;
     *r = (struct reach){.n = 0};
     for (int i = 0; i < e->n_parameters; i++) {
@@ -68,7 +68,7 @@ static const char *find_difference(const struct reach *r) {
 static const char *const order_names[] = {"ascending", "descending", "random"};
 
 /* Under one schedule; false with the failure written. */
-static bool run_once(const struct launch *l, const struct schedule *s, const struct reach *r) {
+static bool run_once(const struct emu_launch *l, const struct emu_schedule *s, const struct reach *r) {
     char error[MACHINE_TEXT];
     const char *when = s->is_late ? "when waited for" : "at once";
     long offset;
@@ -86,7 +86,7 @@ static bool run_once(const struct launch *l, const struct schedule *s, const str
     return true;
 }
 
-static bool agrees(const struct launch *l, const struct schedule *s, const struct reach *r) {
+static bool agrees(const struct emu_launch *l, const struct emu_schedule *s, const struct reach *r) {
     char where[256];
     const char *byte = find_difference(r);
     if (!byte) return true;
@@ -97,7 +97,7 @@ static bool agrees(const struct launch *l, const struct schedule *s, const struc
 }
 
 /* Where two accesses are in conflict it runs once more, to see where the other was. */
-static bool run_watched(const struct launch *l, const struct schedule *s, const struct reach *r) {
+static bool run_watched(const struct emu_launch *l, const struct emu_schedule *s, const struct reach *r) {
     seen_begin(l->watch);
     bool is_fine = run_once(l, s, r);
     seen_end(l->watch, is_fine);
@@ -108,8 +108,8 @@ static bool run_watched(const struct launch *l, const struct schedule *s, const 
 }
 
 /* Under all schedules, from the same memory. */
-static bool run_all(struct launch *l) {
-    static const struct schedule schedules[] = {{.order = ORDER_UP}, {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
+static bool run_all(struct emu_launch *l) {
+    static const struct emu_schedule schedules[] = {{.order = ORDER_UP}, {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
     enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
     int n = emulation.n_schedules > 0 && emulation.n_schedules < N_SCHEDULES ? emulation.n_schedules : N_SCHEDULES;
     struct reach r;
@@ -120,7 +120,7 @@ static bool run_all(struct launch *l) {
     if (is_fine && is_watched && (is_fine = watch_open(&watch, l))) l->watch = &watch;
     if (!is_fine) snprintf(failure, sizeof failure, "out of memory");
     for (int i = 0; is_fine && i < n; i++) {
-        struct schedule s = schedules[((uint64_t)i + emulation.seed) % N_SCHEDULES];
+        struct emu_schedule s = schedules[((uint64_t)i + emulation.seed) % N_SCHEDULES];
         s.seed += emulation.seed;
         s.is_watched = l->watch && i == 0;
         if (i > 0) restore(&r);
@@ -136,7 +136,7 @@ static bool run_all(struct launch *l) {
 
 static int launch(const struct cuda_launch_config *c, void *function, void **arguments, bool is_cooperative) {
     struct module *m = function;
-    struct launch l = {.module = m, .grid = c->grid[0], .n_threads = c->block[0], .shared_bytes = c->shared_bytes, .is_cooperative = is_cooperative, .arguments = arguments};
+    struct emu_launch l = {.module = m, .grid = c->grid[0], .n_threads = c->block[0], .shared_bytes = c->shared_bytes, .is_cooperative = is_cooperative, .arguments = arguments};
     if (c->grid[1] != 1 || c->grid[2] != 1 || c->block[1] != 1 || c->block[2] != 1 || !l.grid || !l.n_threads || l.n_threads > 1024 || l.shared_bytes > MAX_SHARED) return 1;
     pthread_mutex_lock(&m->lock);
     bool is_fine = run_all(&l);

@@ -1,4 +1,4 @@
-/* What the files of the emulator share, in sections by file. A launch is a struct machine, which one operating-system thread runs from beginning to end;
+/* What the files of the emulator share, in sections by file. A launch is a struct emu_machine, which one operating-system thread runs from beginning to end;
  * several may run at once, of different modules. */
 #ifndef EMU_H
 #define EMU_H
@@ -140,7 +140,7 @@ struct fiber { /* a CUDA thread */
 };
 
 struct warp {
-    struct block *block;
+    struct emu_block *block;
     struct fiber *fibers;
     int n;                     /* lanes */
     int number;                /* in its block */
@@ -150,7 +150,7 @@ struct warp {
     unsigned operand;
 };
 
-struct block {
+struct emu_block {
     unsigned number;
     struct warp *warps;
     int n_warps, n_threads;
@@ -161,14 +161,14 @@ struct block {
     struct sight *sight;       /* where accesses are watched, else NULL */
 };
 
-struct schedule { /* how threads take turns, and when copies land */
+struct emu_schedule { /* how threads take turns, and when copies land */
     enum order order;
     unsigned long long seed; /* of ORDER_RANDOM */
     bool is_late;            /* copies land when they are waited for, their bytes poison until then; else at once */
     bool is_watched;         /* accesses are; the launch has a watch */
 };
 
-struct launch {
+struct emu_launch {
     struct module *module;
     unsigned grid, n_threads, shared_bytes;
     bool is_cooperative;
@@ -176,10 +176,10 @@ struct launch {
     struct watch *watch;       /* what is known of its accesses; NULL where they are not watched */
 };
 
-struct machine {
-    const struct launch *launch;
-    struct schedule schedule;
-    struct block *blocks;      /* those that are alive: one, or all of a cooperative launch */
+struct emu_machine {
+    const struct emu_launch *launch;
+    struct emu_schedule schedule;
+    struct emu_block *blocks;      /* those that are alive: one, or all of a cooperative launch */
     int n_blocks;
     struct fiber *fibers;      /* of all of them */
     char *stacks;
@@ -194,11 +194,11 @@ struct machine {
     struct fiber *culprit;     /* whose error it is, or NULL */
 };
 
-extern _Thread_local struct machine *machine_now; /* that this operating-system thread runs, or NULL */
+extern _Thread_local struct emu_machine *machine_now; /* that this operating-system thread runs, or NULL */
 /* Ends the launch from within one of its threads. */
-_Noreturn void machine_fail(struct machine *m, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Runs the launch; false with text in `error` of `size` bytes. */
-bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size);
+bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size);
 
 /* ---- watch.c, arguments.c: every access ---- */
 enum { TIME_SHIFT = 32 }; /* of a stamp in global memory */
@@ -221,7 +221,7 @@ struct released { /* by a store that others acquire */
     unsigned *known;             /* [block][warp]: what they did before this time precedes what whoever acquires it does next */
 };
 
-struct room { /* memory that a launch was given: accesses within it are right */
+struct emu_room { /* memory that a launch was given: accesses within it are right */
     const char *name;      /* of what it is */
     bool is_announced;     /* it is exactly that, not the allocation around it */
     char *at, *end;
@@ -241,10 +241,10 @@ struct party { /* another access, with which one is in conflict */
 
 enum { MAX_PIECES = FX_MAX_PARAMS + FX_MAX_BUFFERS };
 struct watch { /* the accesses of a launch */
-    const struct launch *launch;
-    struct room pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
+    const struct emu_launch *launch;
+    struct emu_room pieces[MAX_PIECES]; /* in the order of addresses, none overlapping */
     int n_pieces;
-    const struct room *last;        /* found */
+    const struct emu_room *last;        /* found */
     struct sight *sights;            /* of the blocks that are alive */
     int n_sights;
     unsigned start;                  /* time before the launch */
@@ -259,18 +259,18 @@ struct watch { /* the accesses of a launch */
     bool seeks;                      /* the launch runs once more, for the other's pc */
 };
 /* False when out of memory. */
-bool watch_open(struct watch *w, const struct launch *l);
+bool watch_open(struct watch *w, const struct emu_launch *l);
 /* A time later than what launches that have ended did; times may be compared until as many have left as have entered. */
 unsigned watch_enter(void);
 void watch_leave(void);
 void watch_close(struct watch *w);
 /* arguments.c: its pieces; the one that holds an address, or NULL; what an address is to the launch. */
 bool given_open(struct watch *w);
-const struct room *given_find(const struct watch *w, const char *at);
+const struct emu_room *given_find(const struct watch *w, const char *at);
 void given_describe(const struct watch *w, const char *at, char *text, size_t size);
 /* A run begins: from the same time whenever it does. */
-void watch_begin(struct watch *w, struct machine *m);
-void watch_begin_block(struct block *b);
+void watch_begin(struct watch *w, struct emu_machine *m);
+void watch_begin_block(struct emu_block *b);
 void watch_touch(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc);
 /* What holds nothing yet may be read. */
 void watch_release(struct emu_thread *self, const void *at);
@@ -280,9 +280,9 @@ void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
 void watch_copy(struct fiber *f, const struct copy *c);
 void watch_landed(struct fiber *f, const struct copy *c);
 /* Threads have waited for each other: n of a block, all of it, all of the grid. */
-void watch_some_met(struct block *b, struct fiber *const *fibers, int n);
-void watch_block_met(struct block *b);
-void watch_grid_met(struct machine *m);
+void watch_some_met(struct emu_block *b, struct fiber *const *fibers, int n);
+void watch_block_met(struct emu_block *b);
+void watch_grid_met(struct emu_machine *m);
 
 /* ---- warp_ops.c: what the lanes of a warp do together ---- */
 void do_together(struct warp *w);
@@ -294,6 +294,6 @@ bool fault_enter(void);
 /* "x_" of parameter 1 of "const float *w_, float *x_, ..". */
 void parameter_name(const char *parameters, int i, char *name, size_t size);
 /* "4 bytes behind the 400 of argument 2 of float *x_, ..": what an address is to a launch. */
-void fault_describe(const struct launch *l, const void *address, char *text, size_t size);
+void fault_describe(const struct emu_launch *l, const void *address, char *text, size_t size);
 
 #endif

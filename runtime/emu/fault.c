@@ -18,7 +18,7 @@ static pthread_key_t stack_key;
 /* ---- saying where ---- */
 
 /* Which parameter of the launch points into the region, or -1. */
-static int parameter_of(const struct launch *l, const struct region *r) {
+static int parameter_of(const struct emu_launch *l, const struct region *r) {
     const struct emu_entry *e = l->module->entry;
     for (int i = 0; i < e->n_parameters; i++) {
         const char *p;
@@ -39,7 +39,7 @@ void parameter_name(const char *parameters, int i, char *name, size_t size) {
     snprintf(name, size, "%.*s", (int)(end - begin), begin);
 }
 
-static void describe_region(const struct launch *l, const struct region *r, const char *address, char *text, size_t size) {
+static void describe_region(const struct emu_launch *l, const struct region *r, const char *address, char *text, size_t size) {
     char name[80] = "a piece of memory";
     int i = parameter_of(l, r);
     if (i >= 0) parameter_name(l->module->entry->parameters, i, name, sizeof name);
@@ -48,8 +48,8 @@ static void describe_region(const struct launch *l, const struct region *r, cons
     else snprintf(text, size, "byte %td of the %zu of %s", address - r->at, r->n_bytes, name);
 }
 
-void fault_describe(const struct launch *l, const void *address, char *text, size_t size) {
-    const struct machine *m = machine_now;
+void fault_describe(const struct emu_launch *l, const void *address, char *text, size_t size) {
+    const struct emu_machine *m = machine_now;
     for (int b = 0; m && b < m->n_blocks; b++) {
         const struct shared *s = &m->blocks[b].shared;
         if ((const char *)address < s->mapped || (const char *)address >= s->mapped + s->n_mapped) continue;
@@ -64,7 +64,7 @@ void fault_describe(const struct launch *l, const void *address, char *text, siz
 /* ---- catching ---- */
 
 static void on_fault(int number, siginfo_t *info, void *context) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     const void *pc = NULL;
     const char *what = "touches";
     char where[512];

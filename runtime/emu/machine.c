@@ -9,13 +9,13 @@
 
 #include "emu/emu.h"
 
-_Thread_local struct machine *machine_now;
+_Thread_local struct emu_machine *machine_now;
 
 static const uint64_t STACK_END = 0x5afe57ac5afe57acu; /* at the far end of a stack: overwritten, it was too small */
 
 /* ---- ending ---- */
 
-_Noreturn void machine_fail(struct machine *m, const void *pc, const char *format, ...) {
+_Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *format, ...) {
     void *scrap;
     va_list ap;
     va_start(ap, format);
@@ -30,13 +30,13 @@ _Noreturn void machine_fail(struct machine *m, const void *pc, const char *forma
 
 /* ---- taking turns ---- */
 
-static unsigned draw(struct machine *m, unsigned below) {
+static unsigned draw(struct emu_machine *m, unsigned below) {
     m->random = m->random * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)((m->random >> 33) % below);
 }
 
 /* A ready lane of the warp, beginning behind (in its order) lane `after`; there is one. */
-static struct fiber *lane_of(struct machine *m, struct warp *w, int after) {
+static struct fiber *lane_of(struct emu_machine *m, struct warp *w, int after) {
     unsigned ready = w->ready;
     if (m->schedule.order == ORDER_RANDOM) {
         unsigned above = ready & (~0u << draw(m, WARP));
@@ -51,7 +51,7 @@ static struct fiber *lane_of(struct machine *m, struct warp *w, int after) {
 }
 
 /* A warp with a ready lane, other than `now` unless there is no other; NULL where nobody can run. */
-static struct warp *warp_of(struct machine *m, struct warp *now) {
+static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
     int n_warps = m->blocks[0].n_warps, n = n_warps * m->n_blocks;
     int at = (int)(now->block - m->blocks) * n_warps + now->number;
     int first = m->schedule.order == ORDER_RANDOM && n > 1 ? (int)draw(m, (unsigned)(n - 1)) : 0;
@@ -68,10 +68,10 @@ static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmat
                                          "mma_u8_i8", "mma_u8_u8", "warp barrier"};
 
 /* Nobody can go on: says who waits for whom. */
-static void describe_deadlock(const struct machine *m, char *text, size_t size) {
+static void describe_deadlock(const struct emu_machine *m, char *text, size_t size) {
     size_t n = (size_t)snprintf(text, size, "deadlock:");
     for (int b = 0, n_said = 0; b < m->n_blocks && n_said < 4; b++) {
-        const struct block *block = &m->blocks[b];
+        const struct emu_block *block = &m->blocks[b];
         int n_returned = block->n_threads - block->n_live, n_barrier = 0, n_grid = 0, barrier = 0;
         for (int i = 0; i < block->n_threads; i++) {
             const struct fiber *f = &block->warps[0].fibers[i];
@@ -90,13 +90,13 @@ static void describe_deadlock(const struct machine *m, char *text, size_t size) 
 }
 
 /* By itself, so that only who fails has room for the text on its stack. */
-__attribute__((noinline)) _Noreturn static void fail_deadlocked(struct machine *m) {
+__attribute__((noinline)) _Noreturn static void fail_deadlocked(struct emu_machine *m) {
     char text[MACHINE_TEXT];
     describe_deadlock(m, text, sizeof text);
     machine_fail(m, NULL, "%s", text);
 }
 
-static void run_next(struct machine *m, bool leaves_warp) {
+static void run_next(struct emu_machine *m, bool leaves_warp) {
     struct fiber *from = m->now;
     struct warp *w = from->warp;
     if (leaves_warp || !w->ready) w = warp_of(m, w);
@@ -114,7 +114,7 @@ static void make_ready(struct fiber *f) {
 }
 
 /* What waits for more than its warp, or has returned, shows whether its stack has sufficed; to look at every switch would cost a cache line each time. */
-static void check_stack(struct machine *m, const struct fiber *f) {
+static void check_stack(struct emu_machine *m, const struct fiber *f) {
     if (*(const uint64_t *)f->stack != STACK_END) machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
 }
 
@@ -129,7 +129,7 @@ static void stop(struct fiber *f, enum state state) {
 static struct fiber *fiber_of(struct emu_thread *self) { return (struct fiber *)self; }
 
 /* Those who waited at the barrier go on. */
-static void watch_met(struct block *b, int id, int n) {
+static void watch_met(struct emu_block *b, int id, int n) {
     struct fiber *who[1024];
     int n_who = 0;
     if (n == b->n_threads) {
@@ -144,9 +144,9 @@ static void watch_met(struct block *b, int id, int n) {
 }
 
 static void call_barrier(struct emu_thread *self, int id, int n_threads) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
-    struct block *b = f->warp->block;
+    struct emu_block *b = f->warp->block;
     int expected = n_threads ? n_threads : b->n_threads;
     if (id < 0 || id >= N_BARRIERS) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "there is no barrier %d", id);
     if (b->n_arrived[id] && b->n_expected[id] != expected)
@@ -170,7 +170,7 @@ static void call_barrier(struct emu_thread *self, int id, int n_threads) {
 }
 
 static void call_grid_barrier(struct emu_thread *self, void *flags) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     volatile unsigned long long *flag = (volatile unsigned long long *)flags + self->block.x;
     if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "a barrier of the grid in a launch that is not cooperative");
@@ -200,7 +200,7 @@ static void watch_warp_met(struct warp *w) {
 }
 
 static void call_together(struct emu_thread *self, enum emu_operation operation, unsigned operand) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct warp *w = f->warp;
     unsigned all = w->n == WARP ? ~0u : (1u << w->n) - 1;
@@ -231,7 +231,7 @@ static void land(const struct copy *c) {
 }
 
 static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, !m->schedule.is_late, f->n_groups, (const char *)__builtin_return_address(0) - 1};
     if (self->is_watched) watch_copy(f, &c);
@@ -289,7 +289,7 @@ static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = 
 /* A fiber, from its first instruction to its last. The last of all leaves the machine. */
 static void start(void) {
     fiber_entered();
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     m->launch->module->entry->call(m->launch->arguments);
     struct fiber *f = m->now;
     check_stack(m, f);
@@ -300,7 +300,7 @@ static void start(void) {
     __builtin_unreachable();
 }
 
-static void begin_block(struct machine *m, struct block *b, unsigned number) {
+static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned number) {
     b->number = number;
     b->n_live = b->n_threads;
     memset(b->n_arrived, 0, sizeof b->n_arrived);
@@ -317,7 +317,7 @@ static void begin_block(struct machine *m, struct block *b, unsigned number) {
     if (b->sight) watch_begin_block(b);
 }
 
-static void run_blocks(struct machine *m) {
+static void run_blocks(struct emu_machine *m) {
     struct warp *first = m->schedule.order == ORDER_DOWN ? &m->blocks[m->n_blocks - 1].warps[m->blocks[0].n_warps - 1] : &m->blocks[0].warps[0];
     m->n_live = (long)m->n_blocks * m->blocks[0].n_threads;
     m->n_at_grid_barrier = 0;
@@ -326,9 +326,9 @@ static void run_blocks(struct machine *m) {
     fiber_switch(&m->outside, m->now->stack_pointer, m->now->stack);
 }
 
-static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_warps) {
-    const struct launch *l = m->launch;
-    struct block *b = &m->blocks[i];
+static void lay_out_block(struct emu_machine *m, int i, struct warp *warps, int n_warps) {
+    const struct emu_launch *l = m->launch;
+    struct emu_block *b = &m->blocks[i];
     b->warps = warps;
     b->n_warps = n_warps;
     b->n_threads = (int)l->n_threads;
@@ -346,8 +346,8 @@ static void lay_out_block(struct machine *m, int i, struct warp *warps, int n_wa
     }
 }
 
-static bool open_blocks(struct machine *m, struct warp **warps) {
-    const struct launch *l = m->launch;
+static bool open_blocks(struct emu_machine *m, struct warp **warps) {
+    const struct emu_launch *l = m->launch;
     int n_warps = ((int)l->n_threads + WARP - 1) / WARP;
     size_t n_fibers = (size_t)m->n_blocks * l->n_threads;
     m->stacks_bytes = n_fibers * STACK_STEP;
@@ -363,7 +363,7 @@ static bool open_blocks(struct machine *m, struct warp **warps) {
     return true;
 }
 
-static void close_blocks(struct machine *m, struct warp *warps) {
+static void close_blocks(struct emu_machine *m, struct warp *warps) {
     for (size_t i = 0; m->fibers && i < (size_t)m->n_blocks * m->launch->n_threads; i++) free(m->fibers[i].copies);
     for (int i = 0; m->blocks && i < m->n_blocks; i++) shared_close(&m->blocks[i].shared);
     if (m->stacks) stacks_give(m->stacks, m->stacks_bytes);
@@ -372,7 +372,7 @@ static void close_blocks(struct machine *m, struct warp *warps) {
     free(warps);
 }
 
-static void run_grid(struct machine *m) {
+static void run_grid(struct emu_machine *m) {
     unsigned grid = m->launch->grid, step = (unsigned)m->n_blocks;
     for (unsigned i = 0; i < grid && !m->has_failed; i += step) {
         unsigned at = m->schedule.order == ORDER_UP || m->launch->is_cooperative ? i : grid - 1 - i;
@@ -381,7 +381,7 @@ static void run_grid(struct machine *m) {
     }
 }
 
-static void describe_error(const struct machine *m, char *error, size_t size) {
+static void describe_error(const struct emu_machine *m, char *error, size_t size) {
     char line[384] = "", who[512] = "";
     if (m->error_pc) seen_line(m->launch->module, m->error_pc, line, sizeof line);
     if (m->culprit && strncmp(m->error, "deadlock", 8) != 0)
@@ -389,8 +389,8 @@ static void describe_error(const struct machine *m, char *error, size_t size) {
     snprintf(error, size, "%s: %s%s", m->launch->module->name, who, m->error);
 }
 
-bool machine_run(const struct launch *launch, const struct schedule *schedule, char *error, size_t size) {
-    struct machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1,
+bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size) {
+    struct emu_machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1,
                         .n_blocks = launch->is_cooperative ? (int)launch->grid : 1};
     struct warp *warps = NULL;
     bool is_open = fault_enter() && open_blocks(&m, &warps);

@@ -12,7 +12,7 @@ static _Thread_local const struct module *ending; /* whose lines may be asked fo
 void emu_observe(const struct emu_observer *o) { atomic_store(&observer, o); }
 
 void seen_begin(struct watch *w) {
-    const struct launch *l = w->launch;
+    const struct emu_launch *l = w->launch;
     struct emu_seen_launch begun = {.entry = l->module->name, .grid = l->grid, .n_threads = l->n_threads, .shared_bytes = l->shared_bytes, .n_alive = (unsigned)w->n_sights};
     w->observer = atomic_load(&observer);
     w->n_seen = 0;

@@ -60,7 +60,7 @@ static void forget_released(struct watch *w) {
 }
 
 static bool open_sights(struct watch *w) {
-    const struct launch *l = w->launch;
+    const struct emu_launch *l = w->launch;
     size_t n_warps = (l->n_threads + WARP - 1) / WARP;
     w->n_sights = l->is_cooperative ? (int)l->grid : 1;
     if (!(w->sights = calloc((size_t)w->n_sights, sizeof *w->sights))) return false;
@@ -76,7 +76,7 @@ static bool open_sights(struct watch *w) {
     return true;
 }
 
-bool watch_open(struct watch *w, const struct launch *l) {
+bool watch_open(struct watch *w, const struct emu_launch *l) {
     *w = (struct watch){.launch = l};
     watch_enter();
     if (given_open(w) && open_sights(w)) return true;
@@ -116,7 +116,7 @@ static void set_time(struct fiber *f) {
     f->global_stamp = (uint64_t)s->time << TIME_SHIFT | (uint64_t)(f->view.block.x & BLOCKS) << BLOCK_SHIFT | (unsigned)index_of(f);
 }
 
-void watch_begin(struct watch *w, struct machine *m) {
+void watch_begin(struct watch *w, struct emu_machine *m) {
     for (int i = 0; i < w->n_sights; i++) clock_advance(w->sights[i].time);
     w->start = clock_read();
     w->n_phases = 0;
@@ -137,7 +137,7 @@ static void join(unsigned *known, const unsigned *other, int n) {
         if (other[i] > known[i]) known[i] = other[i];
 }
 
-void watch_block_met(struct block *b) {
+void watch_block_met(struct emu_block *b) {
     struct sight *s = b->sight;
     for (int i = 0; s->acquired && i < b->n_threads; i++) join(s->known, s->acquired[i], machine_now->n_blocks * b->n_warps);
     forget_acquired(machine_now->launch->watch, s);
@@ -152,13 +152,13 @@ void watch_block_met(struct block *b) {
     for (int i = 0; i < b->n_threads; i++) set_time(&b->warps[0].fibers[i]);
 }
 
-void watch_begin_block(struct block *b) {
+void watch_begin_block(struct emu_block *b) {
     memset(b->sight->state, 0, b->warps[0].fibers[0].view.shared_bytes);
     watch_block_met(b);
     b->sight->n_epochs = 0;
 }
 
-void watch_grid_met(struct machine *m) {
+void watch_grid_met(struct emu_machine *m) {
     m->launch->watch->n_phases++;
     for (int i = 0; i < m->n_blocks; i++) {
         watch_block_met(&m->blocks[i]);
@@ -168,14 +168,14 @@ void watch_grid_met(struct machine *m) {
 
 /* What it has learnt by itself, to be added to; nothing so far where there was none. */
 static unsigned *acquired_by(const struct fiber *f) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     unsigned **known = &sight_of(f)->acquired[index_of(f)];
     if (!*known && !(*known = calloc((size_t)m->n_blocks * (size_t)f->warp->block->n_warps, sizeof **known))) machine_fail(m, NULL, "out of memory");
     return *known;
 }
 
 /* What any of them has learnt of other blocks all of them know. */
-static void join_acquired(struct block *b, struct fiber *const *fibers, int n) {
+static void join_acquired(struct emu_block *b, struct fiber *const *fibers, int n) {
     struct sight *s = b->sight;
     const struct fiber *first = NULL;
     int n_known = machine_now->n_blocks * b->n_warps;
@@ -187,7 +187,7 @@ static void join_acquired(struct block *b, struct fiber *const *fibers, int n) {
     for (int i = 0; first && i < n; i++) join(acquired_by(fibers[i]), acquired_by(first), n_known);
 }
 
-void watch_some_met(struct block *b, struct fiber *const *fibers, int n) {
+void watch_some_met(struct emu_block *b, struct fiber *const *fibers, int n) {
     struct sight *s = b->sight;
     unsigned joined[WARP] = {0};
     s->time++;
@@ -208,7 +208,7 @@ static struct released *released_at(struct watch *w, const void *at) {
     return NULL;
 }
 
-static struct released *add_released(struct machine *m, const void *at, size_t n) {
+static struct released *add_released(struct emu_machine *m, const void *at, size_t n) {
     struct watch *w = m->launch->watch;
     if (w->n_released == w->released_room) {
         int room = w->released_room ? 2 * w->released_room : 64;
@@ -226,7 +226,7 @@ static struct released *add_released(struct machine *m, const void *at, size_t n
 /* All of f's own block that precedes it, what its warp has done so far, and what it knows of other blocks. Of its warp the other lanes pass for it. */
 void watch_release(struct emu_thread *self, const void *at) {
     struct fiber *f = (struct fiber *)self;
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct sight *s = sight_of(f);
     if (!s->known) return;
     int n_warps = f->warp->block->n_warps, n = m->n_blocks * n_warps;
@@ -257,7 +257,7 @@ static bool stamp_precedes(const struct fiber *f, unsigned stamp) {
 }
 
 static bool global_precedes(const struct fiber *f, uint64_t stamp) {
-    const struct machine *m = machine_now;
+    const struct emu_machine *m = machine_now;
     unsigned block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, time = (unsigned)(stamp >> TIME_SHIFT);
     if (time <= m->launch->watch->start) return true;
     if (block == f->view.block.x) return precedes(f, stamp & THREADS, time);
@@ -280,7 +280,7 @@ static void describe_other(const struct fiber *f, const struct party *o, char *t
 
 /* Ends the launch: what f does is in conflict with what the other party did. */
 _Noreturn static void fail_conflict(const struct fiber *f, unsigned n, enum emu_access access, const void *pc, struct party other) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct watch *w = m->launch->watch;
     char where[256], who[512];
     if (w->seeks && w->other.at == other.at && !other.pc) other.pc = w->other.pc;
@@ -298,7 +298,7 @@ _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc)
 
 /* A byte of shared memory that a copy under way writes. */
 _Noreturn static void fail_coming(const struct fiber *f, const char *byte, unsigned n, enum emu_access access, const void *pc) {
-    const struct block *b = f->warp->block;
+    const struct emu_block *b = f->warp->block;
     struct party other = {.at = byte, .block = b->number, .is_write = true};
     char where[256], who[512];
     for (int i = 0; i < b->n_threads; i++) {
@@ -420,7 +420,7 @@ _Noreturn static void fail_twice(const struct fiber *f, const char *byte, unsign
     machine_fail(machine_now, pc, "writes %u bytes that hold a result already, at %s: %s", n, where, who);
 }
 
-static __attribute__((noinline)) void check_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
+static __attribute__((noinline)) void check_global(const struct fiber *f, const struct emu_room *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
     const struct shadow *s = p->shadow;
     for (const char *byte = at; byte < at + n; byte++) {
         size_t i = (size_t)(byte - p->base);
@@ -431,7 +431,7 @@ static __attribute__((noinline)) void check_global(const struct fiber *f, const 
     }
 }
 
-static void read_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, const void *pc) {
+static void read_global(const struct fiber *f, const struct emu_room *p, const char *at, unsigned n, const void *pc) {
     check_global(f, p, at, n, EMU_READ, pc);
     for (size_t i = (size_t)(at - p->base); i < (size_t)(at - p->base) + n; i++) {
         uint64_t *a = &p->shadow->read[0][i], *b = &p->shadow->read[1][i];
@@ -440,7 +440,7 @@ static void read_global(const struct fiber *f, const struct room *p, const char 
     }
 }
 
-static void write_global(const struct fiber *f, const struct room *p, const char *at, unsigned n, const void *pc) {
+static void write_global(const struct fiber *f, const struct emu_room *p, const char *at, unsigned n, const void *pc) {
     const struct shadow *s = p->shadow;
     size_t offset = (size_t)(at - p->base);
     uint64_t before = (uint64_t)(machine_now->launch->watch->start + 1) << TIME_SHIFT, found = 0;
@@ -452,9 +452,9 @@ static void write_global(const struct fiber *f, const struct room *p, const char
 }
 
 static void touch_global(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc) {
-    struct machine *m = machine_now;
+    struct emu_machine *m = machine_now;
     struct watch *w = m->launch->watch;
-    const struct room *p = w->last;
+    const struct emu_room *p = w->last;
     char where[256];
     if (!p || at < p->at || at >= p->end) w->last = p = given_find(w, at);
     if (!p && module_holds(m->launch->module, at)) return;

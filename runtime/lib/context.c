@@ -12,7 +12,7 @@ fx_status scope_enter(fx_context *ctx, struct scope *s) {
     if (!ctx) return error_null("the context");
     int lost = atomic_load(&ctx->lost);
     if (lost) {
-        const struct entry *last = atomic_load(&ctx->last);
+        const struct module_entry *last = atomic_load(&ctx->last);
         return error_set(FX_ERR_GPU, "the CUDA context is lost since error %d; the kernel launched last was %s", lost,
                          last ? last->name : "none of ours");
     }

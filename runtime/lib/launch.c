@@ -7,7 +7,7 @@
 #include "lib/runtime.h"
 
 struct ready { /* a launch, computed */
-    const struct entry *entry; /* NULL: nothing to do */
+    const struct module_entry *entry; /* NULL: nothing to do */
     int block, cluster;
     unsigned grid, shared_bytes;
     bool is_cooperative;       /* all blocks are resident at once */
@@ -40,7 +40,7 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
         return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s", p->kernel->name, l->name,
                          p->ctx->max_shared, p->ctx->name);
-    const struct entry *e = p->stages[i].entries[v];
+    const struct module_entry *e = p->stages[i].entries[v];
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
     *out = (struct ready){grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};

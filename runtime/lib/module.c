@@ -10,15 +10,15 @@
 
 /* ---- the table ---- */
 
-static struct program *find_program(const fx_context *ctx, const char *source, const char *arch) {
-    struct program *p = ctx->programs;
+static struct compiled_program *find_program(const fx_context *ctx, const char *source, const char *arch) {
+    struct compiled_program *p = ctx->programs;
     while (p && (strcmp(p->arch, arch) != 0 || strcmp(p->source, source) != 0)) p = p->next;
     return p;
 }
 
-static void program_free(struct program *p) {
+static void program_free(struct compiled_program *p) {
     if (!p) return;
-    for (struct entry *e = p->entries, *next; e; e = next) {
+    for (struct module_entry *e = p->entries, *next; e; e = next) {
         next = e->next;
         free(e->name);
         free(e);
@@ -28,8 +28,8 @@ static void program_free(struct program *p) {
     free(p);
 }
 
-static struct program *new_program(const char *source, const char *arch) {
-    struct program *p = calloc(1, sizeof *p);
+static struct compiled_program *new_program(const char *source, const char *arch) {
+    struct compiled_program *p = calloc(1, sizeof *p);
     if (p) p->source = strdup(source);
     if (p) p->arch = strdup(arch);
     if (p && p->source && p->arch) return p;
@@ -37,9 +37,9 @@ static struct program *new_program(const char *source, const char *arch) {
     return NULL;
 }
 
-struct program *program_open(fx_context *ctx, const char *source, const char *arch) {
+struct compiled_program *program_open(fx_context *ctx, const char *source, const char *arch) {
     pthread_mutex_lock(&ctx->lock);
-    struct program *p = find_program(ctx, source, arch);
+    struct compiled_program *p = find_program(ctx, source, arch);
     if (!p && (p = new_program(source, arch))) {
         p->next = ctx->programs;
         ctx->programs = p;
@@ -49,8 +49,8 @@ struct program *program_open(fx_context *ctx, const char *source, const char *ar
     return p;
 }
 
-static struct entry *new_entry(const char *name, int number) {
-    struct entry *e = calloc(1, sizeof *e);
+static struct module_entry *new_entry(const char *name, int number) {
+    struct module_entry *e = calloc(1, sizeof *e);
     if (!e) return NULL;
     e->number = number;
     if ((e->name = strdup(name))) return e;
@@ -58,9 +58,9 @@ static struct entry *new_entry(const char *name, int number) {
     return NULL;
 }
 
-struct entry *program_entry(fx_context *ctx, struct program *p, const char *name, int number) {
+struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, const char *name, int number) {
     pthread_mutex_lock(&ctx->lock);
-    struct entry *e = p->entries;
+    struct module_entry *e = p->entries;
     while (e && (e->number != number || strcmp(e->name, name) != 0)) e = e->next;
     if (!e && (e = new_entry(name, number))) {
         e->next = p->entries;
@@ -75,8 +75,8 @@ void programs_release(fx_context *ctx) {
     struct scope scope = {0};
     bool is_usable = ctx->programs && !atomic_load(&ctx->lost) && scope_enter(ctx, &scope) == FX_OK;
     while (ctx->programs) {
-        struct program *p = ctx->programs;
-        for (struct entry *e = p->entries; e; e = e->next)
+        struct compiled_program *p = ctx->programs;
+        for (struct module_entry *e = p->entries; e; e = e->next)
             if (e->module && is_usable && !atomic_load(&ctx->lost)) (void)CU(ctx, cuModuleUnload(e->module));
         ctx->programs = p->next;
         program_free(p);
@@ -136,7 +136,7 @@ fx_status task_release(struct task *t) {
 
 /* ---- loading ---- */
 
-static fx_status read_resources(fx_context *ctx, struct entry *e) {
+static fx_status read_resources(fx_context *ctx, struct module_entry *e) {
     struct fx_resources *r = &e->resources;
     fx_status status = CU(ctx, cuFuncGetAttribute(&r->registers, FUNCTION_ATTRIBUTE_REGISTERS, e->function));
     if (status == FX_OK) status = CU(ctx, cuFuncGetAttribute(&r->local_bytes, FUNCTION_ATTRIBUTE_LOCAL, e->function));
@@ -146,13 +146,13 @@ static fx_status read_resources(fx_context *ctx, struct entry *e) {
 }
 
 /* How many blocks of a launch that needs all of them at once an SM holds. */
-static fx_status read_resident(fx_context *ctx, struct entry *e, int block, int shared_bytes) {
+static fx_status read_resident(fx_context *ctx, struct module_entry *e, int block, int shared_bytes) {
     fx_status status = CU(ctx, cuOccupancyMaxActiveBlocksPerMultiprocessor(&e->resident, e->function, block, (size_t)shared_bytes));
     if (status != FX_OK || e->resident > 0) return status;
     return error_set(FX_ERR_GPU, "%s has no room for a block of %s", ctx->name, e->name);
 }
 
-static fx_status load_entry(fx_context *ctx, struct entry *e, const void *image, const struct want *want) {
+static fx_status load_entry(fx_context *ctx, struct module_entry *e, const void *image, const struct want *want) {
     enum { WITHOUT_ASKING = 48 * 1024 };
     int shared_bytes = want->shared_bytes;
     fx_status status = CU(ctx, cuModuleLoadData(&e->module, image));
@@ -209,7 +209,7 @@ static int claim(fx_context *ctx, const struct want *wants, int n, struct task *
     for (bool is_busy = true; is_busy && n_claimed == 0;) {
         is_busy = false;
         for (int i = 0; i < n; i++) {
-            struct entry *e = wants[i].entry;
+            struct module_entry *e = wants[i].entry;
             is_busy |= e->state == ENTRY_BUSY;
             if (e->state != ENTRY_EMPTY) continue;
             e->state = ENTRY_BUSY;
@@ -236,7 +236,7 @@ static fx_status publish(fx_context *ctx, struct batch *b) {
     return status;
 }
 
-fx_status entries_load(fx_context *ctx, const struct program *p, const struct want *wants, int n, const char *file) {
+fx_status entries_load(fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file) {
     fx_status status = FX_OK;
     struct batch b = {.tasks = calloc((size_t)n + 1, sizeof *b.tasks)};
     if (!b.tasks) return error_nomem();

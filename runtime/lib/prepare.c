@@ -108,7 +108,7 @@ static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, 
 
 static const struct fx_resources unknown; /* of what is not compiled yet: it may be taken */
 
-static struct want want_of(const struct fx_launch *l, const struct fx_variant *v, struct entry *e) {
+static struct want want_of(const struct fx_launch *l, const struct fx_variant *v, struct module_entry *e) {
     return (struct want){e, (int)constant_shared(v), l->is_cooperative ? v->block : 0};
 }
 
@@ -278,7 +278,7 @@ fx_status fx_variant_resources(const fx_prepared *p, int i, int v, struct fx_res
     *out = (struct fx_resources){0};
     fx_status status = check_variant(p, i, v, 0);
     if (status != FX_OK) return status;
-    const struct entry *e = p->stages[i].entries[v];
+    const struct module_entry *e = p->stages[i].entries[v];
     if (!e) return error_set(FX_ERR_USAGE, "%s was not compiled: %s were the extents to prepare for",
                              p->kernel->launches[i].variants[v].entry, *p->hinted ? p->hinted : "none");
     *out = e->resources;

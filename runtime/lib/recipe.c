@@ -5,13 +5,13 @@
 
 #include "lib/runtime.h"
 
-struct room { /* what is copied lies one behind the other; a first walk counts, a second one copies */
+struct recipe_room { /* what is copied lies one behind the other; a first walk counts, a second one copies */
     char *at;     /* NULL: bytes are counted alone */
     size_t n;     /* taken so far */
 };
 
 /* A copy of the bytes; NULL where they are counted. */
-static void *put(struct room *r, const void *bytes, size_t n) {
+static void *put(struct recipe_room *r, const void *bytes, size_t n) {
     enum { ALIGN = 16 };
     char *to = r->at && n ? r->at + r->n : NULL;
     if (to) memcpy(to, bytes, n);
@@ -19,16 +19,16 @@ static void *put(struct room *r, const void *bytes, size_t n) {
     return to;
 }
 
-static const char *put_text(struct room *r, const char *s) { return s ? put(r, s, strlen(s) + 1) : NULL; }
+static const char *put_text(struct recipe_room *r, const char *s) { return s ? put(r, s, strlen(s) + 1) : NULL; }
 
 /* An array with its elements as they are; what they point to is copied element by element. */
 #define PUT(r, array, n) put((r), (array), (size_t)(n) * sizeof *(array))
 
-static struct fx_expr copy_expr(struct room *r, const struct fx_expr *e) {
+static struct fx_expr copy_expr(struct recipe_room *r, const struct fx_expr *e) {
     return (struct fx_expr){e->n, PUT(r, e->terms, e->n)};
 }
 
-static struct fx_variant copy_variant(struct room *r, const struct fx_variant *v) {
+static struct fx_variant copy_variant(struct recipe_room *r, const struct fx_variant *v) {
     struct fx_variant c = *v;
     c.entry = put_text(r, v->entry);
     c.config = put_text(r, v->config);
@@ -39,7 +39,7 @@ static struct fx_variant copy_variant(struct room *r, const struct fx_variant *v
     return c;
 }
 
-static struct fx_launch copy_launch(struct room *r, const struct fx_launch *l) {
+static struct fx_launch copy_launch(struct recipe_room *r, const struct fx_launch *l) {
     struct fx_launch c = *l;
     struct fx_variant *variants = PUT(r, l->variants, l->n_variants);
     c.name = put_text(r, l->name);
@@ -56,7 +56,7 @@ static struct fx_launch copy_launch(struct room *r, const struct fx_launch *l) {
     return c;
 }
 
-static const struct fx_extent *copy_extents(struct room *r, const struct fx_kernel *k) {
+static const struct fx_extent *copy_extents(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_extent *to = PUT(r, k->extents, k->n_extents);
     for (int i = 0; i < k->n_extents; i++) {
         const char *name = put_text(r, k->extents[i].name);
@@ -65,7 +65,7 @@ static const struct fx_extent *copy_extents(struct room *r, const struct fx_kern
     return to;
 }
 
-static const struct fx_param *copy_params(struct room *r, const struct fx_kernel *k) {
+static const struct fx_param *copy_params(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_param *to = PUT(r, k->params, k->n_params);
     for (int i = 0; i < k->n_params; i++) {
         const char *name = put_text(r, k->params[i].name);
@@ -74,7 +74,7 @@ static const struct fx_param *copy_params(struct room *r, const struct fx_kernel
     return to;
 }
 
-static const struct fx_equation *copy_equations(struct room *r, const struct fx_kernel *k) {
+static const struct fx_equation *copy_equations(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_equation *to = PUT(r, k->equations, k->n_equations);
     for (int i = 0; i < k->n_equations; i++) {
         struct fx_equation q = k->equations[i];
@@ -85,7 +85,7 @@ static const struct fx_equation *copy_equations(struct room *r, const struct fx_
     return to;
 }
 
-static const struct fx_buffer *copy_buffers(struct room *r, const struct fx_kernel *k) {
+static const struct fx_buffer *copy_buffers(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_buffer *to = PUT(r, k->buffers, k->n_buffers);
     for (int i = 0; i < k->n_buffers; i++) {
         struct fx_buffer b = k->buffers[i];
@@ -96,7 +96,7 @@ static const struct fx_buffer *copy_buffers(struct room *r, const struct fx_kern
     return to;
 }
 
-static const struct fx_check *copy_checks(struct room *r, const struct fx_kernel *k) {
+static const struct fx_check *copy_checks(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_check *to = PUT(r, k->checks, k->n_checks);
     for (int i = 0; i < k->n_checks; i++) {
         struct fx_check c = k->checks[i];
@@ -107,7 +107,7 @@ static const struct fx_check *copy_checks(struct room *r, const struct fx_kernel
     return to;
 }
 
-static const struct fx_launch *copy_launches(struct room *r, const struct fx_kernel *k) {
+static const struct fx_launch *copy_launches(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_launch *to = PUT(r, k->launches, k->n_launches);
     for (int i = 0; i < k->n_launches; i++) {
         struct fx_launch l = copy_launch(r, &k->launches[i]);
@@ -116,7 +116,7 @@ static const struct fx_launch *copy_launches(struct room *r, const struct fx_ker
     return to;
 }
 
-static struct fx_kernel *copy_kernel(struct room *r, const struct fx_kernel *k) {
+static struct fx_kernel *copy_kernel(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_kernel *to = put(r, k, sizeof *k), c = *k;
     c.name = put_text(r, k->name);
     c.extents = copy_extents(r, k);
@@ -132,8 +132,8 @@ static struct fx_kernel *copy_kernel(struct room *r, const struct fx_kernel *k) 
 }
 
 struct fx_kernel *recipe_copy(const struct fx_kernel *k) {
-    struct room r = {0};
+    struct recipe_room r = {0};
     (void)copy_kernel(&r, k);
-    r = (struct room){.at = malloc(r.n)};
+    r = (struct recipe_room){.at = malloc(r.n)};
     return r.at ? copy_kernel(&r, k) : NULL;
 }

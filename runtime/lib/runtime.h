@@ -48,10 +48,10 @@ struct fx_context {
     int sm_count;        /* multiprocessors */
     int max_shared;      /* bytes of shared memory a block may have */
     atomic_int lost;     /* the driver's code that ended the context, or 0 */
-    _Atomic(const struct entry *) last; /* launched last: whom to name when the context is lost */
+    _Atomic(const struct module_entry *) last; /* launched last: whom to name when the context is lost */
     pthread_mutex_t lock;    /* guards programs, their entries and the entries' states */
     pthread_cond_t changed;  /* an entry is no longer BUSY */
-    struct program *programs; /* everything loaded */
+    struct compiled_program *programs; /* everything loaded */
 };
 
 struct scope { /* of driver calls that need the context current */
@@ -108,8 +108,8 @@ void stand_in_set(const struct stand_in *s);
 /* ---- module.c: what is loaded, by source, arch and entry ---- */
 enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };
 
-struct entry {
-    struct entry *next;
+struct module_entry {
+    struct module_entry *next;
     char *name;             /* extern "C" */
     int number;             /* in the source */
     enum entry_state state; /* BUSY: a thread is compiling it; the rest is constant once READY */
@@ -118,14 +118,14 @@ struct entry {
     int resident;           /* blocks an SM holds, where it was asked for; else 0 */
 };
 
-struct program { /* a source for an arch */
-    struct program *next;
+struct compiled_program { /* a source for an arch */
+    struct compiled_program *next;
     char *source, *arch;
-    struct entry *entries;
+    struct module_entry *entries;
 };
 
 struct want { /* an entry to be READY */
-    struct entry *entry;
+    struct module_entry *entry;
     int shared_bytes; /* dynamic shared memory it is launched with at most; -1: as much as the device has */
     int block;        /* threads it is launched with where all blocks have to be resident at once, else 0 */
 };
@@ -143,10 +143,10 @@ void tasks_compile(struct task *tasks, int n_tasks, bool cached);
 fx_status task_release(struct task *t);
 
 /* Found or made; NULL when out of memory, which is recorded. They live as long as the context. */
-struct program *program_open(fx_context *ctx, const char *source, const char *arch);
-struct entry *program_entry(fx_context *ctx, struct program *p, const char *name, int number);
+struct compiled_program *program_open(fx_context *ctx, const char *source, const char *arch);
+struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, const char *name, int number);
 /* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for messages. */
-fx_status entries_load(fx_context *ctx, const struct program *p, const struct want *wants, int n, const char *file);
+fx_status entries_load(fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file);
 /* Unloads everything, unless the context is lost, and frees it. */
 void programs_release(fx_context *ctx);
 
@@ -158,7 +158,7 @@ struct fx_kernel *recipe_copy(const struct fx_kernel *k);
 /* FX_ERR_USAGE where the plan has no source, having been compiled for its signatures alone. */
 fx_status plan_check(const struct fx_plan *plan);
 struct stage { /* a launch of the plan */
-    struct entry **entries; /* of each variant; NULL where not compiled */
+    struct module_entry **entries; /* of each variant; NULL where not compiled */
     const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
     int pinned;             /* the variant to be taken, or -1: by the plan's rule */
 };
@@ -166,7 +166,7 @@ struct stage { /* a launch of the plan */
 struct fx_prepared {
     fx_context *ctx;
     struct fx_kernel *kernel; /* its own copy: the plan may be gone */
-    struct program *program;
+    struct compiled_program *program;
     struct stage *stages; /* one a launch */
     char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */
 };

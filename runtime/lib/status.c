@@ -64,7 +64,7 @@ fx_status driver_failed(fx_context *ctx, int code, const char *call, const char 
     error_set(FX_ERR_GPU, "%s (%d, %s) from %s at %s:%d", words ? words : "unknown error", code, name ? name : "no name", call, file,
               line);
     if (!ctx || !is_fatal(code) || !atomic_compare_exchange_strong(&ctx->lost, &alive, code)) return FX_ERR_GPU;
-    const struct entry *last = atomic_load(&ctx->last);
+    const struct module_entry *last = atomic_load(&ctx->last);
     return error_set(FX_ERR_GPU, "%s; the CUDA context is lost, the kernel launched last was %s", fx_last_error(),
                      last ? last->name : "none of ours");
 }

@@ -28,12 +28,12 @@ static char why_not[PATH_MAX + 128]; /* constant once the state is OFF */
 
 /* ---- one event as text ---- */
 
-struct line { /* with room for the longest: nine members of texts that are all escapes */
+struct timeline_line { /* with room for the longest: nine members of texts that are all escapes */
     char text[EVENT_BYTES];
     size_t n;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct line *l, const char *fmt, ...) {
+__attribute__((format(printf, 2, 3))) static void put(struct timeline_line *l, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     int n = vsnprintf(l->text + l->n, sizeof l->text - l->n, fmt, ap);
@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *l, const char
 }
 
 /* Of a long text the end, which tells files apart. */
-static void put_text(struct line *l, const char *s) {
+static void put_text(struct timeline_line *l, const char *s) {
     size_t n = strlen(s);
     for (s += n > MOST_TEXT ? n - MOST_TEXT : 0; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -51,7 +51,7 @@ static void put_text(struct line *l, const char *s) {
     }
 }
 
-static void put_member(struct line *l, const struct timeline_arg *a, bool is_first) {
+static void put_member(struct timeline_line *l, const struct timeline_arg *a, bool is_first) {
     put(l, "%s\"%s\":", is_first ? "" : ",", a->key);
     if (!a->text) {
         put(l, "%lld", (long long)a->number);
@@ -84,7 +84,7 @@ static void cannot_write(void) {
 }
 
 /* With the array's end behind it; under the lock. False on a disk that is full, which ends the trace with the last event that fits. */
-static bool append(struct line *l) {
+static bool append(struct timeline_line *l) {
     size_t n = l->n;
     put(l, "%s", array_end);
     if (write_at(l->text, l->n, at)) {
@@ -106,7 +106,7 @@ static bool make_path(const char *given, char path[PATH_MAX]) {
 static bool begin_file(void) {
     char path[PATH_MAX];
     const char *given = secure_getenv("FX_TRACE");
-    struct line l = {.n = 0};
+    struct timeline_line l = {.n = 0};
     if (!given || !*given) return false;
     if (!make_path(given, path)) errno = ENAMETOOLONG;
     else file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -132,7 +132,7 @@ uint64_t timeline_now(void) {
 }
 
 void timeline_end(uint64_t began, const char *what, const char *of, const struct timeline_arg *args, int n_args) {
-    struct line l = {.n = 0};
+    struct timeline_line l = {.n = 0};
     uint64_t now = began ? timeline_now() : 0;
     if (!now || getpid() != owner) return;
     put(&l, ",\n{\"name\":\"%s", what);

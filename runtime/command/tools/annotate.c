@@ -12,7 +12,7 @@ static fx_status annotate(const struct request *r, const struct machine *machine
     fx_status status = compile_spec(r, NULL, true, &c);
     if (status != FX_OK) return status;
     const char *text = fx_text(c, FX_TEXT_NOTES);
-    status = text ? write_whole(to, &(struct piece){text, strlen(text)}, 1) : complain(FX_ERR_NOMEM, "out of memory");
+    status = text ? write_whole(to, &(struct text_piece){text, strlen(text)}, 1) : complain(FX_ERR_NOMEM, "out of memory");
     fx_close(c);
     return status;
 }

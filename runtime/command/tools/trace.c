@@ -201,7 +201,7 @@ static fx_status write_document(struct arena *a, struct trace *t, const char *re
     buf_init(&out, a);
     if (form_of(to) == FORM_JSON) trace_json(&out, t);
     else trace_page(&out, t);
-    fx_status status = write_whole(to, &(struct piece){out.s, out.len}, 1);
+    fx_status status = write_whole(to, &(struct text_piece){out.s, out.len}, 1);
     fx_close(unfused);
     return status;
 }
