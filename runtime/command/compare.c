@@ -220,9 +220,10 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
     }
     for (int64_t i = 0; i < e->n; i++) c.n_common += fx_round_to(a->shape.dtype, e->value[i]) == c.common;
     bool is_stated = tolerance->kind != FX_TOL_DERIVED && tolerance->kind != FX_TOL_WORST;
-    c.is_limited = e->n == 0 || kinds.n_limited > 0;
+    bool is_exact = tolerance->kind == FX_TOL_EXACT && e->n > 0; /* vouches for NaN too */
+    c.is_limited = e->n == 0 || kinds.n_limited > 0 || is_exact;
     c.is_varied = kinds.n_finite > 0 && (a->n_elements == 1 || kinds.most > kinds.least);
-    c.is_varied |= kinds.n_limited > 0 && is_stated;
+    c.is_varied |= (kinds.n_limited > 0 && is_stated) || is_exact;
     return c;
 }
 

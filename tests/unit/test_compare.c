@@ -247,6 +247,8 @@ static const struct {
     {{1, 2, 3.5, 2}, wide, 4, FX_TOL_DERIVED, true, true},
     {{0, 0, 0, 0}, none, 4, FX_TOL_DERIVED, true, false},
     {{0, 0, 0, 0}, none, 4, FX_TOL_EXACT, true, true},
+    {{NAN, NAN, NAN, NAN}, none, 4, FX_TOL_EXACT, true, true},
+    {{NAN, NAN, NAN, NAN}, none, 4, FX_TOL_ABS, false, false},
     {{1, 2, 3, 4}, open_, 4, FX_TOL_ABS, true, true}, /* what is stated takes the bound's place */
     {{INFINITY, INFINITY, INFINITY, INFINITY}, none, 4, FX_TOL_DERIVED, true, false},
     {{7}, none, 1, FX_TOL_DERIVED, true, true},
