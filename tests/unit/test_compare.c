@@ -167,7 +167,7 @@ START_TEST(mistakes_are_refused) {
         int64_t n = refused(_i, way);
         if (way <= LAST_RIGHT) ck_assert_msg(n == 0, "right in way %d, but %lld elements are refused", way, (long long)n);
         /* a row of each tile is one of 128, weighted by how rows are drawn; the other mistakes are in every element */
-        else ck_assert_msg(n > (way == ROW_MOVED ? 4 : f.n / STEP / 8), "mistake %d is refused at %lld of %lld elements", way, (long long)n, (long long)f.n);
+        else ck_assert_msg(n > (way == ROW_MOVED ? 4 : f.n / STEP / 32), "mistake %d is refused at %lld of %lld elements", way, (long long)n, (long long)f.n);
     }
     close_product();
 }

@@ -406,11 +406,17 @@ START_TEST(tables_are_complete) {
 }
 END_TEST
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SLOWER = 8 };
+#else
+enum { SLOWER = 1 };
+#endif
+
 int main(void) {
     Suite *s = suite_create("examples");
     TCase *t = tcase_create("by hand");
     read_tables();
-    tcase_set_timeout(t, 120);
+    tcase_set_timeout(t, 120 * SLOWER);
     tcase_add_test(t, tables_are_complete);
     tcase_add_loop_test(t, same_kernels, 0, n_rows);
     tcase_add_loop_test(t, same_values, 0, n_rows);
