@@ -347,8 +347,8 @@ END_TEST
 START_TEST(limit_of_depth) {
     static const struct { const char *before, *unit, *after; int n; } cases[] = {
         {"const X = 1", " + 1", "\n", AST_MAX_DEPTH - 1},  {"const X = ", "-", "1\n", AST_MAX_DEPTH - 1},
-        {"const X = a", "{A->B}", "\n", AST_MAX_DEPTH - 1}, {"const X = ", "1 ? 1 : ", "1\n", AST_MAX_DEPTH - 1},
-        {"const X = ", "2 ** ", "1\n", AST_MAX_DEPTH - 1},  {"const X = ", "a[1] ?? ", "1\n", AST_MAX_DEPTH - 2},
+        {"const X = ", "1 ? 1 : ", "1\n", AST_MAX_DEPTH - 1}, {"const X = ", "2 ** ", "1\n", AST_MAX_DEPTH - 1},
+        {"const X = ", "a[1] ?? ", "1\n", AST_MAX_DEPTH - 2}, {"const X = a", "{A->B}", "\n", (AST_MAX_DEPTH - 1) / RELABEL_LEVELS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_limit(repeated(cases[i].before, cases[i].unit, cases[i].n, cases[i].after),
