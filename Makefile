@@ -252,7 +252,9 @@ $(MC)/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
 $(MC)/cover/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
 	$(call say,cc   )root=. && $(MC_COMPILE) --coverage -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
 
+# The list is what a mutant is linked with: the folder may hold objects of files that are no more.
 $(MC)/lib/libfx_mutant.so: $(MC_OBJECTS) | $$(@D)/
+	@printf '%s\n' $(^:$(MC)/%=%) >$(MC)/objects
 	$(call say,ld   )$(MC_LINK) -o $@ $^
 
 $(MC)/cover/libfx_mutant.so: $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%) | $$(@D)/
@@ -264,16 +266,16 @@ $(MC)/fxc: $(MC)/lib/libfx_mutant.so
 # The test library is linked in, and what the shared library hides.
 MC_HIDDEN := $(B)/obj/compiler/kernels/embed.o $(B)/obj/runtime/emu/embed.o
 $(MC)/test_%: tests/unit/test_%.c $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so
-	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST) -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
+	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST:-DFX_TEST_DIR=%=-DFX_TEST_DIR='"$(MC)/tests"') -DFX_SHARED -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
 	    -Wl,-Bstatic $$(pkg-config --libs --static check | tr ' ' '\n' | grep 'check\|subunit') -Wl,-Bdynamic $(LIBS) -lrt
 
-$(MC)/%.so: tests/fake/%.c | $$(@D)/
+$(MC)/tests/%.so: tests/fake/%.c | $$(@D)/
 	$(call say,cc   )$(CC) $(LANGUAGE) -O1 -w $(INCLUDE_TEST) -shared -Wl,--build-id -o $@ $< $(LIBS)
 
 $(MC)/run: tests/mutants_c/mutants.c | $$(@D)/
 	$(call say,cc   )$(CC) $(LANGUAGE) -O1 $(WARN) -DMUTANTS_COMPILE='"$(MC_COMPILE)"' -DMUTANTS_LINK='"$(MC_LINK)"' -o $@ $<
 
-mutants-c-programs: $(MC)/run $(MC)/fxc $(MC_UNIT) $(MC)/cover/libfx_mutant.so $(FAKE:$(B)/tests/%=$(MC)/%)
+mutants-c-programs: $(MC)/run $(MC)/fxc $(MC_UNIT) $(MC)/cover/libfx_mutant.so $(FAKE:$(B)/%=$(MC)/%)
 
 # Not part of test either. COUNT=0 takes all; OF=check_bounds.c, or any part of a mutant's name, takes those.
 mutants-c: mutants-c-programs

@@ -686,7 +686,8 @@ static enum fate build_mutant(const struct mutant *m, const char *folder) {
     if (!write_mutant(m, path)) die("mutant", path);
     if (!compile(m->file, folder, object)) return NO_MUTANT;
     if (is_same_file(same, object)) return SAME_OBJECT;
-    snprintf(command, sizeof command, "cd %s/build/mutants_c && find obj -name '*.o' ! -path 'obj/%.*s.o' | sort | xargs " MUTANTS_LINK " -o %s/lib/libfx_mutant.so %s", root, stem, source, folder, object);
+    snprintf(command, sizeof command, "cd %s/build/mutants_c && grep -vxF 'obj/%.*s.o' objects | xargs " MUTANTS_LINK
+        " -o %s/lib/libfx_mutant.so %s", root, stem, source, folder, object);
     return run(folder, command, 120) ? NO_MUTANT : WAITS;
 }
 

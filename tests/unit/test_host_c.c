@@ -226,7 +226,7 @@ static struct library load_library(struct arena *a, const struct fx_plan *p, con
     check_header(a, p, l.dir, host_c);
     write_file(c, source.s);
     /* Undefined behaviour traps: it would be an overflow in an expression. */
-    compile(c, arena_printf(a, "-I%s -shared -fPIC -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir), so);
+    compile(c, arena_printf(a, "-I%s -shared -fPIC -Wl,-Bsymbolic -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir), so);
     l.handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
     ck_assert_msg(l.handle != NULL, "%s", dlerror());
     l.sm_count = symbol(&l, "sm_count"), l.n_records = symbol(&l, "n_records"), l.records = symbol(&l, "records");
