@@ -24,6 +24,49 @@ bool expr_is_on_scalars(const struct fx_expr *e) {
     return false;
 }
 
+/* ---- the walk ---- */
+
+struct line { /* (a * x + b) / d, x the unknown; d > 0 */
+    int64_t a, b, d;
+};
+
+struct number {
+    bool is_real;  /* of a floating-point parameter or literal, or made of one; otherwise a whole number, exact */
+    long double v;
+};
+
+/* What a term stands for in a domain. */
+union expr_value {
+    int64_t whole;
+    struct line line;
+    bool has_unknown;
+    struct number number;
+};
+
+struct domain {
+    enum expr_state (*leaf)(const void *over, const struct fx_term *t, union expr_value *out);
+    enum expr_state (*negate)(union expr_value *v);
+    enum expr_state (*apply)(enum fx_term_op op, union expr_value *l, const union expr_value *r); /* l op r in place of l */
+    const void *over;
+};
+
+static enum expr_state walk(const struct fx_expr *e, const struct domain *d, union expr_value *out) {
+    union expr_value stack[EXPR_MAX_DEPTH];
+    enum expr_state state = EXPR_OK;
+    int n = 0;
+    for (const struct fx_term *t = e->terms; state == EXPR_OK && t < e->terms + e->n; t++) {
+        bool is_leaf = t->op <= FX_T_LAST_LEAF, is_not = t->op == FX_T_NOT;
+        if (is_leaf ? n == EXPR_MAX_DEPTH : n < 2 - is_not) return EXPR_MALFORMED;
+        if (is_leaf) state = d->leaf(d->over, t, &stack[n++]);
+        else if (is_not) state = d->negate(&stack[n - 1]);
+        else n--, state = d->apply(t->op, &stack[n - 1], &stack[n]);
+    }
+    if (state != EXPR_OK) return state;
+    if (n != 1) return EXPR_MALFORMED;
+    *out = stack[0];
+    return EXPR_OK;
+}
+
 /* ---- over integers ---- */
 
 static enum expr_state push_leaf(const struct fx_term *t, const struct fx_env *env, int64_t *out) {
@@ -80,27 +123,20 @@ static enum expr_state apply(enum fx_term_op op, int64_t a, int64_t b, int64_t *
     }
 }
 
+static enum expr_state whole_leaf(const void *env, const struct fx_term *t, union expr_value *out) { return push_leaf(t, env, &out->whole); }
+
+static enum expr_state whole_not(union expr_value *v) {
+    v->whole = !v->whole;
+    return EXPR_OK;
+}
+
+static enum expr_state whole_apply(enum fx_term_op op, union expr_value *l, const union expr_value *r) { return apply(op, l->whole, r->whole, &l->whole); }
+
 enum expr_state expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) {
-    int64_t stack[EXPR_MAX_DEPTH];
-    enum expr_state state = EXPR_OK;
-    int n = 0;
-    *out = 0;
-    for (const struct fx_term *t = e->terms; state == EXPR_OK && t < e->terms + e->n; t++) {
-        if (t->op <= FX_T_LAST_LEAF) {
-            if (n == EXPR_MAX_DEPTH) return EXPR_MALFORMED;
-            state = push_leaf(t, env, &stack[n++]);
-        } else if (t->op == FX_T_NOT) {
-            if (n < 1) return EXPR_MALFORMED;
-            stack[n - 1] = !stack[n - 1];
-        } else {
-            if (n < 2) return EXPR_MALFORMED;
-            state = apply(t->op, stack[n - 2], stack[n - 1], &stack[n - 2]);
-            n--;
-        }
-    }
-    if (state != EXPR_OK || e->n == 0) return state;
-    *out = stack[0];
-    return n == 1 ? EXPR_OK : EXPR_MALFORMED;
+    union expr_value v;
+    enum expr_state state = e->n ? walk(e, &(struct domain){whole_leaf, whole_not, whole_apply, env}, &v) : EXPR_OK;
+    *out = state == EXPR_OK && e->n ? v.whole : 0;
+    return state;
 }
 
 bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) { return expr_eval(e, env, out) == EXPR_OK; }
@@ -112,10 +148,6 @@ bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env) {
 
 /* ---- solved for an extent ---- */
 
-struct linear_form { /* (a * x + b) / d, x the unknown; d > 0 */
-    int64_t a, b, d;
-};
-
 static int64_t gcd(int64_t a, int64_t b) { /* of numbers not below 0 */
     while (b) {
         int64_t rest = a % b;
@@ -126,15 +158,15 @@ static int64_t gcd(int64_t a, int64_t b) { /* of numbers not below 0 */
 }
 
 /* In lowest terms with d > 0; false where that leaves 64 bits. */
-static bool line_reduce(struct linear_form *l) {
+static bool line_reduce(struct line *l) {
     if (l->a == INT64_MIN || l->b == INT64_MIN || l->d == INT64_MIN || l->d == 0) return false;
     int64_t common = gcd(gcd(l->a < 0 ? -l->a : l->a, l->b < 0 ? -l->b : l->b), l->d < 0 ? -l->d : l->d);
     if (l->d < 0) common = -common;
-    *l = (struct linear_form){l->a / common, l->b / common, l->d / common};
+    *l = (struct line){l->a / common, l->b / common, l->d / common};
     return true;
 }
 
-static bool line_add(struct linear_form *l, const struct linear_form *r, int sign) {
+static bool line_add(struct line *l, const struct line *r, int sign) {
     int64_t common = gcd(l->d, r->d), to_l = r->d / common, to_r = sign * (l->d / common), a, b;
     if (__builtin_mul_overflow(l->a, to_l, &l->a) || __builtin_mul_overflow(l->b, to_l, &l->b) || __builtin_mul_overflow(l->d, to_l, &l->d) ||
         __builtin_mul_overflow(r->a, to_r, &a) || __builtin_mul_overflow(r->b, to_r, &b) || __builtin_add_overflow(l->a, a, &l->a) ||
@@ -144,79 +176,74 @@ static bool line_add(struct linear_form *l, const struct linear_form *r, int sig
 }
 
 /* l times n / d. */
-static bool line_scale(struct linear_form *l, int64_t n, int64_t d) {
+static bool line_scale(struct line *l, int64_t n, int64_t d) {
     if (__builtin_mul_overflow(l->a, n, &l->a) || __builtin_mul_overflow(l->b, n, &l->b) || __builtin_mul_overflow(l->d, d, &l->d)) return false;
     return line_reduce(l);
 }
 
-/* l op r in place of l; false where that is no line in x, or overflows. */
-static bool line_apply(enum fx_term_op op, struct linear_form *l, const struct linear_form *r) {
-    int64_t v;
-    if (op == FX_T_ADD || op == FX_T_SUB) return line_add(l, r, op == FX_T_ADD ? 1 : -1);
-    if (op == FX_T_MUL && r->a == 0) return line_scale(l, r->b, r->d);
-    if (op == FX_T_MUL && l->a == 0) {
-        struct linear_form other = *l;
-        *l = *r;
-        return line_scale(l, other.b, other.d);
-    }
-    if (op == FX_T_DIV_EXACT && r->a == 0 && r->b != 0) return line_scale(l, r->d, r->b);
-    if (l->a || r->a || l->d != 1 || r->d != 1 || apply(op, l->b, r->b, &v) != EXPR_OK) return false;
-    *l = (struct linear_form){0, v, 1};
-    return true;
+struct line_over {
+    int unknown;
+    struct fx_env env;
+};
+
+static enum expr_state line_leaf(const void *over, const struct fx_term *t, union expr_value *out) {
+    const struct line_over *o = over;
+    bool is_unknown = t->op == FX_T_EXTENT && t->v == o->unknown;
+    out->line = (struct line){is_unknown, 0, 1};
+    return is_unknown ? EXPR_OK : push_leaf(t, &o->env, &out->line.b);
 }
 
-static bool as_line(const struct fx_expr *e, int unknown, const int64_t *extents, struct linear_form *out) {
-    struct linear_form stack[EXPR_MAX_DEPTH];
-    const struct fx_env env = {.extents = extents};
-    int n = 0;
-    for (const struct fx_term *t = e->terms; t < e->terms + e->n; t++) {
-        if (t->op == FX_T_EXTENT && t->v == unknown) {
-            if (n == EXPR_MAX_DEPTH) return false;
-            stack[n++] = (struct linear_form){1, 0, 1};
-        } else if (t->op <= FX_T_LAST_LEAF) {
-            if (n == EXPR_MAX_DEPTH) return false;
-            stack[n] = (struct linear_form){0, 0, 1};
-            if (push_leaf(t, &env, &stack[n++].b) != EXPR_OK) return false;
-        } else {
-            if (t->op == FX_T_NOT || n < 2 || !line_apply(t->op, &stack[n - 2], &stack[n - 1])) return false;
-            n--;
-        }
-    }
-    *out = stack[0];
-    return n == 1;
+/* What is no line in x, or overflows, is malformed. */
+static enum expr_state line_apply(enum fx_term_op op, union expr_value *left, const union expr_value *right) {
+    struct line *l = &left->line, other = *l;
+    const struct line *r = &right->line;
+    bool is_line;
+    if (op == FX_T_ADD || op == FX_T_SUB) is_line = line_add(l, r, op == FX_T_ADD ? 1 : -1);
+    else if (op == FX_T_MUL && r->a == 0) is_line = line_scale(l, r->b, r->d);
+    else if (op == FX_T_MUL && l->a == 0) *l = *r, is_line = line_scale(l, other.b, other.d);
+    else if (op == FX_T_DIV_EXACT && r->a == 0 && r->b != 0) is_line = line_scale(l, r->d, r->b);
+    else is_line = !l->a && !r->a && l->d == 1 && r->d == 1 && apply(op, l->b, r->b, &l->b) == EXPR_OK;
+    return is_line ? EXPR_OK : EXPR_MALFORMED;
+}
+
+static enum expr_state line_not(union expr_value *v) {
+    (void)v;
+    return EXPR_MALFORMED;
+}
+
+static enum expr_state unknown_leaf(const void *extent, const struct fx_term *t, union expr_value *out) {
+    out->has_unknown = t->op == FX_T_EXTENT && t->v == *(const int *)extent;
+    return EXPR_OK;
+}
+
+static enum expr_state unknown_not(union expr_value *v) { return v->has_unknown ? EXPR_MALFORMED : EXPR_OK; }
+
+static enum expr_state unknown_apply(enum fx_term_op op, union expr_value *l, const union expr_value *r) {
+    bool is_either = l->has_unknown || r->has_unknown;
+    bool is_sum = op == FX_T_ADD || op == FX_T_SUB, is_product = op == FX_T_MUL && !(l->has_unknown && r->has_unknown);
+    if (is_either && !is_sum && !is_product && !(op == FX_T_DIV_EXACT && !r->has_unknown)) return EXPR_MALFORMED;
+    l->has_unknown = is_either;
+    return EXPR_OK;
 }
 
 bool fx_is_linear(const struct fx_expr *value, int extent) {
-    bool stack[EXPR_MAX_DEPTH];
-    int n = 0;
-    for (const struct fx_term *t = value->terms; t < value->terms + value->n; t++) {
-        if (t->op <= FX_T_LAST_LEAF) {
-            if (n == EXPR_MAX_DEPTH) return false;
-            stack[n++] = t->op == FX_T_EXTENT && t->v == extent;
-            continue;
-        }
-        if (t->op == FX_T_NOT) {
-            if (n < 1 || stack[n - 1]) return false;
-            continue;
-        }
-        if (n < 2) return false;
-        bool r = stack[--n], l = stack[n - 1];
-        bool is_sum = t->op == FX_T_ADD || t->op == FX_T_SUB, is_product = t->op == FX_T_MUL && !(l && r), is_quotient = t->op == FX_T_DIV_EXACT && !r;
-        if ((l || r) && !is_sum && !is_product && !is_quotient) return false;
-        stack[n - 1] = l || r;
-    }
-    return n == 1;
+    union expr_value v;
+    return walk(value, &(struct domain){unknown_leaf, unknown_not, unknown_apply, &extent}, &v) == EXPR_OK;
 }
 
 bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int64_t *x) {
-    struct linear_form value, side = {0, 0, 1};
+    const struct line_over over = {unknown, {.extents = extents}};
+    union expr_value value;
+    struct line side = {0, 0, 1};
     int64_t known = extents[unknown], check;
     if (unknown == q->extent && !expr_has(&q->value, FX_T_EXTENT, unknown)) return fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, x);
     if (unknown == q->extent) side.a = 1;
     else side.b = extents[q->extent];
     /* a * x + b = 0, whatever the denominator. */
-    if (!as_line(&q->value, unknown, extents, &value) || !line_add(&value, &side, -1) || value.a == 0 || value.b % value.a) return false;
-    *x = -(value.b / value.a);
+    if (walk(&q->value, &(struct domain){line_leaf, line_not, line_apply, &over}, &value) != EXPR_OK || !line_add(&value.line, &side, -1) ||
+        value.line.a == 0 || value.line.b % value.line.a)
+        return false;
+    *x = -(value.line.b / value.line.a);
     extents[unknown] = *x;
     bool ok = fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &check) && check == extents[q->extent]; /* its divisions are exact */
     extents[unknown] = known;
@@ -225,12 +252,13 @@ bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int6
 
 /* ---- over scalars ---- */
 
-struct expr_number {
-    bool is_real;  /* of a floating-point parameter or literal, or made of one; otherwise a whole number, exact */
-    long double v;
+struct scalars_over {
+    const struct fx_kernel *k;
+    const int64_t *extents;
+    const void *const *scalars;
 };
 
-static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, struct expr_number *out) {
+static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, struct number *out) {
     int bits = fx_dtype_bits(p->dtype);
     uint64_t word;
     if (!p->is_scalar || !at || bits < 8) return EXPR_MALFORMED;
@@ -242,16 +270,18 @@ static enum expr_state scalar_leaf(const struct fx_param *p, const void *at, str
     return EXPR_OK;
 }
 
-static enum expr_state number_leaf(const struct fx_kernel *k, const struct fx_term *t, const int64_t *extents, const void *const *scalars, struct expr_number *out) {
+static enum expr_state number_leaf(const void *over, const struct fx_term *t, union expr_value *value) {
+    const struct scalars_over *o = over;
+    struct number *out = &value->number;
     double real;
-    *out = (struct expr_number){false, 0};
+    *out = (struct number){false, 0};
     switch (t->op) {
     case FX_T_CONST: out->v = t->v; return EXPR_OK;
-    case FX_T_EXTENT: out->v = extents[t->v]; return EXPR_OK;
-    case FX_T_SCALAR: return t->v >= 0 && t->v < k->n_params ? scalar_leaf(&k->params[t->v], scalars[t->v], out) : EXPR_MALFORMED;
+    case FX_T_EXTENT: out->v = o->extents[t->v]; return EXPR_OK;
+    case FX_T_SCALAR: return t->v >= 0 && t->v < o->k->n_params ? scalar_leaf(&o->k->params[t->v], o->scalars[t->v], out) : EXPR_MALFORMED;
     case FX_T_REAL:
         memcpy(&real, &t->v, sizeof real);
-        *out = (struct expr_number){true, real};
+        *out = (struct number){true, real};
         return EXPR_OK;
     default: return EXPR_MALFORMED;
     }
@@ -273,7 +303,14 @@ static void divide(bool is_real, long double a, long double b, long double *quot
     *remainder += b;
 }
 
-static enum expr_state number_apply(enum fx_term_op op, struct expr_number *l, const struct expr_number *r) {
+static enum expr_state number_not(union expr_value *v) {
+    v->number = (struct number){false, v->number.v == 0};
+    return EXPR_OK;
+}
+
+static enum expr_state number_apply(enum fx_term_op op, union expr_value *left, const union expr_value *right) {
+    struct number *l = &left->number;
+    const struct number *r = &right->number;
     long double a = l->v, b = r->v, quotient, remainder;
     bool is_real = l->is_real || r->is_real;
     divide(is_real, a, b, &quotient, &remainder);
@@ -299,24 +336,8 @@ static enum expr_state number_apply(enum fx_term_op op, struct expr_number *l, c
 }
 
 enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars, bool *holds) {
-    struct expr_number stack[EXPR_MAX_DEPTH];
-    enum expr_state state = EXPR_OK;
-    int n = 0;
-    *holds = false;
-    for (const struct fx_term *t = e->terms; state == EXPR_OK && t < e->terms + e->n; t++) {
-        if (t->op <= FX_T_LAST_LEAF) {
-            if (n == EXPR_MAX_DEPTH) return EXPR_MALFORMED;
-            state = number_leaf(k, t, extents, scalars, &stack[n++]);
-        } else if (t->op == FX_T_NOT) {
-            if (n < 1) return EXPR_MALFORMED;
-            stack[n - 1] = (struct expr_number){false, stack[n - 1].v == 0};
-        } else {
-            if (n < 2) return EXPR_MALFORMED;
-            state = number_apply(t->op, &stack[n - 2], &stack[n - 1]);
-            n--;
-        }
-    }
-    if (state != EXPR_OK || n != 1) return state ? state : EXPR_MALFORMED;
-    *holds = stack[0].v != 0;
-    return EXPR_OK;
+    union expr_value v;
+    enum expr_state state = walk(e, &(struct domain){number_leaf, number_not, number_apply, &(struct scalars_over){k, extents, scalars}}, &v);
+    *holds = state == EXPR_OK && v.number.v != 0;
+    return state;
 }
