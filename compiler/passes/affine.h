@@ -4,24 +4,11 @@
 
 #include "graph/ir.h"
 
-enum { AFFINE_TERMS = 12, AFFINE_ATOMS = 5, AFFINE_DEPTH = 24 };
-
-struct affine_term {
-    int64_t coefficient;
-    int n_atoms;
-    const struct node *atoms[AFFINE_ATOMS]; /* factors: N_INDEX, N_SIZE, or an integer that is no polynomial; in a fixed order */
-};
-
-struct affine {
-    int n_terms;
-    struct affine_term terms[AFFINE_TERMS]; /* no two over the same atoms, none 0 */
-};
-
 /* What is known where a position is read: `reader`'s axes all have an element. */
 struct affine_scope {
     struct graph *g;
     const struct node *reader;
-    struct node **sizes; /* by axis: the node of its extent once it was asked for */
+    struct affine_atoms *atoms; /* the unknowns met so far */
 };
 struct affine_scope affine_scope(struct graph *g, const struct node *reader);
 

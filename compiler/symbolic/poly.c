@@ -51,7 +51,10 @@ static int compare_factors(const struct poly_term *a, const struct poly_term *b)
     return 0;
 }
 
-static bool term_multiply(const struct poly_term *a, const struct poly_term *b, struct poly_term *out) {
+bool poly_same_factors(const struct poly_term *a, const struct poly_term *b) { return compare_factors(a, b) == 0; }
+bool poly_term_equal(const struct poly_term *a, const struct poly_term *b) { return a->coefficient == b->coefficient && poly_same_factors(a, b); }
+
+bool poly_term_multiply(const struct poly_term *a, const struct poly_term *b, struct poly_term *out) {
     int i = 0, j = 0;
     if (a->n + b->n > POLY_FACTORS || !wide_multiply(a->coefficient, b->coefficient, &out->coefficient)) return false;
     out->n = a->n + b->n;
@@ -127,7 +130,7 @@ void poly_multiply(struct poly *p, const struct poly *a, const struct poly *b) {
     p->is_lost = a->is_lost || b->is_lost;
     for (int i = 0; i < a->n && !p->is_lost; i++)
         for (int j = 0; j < b->n; j++) {
-            if (term_multiply(&a->t[i], &b->t[j], &t)) poly_add_term(p, &t, 1);
+            if (poly_term_multiply(&a->t[i], &b->t[j], &t)) poly_add_term(p, &t, 1);
             else p->is_lost = true;
         }
 }
@@ -200,6 +203,6 @@ bool poly_is_number(const struct poly *p, wide *v) {
 bool poly_equal(const struct poly *a, const struct poly *b) {
     if (a->is_lost || b->is_lost || a->n != b->n) return false;
     for (int i = 0; i < a->n; i++)
-        if (a->t[i].coefficient != b->t[i].coefficient || compare_factors(&a->t[i], &b->t[i])) return false;
+        if (!poly_term_equal(&a->t[i], &b->t[i])) return false;
     return true;
 }

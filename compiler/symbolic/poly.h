@@ -1,4 +1,4 @@
-/* Polynomials with integer coefficients over numbered unknowns: what the prover of access bounds calculates with.
+/* Polynomials with integer coefficients over numbered unknowns: positions and extents, wherever the compiler calculates with them.
  *
  * Values of fixed size, without allocation. What does not fit (terms, factors, digits) is lost: a lost polynomial stays lost
  * through every operation, and nothing is ever shown of it. */
@@ -37,6 +37,10 @@ void poly_substitute(struct poly *to, const struct poly *p, int atom, const stru
 void poly_extract(const struct poly *p, int atom, struct poly *factor, struct poly *rest);
 /* p = d * whole + rest for a divisor of one term, term by term; rest has what d does not divide. */
 void poly_divide(const struct poly *p, const struct poly_term *d, struct poly *whole, struct poly *rest);
+/* false where the product has too many factors, or may not fit */
+bool poly_term_multiply(const struct poly_term *a, const struct poly_term *b, struct poly_term *product);
+bool poly_term_equal(const struct poly_term *a, const struct poly_term *b);
+bool poly_same_factors(const struct poly_term *a, const struct poly_term *b);
 /* a = b * quotient, where b divides a. */
 bool poly_term_divide(const struct poly_term *a, const struct poly_term *b, struct poly_term *quotient);
 /* Divides `p >= 0` by what all coefficients share; the constant, which need not, is rounded down. */
