@@ -84,11 +84,11 @@ static struct value *place_index(struct inverse *x, int position) { return check
 /* v + sign * coefficient * atom; v may be NULL: 0. */
 static struct value *plus(struct inverse *x, struct value *v, const struct grad_term *t, int sign) {
     struct grad *g = x->g;
-    struct mono m = t->coefficient;
-    bool subtract = (sign < 0) != (m.c < 0);
-    if (m.c == 0) return v;
-    if (m.c < 0) m.c = -m.c;
-    bool is_unit = m.c == 1 && m.n == 0 && t->atom;
+    struct poly_term m = t->coefficient;
+    bool subtract = (sign < 0) != (m.coefficient < 0);
+    if (m.coefficient == 0) return v;
+    if (m.coefficient < 0) m.coefficient = -m.coefficient;
+    bool is_unit = m.coefficient == 1 && m.n == 0 && t->atom;
     struct value *term = is_unit ? substituted(x, t->atom, 0) : mono_value(g, &m);
     if (t->atom && !is_unit) term = grad_op(g, O_MUL, term, substituted(x, t->atom, 0), NULL);
     if (!v) return subtract ? grad_op(g, O_NEG, term, NULL, NULL) : term;
@@ -107,23 +107,23 @@ static bool is_digit_of(const struct inverse *x, int position, int axis, struct 
 }
 
 /* A new label to sum over, as long as the product; or, with `of`, as a label has groups of so many. */
-static int add_digit(struct inverse *x, const struct mono *m, int of) {
+static int add_digit(struct inverse *x, const struct poly_term *m, int of) {
     struct kernel *k = x->g->k;
     struct arena *a = &x->g->c->cx->arena;
     int axis = k->n_axes, n = 0;
-    struct axis new = k->axes[of < 0 ? m->n ? m->axes[0] : 0 : of];
-    int64_t extent = new.extent;
+    struct axis new = k->axes[of < 0 ? m->n ? m->atoms[0] : 0 : of];
+    int64_t extent = new.extent, c = (int64_t)m->coefficient;
     new.part_of = -1;
     new.is_inner = new.is_local = true;
-    new.extent = m->n ? -1 : of < 0 ? m->c : extent < 0 || m->c <= 0 ? -1 : (extent + m->c - 1) / m->c;
+    new.extent = m->n ? -1 : of < 0 ? c : extent < 0 || c <= 0 ? -1 : (extent + c - 1) / c;
     PUSH(a, k->axes, k->n_axes) = new;
     product_sum_over(&x->p, axis);
     if (new.extent >= 0) return axis;
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 2 * m->n + 4);
     if (of >= 0) terms[n++] = (struct fx_term){FX_T_EXTENT, of};
-    terms[n++] = (struct fx_term){FX_T_CONST, m->c};
+    terms[n++] = (struct fx_term){FX_T_CONST, c};
     for (int i = 0; i < m->n; i++) {
-        terms[n++] = (struct fx_term){FX_T_EXTENT, m->axes[i]};
+        terms[n++] = (struct fx_term){FX_T_EXTENT, m->atoms[i]};
         terms[n++] = (struct fx_term){FX_T_MUL, 0};
     }
     if (of >= 0) terms[n++] = (struct fx_term){FX_T_CDIV, 0};
@@ -132,24 +132,24 @@ static int add_digit(struct inverse *x, const struct mono *m, int of) {
     return axis;
 }
 
-struct mono_number { /* a label as digits, lowest first */
+struct mixed_radix { /* a label as digits, lowest first */
     int n;
     int axes[2 * MAX_AXES];           /* each digit is the running index along one */
-    struct mono places[2 * MAX_AXES]; /* what it counts */
+    struct poly_term places[2 * MAX_AXES]; /* what it counts */
 };
 
-static void add_place(struct mono_number *x, const struct mono *place, int axis) {
+static void add_place(struct mixed_radix *x, const struct poly_term *place, int axis) {
     x->places[x->n] = *place;
     x->axes[x->n++] = axis;
 }
 
 /* ((highest * size + next) * size + ..): the row-major index where each place is the size of those below. */
-static struct value *number_value(struct inverse *x, const struct mono_number *n) {
+static struct value *number_value(struct inverse *x, const struct mixed_radix *n) {
     struct grad *g = x->g;
     struct value *v = check_index(g->c, &n->axes[n->n - 1], 1, g->at);
     for (int i = n->n - 2; i >= 0; i--) {
-        struct mono ratio;
-        mono_divide(&n->places[i + 1], &n->places[i], &ratio);
+        struct poly_term ratio;
+        poly_term_divide(&n->places[i + 1], &n->places[i], &ratio);
         v = grad_op(g, O_MUL, v, size_value(g, &ratio, n->axes[i]), NULL);
         v = grad_op(g, O_ADD, v, check_index(g->c, &n->axes[i], 1, g->at), NULL);
     }
@@ -157,14 +157,14 @@ static struct value *number_value(struct inverse *x, const struct mono_number *n
 }
 
 /* The position whose digit of the label comes next above `place`, or -1. */
-static int next_digit(struct inverse *x, int axis, const struct mono *place, struct digit *d) {
+static int next_digit(struct inverse *x, int axis, const struct poly_term *place, struct digit *d) {
     int best = -1;
-    struct mono gap, least = {0};
+    struct poly_term gap, least = {0};
     for (int i = 0; i < x->v->n_at; i++) {
         struct digit other;
-        if (!is_digit_of(x, i, axis, &other) || !mono_divide(&other.divisor, place, &gap)) continue;
-        struct mono between;
-        if (best >= 0 && !(mono_divide(&least, &gap, &between) && !mono_equal(&least, &gap))) continue;
+        if (!is_digit_of(x, i, axis, &other) || !poly_term_divide(&other.divisor, place, &gap)) continue;
+        struct poly_term between;
+        if (best >= 0 && !(poly_term_divide(&least, &gap, &between) && !poly_term_equal(&least, &gap))) continue;
         best = i;
         least = gap;
         *d = other;
@@ -177,20 +177,20 @@ static void solve_digits(struct inverse *x, int axis) {
     struct digit d;
     bool is_split = false;
     for (int i = 0; i < x->v->n_at; i++)
-        if (is_digit_of(x, i, axis, &d)) is_split |= d.has_modulus || !mono_equal(&d.divisor, &mono_one);
+        if (is_digit_of(x, i, axis, &d)) is_split |= d.has_modulus || !poly_term_equal(&d.divisor, &mono_one);
     if (!is_split || !may_solve(x, axis)) return;
-    struct mono place = mono_one, gap;
-    struct mono_number digits = {0};
+    struct poly_term place = mono_one, gap;
+    struct mixed_radix digits = {0};
     bool is_open = true; /* the digits so far leave multiples of `place` open */
     for (int i; is_open && (i = next_digit(x, axis, &place, &d)) >= 0;) {
-        struct mono size = mono_of_axis(x->g, x->v->at[i]);
-        mono_divide(&d.divisor, &place, &gap);
-        if (!mono_equal(&gap, &mono_one)) add_place(&digits, &place, add_digit(x, &gap, -1));
+        struct poly_term size = mono_of_axis(x->g, x->v->at[i]);
+        poly_term_divide(&d.divisor, &place, &gap);
+        if (!poly_term_equal(&gap, &mono_one)) add_place(&digits, &place, add_digit(x, &gap, -1));
         add_place(&digits, &d.divisor, x->v->at[i]);
         x->is_done[i] = true;
         place = d.divisor;
         is_open = d.has_modulus && mono_times(&place, &d.modulus);
-        if (d.has_modulus && !mono_equal(&size, &d.modulus)) require_mask(x, grad_op(x->g, O_LT, place_index(x, i), mono_value(x->g, &d.modulus), NULL));
+        if (d.has_modulus && !poly_term_equal(&size, &d.modulus)) require_mask(x, grad_op(x->g, O_LT, place_index(x, i), mono_value(x->g, &d.modulus), NULL));
     }
     if (is_open) add_place(&digits, &place, add_digit(x, &place, axis));
     solve(x, axis, number_value(x, &digits));
@@ -210,7 +210,7 @@ static struct value *plus_rest(struct inverse *x, struct value *v, const struct 
 /* Whether the term is a multiple of a label that can be solved for. */
 static bool is_candidate(const struct inverse *x, const struct sum *s, int i) {
     const struct value *atom = s->terms[i].atom;
-    if (!atom || atom->kind != V_INDEX || !may_solve(x, atom->axis) || s->terms[i].coefficient.c == 0) return false;
+    if (!atom || atom->kind != V_INDEX || !may_solve(x, atom->axis) || s->terms[i].coefficient.coefficient == 0) return false;
     for (int j = 0; j < s->n; j++)
         if (j != i && s->terms[j].atom && value_has_axis(s->terms[j].atom, atom->axis)) return false;
     return true;
@@ -222,7 +222,7 @@ static bool order_radix(const struct inverse *x, const struct sum *s, int *order
     *set = 0;
     for (int i = 0; i < s->n; i++) {
         if (!s->terms[i].atom) continue;
-        if (is_candidate(x, s, i) && s->terms[i].coefficient.c > 0) *set |= 1u << i, ++*n;
+        if (is_candidate(x, s, i) && s->terms[i].coefficient.coefficient > 0) *set |= 1u << i, ++*n;
         else if (s->terms[i].atom->n_axes) return false;
     }
     unsigned left = *set;
@@ -230,13 +230,13 @@ static bool order_radix(const struct inverse *x, const struct sum *s, int *order
         int lowest = -1;
         for (int i = 0; i < s->n && lowest < 0; i++) {
             if (!(left >> i & 1)) continue;
-            struct mono reach = s->terms[i].coefficient, size = mono_of_axis(x->g, s->terms[i].atom->axis), ratio;
+            struct poly_term reach = s->terms[i].coefficient, size = mono_of_axis(x->g, s->terms[i].atom->axis), ratio;
             bool is_lowest = mono_times(&reach, &size);
             for (int j = 0; j < s->n && is_lowest; j++) {
                 if (j == i || !(left >> j & 1)) continue;
-                const struct mono *other = &s->terms[j].coefficient;
-                bool numbers = other->n == 0 && reach.n == 0 && other->c >= reach.c && other->c % s->terms[i].coefficient.c == 0;
-                is_lowest = numbers || mono_divide(other, &reach, &ratio);
+                const struct poly_term *other = &s->terms[j].coefficient;
+                bool numbers = other->n == 0 && reach.n == 0 && other->coefficient >= reach.coefficient && other->coefficient % s->terms[i].coefficient.coefficient == 0;
+                is_lowest = numbers || poly_term_divide(other, &reach, &ratio);
             }
             if (is_lowest) lowest = i;
         }
@@ -249,14 +249,14 @@ static bool order_radix(const struct inverse *x, const struct sum *s, int *order
 
 /* The weight of a digit: the product of the extents below it, as a relabel writes it, where it is that. */
 static struct value *place_value(struct inverse *x, const struct sum *s, const int *order, int place) {
-    struct mono product = mono_one;
+    struct poly_term product = mono_one;
     int axes[MAX_TERMS];
     for (int i = 0; i < place; i++) {
         axes[place - 1 - i] = s->terms[order[i]].atom->axis;
-        struct mono size = mono_of_axis(x->g, axes[place - 1 - i]);
+        struct poly_term size = mono_of_axis(x->g, axes[place - 1 - i]);
         if (!mono_times(&product, &size)) return mono_value(x->g, &s->terms[order[place]].coefficient);
     }
-    bool is_size = place > 0 && mono_equal(&product, &s->terms[order[place]].coefficient);
+    bool is_size = place > 0 && poly_term_equal(&product, &s->terms[order[place]].coefficient);
     return is_size ? check_size(x->g->c, axes, place, x->g->at) : mono_value(x->g, &s->terms[order[place]].coefficient);
 }
 
@@ -264,16 +264,16 @@ static void solve_radix(struct inverse *x, int position, const struct sum *s, co
     struct grad *g = x->g;
     struct value *rest = plus_rest(x, place_index(x, position), s, set, -1);
     for (int i = 0; i < n; i++) {
-        const struct mono *weight = &s->terms[order[i]].coefficient;
+        const struct poly_term *weight = &s->terms[order[i]].coefficient;
         struct value *digit = rest;
-        struct mono ratio;
-        if (!mono_equal(weight, &mono_one)) digit = grad_op(g, O_FLOORDIV, digit, place_value(x, s, order, i), NULL);
-        if (i < n - 1 && mono_divide(&s->terms[order[i + 1]].coefficient, weight, &ratio))
+        struct poly_term ratio;
+        if (!poly_term_equal(weight, &mono_one)) digit = grad_op(g, O_FLOORDIV, digit, place_value(x, s, order, i), NULL);
+        if (i < n - 1 && poly_term_divide(&s->terms[order[i + 1]].coefficient, weight, &ratio))
             digit = grad_op(g, O_MOD, digit, size_value(g, &ratio, s->terms[order[i]].atom->axis), NULL);
         solve(x, s->terms[order[i]].atom->axis, digit);
     }
-    const struct mono *least = &s->terms[order[0]].coefficient;
-    if (!mono_equal(least, &mono_one)) require_mask(x, grad_op(g, O_EQ, grad_op(g, O_MOD, rest, mono_value(g, least), NULL), check_integer(g->c, 0, FX_I64, g->at), NULL));
+    const struct poly_term *least = &s->terms[order[0]].coefficient;
+    if (!poly_term_equal(least, &mono_one)) require_mask(x, grad_op(g, O_EQ, grad_op(g, O_MOD, rest, mono_value(g, least), NULL), check_integer(g->c, 0, FX_I64, g->at), NULL));
 }
 
 /* Of several labels the one to solve for: the others are summed over, so the longest; where that is not known the source's own, then the one with the
@@ -285,21 +285,21 @@ static bool is_better(const struct inverse *x, int position, const struct grad_t
     if (length[0] != length[1]) return length[0] > length[1];
     bool own[2] = {a->atom->axis == x->v->at[position], b->atom->axis == x->v->at[position]};
     if (own[0] != own[1]) return own[0];
-    int64_t step[2] = {a->coefficient.c < 0 ? -a->coefficient.c : a->coefficient.c, b->coefficient.c < 0 ? -b->coefficient.c : b->coefficient.c};
+    wide step[2] = {a->coefficient.coefficient < 0 ? -a->coefficient.coefficient : a->coefficient.coefficient, b->coefficient.coefficient < 0 ? -b->coefficient.coefficient : b->coefficient.coefficient};
     return a->coefficient.n != b->coefficient.n ? a->coefficient.n > b->coefficient.n : step[0] > step[1];
 }
 
 static void solve_one(struct inverse *x, int position, const struct sum *s, int chosen) {
     struct grad *g = x->g;
     const struct grad_term *t = &s->terms[chosen];
-    struct mono step = t->coefficient;
-    bool is_falling = step.c < 0;
+    struct poly_term step = t->coefficient;
+    bool is_falling = step.coefficient < 0;
     struct value *v = plus_rest(x, is_falling ? NULL : place_index(x, position), s, 1u << chosen, is_falling ? 1 : -1);
     if (is_falling) {
         v = v ? grad_op(g, O_SUB, v, place_index(x, position), NULL) : grad_op(g, O_NEG, place_index(x, position), NULL, NULL);
-        step.c = -step.c;
+        step.coefficient = -step.coefficient;
     }
-    if (!mono_equal(&step, &mono_one)) {
+    if (!poly_term_equal(&step, &mono_one)) {
         struct value *by = mono_value(g, &step);
         require_mask(x, grad_op(g, O_EQ, grad_op(g, O_MOD, v, by, NULL), check_integer(g->c, 0, FX_I64, g->at), NULL));
         v = grad_op(g, O_FLOORDIV, v, by, NULL);

@@ -5,6 +5,7 @@
 
 #include "check/check_internal.h"
 #include "grad/grad.h"
+#include "symbolic/poly.h"
 
 enum { MAX_FACTORS = 6 };
 
@@ -73,25 +74,18 @@ int grad_rename(struct grad *g, int like);
 
 
 /* ---- grad_position.c ---- */
-struct mono { /* a number times the extents of axes */
-    int64_t c;
-    int n;
-    int axes[MAX_AXES]; /* ascending */
-};
-extern const struct mono mono_one;
-bool mono_times(struct mono *m, const struct mono *by); /* false where it is too large */
-struct mono mono_of_axis(const struct grad *g, int axis);
-bool mono_equal(const struct mono *a, const struct mono *b);
-/* a / b, where that is a whole number whatever the extents are. */
-bool mono_divide(const struct mono *a, const struct mono *b, struct mono *out);
-struct value *mono_value(struct grad *g, const struct mono *m);
+/* Products are terms of symbolic/: a number times the extents of axes, which are the atoms. */
+extern const struct poly_term mono_one;
+bool mono_times(struct poly_term *m, const struct poly_term *by); /* false where it is too large */
+struct poly_term mono_of_axis(const struct grad *g, int axis);
+struct value *mono_value(struct grad *g, const struct poly_term *m);
 /* Likewise; where it is the extent of the axis, that. */
-struct value *size_value(struct grad *g, const struct mono *m, int axis);
+struct value *size_value(struct grad *g, const struct poly_term *m, int axis);
 
 enum { MAX_TERMS = 16, MAX_NESTING = 100 };
 
 struct grad_term { /* coefficient * atom */
-    struct mono coefficient;
+    struct poly_term coefficient;
     struct value *atom; /* NULL: 1 */
 };
 struct sum { /* a position */
@@ -99,11 +93,11 @@ struct sum { /* a position */
     struct grad_term terms[MAX_TERMS];
 };
 /* Adds coefficient * v in terms; what does not fall apart is an atom. False when there are too many; depth 0 from outside. */
-bool read_sum(const struct grad *g, struct value *v, struct mono coefficient, struct sum *s, int depth);
+bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s, int depth);
 
 struct digit { /* (L // divisor) % modulus, L the running index along axis */
     int axis;
-    struct mono divisor, modulus;
+    struct poly_term divisor, modulus;
     bool has_modulus;
 };
 bool read_digit(const struct grad *g, const struct value *v, struct digit *d, int depth);

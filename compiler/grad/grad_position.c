@@ -7,92 +7,72 @@
 
 /* ---- products of extents, with a number ---- */
 
-const struct mono mono_one = {.c = 1};
+const struct poly_term mono_one = {.coefficient = 1};
 
-bool mono_times(struct mono *m, const struct mono *by) {
-    if (m->n + by->n > MAX_AXES || __builtin_mul_overflow(m->c, by->c, &m->c)) return false;
-    for (int i = 0; i < by->n; i++) {
-        int at = m->n++;
-        for (; at > 0 && m->axes[at - 1] > by->axes[i]; at--) m->axes[at] = m->axes[at - 1];
-        m->axes[at] = by->axes[i];
-    }
+static bool is_whole(const struct poly_term *m) { return m->coefficient > INT64_MIN && m->coefficient <= INT64_MAX; }
+
+bool mono_times(struct poly_term *m, const struct poly_term *by) {
+    struct poly_term product;
+    if (!poly_term_multiply(m, by, &product) || !is_whole(&product)) return false;
+    *m = product;
     return true;
 }
 
-struct mono mono_of_axis(const struct grad *g, int axis) {
+struct poly_term mono_of_axis(const struct grad *g, int axis) {
     int64_t extent = g->k->axes[axis].extent;
-    return extent >= 0 ? (struct mono){.c = extent} : (struct mono){.c = 1, .n = 1, .axes = {axis}};
-}
-
-bool mono_equal(const struct mono *a, const struct mono *b) {
-    return a->c == b->c && a->n == b->n && memcmp(a->axes, b->axes, (size_t)a->n * sizeof *a->axes) == 0;
-}
-
-/* a / b, where that is a whole number whatever the extents are. */
-bool mono_divide(const struct mono *a, const struct mono *b, struct mono *out) {
-    struct mono q = {0};
-    int at = 0;
-    if (b->c == 0 || a->c == INT64_MIN || a->c % b->c != 0) return false;
-    q.c = a->c / b->c;
-    for (int i = 0; i < a->n; i++)
-        if (at < b->n && b->axes[at] == a->axes[i]) at++;
-        else q.axes[q.n++] = a->axes[i];
-    *out = q;
-    return at == b->n;
+    return extent >= 0 ? (struct poly_term){.coefficient = extent} : (struct poly_term){.coefficient = 1, .n = 1, .atoms = {(uint16_t)axis}};
 }
 
 /* v as a product of numbers and extents. */
-static bool mono_of(const struct grad *g, const struct value *v, struct mono *m, int depth) {
-    struct mono b;
+static bool mono_of(const struct grad *g, const struct value *v, struct poly_term *m, int depth) {
+    struct poly_term b;
     if (depth > MAX_NESTING) return false;
-    if (v->kind == V_NUM && fx_is_integer(v->dtype)) return *m = (struct mono){.c = v->integer}, true;
+    if (v->kind == V_NUM && fx_is_integer(v->dtype)) return *m = (struct poly_term){.coefficient = v->integer}, true;
     if (v->kind == V_SIZE) return *m = mono_of_axis(g, v->axis), true;
     if (v->kind != V_OP || v->op != O_MUL) return false;
     return mono_of(g, v->args[0], m, depth + 1) && mono_of(g, v->args[1], &b, depth + 1) && mono_times(m, &b);
 }
 
-struct value *mono_value(struct grad *g, const struct mono *m) {
-    struct value *v = m->c == 1 && m->n ? NULL : check_integer(g->c, m->c, FX_I64, g->at);
+struct value *mono_value(struct grad *g, const struct poly_term *m) {
+    struct value *v = m->coefficient == 1 && m->n ? NULL : check_integer(g->c, (int64_t)m->coefficient, FX_I64, g->at);
     for (int i = 0; i < m->n; i++) {
-        struct value *size = check_size(g->c, &m->axes[i], 1, g->at);
+        int axis = m->atoms[i];
+        struct value *size = check_size(g->c, &axis, 1, g->at);
         v = v ? grad_op(g, O_MUL, v, size, NULL) : size;
     }
     return v;
 }
 
 /* The product as a value; where it is the extent of the axis, that. */
-struct value *size_value(struct grad *g, const struct mono *m, int axis) {
-    struct mono size = mono_of_axis(g, axis);
-    return mono_equal(m, &size) ? check_size(g->c, &axis, 1, g->at) : mono_value(g, m);
+struct value *size_value(struct grad *g, const struct poly_term *m, int axis) {
+    struct poly_term size = mono_of_axis(g, axis);
+    return poly_term_equal(m, &size) ? check_size(g->c, &axis, 1, g->at) : mono_value(g, m);
 }
 
 /* ---- positions as sums of terms ---- */
 
-static void add_term(struct sum *s, const struct mono *coefficient, struct value *atom) {
+static void add_term(struct sum *s, const struct poly_term *coefficient, struct value *atom) {
     for (int i = 0; i < s->n; i++) {
         struct grad_term *t = &s->terms[i];
         bool same = t->atom == atom || (t->atom && atom && t->atom->kind == V_INDEX && atom->kind == V_INDEX && t->atom->axis == atom->axis);
-        struct mono a = *coefficient, b = t->coefficient;
-        int64_t c = a.c;
-        a.c = b.c = 1;
-        if (!same || !mono_equal(&a, &b)) continue;
-        t->coefficient.c += c;
+        if (!same || !poly_same_factors(coefficient, &t->coefficient)) continue;
+        t->coefficient.coefficient += coefficient->coefficient;
         return;
     }
     s->terms[s->n++] = (struct grad_term){*coefficient, atom};
 }
 
-static bool is_small(const struct mono *m) { return m->c <= (int64_t)1 << 48 && m->c >= -((int64_t)1 << 48); } /* MAX_TERMS of them fit */
+static bool is_small(const struct poly_term *m) { return m->coefficient <= (int64_t)1 << 48 && m->coefficient >= -((int64_t)1 << 48); } /* MAX_TERMS of them fit */
 
-bool read_sum(const struct grad *g, struct value *v, struct mono coefficient, struct sum *s, int depth) {
-    struct mono m;
+bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s, int depth) {
+    struct poly_term m;
     if (s->n + 2 > MAX_TERMS || depth > MAX_NESTING || !is_small(&coefficient)) return false;
     if (v->kind == V_OP && (v->op == O_ADD || v->op == O_SUB)) {
         if (!read_sum(g, v->args[0], coefficient, s, depth + 1)) return false;
-        if (v->op == O_SUB) coefficient.c = -coefficient.c;
+        if (v->op == O_SUB) coefficient.coefficient = -coefficient.coefficient;
         return read_sum(g, v->args[1], coefficient, s, depth + 1);
     }
-    if (v->kind == V_OP && v->op == O_NEG) return coefficient.c = -coefficient.c, read_sum(g, v->args[0], coefficient, s, depth + 1);
+    if (v->kind == V_OP && v->op == O_NEG) return coefficient.coefficient = -coefficient.coefficient, read_sum(g, v->args[0], coefficient, s, depth + 1);
     if (mono_of(g, v, &m, 0)) {
         if (!mono_times(&coefficient, &m) || !is_small(&coefficient)) return false;
         return add_term(s, &coefficient, NULL), true;
@@ -104,14 +84,14 @@ bool read_sum(const struct grad *g, struct value *v, struct mono coefficient, st
 }
 
 bool read_digit(const struct grad *g, const struct value *v, struct digit *d, int depth) {
-    struct mono m;
+    struct poly_term m;
     if (v->kind == V_INDEX) return *d = (struct digit){.axis = v->axis, .divisor = mono_one}, true;
     if (depth > MAX_NESTING || v->kind != V_OP || (v->op != O_FLOORDIV && v->op != O_MOD)) return false;
-    if (!mono_of(g, v->args[1], &m, 0) || m.c <= 0 || !read_digit(g, v->args[0], d, depth + 1)) return false;
+    if (!mono_of(g, v->args[1], &m, 0) || m.coefficient <= 0 || !read_digit(g, v->args[0], d, depth + 1)) return false;
     if (v->op == O_MOD) {
         if (d->has_modulus) return false;
         d->modulus = m;
         return d->has_modulus = true;
     }
-    return mono_times(&d->divisor, &m) && (!d->has_modulus || mono_divide(&d->modulus, &m, &d->modulus));
+    return mono_times(&d->divisor, &m) && (!d->has_modulus || poly_term_divide(&d->modulus, &m, &d->modulus));
 }

@@ -63,14 +63,15 @@ bool poly_term_multiply(const struct poly_term *a, const struct poly_term *b, st
 }
 
 bool poly_term_divide(const struct poly_term *a, const struct poly_term *b, struct poly_term *quotient) {
+    struct poly_term q = {0};
     int j = 0;
-    if (a->coefficient % b->coefficient) return false;
-    quotient->coefficient = a->coefficient / b->coefficient;
-    quotient->n = 0;
+    if (!b->coefficient || a->coefficient % b->coefficient) return false;
+    q.coefficient = a->coefficient / b->coefficient;
     for (int i = 0; i < a->n; i++) {
         if (j < b->n && b->atoms[j] == a->atoms[i]) j++;
-        else quotient->atoms[quotient->n++] = a->atoms[i];
+        else q.atoms[q.n++] = a->atoms[i];
     }
+    *quotient = q;
     return j == b->n;
 }
 

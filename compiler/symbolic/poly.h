@@ -10,7 +10,7 @@
 
 __extension__ typedef __int128 wide; /* coefficients: products of the ends of 64-bit types and of extents */
 
-enum { POLY_TERMS = 24, POLY_FACTORS = 6 };
+enum { POLY_TERMS = 24, POLY_FACTORS = 7 };
 
 struct poly_term { /* coefficient times atoms[0] * .. * atoms[n - 1] */
     wide coefficient;             /* not 0 */
@@ -41,7 +41,7 @@ void poly_divide(const struct poly *p, const struct poly_term *d, struct poly *w
 bool poly_term_multiply(const struct poly_term *a, const struct poly_term *b, struct poly_term *product);
 bool poly_term_equal(const struct poly_term *a, const struct poly_term *b);
 bool poly_same_factors(const struct poly_term *a, const struct poly_term *b);
-/* a = b * quotient, where b divides a. */
+/* a = b * quotient, which may be a; false where b does not divide a. */
 bool poly_term_divide(const struct poly_term *a, const struct poly_term *b, struct poly_term *quotient);
 /* Divides `p >= 0` by what all coefficients share; the constant, which need not, is rounded down. */
 void poly_tighten(struct poly *p);
