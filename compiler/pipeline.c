@@ -7,15 +7,15 @@
 #include "passes/passes.h"
 
 static const struct pass passes[] = {
-    {"canonicalise", pass_canonicalise, false, true, "first: later passes then meet one form of everything"},
-    {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal"},
-    {"unflatten", pass_unflatten, false, true, "after cse, which has one index of a label, and before access, which then has no division to simplify"},
-    {"access", pass_access, false, true, "before algebra, which looks through no access"},
-    {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute"},
-    {"share", pass_share, false, false, "after algebra, which looks into no run, and before partial, which begins reductions of what runs share"},
-    {"partial", pass_partial, false, false, "after algebra, whose rules see whole reductions, and before dce, which drops those it replaces"},
-    {"dce", pass_dce, false, true, "after the passes that leave nodes behind, before fuse counts what is there"},
-    {"fuse", pass_fuse, true, true, "last: it decides on the graph that will be emitted"},
+    {"canonicalise", pass_canonicalise, false, true, "first: later passes then meet one form of everything", NULL},
+    {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal", NULL},
+    {"unflatten", pass_unflatten, false, true, "after cse, which has one index of a label, and before access, which then has no division to simplify", NULL},
+    {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
+    {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute", "canonicalise"},
+    {"share", pass_share, false, false, "after algebra, which looks into no run, and before partial, which begins reductions of what runs share", NULL},
+    {"partial", pass_partial, false, false, "after algebra, whose rules see whole reductions, and before dce, which drops those it replaces", NULL},
+    {"dce", pass_dce, false, true, "after the passes that leave nodes behind, before fuse counts what is there", NULL},
+    {"fuse", pass_fuse, true, true, "last: it decides on the graph that will be emitted", NULL},
 };
 enum { N_PASSES = sizeof passes / sizeof *passes };
 
@@ -37,6 +37,31 @@ bool pipeline_has_rule(const char *name) {
     return false;
 }
 
+enum { MOST_AGAIN = 32 }; /* every rule of algebra leaves fewer operations below reductions: more is a mistake */
+
+/* The graph after a row, verified; NULL where it is malformed. */
+static struct graph *run_pass(const struct pass *p, struct graph *g, const char **wrong) {
+    stage(g->cx, p->name, g->kernel->name, false);
+    g = p->run(g);
+    *wrong = ir_verify(g);
+    stage(g->cx, p->name, g->kernel->name, true);
+    if (*wrong) *wrong = arena_printf(&g->cx->arena, "after %s: %s", p->name, *wrong);
+    return *wrong ? NULL : g;
+}
+
+struct graph *pipeline_settle(const struct pass *p, struct graph *g, const char **wrong) {
+    const struct graph *before = g;
+    const struct pass *first = passes;
+    g = run_pass(p, g, wrong);
+    while (p->again && strcmp(first->name, p->again) != 0) first++;
+    for (int i = 0; p->again && g && g != before && i < MOST_AGAIN; i++)
+        for (const struct pass *q = first; q <= p && g; q++) {
+            before = g;
+            if (!list_has(g->skip, q->name)) g = run_pass(q, g, wrong);
+        }
+    return g;
+}
+
 struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, struct buf *dump, const char **wrong) {
     bool stopped = false;
     if ((*wrong = ir_verify(g))) return NULL;
@@ -45,14 +70,8 @@ struct graph *pipeline_run(struct graph *g, const struct pipeline_options *o, st
     for (int i = 0; i < N_PASSES; i++) {
         const struct pass *p = &passes[i];
         if (!p->is_required && (stopped || list_has(o->skip, p->name))) continue;
-        stage(g->cx, p->name, g->kernel->name, false);
-        g = p->run(g);
-        *wrong = ir_verify(g);
-        stage(g->cx, p->name, g->kernel->name, true);
-        if (*wrong) {
-            *wrong = arena_printf(&g->cx->arena, "after %s: %s", p->name, *wrong);
-            return NULL;
-        }
+        g = pipeline_settle(p, g, wrong);
+        if (!g) return NULL;
         if (o->dump_after && (strcmp(o->dump_after, "all") == 0 || strcmp(o->dump_after, p->name) == 0)) {
             buf_printf(dump, "# after %s\n", p->name);
             ir_print(dump, g);

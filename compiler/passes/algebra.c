@@ -11,7 +11,7 @@
 #include "passes/passes.h"
 #include "graph/tensor.h"
 
-enum { MAX_SWEEPS = 32, MAX_PATH = 8, MAX_CONSUMED = 64 };
+enum { MAX_PATH = 8, MAX_CONSUMED = 64 };
 
 struct algebra {
     struct graph *g;           /* a copy of the graph, new nodes at its end */
@@ -585,28 +585,15 @@ static struct graph *copy_of(const struct graph *g) {
     return out;
 }
 
-static struct graph *sweep(const struct graph *g, bool *has_applied) {
+struct graph *pass_algebra(const struct graph *g) {
     struct arena *arena = &g->cx->arena;
     struct algebra a = {.g = copy_of(g), .n_old = g->n_nodes, .readers = count_readers(g)};
     a.is_consumed = NEW_ARRAY(arena, bool, g->n_nodes + 1);
     a.replacement = NEW_ARRAY(arena, struct node *, g->n_nodes + 1);
-    bool on[N_RULES];
+    bool on[N_RULES], has_applied = false;
     for (int r = 0; r < N_RULES; r++) on[r] = is_on(g, &rules[r].rule);
-    *has_applied = false;
     for (int i = a.n_old - 1; i >= 0; i--) /* readers first: what they rewrite is theirs */
         for (int r = 0; r < N_RULES && a.readers[i] && !a.is_consumed[i] && !a.replacement[i]; r++)
-            if (on[r] && try_rule(&a, a.g->nodes[i], r)) *has_applied = true;
-    return *has_applied ? rebuilt(&a) : NULL;
-}
-
-struct graph *pass_algebra(const struct graph *g) {
-    struct graph *out = (struct graph *)g;
-    for (int i = 0; i < MAX_SWEEPS; i++) {
-        bool has_applied;
-        struct graph *next = sweep(out, &has_applied);
-        if (!has_applied) break;
-        out = pass_dce(pass_cse(pass_canonicalise(next)));
-        if (!list_has(g->skip, "access")) out = pass_access(out);
-    }
-    return out;
+            if (on[r] && try_rule(&a, a.g->nodes[i], r)) has_applied = true;
+    return has_applied ? rebuilt(&a) : (struct graph *)g;
 }
