@@ -289,7 +289,7 @@ static bool pin_value(const struct ast_val *v, struct pin *p) {
 
 /* `tile: [128, 64]`, `stages: 4`: what the schedule must have. False when the attribute is no pin. */
 static bool check_pin(struct checker *c, const struct ast_attr *a) {
-    static const char *const names[] = {"tile", "stages", "warps", "split_k", "cluster"};
+    static const char *const names[] = {"tile", "stages", "warps"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!name_is(a->name, names[i])) continue;
         struct pin *p = &PUSH(&c->cx->arena, c->k->pins, c->k->n_pins);

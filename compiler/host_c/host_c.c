@@ -56,164 +56,41 @@ static void name_arguments(struct host_writer *w) {
     for (int i = 0; i < k->n_buffers; i++) w->buffers[i] = identifiers_take(&scope, buffer_name(w->arena, k->buffers[i].name));
 }
 
-/* ---- the functions every file may need, written into it where they are used ---- */
+/* ---- the fixed text: launcher.h ---- */
 
-static const struct helper {
-    const char *name, *text;
-} helpers[] = {
-    {"fx_add", "static int64_t fx_add(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD || (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)) return FX_BAD;\n"
-               "    return a + b;\n"
-               "}\n"},
-    {"fx_sub", "static int64_t fx_sub(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD || (b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b)) return FX_BAD;\n"
-               "    return a - b;\n"
-               "}\n"},
-    {"fx_mul", "static int64_t fx_mul(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
-               "    if (a == 0 || b == 0) return 0;\n"
-               "    const bool is_negative = (a < 0) != (b < 0);\n"
-               "    const int64_t size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;\n"
-               "    if (size_a > INT64_MAX / size_b) return FX_BAD;\n"
-               "    return is_negative ? -(size_a * size_b) : size_a * size_b;\n"
-               "}\n"},
-    {"fx_div", "/* Rounded down; by zero it is 0. */\n"
-               "static int64_t fx_div(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
-               "    if (b == 0) return 0;\n"
-               "    return a / b - (a % b != 0 && (a < 0) != (b < 0));\n"
-               "}\n"},
-    {"fx_mod", "/* The remainder of fx_div. */\n"
-               "static int64_t fx_mod(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
-               "    if (b == 0) return 0;\n"
-               "    return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;\n"
-               "}\n"},
-    {"fx_cdiv", "/* Rounded up; by zero it is 0. */\n"
-                "static int64_t fx_cdiv(int64_t a, int64_t b) {\n"
-                "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
-                "    if (b == 0) return 0;\n"
-                "    return a / b + (a % b != 0 && (a < 0) == (b < 0));\n"
-                "}\n"},
-    {"fx_exact", "/* No value where b does not divide a. */\n"
-                 "static int64_t fx_exact(int64_t a, int64_t b) {\n"
-                 "    if (a == FX_BAD || b == FX_BAD || b == 0 || a % b != 0) return FX_BAD;\n"
-                 "    return a / b;\n"
-                 "}\n"},
-    {"fx_min", "static int64_t fx_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"},
-    {"fx_max", "static int64_t fx_max(int64_t a, int64_t b) {\n"
-               "    if (a == FX_BAD || b == FX_BAD) return FX_BAD;\n"
-               "    return a > b ? a : b;\n"
-               "}\n"},
-    {"fx_lt", "static int64_t fx_lt(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a < b; }\n"},
-    {"fx_le", "static int64_t fx_le(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a <= b; }\n"},
-    {"fx_eq", "static int64_t fx_eq(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a == b; }\n"},
-    {"fx_and", "static int64_t fx_and(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 && b != 0; }\n"},
-    {"fx_or", "static int64_t fx_or(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 || b != 0; }\n"},
-    {"fx_not", "static int64_t fx_not(int64_t a) { return a == FX_BAD ? FX_BAD : a == 0; }\n"},
-    {"fx_holds", "static bool fx_holds(int64_t a) { return a != FX_BAD && a != 0; }\n"},
-    {"fx_align", "/* The largest power of two up to 256 that divides the address. */\n"
-                 "static int64_t fx_align(CUdeviceptr p) { return p % 256 == 0 ? 256 : (int64_t)(p & (~p + 1)); }\n"},
-    {"fx_small", "/* The value of a float of few bits. */\n"
-                 "static long double fx_small(unsigned bits, int n_exponent, int n_fraction, bool is_finite) {\n"
-                 "    const unsigned most = (1u << n_exponent) - 1, exponent = bits >> n_fraction & most, fraction = bits & ((1u << n_fraction) - 1);\n"
-                 "    long double v = fraction + (exponent != 0 ? 1u << n_fraction : 0);\n"
-                 "    int e = (int)(exponent != 0 ? exponent : 1) - (int)(most >> 1) - n_fraction;\n"
-                 "    if (exponent == most && (!is_finite || fraction == (1u << n_fraction) - 1)) v = fraction != 0 ? 0.0L / 0.0L : 1.0L / 0.0L, e = 0;\n"
-                 "    for (; e > 0; e--) v *= 2;\n"
-                 "    for (; e < 0; e++) v /= 2;\n"
-                 "    return bits >> (n_exponent + n_fraction) != 0 ? -v : v;\n"
-                 "}\n"},
-    {"fx_whole", "/* A whole number, exact up to 64 bits. */\n"
-                 "static long double fx_whole(bool *ok, long double v) {\n"
-                 "    if (!(v >= -(long double)UINT64_MAX && v <= (long double)UINT64_MAX)) *ok = false;\n"
-                 "    return *ok ? v : 0;\n"
-                 "}\n"},
-    {"fx_quotient", "/* Of whole numbers, rounded down, or the remainder that goes with it; by zero both are 0. */\n"
-                    "static long double fx_quotient(long double a, long double b, bool is_rest) {\n"
-                    "    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);\n"
-                    "    const bool is_apart = (a < 0) != (b < 0);\n"
-                    "    if (y == 0) return 0;\n"
-                    "    const long double rest = (long double)(is_apart && x % y != 0 ? y - x % y : x % y), quotient = (long double)(x / y);\n"
-                    "    if (is_rest) return b < 0 ? -rest : rest;\n"
-                    "    return is_apart ? -quotient - (x % y != 0) : quotient;\n"
-                    "}\n"},
-    {"fx_exactly", "/* The quotient of whole numbers, where there is one. */\n"
-                   "static long double fx_exactly(bool *ok, long double a, long double b) {\n"
-                   "    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);\n"
-                   "    if (y == 0 || x % y != 0) return *ok = false, 0;\n"
-                   "    return (a < 0) != (b < 0) ? -(long double)(x / y) : (long double)(x / y);\n"
-                   "}\n"},
-    {"fx_floored", "/* A quotient rounded down, or the remainder that goes with it; by zero both are 0. A zero keeps its sign. */\n"
-                   "static long double fx_floored(long double a, long double b, bool is_rest) {\n"
-                   "    long double q = b == 0 ? 0 : a / b;\n"
-                   "    if (b == 0) return 0;\n"
-                   "    if (q > -0x1p63L && q < 0x1p63L && q != 0) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);\n"
-                   "    return is_rest ? a - b * q : q;\n"
-                   "}\n"},
-    {"fx_is_extent", "static bool fx_is_extent(long long n) { return n >= 0 && n <= FX_MAX_EXTENT; }\n"},
-    {"fx_place", "/* Places buffers one after another, each on 256 bytes; the bytes of all, SIZE_MAX where that overflows. */\n"
-                 "static size_t fx_place(const int64_t *bytes, int n, size_t *offsets) {\n"
-                 "    size_t at = 0;\n"
-                 "    for (int i = 0; i < n; i++) {\n"
-                 "        if (bytes[i] < 0 || (uint64_t)bytes[i] > SIZE_MAX - 255 - at) return SIZE_MAX;\n"
-                 "        offsets[i] = at;\n"
-                 "        at = (at + (size_t)bytes[i] + 255) / 256 * 256;\n"
-                 "    }\n"
-                 "    return at;\n"
-                 "}\n"},
-    {"fx_entry", "/* Finds a kernel and raises its limit of dynamic shared memory where it needs more than it has unasked. */\n"
-                 "static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunction *out), void *user, const char *entry, int shared,\n"
-                 "                         CUfunction *out) {\n"
-                 "    const CUresult r = find(user, entry, out);\n"
-                 "    if (r != CUDA_SUCCESS || shared <= 48 * 1024) return r;\n"
-                 "    return cuFuncSetAttribute(*out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);\n"
-                 "}\n"},
-    {"fx_choose", "/* The first variant that is right and preferred, else the first that is right. False when there is none. */\n"
-                  "static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entries, struct fx_ready *out) {\n"
-                  "    int chosen = -1;\n"
-                  "    for (int i = 0; i < n; i++) {\n"
-                  "        if (!v[i].needs || (chosen >= 0 && !v[i].prefers)) continue;\n"
-                  "        chosen = i;\n"
-                  "        if (v[i].prefers) break;\n"
-                  "    }\n"
-                  "    if (chosen < 0) return false;\n"
-                  "    v += chosen;\n"
-                  "    if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;\n"
-                  "    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared};\n"
-                  "    return true;\n"
-                  "}\n"},
-    {"fx_start", "/* An empty grid has nothing to do. */\n"
-                 "static CUresult fx_start(const struct fx_ready *r, CUstream stream, void **args) {\n"
-                 "    if (r->grid == 0) return CUDA_SUCCESS;\n"
-                 "    return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);\n"
-                 "}\n"},
-    {"fx_start_resident", "/* All blocks at once: no more than the device holds. An empty grid has nothing to do. */\n"
-                          "static CUresult fx_start_resident(const struct fx_ready *r, int64_t sm_count, CUstream stream, void **args) {\n"
-                          "    int held = 0;\n"
-                          "    if (r->grid == 0) return CUDA_SUCCESS;\n"
-                          "    const CUresult e = cuOccupancyMaxActiveBlocksPerMultiprocessor(&held, r->entry, (int)r->block, r->shared);\n"
-                          "    if (e != CUDA_SUCCESS) return e;\n"
-                          "    const unsigned most = (unsigned)(held * sm_count), grid = r->grid < most ? r->grid : most;\n"
-                          "    return cuLaunchCooperativeKernel(r->entry, grid, 1, 1, r->block, 1, 1, r->shared, stream, args);\n"
-                          "}\n"},
-    {"fx_start_clusters", "/* An empty grid has nothing to do. */\n"
-                          "static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {\n"
-                          "    if (r->grid == 0) return CUDA_SUCCESS;\n"
-                          "    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};\n"
-                          "    cluster.value.clusterDim.x = r->cluster;\n"
-                          "    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;\n"
-                          "    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,\n"
-                          "                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,\n"
-                          "                             .attrs = &cluster, .numAttrs = r->cluster > 1};\n"
-                          "    return cuLaunchKernelEx(&config, r->entry, args, NULL);\n"
-                          "}\n"},
-};
-enum { N_HELPERS = sizeof helpers / sizeof *helpers };
+extern const char fx_text_launcher[];
 
-static void put_helpers(struct buf *out, const char *body) {
-    for (int i = 0; i < N_HELPERS; i++)
-        if (strstr(body, arena_printf(out->arena, "%s(", helpers[i].name))) buf_printf(out, "%s\n", helpers[i].text);
+static const char mark[] = "/* ==== functions ==== */\n\n", includes[] = "#include ";
+
+const char *host_c_call(struct host_writer *w, const char *function) {
+    for (int i = 0; i < w->n_called; i++)
+        if (strcmp(w->called[i], function) == 0) return function;
+    PUSH(w->arena, w->called, w->n_called) = function;
+    return function;
+}
+
+/* Includes and types. */
+static void put_types(struct buf *out) {
+    const char *from = strstr(fx_text_launcher, includes);
+    buf_put(out, from, (size_t)(strstr(from, mark) - from));
+}
+
+/* Whether the paragraph defines the function: its name stands before the first parenthesis of the line that begins with `static`. */
+static bool defines(const char *paragraph, const char *function) {
+    const char *line = strncmp(paragraph, "static", 6) == 0 ? paragraph : strstr(paragraph, "\nstatic") + 1;
+    size_t n = strlen(function);
+    const char *end = strchr(line, '(');
+    return (size_t)(end - line) > n && end[-(long)n - 1] == ' ' && strncmp(end - n, function, n) == 0;
+}
+
+/* The functions called, in their order there. */
+static void put_functions(struct buf *out, const struct host_writer *w) {
+    for (const char *at = strstr(fx_text_launcher, mark) + sizeof mark - 1, *end; *at; at = end) {
+        end = strstr(at, "\n\n");
+        end = end ? end + 2 : at + strlen(at);
+        for (int i = 0; i < w->n_called; i++)
+            if (defines(at, w->called[i])) buf_printf(out, "%.*s%s", (int)(end - at), at, *end ? "" : "\n");
+    }
 }
 
 /* ---- a kernel ---- */
@@ -280,7 +157,7 @@ static void put_load_entries(struct host_writer *w) {
             const struct fx_variant *f = &w->k->launches[i].variants[v];
             int64_t shared = 0;
             if (is_known(&f->smem) && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
-            put(w, "    if (r == CUDA_SUCCESS) r = fx_entry(find, user, \"%s\", %s, &m->launch%d[%d]);\n", f->entry,
+            put(w, "    if (r == CUDA_SUCCESS) r = %s(find, user, \"%s\", %s, &m->launch%d[%d]);\n", host_c_call(w, "fx_entry"), f->entry,
                 is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
         }
 }
@@ -312,7 +189,7 @@ static void put_extent_check(struct host_writer *w, const char *result) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++) {
         if (w->k->extents[i].value >= 0) continue;
-        put(w, n++ ? " || !fx_is_extent(%s)" : "    if (!fx_is_extent(%s)", w->extents[i]);
+        put(w, "%s!%s(%s)", n++ ? " || " : "    if (", host_c_call(w, "fx_is_extent"), w->extents[i]);
     }
     if (n) put(w, ") return %s;\n", result);
 }
@@ -330,7 +207,7 @@ static void put_layout(struct host_writer *w) {
     w->is_any_alignment = true;
     for (int i = 0; i < k->n_buffers; i++) put(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
     w->is_any_alignment = false;
-    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = fx_place(sizes, %d, offsets);\n", k->n_buffers, k->n_buffers);
+    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", k->n_buffers, host_c_call(w, "fx_place"), k->n_buffers);
 }
 
 static void put_workspace_signature(struct host_writer *w, const char *name) {
@@ -361,7 +238,7 @@ static void put_choice(struct host_writer *w, int i) {
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
         put(w, "         .block = %d, .cluster = %d},\n", f->block, f->cluster);
     }
-    put(w, "    };\n    if (!fx_choose(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n", i, l->n_variants, i, i);
+    put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n", host_c_call(w, "fx_choose"), i, l->n_variants, i, i);
 }
 
 static void put_start(struct host_writer *w, int i) {
@@ -375,7 +252,7 @@ static void put_start(struct host_writer *w, int i) {
         put(w, "%s&%s", a ? ", " : "", names[arg->kind][arg->index]);
     }
     put(w, "%s};\n        r = %s(&ready[%d], %sstream, args);\n    }\n", l->n_args ? "" : "NULL",
-        l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start", i, l->is_cooperative ? "m->sm_count, " : "");
+        host_c_call(w, l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start"), i, l->is_cooperative ? "m->sm_count, " : "");
 }
 
 static void put_signature(struct host_writer *w, const char *name) {
@@ -489,16 +366,16 @@ static void put_launch(struct host_writer *w, const char *name) {
     put(w, "    return r;\n}\n\n");
 }
 
-static void put_kernel(struct buf *out, const struct fx_kernel *k, const char *name) {
-    struct host_writer w = {.out = out, .arena = out->arena, .k = k};
-    name_arguments(&w);
-    put_title(&w, name);
-    put(&w, "#ifndef %s_ENTRIES /* its header is not included */\n", name);
-    put_module(&w, name);
-    put(&w, "#endif\n\n");
-    put_load(&w, name);
-    put_workspace(&w, name);
-    put_launch(&w, name);
+static void put_kernel(struct host_writer *w, const struct fx_kernel *k, const char *name) {
+    w->k = k;
+    name_arguments(w);
+    put_title(w, name);
+    put(w, "#ifndef %s_ENTRIES /* its header is not included */\n", name);
+    put_module(w, name);
+    put(w, "#endif\n\n");
+    put_load(w, name);
+    put_workspace(w, name);
+    put_launch(w, name);
 }
 
 /* What the header says of a kernel. */
@@ -540,31 +417,15 @@ static void put_includes(struct buf *out) {
     buf_puts(out, "#include <cuda.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n");
 }
 
-static void put_types(struct buf *out) {
-    buf_puts(out, "#define FX_MAX_EXTENT (INT64_C(1) << 40)\n"
-                  "#define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */\n\n"
-                  "struct fx_variant { /* one way to run a launch */\n"
-                  "    bool needs, prefers; /* it is right for these arguments; it is the faster choice */\n"
-                  "    int64_t grid, shared; /* blocks; bytes of dynamic shared memory */\n"
-                  "    unsigned block, cluster; /* threads a block; blocks a cluster */\n"
-                  "};\n\n"
-                  "struct fx_ready { /* a launch, chosen */\n"
-                  "    CUfunction entry;\n"
-                  "    unsigned grid, block, cluster, shared;\n"
-                  "};\n\n"
-                  "/* Of a module. */\n"
-                  "static CUresult fx_find_in(void *user, const char *entry, CUfunction *out) { return cuModuleGetFunction(out, (CUmodule)user, entry); }\n\n");
-}
-
 void emit_host_c(struct buf *out, const struct fx_plan *p) {
     struct identifiers scope = {.arena = out->arena};
     struct buf kernels;
+    struct host_writer w = {.out = &kernels, .arena = out->arena};
     buf_init(&kernels, out->arena);
-    for (int i = 0; i < p->n_kernels; i++) put_kernel(&kernels, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
+    for (int i = 0; i < p->n_kernels; i++) put_kernel(&w, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
     put_opening(out, p, "loads and launches its kernels through the CUDA driver API. Link with libcuda.");
-    put_includes(out);
     put_types(out);
-    put_helpers(out, kernels.s ? kernels.s : "");
+    put_functions(out, &w);
     buf_put(out, kernels.s, kernels.len ? kernels.len - 1 : 0);
 }
 

@@ -12,9 +12,14 @@ struct host_writer {
     const char **params, **buffers, **extents; /* C names by index */
     const char **strides;                      /* likewise, by fx_stride_index, of strided parameters */
     bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
+    const char **called;                       /* functions of launcher.h */
+    int n_called;
 };
 
-/* The value of e, FX_BAD where it has none; a condition, false where it has none. They may call the functions that host_c.c then writes into the file. */
+/* The name of a function of launcher.h, which is then written into the file. */
+const char *host_c_call(struct host_writer *w, const char *function);
+
+/* The value of e, FX_BAD where it has none; a condition, false where it has none. */
 const char *host_c_value(struct host_writer *w, const struct fx_expr *e);
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e);
 /* A condition on scalars, beside which `ok` turns false where there is no value. */

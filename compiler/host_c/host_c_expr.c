@@ -73,7 +73,7 @@ static struct c_text leaf(struct host_writer *w, const struct fx_term *t) {
     if (t->op == FX_T_SM_COUNT) return (struct c_text){"m->sm_count", 5, C_INT64, true, INT_MAX};
     if (t->op == FX_T_STRIDE) return (struct c_text){w->strides[t->v], 5, C_INT64, false, 0};
     if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
-    return (struct c_text){arena_printf(w->arena, "fx_align(%s)", w->params[t->v]), 5, C_INT64, true, 256};
+    return (struct c_text){arena_printf(w->arena, "%s(%s)", host_c_call(w, "fx_align"), w->params[t->v]), 5, C_INT64, true, 256};
 }
 
 /* Sets what is known of the value of l op r. */
@@ -115,7 +115,7 @@ static struct c_text expression(struct host_writer *w, const struct tree *t) {
     struct c_text out = {.level = 5, .type = C_INT64};
     bound(&out, op, &l, &r);
     if (!out.is_safe || !f->infix || !is_plain(op, &l, &r)) {
-        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", f->helper, r.s) : arena_printf(a, "%s(%s, %s)", f->helper, l.s, r.s);
+        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", host_c_call(w, f->helper), r.s) : arena_printf(a, "%s(%s, %s)", host_c_call(w, f->helper), l.s, r.s);
         return out;
     }
     if (is_logic(op)) l = as_bool(a, l), r = as_bool(a, r);
@@ -139,7 +139,7 @@ static struct c_text holds(struct host_writer *w, const struct tree *t) {
         return (struct c_text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
     }
     struct c_text x = expression(w, t);
-    return x.is_safe ? as_bool(a, x) : (struct c_text){arena_printf(a, "fx_holds(%s)", x.s), 5, C_BOOL, true, 1};
+    return x.is_safe ? as_bool(a, x) : (struct c_text){arena_printf(a, "%s(%s)", host_c_call(w, "fx_holds"), x.s), 5, C_BOOL, true, 1};
 }
 
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
@@ -168,7 +168,7 @@ static struct c_number scalar_number(struct host_writer *w, const struct fx_term
     case FX_F8E4M3: form = "4, 3, true"; break;
     default: break;
     }
-    return (struct c_number){form ? arena_printf(w->arena, "fx_small(%s, %s)", name, form) : arena_printf(w->arena, "(long double)%s", name),
+    return (struct c_number){form ? arena_printf(w->arena, "%s(%s, %s)", host_c_call(w, "fx_small"), name, form) : arena_printf(w->arena, "(long double)%s", name),
                            fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
 }
 
@@ -184,15 +184,16 @@ static struct c_number number_leaf(struct host_writer *w, const struct fx_term *
 }
 
 /* l op r, neither a comparison nor logic. */
-static const char *arithmetic(struct arena *a, enum fx_term_op op, bool is_real, const char *l, const char *r) {
+static const char *arithmetic(struct host_writer *w, enum fx_term_op op, bool is_real, const char *l, const char *r) {
+    struct arena *a = w->arena;
     switch (op) {
     case FX_T_ADD: return arena_printf(a, "(%s + %s)", l, r);
     case FX_T_SUB: return arena_printf(a, "(%s - %s)", l, r);
     case FX_T_MUL: return arena_printf(a, "(%s * %s)", l, r);
     case FX_T_DIV:
-    case FX_T_MOD: return arena_printf(a, "fx_%s(%s, %s, %s)", is_real ? "floored" : "quotient", l, r, op == FX_T_MOD ? "true" : "false");
-    case FX_T_DIV_EXACT: return arena_printf(a, is_real ? "(%s / %s)" : "fx_exactly(&ok, %s, %s)", l, r);
-    default: return "fx_whole(&ok, 1.0L / 0.0L)"; /* no condition of the compiler has it: there is no value */
+    case FX_T_MOD: return arena_printf(a, "%s(%s, %s, %s)", host_c_call(w, is_real ? "fx_floored" : "fx_quotient"), l, r, op == FX_T_MOD ? "true" : "false");
+    case FX_T_DIV_EXACT: return is_real ? arena_printf(a, "(%s / %s)", l, r) : arena_printf(a, "%s(&ok, %s, %s)", host_c_call(w, "fx_exactly"), l, r);
+    default: return arena_printf(a, "%s(&ok, 1.0L / 0.0L)", host_c_call(w, "fx_whole")); /* no condition of the compiler has it: there is no value */
     }
 }
 
@@ -206,8 +207,8 @@ static struct c_number number(struct host_writer *w, const struct tree *t) {
         return (struct c_number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
     if (is_compare(op)) return (struct c_number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
     bool is_real = l.is_real || r.is_real;
-    const char *s = arithmetic(a, op, is_real, as_number(a, l), as_number(a, r));
-    return (struct c_number){is_real ? s : arena_printf(a, "fx_whole(&ok, %s)", s), is_real, false};
+    const char *s = arithmetic(w, op, is_real, as_number(a, l), as_number(a, r));
+    return (struct c_number){is_real ? s : arena_printf(a, "%s(&ok, %s)", host_c_call(w, "fx_whole"), s), is_real, false};
 }
 
 const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e) { return as_condition(w->arena, number(w, as_tree(w->arena, e))); }

@@ -1,4 +1,4 @@
-/* The texts the compiler carries with it: the prelude in .fx and the pieces kernels are put together from.
+/* The texts the compiler carries with it: the prelude in .fx, the fixed part of launchers, and the pieces kernels are put together from.
  *
  * Each file of pieces.def becomes fx_text_NAME, its bytes as they stand, followed by a NUL that fx_text_NAME_end points
  * at. Nothing outside the library sees these names. */
@@ -19,6 +19,7 @@ fx_text_\name\()_end:
 
     .section .rodata
     text prelude, front/prelude.fx
+    text launcher, host_c/launcher.h
 #define PIECE(name, title) text name, kernels/name.cuh ;
 #include "kernels/pieces.def"
 

@@ -46,9 +46,7 @@ bool is_space_axis(const struct scheduled *s, int axis) {
 
 static bool fits_pin(const struct config *f, const struct pin *p) {
     if (strcmp(p->name, "tile") == 0) return p->values[0] == f->tile_m && p->values[1] == f->tile_n && (p->n < 3 || p->values[2] == f->tile_k);
-    if (strcmp(p->name, "stages") == 0) return p->values[0] == f->stages;
-    if (strcmp(p->name, "warps") == 0) return p->values[0] == f->block / 32;
-    return p->values[0] == 1; /* no schedule splits k or makes clusters */
+    return p->values[0] == (strcmp(p->name, "stages") == 0 ? f->stages : f->block / 32);
 }
 
 static bool fits_pins(const struct kernel *k, const struct config *f) {

@@ -1,0 +1,202 @@
+/* What every launcher may need, written into it by host_c.c: the part above the mark always, then each function that is called.
+ *
+ * A function is a paragraph without an empty line; it calls no other. This file compiles as it stands, behind the driver API's header. */
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FX_MAX_EXTENT (INT64_C(1) << 40)
+#define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */
+
+struct fx_variant { /* one way to run a launch */
+    bool needs, prefers; /* it is right for these arguments; it is the faster choice */
+    int64_t grid, shared; /* blocks; bytes of dynamic shared memory */
+    unsigned block, cluster; /* threads a block; blocks a cluster */
+};
+
+struct fx_ready { /* a launch, chosen */
+    CUfunction entry;
+    unsigned grid, block, cluster, shared;
+};
+
+/* Of a module. */
+static CUresult fx_find_in(void *user, const char *entry, CUfunction *out) { return cuModuleGetFunction(out, (CUmodule)user, entry); }
+
+/* ==== functions ==== */
+
+static int64_t fx_add(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD || (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)) return FX_BAD;
+    return a + b;
+}
+
+static int64_t fx_sub(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD || (b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b)) return FX_BAD;
+    return a - b;
+}
+
+static int64_t fx_mul(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD) return FX_BAD;
+    if (a == 0 || b == 0) return 0;
+    const bool is_negative = (a < 0) != (b < 0);
+    const int64_t size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;
+    if (size_a > INT64_MAX / size_b) return FX_BAD;
+    return is_negative ? -(size_a * size_b) : size_a * size_b;
+}
+
+/* Rounded down; by zero it is 0. */
+static int64_t fx_div(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD) return FX_BAD;
+    if (b == 0) return 0;
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* The remainder of fx_div. */
+static int64_t fx_mod(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD) return FX_BAD;
+    if (b == 0) return 0;
+    return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;
+}
+
+/* Rounded up; by zero it is 0. */
+static int64_t fx_cdiv(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD) return FX_BAD;
+    if (b == 0) return 0;
+    return a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+/* No value where b does not divide a. */
+static int64_t fx_exact(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD || b == 0 || a % b != 0) return FX_BAD;
+    return a / b;
+}
+
+static int64_t fx_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t fx_max(int64_t a, int64_t b) {
+    if (a == FX_BAD || b == FX_BAD) return FX_BAD;
+    return a > b ? a : b;
+}
+
+static int64_t fx_lt(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a < b; }
+
+static int64_t fx_le(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a <= b; }
+
+static int64_t fx_eq(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a == b; }
+
+static int64_t fx_and(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 && b != 0; }
+
+static int64_t fx_or(int64_t a, int64_t b) { return a == FX_BAD || b == FX_BAD ? FX_BAD : a != 0 || b != 0; }
+
+static int64_t fx_not(int64_t a) { return a == FX_BAD ? FX_BAD : a == 0; }
+
+static bool fx_holds(int64_t a) { return a != FX_BAD && a != 0; }
+
+/* The largest power of two up to 256 that divides the address. */
+static int64_t fx_align(CUdeviceptr p) { return p % 256 == 0 ? 256 : (int64_t)(p & (~p + 1)); }
+
+/* The value of a float of few bits. */
+static long double fx_small(unsigned bits, int n_exponent, int n_fraction, bool is_finite) {
+    const unsigned most = (1u << n_exponent) - 1, exponent = bits >> n_fraction & most, fraction = bits & ((1u << n_fraction) - 1);
+    long double v = fraction + (exponent != 0 ? 1u << n_fraction : 0);
+    int e = (int)(exponent != 0 ? exponent : 1) - (int)(most >> 1) - n_fraction;
+    if (exponent == most && (!is_finite || fraction == (1u << n_fraction) - 1)) v = fraction != 0 ? 0.0L / 0.0L : 1.0L / 0.0L, e = 0;
+    for (; e > 0; e--) v *= 2;
+    for (; e < 0; e++) v /= 2;
+    return bits >> (n_exponent + n_fraction) != 0 ? -v : v;
+}
+
+/* A whole number, exact up to 64 bits. */
+static long double fx_whole(bool *ok, long double v) {
+    if (!(v >= -(long double)UINT64_MAX && v <= (long double)UINT64_MAX)) *ok = false;
+    return *ok ? v : 0;
+}
+
+/* Of whole numbers, rounded down, or the remainder that goes with it; by zero both are 0. */
+static long double fx_quotient(long double a, long double b, bool is_rest) {
+    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);
+    const bool is_apart = (a < 0) != (b < 0);
+    if (y == 0) return 0;
+    const long double rest = (long double)(is_apart && x % y != 0 ? y - x % y : x % y), quotient = (long double)(x / y);
+    if (is_rest) return b < 0 ? -rest : rest;
+    return is_apart ? -quotient - (x % y != 0) : quotient;
+}
+
+/* The quotient of whole numbers, where there is one. */
+static long double fx_exactly(bool *ok, long double a, long double b) {
+    const uint64_t x = (uint64_t)(a < 0 ? -a : a), y = (uint64_t)(b < 0 ? -b : b);
+    if (y == 0 || x % y != 0) return *ok = false, 0;
+    return (a < 0) != (b < 0) ? -(long double)(x / y) : (long double)(x / y);
+}
+
+/* A quotient rounded down, or the remainder that goes with it; by zero both are 0. A zero keeps its sign. */
+static long double fx_floored(long double a, long double b, bool is_rest) {
+    long double q = b == 0 ? 0 : a / b;
+    if (b == 0) return 0;
+    if (q > -0x1p63L && q < 0x1p63L && q != 0) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);
+    return is_rest ? a - b * q : q;
+}
+
+static bool fx_is_extent(long long n) { return n >= 0 && n <= FX_MAX_EXTENT; }
+
+/* Places buffers one after another, each on 256 bytes; the bytes of all, SIZE_MAX where that overflows. */
+static size_t fx_place(const int64_t *bytes, int n, size_t *offsets) {
+    size_t at = 0;
+    for (int i = 0; i < n; i++) {
+        if (bytes[i] < 0 || (uint64_t)bytes[i] > SIZE_MAX - 255 - at) return SIZE_MAX;
+        offsets[i] = at;
+        at = (at + (size_t)bytes[i] + 255) / 256 * 256;
+    }
+    return at;
+}
+
+/* Finds a kernel and raises its limit of dynamic shared memory where it needs more than it has unasked. */
+static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunction *out), void *user, const char *entry, int shared,
+                         CUfunction *out) {
+    const CUresult r = find(user, entry, out);
+    if (r != CUDA_SUCCESS || shared <= 48 * 1024) return r;
+    return cuFuncSetAttribute(*out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);
+}
+
+/* The first variant that is right and preferred, else the first that is right. False when there is none. */
+static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entries, struct fx_ready *out) {
+    int chosen = -1;
+    for (int i = 0; i < n; i++) {
+        if (!v[i].needs || (chosen >= 0 && !v[i].prefers)) continue;
+        chosen = i;
+        if (v[i].prefers) break;
+    }
+    if (chosen < 0) return false;
+    v += chosen;
+    if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;
+    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared};
+    return true;
+}
+
+/* An empty grid has nothing to do. */
+static CUresult fx_start(const struct fx_ready *r, CUstream stream, void **args) {
+    if (r->grid == 0) return CUDA_SUCCESS;
+    return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);
+}
+
+/* All blocks at once: no more than the device holds. An empty grid has nothing to do. */
+static CUresult fx_start_resident(const struct fx_ready *r, int64_t sm_count, CUstream stream, void **args) {
+    int held = 0;
+    if (r->grid == 0) return CUDA_SUCCESS;
+    const CUresult e = cuOccupancyMaxActiveBlocksPerMultiprocessor(&held, r->entry, (int)r->block, r->shared);
+    if (e != CUDA_SUCCESS) return e;
+    const unsigned most = (unsigned)(held * sm_count), grid = r->grid < most ? r->grid : most;
+    return cuLaunchCooperativeKernel(r->entry, grid, 1, 1, r->block, 1, 1, r->shared, stream, args);
+}
+
+/* An empty grid has nothing to do. */
+static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {
+    if (r->grid == 0) return CUDA_SUCCESS;
+    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    cluster.value.clusterDim.x = r->cluster;
+    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
+                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
+                             .attrs = &cluster, .numAttrs = r->cluster > 1};
+    return cuLaunchKernelEx(&config, r->entry, args, NULL);
+}
