@@ -64,15 +64,52 @@ const char *name_encoded(struct arena *a, struct name name) {
     return b.s;
 }
 
-static bool is_taken(const struct identifiers *s, const char *name) {
-    for (int i = 0; i < s->n; i++)
-        if (strcmp(s->taken[i], name) == 0) return true;
-    return false;
+struct identifier { /* a name that was asked for */
+    bool is_taken;
+    int next; /* the number to try first where it is the base of another; 0: 2 */
+};
+
+struct taken {
+    struct identifier *it, *base; /* base NULL: it is its own */
+    int next;                     /* base's before */
+};
+
+static struct name named(const char *s) { return (struct name){s, (uint32_t)strlen(s)}; }
+
+static struct identifier *identifier(struct identifiers *s, const char *name) {
+    struct identifier *i = names_get(&s->table, named(name));
+    if (i) return i;
+    i = NEW(s->arena, struct identifier);
+    names_put(&s->table, s->arena, named(name), i);
+    return i;
+}
+
+bool identifiers_have(const struct identifiers *s, const char *name) {
+    const struct identifier *i = names_get(&s->table, named(name));
+    return (i && i->is_taken) || (s->around && identifiers_have(s->around, name));
 }
 
 const char *identifiers_take(struct identifiers *s, const char *base) {
     const char *name = base, *end = base[strlen(base) - 1] == '_' ? "_" : "";
-    for (int i = 2; is_taken(s, name); i++) name = arena_printf(s->arena, "%s%d%s", base, i, end);
-    PUSH(s->arena, s->taken, s->n) = name;
+    struct identifier *b = identifier(s, base);
+    int next = b->next, i = next ? next : 2;
+    while (identifiers_have(s, name)) name = arena_printf(s->arena, "%s%d%s", base, i++, end);
+    struct identifier *it = name == base ? b : identifier(s, name);
+    it->is_taken = true;
+    if (it != b) b->next = i;
+    if (s->n == s->most) { /* room is kept when names are given back */
+        struct taken *more = NEW_ARRAY(s->arena, struct taken, s->most = s->most ? 2 * s->most : FIRST_SLOTS);
+        if (s->n) memcpy(more, s->taken, (size_t)s->n * sizeof *more);
+        s->taken = more;
+    }
+    s->taken[s->n++] = (struct taken){it, it == b ? NULL : b, next};
     return name;
+}
+
+void identifiers_give_back(struct identifiers *s, int n) {
+    while (s->n > n) {
+        const struct taken *t = &s->taken[--s->n];
+        t->it->is_taken = false;
+        if (t->base) t->base->next = t->next;
+    }
 }

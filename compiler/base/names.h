@@ -21,8 +21,10 @@ bool names_next(const struct names *t, int *at, struct name *name);
  * identifier written NAME_ after name_encoded, numbered NAME_2_ where that is taken, is no keyword and no macro whatever the spec's name is. */
 struct identifiers { /* taken in one scope */
     struct arena *arena;
-    const char **taken;
-    int n;
+    const struct identifiers *around; /* the scope it lies in, whose names are taken here too; or NULL */
+    struct names table;               /* to struct identifier */
+    struct taken *taken;              /* in order */
+    int n, most;                      /* how many; how many there is room for */
 };
 
 /* A letter, a digit or an underscore. */
@@ -31,5 +33,9 @@ bool is_word_byte(char c);
 const char *name_encoded(struct arena *a, struct name name);
 /* `base`, or where that is taken it with 2, 3, ..: "x2" of "x", but "x_2_" of "x_". */
 const char *identifiers_take(struct identifiers *s, const char *base);
+/* Whether the name is taken, there or around it. */
+bool identifiers_have(const struct identifiers *s, const char *name);
+/* Gives back what was taken when s->n was more than n: a block ends. */
+void identifiers_give_back(struct identifiers *s, int n);
 
 #endif

@@ -22,6 +22,7 @@ struct body {
     bool has_loops;    /* some of it are loops */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
+    const char **shared; /* by node: the array of what elements share with their runs */
     const struct point *row, *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
 };
 
@@ -180,12 +181,19 @@ const char *emit_label_index(struct arena *a, const char *const *names, const st
     return index;
 }
 
+static bool has_word(const char *line, const char *word) {
+    size_t len = strlen(word);
+    for (const char *s = line; (s = strstr(s, word)); s++)
+        if ((s == line || !is_word_byte(s[-1])) && !is_word_byte(s[len])) return true;
+    return false;
+}
+
 /* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope: where a line is indented less. */
 static bool is_mentioned(const char *const *lines, const bool *is_kept, int at, int n, const char *word) {
     size_t indent = strspn(lines[at], " ");
     for (int i = at + 1; i < n; i++) {
         if (*lines[i] != '#' && strspn(lines[i], " ") < indent) return false;
-        if (is_kept[i] && strstr(lines[i], word)) return true;
+        if (is_kept[i] && has_word(lines[i], word)) return true;
     }
     return false;
 }
@@ -216,7 +224,7 @@ static void bind_labels(struct body *b, struct point *p, const struct axis_list 
         const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
         p->at[l->axes[i]] = index;
         if (!b->is_general || !strchr(index, ' ')) continue;
-        const char *name = arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]);
+        const char *name = emit_local_as(b->w.names, arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]));
         value_line(&b->w, EMIT_MARK "const %s %s = %s;", b->is_gemm ? "int" : "index", name, index);
         p->at[l->axes[i]] = name;
     }
@@ -235,7 +243,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
     if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     int sum = group_sum(b->l->kernel->group, n);
     if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
-    if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "shared%d[v]", n->id);
+    if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "%s[v]", b->shared[n->id]);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
@@ -320,7 +328,7 @@ static void emit_partial_elements(struct body *b) {
     struct partial_of x;
     buf_line(b->out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
     for (int s = 0; s < r->n_stores; s++)
-        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->out, "    %s t%d[V];", value_ctype(x.of->dtype), x.of->id);
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
     buf_line(b->out, "  };");
 }
 
@@ -361,7 +369,7 @@ static void emit_partials(struct body *b) {
         buf_line(b->out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
         buf_line(b->out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
         buf_line(b->out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
-        buf_line(b->out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.t%d[v]; }", type, x.of->id);
+        buf_line(b->out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type, emit_member(b->w.names, x.of));
         buf_line(b->out, "  };");
         buf_line(b->out, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
         buf_printf(&names, ", partial%d", n++);
@@ -382,26 +390,33 @@ static struct point *open_elements(struct body *b, const struct point *row) {
     return p;
 }
 
+static void close_elements(struct body *b, int block) {
+    b->w.indent = 3;
+    value_close_block(&b->w, block, "}");
+}
+
 /* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make of it together. */
 static void emit_shared(struct body *b, const struct point *row) {
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
-        const char *type = value_ctype(shared[i]->dtype), *name = arena_printf(arena(b), "shared%d", shared[i]->id);
-        bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+        const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
         buf_printf(b->out, "    %s %s[V]%s;", type, name, b->is_general ? " = {}" : "");
         if (shared[i]->source) {
             buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, shared[i]->span));
             ast_print_expr_short(b->out, shared[i]->source, 60);
         }
         buf_putc(b->out, '\n');
+        int block = b->w.names->locals.n;
+        bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
         struct point *p = open_elements(b, row);
+        const char *place = arena_printf(arena(b), "%s[v]", name);
+        point_set_place(&b->w, p, shared[i]->args[0], place);
         needed[shared[i]->args[0]->id] = true;
         emit_values(b, p, needed);
-        buf_line(b->out, "      %s[v] = %s;", name, value_at(&b->w, p, shared[i]->args[0]));
-        buf_line(b->out, "    }");
+        value_put(&b->w, p, shared[i]->args[0], place);
+        close_elements(b, block);
         buf_line(b->out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
-        memset(b->w.n_named, 0, (size_t)b->g->n_nodes * sizeof *b->w.n_named); /* another loop, another scope */
     }
 }
 
@@ -414,10 +429,21 @@ static bool stores_partials_alone(const struct body *b) {
     return true;
 }
 
+/* Where the element that store s takes goes as it is computed; NULL: it is converted on the way. */
+static const char *element_place(struct body *b, int s, const char *const *results) {
+    const struct store *store = &b->l->kernel->group->stores[s];
+    const struct node *n = store_element(b->g, b->l->kernel->group, store);
+    struct tensor t = tensor_of_store(b->g, b->c->partition, store);
+    if (n != store->value) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
+    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 && strcmp(held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
+    return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
+}
+
 static void emit_store_text(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = takes_whole_tiles(b);
+    emit_begin_function(b->w.names);
     buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
          b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
@@ -441,22 +467,27 @@ static void emit_store_text(struct body *b) {
         b->row = row;
         for (int s = 0; s < r->n_stores; s++) value_hoist(&b->w, row, r->stores[s].value, b->along.axes, b->along.n);
     }
+    int block = b->w.names->locals.n;
     struct point *p = open_elements(b, row);
-    if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (is_elsewhere(b, s)) continue;
+        const struct node *n = store_element(b->g, r, &r->stores[s]);
+        const char *place = element_place(b, s, results);
+        needed[n->id] = true;
+        if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id])) point_set_place(&b->w, p, n, place);
+    }
+    if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p, needed);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         struct node *n = store_element(b->g, r, &r->stores[s]);
-        if (n != r->stores[s].value) {
-            if (!has_element(b, s)) buf_line(b->out, "      x.t%d[v] = %s;", n->id, value_at(&b->w, p, n));
-            continue;
-        }
-        buf_line(b->out, "      %s[v] = %s;", results[s], element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
+        const char *value = value_at(&b->w, p, n), *place = element_place(b, s, results);
+        if (n == r->stores[s].value) value_assign(&b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));
+        else if (!has_element(b, s)) value_assign(&b->w, place, value);
     }
-    buf_line(b->out, "    }");
+    close_elements(b, block);
     struct node **shared;
     if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
     for (int s = 0; s < r->n_stores; s++) {
@@ -557,7 +588,8 @@ static void look_at_stores(struct body *b) {
 void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
     struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
     b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
-                          .n_named = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+                          .names = emit_names(c, l), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+    b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
     look_at_stores(&b);
     const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
     if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
@@ -568,12 +600,12 @@ void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c,
     if (!b.is_gemm) buf_line(b.out, "  typedef INDEX index;");
     emit_fields(&b);
     if (l->kernel->group->is_row) {
-        emit_row_problem(out, u, c, l);
+        emit_row_problem(out, u, c, l, b.w.names);
         buf_line(b.out, "};");
         return;
     }
     if (l->kernel->chain) {
-        emit_chain_problem(out, u, c, l);
+        emit_chain_problem(out, u, c, l, b.w.names);
     } else if (b.is_gemm) {
         emit_gemm_problem(out, u, c, l);
     } else {

@@ -15,10 +15,16 @@ struct middle {
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
+    const char *shift[MAX_FOLDS]; /* what the exponential of a fold is shifted by so far, as a member of sums */
 };
 
 static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
 static const char *name_of(const struct middle *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
+static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
+/* Member n of what `of` names. */
+static const char *member_of(struct middle *b, const char *of, const struct node *n) { return arena_printf(arena(b), "%s.%s", of, member(b, n)); }
+/* A result of a row. */
+static const char *result(struct middle *b, const struct node *n) { return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n)); }
 /* A member of sums or results: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
@@ -74,8 +80,9 @@ static struct point *at_row(struct middle *b, int walk) {
     bind(b, p, &b->x->second.m, "m");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         if (b->x->level[i] > walk) continue;
-        if (is_row_step(b->r, b->w.g->nodes[i])) p->text[i] = arena_printf(arena(b), b->w.g->nodes[i]->dtype == FX_BOOL ? "(r.t%d != 0)" : "r.t%d", i);
-        else if (b->x->is_row_value[i]) p->text[i] = arena_printf(arena(b), "q.t%d", i);
+        const struct node *n = b->w.g->nodes[i];
+        if (is_row_step(b->r, n)) p->text[i] = result(b, n);
+        else if (b->x->is_row_value[i]) p->text[i] = member_of(b, "q", n);
     }
     return p;
 }
@@ -124,12 +131,12 @@ static const char *source_of(struct middle *b, const struct node *n) {
 static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
     buf_line(b->w.out, "  struct results {  // of the reductions of a row");
-    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[i]->dtype), b->r->steps[i]->id, source_of(b, b->r->steps[i]));
+    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), source_of(b, b->r->steps[i]));
     if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  struct values {  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s t%d;%s", value_ctype(b->w.g->nodes[i]->dtype), i, source_of(b, b->w.g->nodes[i]));
+        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), source_of(b, b->w.g->nodes[i]));
     buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
@@ -138,14 +145,14 @@ static void emit_sums_type(struct middle *b, int walk) {
     buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], walk))
-            buf_line(b->w.out, "    %s t%d;%s", sum_type(b->r->steps[s]->args[0]->dtype), b->r->steps[s]->id, source_of(b, b->r->steps[s]));
+            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]), source_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) buf_line(b->w.out, "    float c%d;  // what t%d is shifted by so far", k, b->x->folds[k].e->id);
+        if (chain_is_online(b->x, k, walk)) buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k], member(b, b->x->folds[k].extreme));
     buf_line(b->w.out, "  };");
     if (!looks(b, walk)) return;
     struct node *n;
     buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) buf_line(b->w.out, "    float t%d;", n->id);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) buf_line(b->w.out, "    float %s;", member(b, n));
     buf_line(b->w.out, "  };");
 }
 
@@ -156,26 +163,27 @@ static void emit_identities(struct middle *b, int walk) {
     buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_walk<%d>) const {", walk, walk);
     buf_line(b->w.out, "    sums%d a;", walk);
     for (int s = 0; s < b->r->n_steps; s++)
-        if (chain_ends_in(b->x, b->r->steps[s], walk)) value_line(&b->w, "a.t%d = %s;", b->r->steps[s]->id, start_of(b, b->r->steps[s]));
+        if (chain_ends_in(b->x, b->r->steps[s], walk)) value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) value_line(&b->w, "a.c%d = 0.0f;", k);
+        if (chain_is_online(b->x, k, walk)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     buf_line(b->w.out, "  }");
     if (!looks(b, walk)) return;
     buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_walk<%d>) const {", walk, walk);
     buf_line(b->w.out, "    tops%d b;", walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "b.t%d = %s;", n->id, start_of(b, n));
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "b.%s = %s;", member(b, n), start_of(b, n));
     buf_line(b->w.out, "    return b;");
     buf_line(b->w.out, "  }");
 }
 
 static void emit_prepare(struct middle *b, int walk) {
     buf_line(b->w.out, "  FX_DEVICE void prepare(fx_walk<%d>, values &q, const results &r, int batch, int m) const {", walk);
+    emit_begin_function(b->w.names);
     struct point *p = at_row(b, walk - 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.t%d != 0)" : "r.t%d", i);
-        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "q.t%d = %s;", i, value_at(&b->w, p, n));
+        if (is_row_step(b->r, n) && b->x->level[i] <= walk) p->text[i] = result(b, n);
+        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_put(&b->w, p, n, member_of(b, "q", n));
     }
     buf_line(b->w.out, "  }");
 }
@@ -183,6 +191,7 @@ static void emit_prepare(struct middle *b, int walk) {
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
 static void emit_end(struct middle *b) {
     buf_line(b->w.out, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const {");
+    emit_begin_function(b->w.names);
     struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
@@ -198,8 +207,7 @@ static void emit_join(struct middle *b, int walk, const char *type, bool partner
     struct node *n;
     buf_line(b->w.out, "  FX_DEVICE void join(fx_walk<%d>, %s%d &a, const %s%d &b) const {", walk, type, walk, type, walk);
     for (int s = 0; (n = next_sum(b, walk, partners, &s));)
-        value_line(&b->w, "a.t%d = %s;", n->id,
-                   value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
+        value_line(&b->w, "a.%s = %s;", member(b, n), value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
     buf_line(b->w.out, "  }");
 }
 
@@ -212,9 +220,10 @@ static void emit_look(struct middle *b, int walk) {
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
+    emit_begin_function(b->w.names);
     struct point *p = at_element(b, walk);
     for (int s = 0; (n = next_sum(b, walk, true, &s));) {
-        const char *x = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "b.t%d", n->id);
+        const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
         if (keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
@@ -236,23 +245,24 @@ static const char *shift_at(struct middle *b, int fold, int walk, const char *ex
 
 static void emit_move(struct middle *b, int walk) {
     struct node *n;
+    const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
     buf_line(b->w.out, "  FX_DEVICE float move(fx_walk<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", walk, walk, walk);
+    emit_begin_function(b->w.names);
     for (int s = 0; (n = next_sum(b, walk, true, &s));)
-        value_line(&b->w, "const float m%d = %s;", n->id,
-                   value_joined(&b->w, n->reduction, FX_F32, arena_printf(arena(b), "a.t%d", n->id), arena_printf(arena(b), "b.t%d", n->id)));
+        value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n), value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     for (int k = 0; k < b->x->n_folds; k++) {
         const struct fold *f = &b->x->folds[k];
         if (!chain_is_online(b->x, k, walk)) continue;
-        value_line(&b->w, "const float c%d = fx_chain_shift(%s);", k, shift_at(b, k, walk, arena_printf(arena(b), "m%d", f->extreme->id)));
-        value_line(&b->w, "const float s%d = fx_chain_rescale(a.t%d == %s, %s);", k, f->extreme->id, start_of(b, f->extreme),
-                   scaled(b, k, arena_printf(arena(b), "a.c%d - c%d", k, k)));
+        const char *to = shift_at(b, k, walk, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"), *scale = emit_local_as(b->w.names, "scale_");
+        value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
+        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme), start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
         for (int s = 0; s < b->r->n_steps; s++)
-            if (b->x->fold_of[b->r->steps[s]->id] == k) value_line(&b->w, "a.t%d *= s%d;", b->r->steps[s]->id, k);
-        value_line(&b->w, "a.c%d = c%d;", k, k);
+            if (b->x->fold_of[b->r->steps[s]->id] == k) value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
+        value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
+        if (k == b->x->outer_fold && walk + 1 == b->x->n_walks) factor = scale;
     }
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "a.t%d = m%d;", n->id, n->id);
-    bool scales = b->x->outer_fold >= 0 && walk + 1 == b->x->n_walks;
-    buf_line(b->w.out, scales ? "    return s%d;" : "    return 1.0f;", b->x->outer_fold);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
+    buf_line(b->w.out, "    return %s;", factor);
     buf_line(b->w.out, "  }");
 }
 
@@ -262,7 +272,7 @@ static const char *middle_at(struct middle *b, struct point *p, struct node *n, 
     if (!late[n->id]) return value_at(&b->w, p, n);
     if (chain_stays(b->x, n) >= 0) return middle_at(b, p, n->args[chain_stays(b->x, n)], late);
     for (int i = 0; i < n->n_args; i++) args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
-    const char *name = arena_printf(arena(b), "p%d", n->id);
+    const char *name = emit_local(b->w.names, n);
     value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
     return name;
 }
@@ -281,9 +291,9 @@ static void emit_needed(struct middle *b, struct point *p, int walk, bool *late)
         if (!needed[i] || !b->x->is_element[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_folds; k++) {
             if (b->x->folds[k].e != n || !chain_is_online(b->x, k, walk)) continue;
-            value_line(&b->w, "const float t%d = fx_exp2_approx(%s);%s", i,
-                       scaled(b, k, arena_printf(arena(b), "%s - a.c%d", value_at(&b->w, p, b->x->folds[k].x), k)), source_of(b, n));
-            p->text[i] = arena_printf(arena(b), "t%d", i);
+            const char *shifted = arena_printf(arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
+            p->text[i] = emit_local(b->w.names, n);
+            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted), source_of(b, n));
         }
         if (p->text[i]) continue;
         late[i] = is_last && chain_stays(b->x, n) >= 0;
@@ -305,10 +315,11 @@ static void emit_fold(struct middle *b, int walk) {
     buf_line(b->w.out, "        continue;");
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
+    emit_begin_function(b->w.names);
     struct point *p = at_element(b, walk);
     emit_needed(b, p, walk, late);
     for (int s = 0; (n = next_sum(b, walk, false, &s));) {
-        const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.t%d", n->id);
+        const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
@@ -320,17 +331,20 @@ static void emit_fold(struct middle *b, int walk) {
 static void emit_finish(struct middle *b, int walk) {
     buf_line(b->w.out, "  FX_DEVICE void finish(fx_walk<%d>, results &r, const sums%d &a, const values &q) const {", walk, walk);
     struct node *n;
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
+    const char *last[MAX_FOLDS];
+    emit_begin_function(b->w.names);
+    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     for (int k = 0; k < b->x->n_folds; k++) {
         if (!chain_is_online(b->x, k, walk)) continue;
-        const char *c = shift_at(b, k, walk, arena_printf(arena(b), "r.t%d", b->x->folds[k].extreme->id));
-        value_line(&b->w, "const float last%d = a.c%d == %s || t() == 0 ? 1.0f : exp2f(%s);", k, k, c, scaled(b, k, arena_printf(arena(b), "a.c%d - %s", k, c)));
-        if (k == b->x->outer_fold) value_line(&b->w, "r.last = last%d;", k);
+        const char *c = shift_at(b, k, walk, member_of(b, "r", b->x->folds[k].extreme));
+        last[k] = emit_local_as(b->w.names, "last_");
+        value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c, scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
+        if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
     }
     for (int s = 0; (n = next_sum(b, walk, false, &s));) {
         int fold = b->x->fold_of[n->id];
-        if (fold >= 0) value_line(&b->w, "r.t%d = a.t%d * last%d;", n->id, n->id, fold);
-        else value_line(&b->w, "r.t%d = a.t%d;", n->id, n->id);
+        if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
+        else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     }
     buf_line(b->w.out, "  }");
 }
@@ -341,20 +355,27 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
     const struct group *r = l->kernel->group;
     const struct chain *x = l->kernel->chain;
     struct arena *a = value_arena(w);
-    for (int i = 0; i < r->n_steps; i++) p->text[r->steps[i]->id] = arena_printf(a, r->steps[i]->dtype == FX_BOOL ? "(%s.t%d != 0)" : "%s.t%d", results, r->steps[i]->id);
+    for (int i = 0; i < r->n_steps; i++) {
+        const struct node *n = r->steps[i];
+        p->text[n->id] = arena_printf(a, n->dtype == FX_BOOL ? "(%s.%s != 0)" : "%s.%s", results, emit_member(w->names, n));
+    }
     if (!acc) return;
     int id = r->contraction->id;
+    const char *place = p->place ? p->place[id] : NULL;
     const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
     for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
         const char *by = value_at(w, p, x->moved[i].by);
         sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s", x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
     }
-    if (x->outer_fold >= 0) value_line(w, x->n_moved ? "const float t%d = t() == 0 ? 0.0f : %s;" : "const float t%d = %s;", id, sum);
-    p->text[id] = x->outer_fold >= 0 ? arena_printf(a, "t%d", id) : acc;
+    p->text[id] = acc;
+    if (x->outer_fold < 0) return;
+    p->text[id] = place ? place : emit_local(w->names, r->contraction);
+    value_line(w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
 static void emit_row_stores(struct middle *b) {
     buf_line(b->w.out, "  FX_DEVICE void store_row(const results &r, int batch, int m) const {");
+    emit_begin_function(b->w.names);
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
@@ -420,11 +441,12 @@ static void emit_flags(struct middle *b) {
               b->x->bound ? "true" : "false");
 }
 
-void emit_chain_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given,
-                          .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+                          .user = &b, .names = names, .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);
     emit_known(&b);

@@ -20,7 +20,7 @@ struct maker { /* an operand being written */
     int n_leaves;
     bool *is_uniform;               /* by node: the same for a whole chunk */
     bool is_making;                 /* in make, not in fetch */
-    int n_loops;                    /* over the elements of a chunk, in this function: their indices have names of their own */
+    struct value_names *names;
     struct values w;
 };
 
@@ -39,7 +39,7 @@ static void find_leaves(struct maker *b) {
     b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
     for (int i = 0; i < b->n_leaves; i++) {
         struct leaf *f = &b->leaves[i];
-        f->name = arena_printf(arena(b), "t%d", f->node->id);
+        f->name = emit_member(b->names, f->node);
         if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) f->name = operand_tensor_name(b->at, &f->tensor, false);
         else if (f->node->kind == N_INPUT) f->name = b->at->l->param_names[f->node->param];
     }
@@ -75,7 +75,7 @@ static void bind(struct maker *b, struct point *p, const struct axis_list *l, co
         const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
-        const char *name = arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]);
+        const char *name = emit_local_as(b->names, arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]));
         value_line(&b->w, EMIT_MARK "const int %s = %s;", name, index);
         p->at[l->axes[i]] = name;
     }
@@ -95,7 +95,7 @@ static struct point *chunk_point(struct maker *b) {
 /* The point of element v of a chunk, at which uniform values are those of the chunk. */
 static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
     struct point *p = point_open(&b->w, chunk);
-    bind(b, p, b->along, arena_printf(arena(b), "(%s + v)", along_var(b)), ++b->n_loops > 1 ? arena_printf(arena(b), "this%d", b->n_loops) : "this");
+    bind(b, p, b->along, arena_printf(arena(b), "(%s + v)", along_var(b)), "this");
     for (int i = 0; i <= last->id; i++)
         if (b->is_uniform[i]) p->text[i] = chunk->text[i];
     return p;
@@ -202,34 +202,29 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     struct point *p = point_open(&b->w, chunk);
     const char *inside = NULL;
     value_line(&b->w, "if constexpr (ALIGNED) {");
-    b->w.indent++;
+    int aligned = value_open_block(&b->w), guarded = 0;
     bool is_guarded = reads_positions(b, f->node);
     if (is_guarded) {
         value_line(&b->w, "if (n_valid > 0) {  // where there is no chunk there is no position to read");
-        b->w.indent++;
+        guarded = value_open_block(&b->w);
     }
     if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
     value_line(&b->w, inside ? "h.%s.load(%s, %s ? n_valid : 0);" : "h.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
     if (is_guarded) {
-        b->w.indent--;
-        value_line(&b->w, "} else {");
+        value_close_block(&b->w, guarded, "} else {");
         value_line(&b->w, "  h.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
         value_line(&b->w, "}");
     }
-    b->w.indent--;
-    value_line(&b->w, "} else {");
-    b->w.indent++;
+    value_close_block(&b->w, aligned, "} else {");
+    int other = value_open_block(&b->w);
     buf_line(b->out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
-    b->w.indent++;
+    int loop = value_open_block(&b->w);
     value_line(&b->w, "h.%s.x[v] = 0;", f->name);
     value_line(&b->w, "if (v >= n_valid) continue;");
-    p = element_point(b, chunk, b->operand->value);
-    value_line(&b->w, "h.%s.x[v] = %s;", f->name, value_at(&b->w, p, f->node));
-    for (int i = 0; i < 2; i++) {
-        b->w.indent--;
-        value_line(&b->w, "}");
-    }
+    value_put(&b->w, element_point(b, chunk, b->operand->value), f->node, arena_printf(arena(b), "h.%s.x[v]", f->name));
+    value_close_block(&b->w, loop, "}");
+    value_close_block(&b->w, other, "}");
 }
 
 static void emit_fetch_held(struct maker *b) {
@@ -253,28 +248,26 @@ static void emit_fetch(struct maker *b) {
     }
     if (has_ones) {
         value_line(&b->w, "if (n_valid > 0) {");
-        b->w.indent++;
+        int block = value_open_block(&b->w);
         struct point *p = point_open(&b->w, chunk);
         for (int i = 0; i < b->n_leaves; i++) {
             const struct leaf *f = &b->leaves[i];
-            if (f->kind == LEAF_ONE) value_line(&b->w, "r.%s = %s;", f->name, value_at(&b->w, p, f->node));
+            if (f->kind == LEAF_ONE) value_put(&b->w, p, f->node, arena_printf(arena(b), "r.%s", f->name));
             if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s = %s;", f->name, word_of(b, chunk, f->node));
         }
-        b->w.indent--;
-        value_line(&b->w, "}");
+        value_close_block(&b->w, block, "}");
     }
     if (!has_many) return;
     buf_line(b->out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
-    b->w.indent++;
+    int block = value_open_block(&b->w);
     for (int i = 0; i < b->n_leaves; i++)
         if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = 0;", b->leaves[i].name);
     value_line(&b->w, "if (v >= n_valid) continue;");
     struct point *p = element_point(b, chunk, b->operand->value);
     for (int i = 0; i < b->n_leaves; i++)
-        if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = %s;", b->leaves[i].name, value_at(&b->w, p, b->leaves[i].node));
-    b->w.indent--;
-    value_line(&b->w, "}");
+        if (b->leaves[i].kind == LEAF_MANY) value_put(&b->w, p, b->leaves[i].node, arena_printf(arena(b), "r.%s[v]", b->leaves[i].name));
+    value_close_block(&b->w, block, "}");
 }
 
 /* Computes the uniform values that elements read, once a chunk. */
@@ -338,19 +331,21 @@ static void emit_make(struct maker *b) {
     emit_uniform(b, chunk);
     buf_line(b->out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
-    b->w.indent++;
+    int block = value_open_block(&b->w);
     struct point *p = element_point(b, chunk, b->operand->value);
+    bool is_plain = strcmp(element_of_value(&b->w, dtype, value->dtype, "x"), "x") == 0 && value->dtype == fx_compute_type(dtype);
+    if (is_plain) point_set_place(&b->w, p, value, "x[v]");
     emit_chain(b, p, value);
-    value_line(&b->w, "x[v] = %s;", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));
-    b->w.indent--;
-    value_line(&b->w, "}");
+    value_assign(&b->w, "x[v]", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));
+    value_close_block(&b->w, block, "}");
     b->is_making = false;
 }
 
 /* Nothing is named yet: each function begins so. */
 static void begin_text(struct maker *b) {
     b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->at->params, .axis_names = b->at->axes, .stride_names = b->at->strides, .storage_type = emit_ctype, .given = given, .user = b,
-                           .n_named = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
+                           .names = b->names, .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
+    emit_begin_function(b->names);
     find_leaves(b);
 }
 
@@ -359,7 +354,6 @@ static void emit_function(struct maker *b, const char *head, void (*body)(struct
     buf_init(&text, arena(b));
     buf_line(b->out, "%s", head);
     begin_text(b);
-    b->n_loops = 0;
     b->out = b->w.out = &text;
     body(b);
     b->out = out;
@@ -368,7 +362,7 @@ static void emit_function(struct maker *b, const char *head, void (*body)(struct
 }
 
 void emit_made_operand(const struct operand_place *at, const struct operand *o) {
-    struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out};
+    struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out, .names = emit_names(at->c, at->l)};
     const char *name = at->l->struct_name;
     buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
     begin_text(&b);

@@ -28,6 +28,7 @@ static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 ||
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
+static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* The reduction ends in walk number `walk`. */
 static bool ends_in(const struct rows *b, const struct node *n, int walk) { return n->kind == N_REDUCE && b->x->level[n->id] == walk + 1; }
 
@@ -117,7 +118,7 @@ static struct point *at_row(struct rows *b, int walk, const char *row, const cha
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         bool is_result = is_row_step(b->r, n) && n->kind == N_REDUCE;
-        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "%s.t%d", results, i);
+        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
     }
     return p;
 }
@@ -128,25 +129,37 @@ static struct point *at_element(struct rows *b, int walk, const char *row, const
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
-    for (int i = 0; i < b->n_scans; i++) p->text[b->scans[i]->id] = arena_printf(arena(b), "s.t%d[v]", b->scans[i]->id);
+    for (int i = 0; i < b->n_scans; i++) p->text[b->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->scans[i]));
     return p;
+}
+
+/* Which of the nodes kept in registers n is, or -1. */
+static int find_kept(const struct rows *b, const struct node *n) {
+    for (int k = 0; k < b->x->n_kept; k++)
+        if (b->x->kept[k] == n) return k;
+    return -1;
 }
 
 /* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier walk computed and registers keep is read. */
 static void emit_needed(struct rows *b, struct point *p, int walk, const bool *needed) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
+        int k = find_kept(b, n);
         if (!needed[i] || !is_in_space(b, n)) continue;
-        const char *value = value_at(&b->w, p, n);
-        for (int k = 0; k < b->x->n_kept; k++) {
-            if (b->x->kept[k] != n) continue;
-            if (b->x->kept_in[k] == walk) {
-                value_line(&b->w, "f.k%d[v] = %s;", i, value);
-            } else if (b->x->kept_in[k] < walk) {
-                value_line(&b->w, "const %s k%d = KEPT ? f.k%d[v] : %s;", value_ctype(n->dtype), i, i, value);
-                p->text[i] = arena_printf(arena(b), "k%d", i);
-            }
+        if (k < 0 || b->x->kept_in[k] > walk) {
+            value_at(&b->w, p, n);
+            continue;
         }
+        const char *kept = arena_printf(arena(b), "f.%s[v]", member(b, n)), *known = arena_printf(arena(b), "KEPT ? %s : ", kept);
+        if (b->x->kept_in[k] == walk) {
+            value_put(&b->w, p, n, kept);
+            continue;
+        }
+        point_set_known(&b->w, p, n, known);
+        const char *value = value_at(&b->w, p, n);
+        if (n->kind == N_OP || n->kind == N_CAST) continue; /* set so where it was computed */
+        p->text[i] = emit_local(b->w.names, n);
+        value_line(&b->w, "const %s %s = %s%s;", value_ctype(n->dtype), p->text[i], known, value);
     }
 }
 
@@ -159,7 +172,7 @@ static void emit_held(struct rows *b, const char *type, const char *what, const 
     }
     buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
     for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
-    for (int i = 0; has_kept && i < b->x->n_kept; i++) buf_line(b->w.out, "    %s k%d[V];", value_ctype(b->x->kept[i]->dtype), b->x->kept[i]->id);
+    for (int i = 0; has_kept && i < b->x->n_kept; i++) buf_line(b->w.out, "    %s %s[V];", value_ctype(b->x->kept[i]->dtype), member(b, b->x->kept[i]));
     buf_line(b->w.out, "  };");
 }
 
@@ -175,7 +188,7 @@ static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  struct results {  // what is known of a row");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
-        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s t%d;%s", value_ctype(n->dtype), i, source_of(b, n));
+        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), source_of(b, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -202,8 +215,8 @@ static void emit_sums_type(struct rows *b, int walk) {
             const struct node *n = b->r->steps[s];
             const char *type = sum_type(n->args[0]->dtype);
             if (!ends_in(b, n, walk)) continue;
-            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s t%d;%s", type, n->id, source_of(b, n));
-            if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s at%d;", place_type(b), n->id);
+            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s %s;%s", type, member(b, n), source_of(b, n));
+            if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
         }
     if (has_rest(b, walk)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
     buf_line(b->w.out, "  };");
@@ -211,7 +224,7 @@ static void emit_sums_type(struct rows *b, int walk) {
 
 static void emit_scans_type(struct rows *b) {
     buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
-    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s t%d[N];%s", sum_type(b->scans[i]->dtype), b->scans[i]->id, source_of(b, b->scans[i]));
+    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), source_of(b, b->scans[i]));
     if (b->n_scans) buf_line(b->w.out, "  };");
 }
 
@@ -225,11 +238,12 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
 
 static void emit_prepare(struct rows *b, int walk) {
     buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", walk);
+    emit_begin_function(b->w.names);
     struct point *p = at_row(b, walk - 1, "row", "r");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "r.t%d", i);
-        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_line(&b->w, "r.t%d = %s;", i, value_at(&b->w, p, n));
+        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
+        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
     }
     buf_line(b->w.out, "  }");
 }
@@ -242,8 +256,8 @@ static void emit_identity(struct rows *b, int walk) {
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
         if (!ends_in(b, n, walk)) continue;
-        if (is_arg(n)) value_line(&b->w, "a.t%d = 0, a.at%d = -1;", n->id, n->id);
-        else value_line(&b->w, "a.t%d = %s;", n->id, value_start(&b->w, n->reduction, n->args[0]->dtype));
+        if (is_arg(n)) value_line(&b->w, "a.%s = 0, a.%sat = -1;", member(b, n), member(b, n));
+        else value_line(&b->w, "a.%s = %s;", member(b, n), value_start(&b->w, n->reduction, n->args[0]->dtype));
     }
     if (has_rest(b, walk)) value_line(&b->w, "a.rest = 0;");
     buf_line(b->w.out, "    return a;");
@@ -253,6 +267,7 @@ static void emit_identity(struct rows *b, int walk) {
 static void emit_fold(struct rows *b, int walk) {
     buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
                  "index col) const {", walk, walk);
+    emit_begin_function(b->w.names);
     struct point *p = at_element(b, walk, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, walk, needed);
@@ -260,10 +275,10 @@ static void emit_fold(struct rows *b, int walk) {
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, walk)) continue;
-        const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.t%d", n->id);
+        const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(%s, a.at%d, (%s)%s, %scol)) %s = %s, a.at%d = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, n->id,
-                       sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, n->id);
+            value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far,
+                       sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
         else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     buf_line(b->w.out, "  }");
@@ -273,14 +288,14 @@ static void emit_join(struct rows *b, int walk) {
     buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", walk, walk, walk);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
-        int id = n->id;
         if (!ends_in(b, n, walk)) continue;
+        const char *name = member(b, n);
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(a.t%d, a.at%d, b.t%d, b.at%d)) a.t%d = b.t%d, a.at%d = b.at%d;",
-                       n->reduction == RED_ARGMAX ? "true" : "false", id, id, id, id, id, id, id, id);
+            value_line(&b->w, "if (fx_first_extreme<%s>(a.%s, a.%sat, b.%s, b.%sat)) a.%s = b.%s, a.%sat = b.%sat;",
+                       n->reduction == RED_ARGMAX ? "true" : "false", name, name, name, name, name, name, name, name);
         else
-            value_line(&b->w, "a.t%d = %s;", id,
-                       value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.t%d", id), arena_printf(arena(b), "b.t%d", id)));
+            value_line(&b->w, "a.%s = %s;", name,
+                       value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name), arena_printf(arena(b), "b.%s", name)));
     }
     buf_line(b->w.out, "  }");
 }
@@ -290,8 +305,9 @@ static void emit_finish(struct rows *b, int walk) {
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, walk)) continue;
-        if (is_arg(n)) value_line(&b->w, "r.t%d = a.at%d < 0 ? 0 : a.at%d;", n->id, n->id, n->id);
-        else value_line(&b->w, n->dtype == FX_BOOL ? "r.t%d = a.t%d != 0;" : "r.t%d = a.t%d;", n->id, n->id);
+        const char *name = member(b, n);
+        if (is_arg(n)) value_line(&b->w, "r.%s = a.%sat < 0 ? 0 : a.%sat;", name, name, name);
+        else value_line(&b->w, n->dtype == FX_BOOL ? "r.%s = a.%s != 0;" : "r.%s = a.%s;", name, name);
     }
     buf_line(b->w.out, "  }");
 }
@@ -301,10 +317,11 @@ static void emit_finish(struct rows *b, int walk) {
 static void emit_scan(struct rows *b, int i) {
     struct node *n = b->scans[i];
     const char *type = sum_type(n->dtype);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.t%d; }", type, i, n->id);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }", type, i, member(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
     buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
     buf_line(b->w.out, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", type, i);
+    emit_begin_function(b->w.names);
     struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
     buf_line(b->w.out, "  }");
@@ -329,6 +346,15 @@ static void emit_scans(struct rows *b) {
 
 /* ---- stores ---- */
 
+/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way, or goes to memory. */
+static const char *element_place(struct rows *b, const struct store *s) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);
+    if (!row_stores_elements(b->w.g, b->c->partition, b->r, s) || !row_is_along(b->x, &t)) return NULL;
+    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, s->value->dtype, "x"), "x") == 0 && strcmp(type, value_ctype(s->value->dtype)) == 0;
+    return is_plain ? arena_printf(arena(b), "%sout[v]", name_of(b, &t)) : NULL;
+}
+
 static void emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
     buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const {");
@@ -340,16 +366,22 @@ static void emit_store(struct rows *b) {
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
+    emit_begin_function(b->w.names);
     struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
+    for (int i = 0; i < b->r->n_stores; i++) {
+        struct node *n = b->r->stores[i].value;
+        const char *place = element_place(b, &b->r->stores[i]);
+        if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id])) point_set_place(&b->w, p, n, place);
+    }
     emit_needed(b, p, b->x->n_passes, needed);
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
         if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
-        if (row_is_along(b->x, &t)) value_line(&b->w, "%sout[v] = %s;", name_of(b, &t), value);
+        if (row_is_along(b->x, &t)) value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)), value);
         else value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col), value);
     }
     b->w.indent = 2;
@@ -364,6 +396,7 @@ static void emit_store(struct rows *b) {
 
 static void emit_results(struct rows *b) {
     buf_line(b->w.out, "  FX_DEVICE void results_of(const results &r, index row) const {");
+    emit_begin_function(b->w.names);
     struct point *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
@@ -375,11 +408,11 @@ static void emit_results(struct rows *b) {
     buf_line(b->w.out, "  }");
 }
 
-void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
     b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
-                          .user = &b, .n_named = NEW_ARRAY(a, int, c->graph->n_nodes + 1), .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+                          .user = &b, .names = names, .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
     for (int i = 0; i < b.r->n_steps; i++)
         if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",

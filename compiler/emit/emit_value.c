@@ -31,6 +31,14 @@ struct point *point_open(struct values *w, const struct point *outer) {
     return p;
 }
 
+static void set(struct values *w, const char ***list, const struct node *n, const char *text) {
+    if (!*list) *list = NEW_ARRAY(value_arena(w), const char *, w->g->n_nodes + 1);
+    (*list)[n->id] = text;
+}
+
+void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place) { set(w, &p->place, n, place); }
+void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known) { set(w, &p->known, n, known); }
+
 /* A label fixed at 1 need not have been given an index. */
 static const char *index_at(const struct values *w, const struct point *p, int axis) {
     for (; p; p = p->outer)
@@ -329,13 +337,6 @@ static const char *comment(struct values *w, const struct node *n) {
     return arena_printf(value_arena(w), "  // line %d: %s", span_line(w->g->cx, n->span), s.s);
 }
 
-static const char *name_of(struct values *w, const struct node *n) {
-    struct arena *a = value_arena(w);
-    int again = w->n_named[n->id]++;
-    const char *base = n->name.len ? arena_printf(a, "%s_v%d", name_encoded(a, n->name), n->id) : arena_printf(a, "t%d", n->id);
-    return again ? arena_printf(a, "%s_%d", base, again + 1) : base;
-}
-
 /* ---- loops and guards ---- */
 
 /* Computes in p what stands below n and does not depend on the axes that an inner point will bind. */
@@ -376,89 +377,99 @@ const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, co
     return fill_form(w, &n, fx_is_integer(t) ? op_info[n.op].cuda_integer : op_info[n.op].cuda, args);
 }
 
+int value_open_block(struct values *w) {
+    w->indent++;
+    return w->names->locals.n;
+}
+
+void value_close_block(struct values *w, int block, const char *end) {
+    w->indent--;
+    value_line(w, "%s", end);
+    identifiers_give_back(&w->names->locals, block);
+}
+
 static const char *loop_variable(struct values *w, int axis) {
-    return arena_printf(value_arena(w), "i%d_%s", w->n_loops++, name_encoded(value_arena(w), w->g->kernel->axes[axis].name));
+    return emit_local_as(w->names, arena_printf(value_arena(w), "i_%s_", name_encoded(value_arena(w), w->g->kernel->axes[axis].name)));
 }
 
-static void close_loops(struct values *w, int n) {
-    for (int i = 0; i < n; i++) {
-        w->indent--;
-        value_line(w, "}");
-    }
-}
-
-static void open_loop(struct values *w, struct point *inner, int axis, const char *end) {
+/* Opens a loop over the axis up to `end`; gives what closes it. */
+static int open_loop(struct values *w, struct point *inner, int axis, const char *end) {
+    int block = w->names->locals.n;
     const char *i = loop_variable(w, axis);
     value_line(w, "for (long long %s = 0; %s < %s; ++%s) {", i, i, end, i);
-    w->indent++;
+    value_open_block(w);
     inner->at[axis] = i;
+    return block;
 }
 
 static const char *reduce_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = name_of(w, n);
+    const char *t = emit_local(w->names, n);
     enum fx_dtype of = n->args[0]->dtype;
+    int blocks[MAX_AXES];
     value_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), comment(w, n));
     struct point *inner = point_open(w, p);
-    for (int i = 0; i < n->n_reduced; i++) open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
+    for (int i = 0; i < n->n_reduced; i++) blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
-    close_loops(w, n->n_reduced);
+    for (int i = n->n_reduced - 1; i >= 0; i--) value_close_block(w, blocks[i], "}");
     return t;
 }
 
 /* The index of the first extreme; the first NaN, once met, stays. */
 static const char *extreme_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = name_of(w, n), *best = arena_printf(value_arena(w), "%s_best", t), *c = value_ctype(n->args[0]->dtype);
+    const char *t = emit_local(w->names, n), *best = arena_printf(value_arena(w), "%sbest", t), *c = value_ctype(n->args[0]->dtype);
     int axis = n->reduced[0];
     value_hoist(w, p, n->args[0], &axis, 1);
     value_line(w, "long long %s = 0;%s", t, comment(w, n));
     value_line(w, "%s %s = 0;", c, best);
     struct point *inner = point_open(w, p);
-    open_loop(w, inner, axis, extent_name(w, axis));
+    int block = open_loop(w, inner, axis, extent_name(w, axis));
     const char *term = wide_at(w, inner, n->args[0]), *i = inner->at[axis];
     value_line(w, "if (%s == 0 || (%s == %s && !(%s %s %s))) %s = %s, %s = %s;", i, best, best, term, n->reduction == RED_ARGMAX ? "<=" : ">=", best, t, i, best, term);
-    close_loops(w, 1);
+    value_close_block(w, block, "}");
     return t;
 }
 
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = name_of(w, n), *end = index_at(w, p, n->axis);
+    const char *t = emit_local(w->names, n), *end = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
     struct point *inner = point_open(w, p);
-    open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
+    int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
-    close_loops(w, 1);
+    value_close_block(w, block, "}");
     return t;
 }
 
 /* By a loop over the run that p stands in. */
 static const char *share_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = name_of(w, n), *at = index_at(w, p, n->axis), *i = loop_variable(w, n->axis);
+    const char *t = emit_local(w->names, n), *at = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
-    value_line(w, "for (long long %s = (%s) / %d * %dll, %s_end = %s + %d; %s < %s_end; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
-    w->indent++;
+    int block = w->names->locals.n;
+    const char *i = loop_variable(w, n->axis);
+    value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
+    value_open_block(w);
     struct point *inner = point_open(w, p);
     inner->at[n->axis] = i;
     const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
-    close_loops(w, 1);
+    value_close_block(w, block, "}");
     return t;
 }
 
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside) {
     struct arena *a = value_arena(w);
-    const char *t = name_of(w, n), *positions[MAX_AXES];
+    const char *positions[MAX_AXES];
     struct buf all;
     buf_init(&all, a);
     for (int i = 0; i < n->n_at; i++) {
         /* Of a label fixed at 1 only one position lies inside, and no address has it. */
         bool narrow = (n->args[1 + i]->kind == N_OP || n->args[1 + i]->kind == N_INDEX) && is_narrow(w, n->args[1 + i]);
         const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : narrow ? narrow_at(w, p, n->args[1 + i]) : value_at(w, p, n->args[1 + i]);
-        positions[i] = n->has_fill || strpbrk(text, " (") ? arena_printf(a, "%s_at%d", t, i) : text;
+        positions[i] = n->has_fill || strpbrk(text, " (") ? emit_local_position(w->names, n->args[0], n->at[i]) : text;
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
         value_line(w, "const %s %s = %s;", narrow ? "index" : is_u64 ? "unsigned long long" : "long long", positions[i], text);
@@ -476,13 +487,12 @@ static const char *access_at(struct values *w, struct point *p, struct node *n) 
     const char *inside, *fill = n->has_fill ? wide_at(w, p, n->args[1 + n->n_at]) : NULL;
     struct point *inner = value_open_access(w, p, n, &inside);
     if (!inside) return wide_at(w, inner, n->args[0]);
-    const char *t = name_of(w, n);
+    const char *t = emit_local(w->names, n);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, comment(w, n));
     value_line(w, "if (%s) {", inside);
-    w->indent++;
-    value_line(w, "%s = %s;", t, wide_at(w, inner, n->args[0]));
-    w->indent--;
-    value_line(w, "}");
+    int block = value_open_block(w);
+    value_put(w, inner, n->args[0], t);
+    value_close_block(w, block, "}");
     return t;
 }
 
@@ -516,8 +526,13 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
         what = is_narrow(w, n) ? narrow_operation(w, n, args) : value_operation(w, n, args);
         break;
     }
-    const char *name = name_of(w, n);
-    value_line(w, "const %s %s = %s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, what, comment(w, n));
+    const char *place = p->place && !is_narrow(w, n) ? p->place[n->id] : NULL, *known = p->known && p->known[n->id] ? p->known[n->id] : "";
+    if (place) {
+        value_line(w, "%s = %s;%s", place, what, comment(w, n));
+        return place;
+    }
+    const char *name = emit_local(w->names, n);
+    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, known, what, comment(w, n));
     return name;
 }
 
@@ -527,4 +542,13 @@ const char *value_at(struct values *w, struct point *p, struct node *n) {
     text = leaf_at(w, p, n);
     if (!text) text = compute(w, p, n);
     return p->text[n->id] = text;
+}
+
+void value_assign(struct values *w, const char *place, const char *value) {
+    if (strcmp(value, place) != 0) value_line(w, "%s = %s;", place, value);
+}
+
+void value_put(struct values *w, struct point *p, struct node *n, const char *place) {
+    point_set_place(w, p, n, place);
+    value_assign(w, place, wide_at(w, p, n));
 }

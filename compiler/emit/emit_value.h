@@ -2,12 +2,15 @@
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 
+#include "emit/emit_name.h"
 #include "schedule/schedule.h"
 
 struct point { /* indices of labels, within those of the point around it */
     const struct point *outer;
     const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
     const char **text; /* by node: what names its value here; NULL: not computed here */
+    const char **place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none has */
+    const char **known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; NULL: before none */
 };
 
 struct narrow { /* what is known of an integer of indices, extents and numbers alone */
@@ -25,8 +28,7 @@ struct values { /* statements being written */
     /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is none of these. */
     const char *(*given)(struct values *w, const struct point *p, const struct node *n);
     void *user;        /* given's */
-    int *n_named;      /* by node: names handed out */
-    int n_loops;       /* loops opened so far */
+    struct value_names *names; /* of the struct they stand in */
     int *hoisted, n_hoists; /* by node: the walk that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
@@ -34,12 +36,22 @@ struct values { /* statements being written */
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
+/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known` has no better. */
+void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
+void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
 /* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
 struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
 /* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
 void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
 /* Writes what computes n at p, unless that was done, and returns what names it. */
 const char *value_at(struct values *w, struct point *p, struct node *n);
+/* Assigns n to `place` at p, computed there if it was not. */
+void value_put(struct values *w, struct point *p, struct node *n, const char *place);
+/* Likewise what is at hand, unless it stands there. */
+void value_assign(struct values *w, const char *place, const char *value);
+/* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`. */
+int value_open_block(struct values *w);
+void value_close_block(struct values *w, int block, const char *end);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
 /* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made of it. */

@@ -14,23 +14,23 @@ struct kernel_names {
 };
 
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
-static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct identifiers scope) {
+static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct identifiers *scope) {
     const struct kernel *k = c->graph->kernel;
     struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
                              NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
-    for (int i = 0; i < k->n_params; i++) n.params[i] = identifiers_take(&scope, encoded(a, k->params[i].ast->name));
-    for (int i = 0; i < k->n_axes; i++) n.axes[i] = identifiers_take(&scope, encoded(a, k->axes[i].name));
+    for (int i = 0; i < k->n_params; i++) n.params[i] = identifiers_take(scope, encoded(a, k->params[i].ast->name));
+    for (int i = 0; i < k->n_axes; i++) n.axes[i] = identifiers_take(scope, encoded(a, k->axes[i].name));
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].n_axes; j++)
-            n.strides[fx_stride_index(i, j)] = identifiers_take(&scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
+            n.strides[fx_stride_index(i, j)] = identifiers_take(scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         bool is_input = b->value->kind == N_INPUT;
         struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
-        n.buffers[i] = identifiers_take(&scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
+        n.buffers[i] = identifiers_take(scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
     }
-    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = identifiers_take(&scope, arena_printf(a, "partial%d_", i));
-    n.buffers[plan_flags_buffer(c)] = identifiers_take(&scope, "flags_");
+    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = identifiers_take(scope, arena_printf(a, "partial%d_", i));
+    n.buffers[plan_flags_buffer(c)] = identifiers_take(scope, "flags_");
     return n;
 }
 
@@ -148,7 +148,7 @@ struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
         for (int j = 0; j < c->n_kernels; j++)
             u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
-        struct kernel_names names = name_kernel(a, c, structs);
+        struct kernel_names names = name_kernel(a, c, &structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
             l->kernel = &c->kernels[j];

@@ -90,6 +90,25 @@ START_TEST(names_are_encoded_apart_from_the_reserved) {
 }
 END_TEST
 
+/* What a block took is free behind it, its numbers too; what lies around is not. */
+START_TEST(identifiers_of_a_block) {
+    struct identifiers outer = {.arena = &cx.arena}, inner = {.arena = &cx.arena, .around = &outer};
+    ck_assert_str_eq(identifiers_take(&outer, "x_"), "x_");
+    ck_assert_str_eq(identifiers_take(&inner, "x_"), "x_2_");
+    ck_assert_str_eq(identifiers_take(&inner, "y_"), "y_");
+    int before = inner.n;
+    for (int round = 0; round < 3; round++) {
+        ck_assert_str_eq(identifiers_take(&inner, "x_"), "x_3_");
+        for (int i = 2; i < 100; i++) ck_assert_str_eq(identifiers_take(&inner, "y_"), arena_printf(&cx.arena, "y_%d_", i));
+        ck_assert(identifiers_have(&inner, "y_99_"));
+        identifiers_give_back(&inner, before);
+        ck_assert(!identifiers_have(&inner, "y_2_") && !identifiers_have(&inner, "x_3_"));
+    }
+    ck_assert(identifiers_have(&inner, "x_") && identifiers_have(&inner, "x_2_") && identifiers_have(&inner, "y_") && !identifiers_have(&outer, "y_"));
+    ck_assert_str_eq(identifiers_take(&outer, "y_"), "y_");
+}
+END_TEST
+
 START_TEST(buf_keeps_to_its_limit) {
     struct buf b;
     buf_init(&b, &cx.arena);
@@ -269,6 +288,7 @@ int main(void) {
     tcase_add_test(t, push_keeps_elements);
     tcase_add_test(t, names_keep_their_last_meaning);
     tcase_add_test(t, names_are_encoded_apart_from_the_reserved);
+    tcase_add_test(t, identifiers_of_a_block);
     tcase_add_test(t, buf_keeps_to_its_limit);
     tcase_add_test(t, buf_grows_and_ends_in_nul);
     tcase_add_test(t, numbers_do_not_follow_the_locale);

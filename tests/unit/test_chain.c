@@ -28,7 +28,7 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
      {"WALKS = 1;", "LOOKS[WALKS] = {true}, KEEPS[WALKS] = {false}", "SCALED = true, STORES_ROWS = false", "acc[0][v] * r.last / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
-     {"WALKS = 1;", "KEEPS[WALKS] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true", "return q.t"}},
+     {"WALKS = 1;", "KEEPS[WALKS] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true", "return q.idx_S_ >= "}},
     /* where rows end: by lengths, the comparison turned round; not where a mask lets later elements in, nor where 0 is weighted */
     {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }", {"WALKS = 1;", "ENDS = true"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), -inf, q @ k)) @ v }",
@@ -125,26 +125,28 @@ END_TEST
 
 /* ---- written out by hand ---- */
 
-/* The generated part without comments and spaces; t17, c0 and the like numbered as they appear. */
+/* The generated part without comments and spaces, names of values numbered as they appear: members in all, others in each function, whose own they are. */
 static char *plain(const char *text) {
     const char *s = strstr(text, "==== generated");
-    char *out = calloc(1, 2 * strlen(text)), *o = out, seen[512][16];
-    int n = 0;
+    char *out = calloc(1, 2 * strlen(text)), *o = out, seen[2][256][256];
+    int n[2] = {0};
     for (s = strchr(s, '\n'); *s;) {
         if (s[0] == '/' && s[1] == '/') {
             while (*s != '\n') s++;
         } else if (isalpha((unsigned char)*s) || *s == '_') {
+            bool is_member = s[-1] == '.';
             char word[256] = "";
             for (size_t i = 0; isalnum((unsigned char)*s) || *s == '_'; s++)
                 if (i < sizeof word - 1) word[i++] = *s;
-            const char *digits = strstr(word, "_v") && isdigit((unsigned char)strstr(word, "_v")[2]) ? strstr(word, "_v") + 2 : word + 1;
-            bool is_value = isdigit((unsigned char)*digits) && (digits > word + 1 || strchr("tmp", *word));
-            int number = atoi(digits), i = 0;
-            char key[16];
-            snprintf(key, sizeof key, "%d%s", number, strchr(digits, '_') ? strchr(digits, '_') : "");
-            for (i = 0; is_value && i < n && strcmp(seen[i], key) != 0;) i++;
-            if (is_value && i == n && n < 512) memcpy(seen[n++], key, sizeof key);
-            o += is_value ? sprintf(o, "V%d", i) : sprintf(o, "%s ", word);
+            int i = 0;
+            if (strcmp(word, "FX_DEVICE") == 0) n[0] = 0;
+            if (word[strlen(word) - 1] != '_') {
+                o += sprintf(o, "%s ", word);
+                continue;
+            }
+            while (i < n[is_member] && strcmp(seen[is_member][i], word) != 0) i++;
+            if (i == n[is_member] && i < 256) strcpy(seen[is_member][n[is_member]++], word);
+            o += sprintf(o, "V%d ", i);
         } else {
             if (!isspace((unsigned char)*s)) *o++ = *s;
             s++;
