@@ -360,12 +360,8 @@ static void emit_partials(struct body *b) {
         struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         const char *type = value_ctype(v->dtype);
-        buf_printf(b->out, "  struct partial%d {", n);
-        if (v->source) {
-            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, v->span));
-            ast_print_expr_short(b->out, v->source, 60);
-        }
-        buf_line(b->out, "\n    typedef %s value;", type);
+        buf_line(b->out, "  struct partial%d {%s", n, value_comment(b->g, v));
+        buf_line(b->out, "    typedef %s value;", type);
         buf_line(b->out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
         buf_line(b->out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
         buf_line(b->out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
@@ -401,12 +397,7 @@ static void emit_shared(struct body *b, const struct point *row) {
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
         const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
-        buf_printf(b->out, "    %s %s[V]%s;", type, name, b->is_general ? " = {}" : "");
-        if (shared[i]->source) {
-            buf_printf(b->out, "  // line %d: ", span_line(b->u->cx, shared[i]->span));
-            ast_print_expr_short(b->out, shared[i]->source, 60);
-        }
-        buf_putc(b->out, '\n');
+        buf_line(b->out, "    %s %s[V]%s;%s", type, name, b->is_general ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
         bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
         struct point *p = open_elements(b, row);

@@ -120,23 +120,15 @@ static struct node *next_sum(const struct middle *b, int pass, bool partners, in
 
 /* ---- types ---- */
 
-static const char *source_of(struct middle *b, const struct node *n) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    if (!n->source) return "";
-    ast_print_expr_short(&s, n->source, 60);
-    return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
-}
-
 static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
     buf_line(b->w.out, "  struct results {  // of the reductions of a row");
-    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), source_of(b, b->r->steps[i]));
+    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), value_comment(b->w.g, b->r->steps[i]));
     if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  struct values {  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), source_of(b, b->w.g->nodes[i]));
+        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), value_comment(b->w.g, b->w.g->nodes[i]));
     buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
@@ -145,7 +137,7 @@ static void emit_sums_type(struct middle *b, int pass) {
     buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
-            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]), source_of(b, b->r->steps[s]));
+            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]), value_comment(b->w.g, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
         if (chain_is_online(b->x, k, pass)) buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k], member(b, b->x->folds[k].extreme));
     buf_line(b->w.out, "  };");
@@ -293,7 +285,7 @@ static void emit_needed(struct middle *b, struct point *p, int pass, bool *late)
             if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *shifted = arena_printf(arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
             p->text[i] = emit_local(b->w.names, n);
-            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted), source_of(b, n));
+            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted), value_comment(b->w.g, n));
         }
         if (p->text[i]) continue;
         late[i] = is_last && chain_stays(b->x, n) >= 0;

@@ -99,17 +99,24 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
 
 /* ---- the struct ---- */
 
-static void emit_comment(struct operand_place *b, const struct operand *operands, int n) {
+static const char *operand_text(const struct operand_place *b, const struct operand *o) {
+    if (!o->is_computed && o->tensor.param < 0) return operand_tensor_name(b, &o->tensor, false);
+    if (o->value->source && !o->value->name.len) return value_source(b->g, o->value);
     struct buf s;
     buf_init(&s, arena(b));
+    ir_print_name(&s, b->g, o->value);
+    return s.s;
+}
+
+static void emit_comment(struct operand_place *b, const struct operand *operands, int n) {
+    const char *before = "";
+    buf_puts(b->out, "  //");
     for (int i = 0; i < n; i++) {
-        const struct operand *o = &operands[i];
-        if (i) buf_puts(&s, ", ");
-        if (!o->is_computed && o->tensor.param < 0) buf_puts(&s, operand_tensor_name(b, &o->tensor, false));
-        else if (o->value->source && !o->value->name.len) ast_print_expr_short(&s, o->value->source, 60);
-        else ir_print_name(&s, b->g, o->value);
+        const char *text = operand_text(b, &operands[i]);
+        if (strcmp(text, before) != 0) buf_printf(b->out, "%s %s", i ? "," : "", text); /* the parts of one thing are called as that */
+        before = text;
     }
-    buf_printf(b->out, "  // %s%s\n", s.s, operands->is_computed ? ", computed as it is loaded" : "");
+    buf_printf(b->out, "%s\n", operands->is_computed ? ", computed as it is loaded" : "");
 }
 
 static void emit_operand(struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {

@@ -176,19 +176,11 @@ static void emit_held(struct rows *b, const char *type, const char *what, const 
     buf_line(b->w.out, "  };");
 }
 
-static const char *source_of(struct rows *b, const struct node *n) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    if (!n->source) return "";
-    ast_print_expr_short(&s, n->source, 60);
-    return arena_printf(arena(b), "  // line %d: %s", span_line(b->u->cx, n->span), s.s);
-}
-
 static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  struct results {  // what is known of a row");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
-        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), source_of(b, n));
+        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -215,7 +207,7 @@ static void emit_sums_type(struct rows *b, int pass) {
             const struct node *n = b->r->steps[s];
             const char *type = sum_type(n->args[0]->dtype);
             if (!ends_in(b, n, pass)) continue;
-            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s %s;%s", type, member(b, n), source_of(b, n));
+            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
             if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
         }
     if (has_rest(b, pass)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
@@ -224,7 +216,7 @@ static void emit_sums_type(struct rows *b, int pass) {
 
 static void emit_scans_type(struct rows *b) {
     buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
-    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), source_of(b, b->scans[i]));
+    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), value_comment(b->w.g, b->scans[i]));
     if (b->n_scans) buf_line(b->w.out, "  };");
 }
 

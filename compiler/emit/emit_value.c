@@ -328,13 +328,29 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", w->storage_type(to), value_as_f32(w, from, arg));
 }
 
-/* A comment says where the value came from: the spec's line and expression. */
-static const char *comment(struct values *w, const struct node *n) {
+/* ---- comments ---- */
+
+/* Blanks run together: what was written may go over lines. */
+static const char *on_one_line(struct arena *a, const char *text) {
+    char *s = arena_printf(a, "%s", text), *to = s;
+    for (const char *c = s; *c; c++)
+        if (*c != ' ' || c[1] != ' ') *to++ = *c;
+    *to = 0;
+    return s;
+}
+
+const char *value_source(const struct graph *g, const struct node *n) {
     struct buf s;
-    buf_init(&s, value_arena(w));
-    if (!n->source) return "";
+    if (!n->source) return NULL;
+    if (n->source->span.file != n->span.file) return on_one_line(&g->cx->arena, span_text(g->cx, n->span));
+    buf_init(&s, &g->cx->arena);
     ast_print_expr_short(&s, n->source, 60);
-    return arena_printf(value_arena(w), "  // line %d: %s", span_line(w->g->cx, n->span), s.s);
+    return s.s;
+}
+
+const char *value_comment(const struct graph *g, const struct node *n) {
+    const char *source = value_source(g, n);
+    return source ? arena_printf(&g->cx->arena, "  // line %d: %s", span_line(g->cx, n->span), source) : "";
 }
 
 /* ---- loops and guards ---- */
@@ -407,7 +423,7 @@ static const char *reduce_at(struct values *w, struct point *p, struct node *n) 
     enum fx_dtype of = n->args[0]->dtype;
     int blocks[MAX_AXES];
     value_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), value_comment(w->g, n));
     struct point *inner = point_open(w, p);
     for (int i = 0; i < n->n_reduced; i++) blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = wide_at(w, inner, n->args[0]);
@@ -421,7 +437,7 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
     const char *t = emit_local(w->names, n), *best = arena_printf(value_arena(w), "%sbest", t), *c = value_ctype(n->args[0]->dtype);
     int axis = n->reduced[0];
     value_hoist(w, p, n->args[0], &axis, 1);
-    value_line(w, "long long %s = 0;%s", t, comment(w, n));
+    value_line(w, "long long %s = 0;%s", t, value_comment(w->g, n));
     value_line(w, "%s %s = 0;", c, best);
     struct point *inner = point_open(w, p);
     int block = open_loop(w, inner, axis, extent_name(w, axis));
@@ -434,7 +450,7 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     const char *t = emit_local(w->names, n), *end = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
     struct point *inner = point_open(w, p);
     int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
@@ -447,7 +463,7 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
 static const char *share_at(struct values *w, struct point *p, struct node *n) {
     const char *t = emit_local(w->names, n), *at = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
     int block = w->names->locals.n;
     const char *i = loop_variable(w, n->axis);
     value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
@@ -488,7 +504,7 @@ static const char *access_at(struct values *w, struct point *p, struct node *n) 
     struct point *inner = value_open_access(w, p, n, &inside);
     if (!inside) return wide_at(w, inner, n->args[0]);
     const char *t = emit_local(w->names, n);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, comment(w, n));
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, value_comment(w->g, n));
     value_line(w, "if (%s) {", inside);
     int block = value_open_block(w);
     value_put(w, inner, n->args[0], t);
@@ -528,11 +544,11 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
     }
     const char *place = p->place && !is_narrow(w, n) ? p->place[n->id] : NULL, *known = p->known && p->known[n->id] ? p->known[n->id] : "";
     if (place) {
-        value_line(w, "%s = %s;%s", place, what, comment(w, n));
+        value_line(w, "%s = %s;%s", place, what, value_comment(w->g, n));
         return place;
     }
     const char *name = emit_local(w->names, n);
-    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, known, what, comment(w, n));
+    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, known, what, value_comment(w->g, n));
     return name;
 }
 

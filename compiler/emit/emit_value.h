@@ -64,6 +64,10 @@ const char *value_of_element(struct values *w, enum fx_dtype t, const char *elem
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
 const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
 const char *value_ctype(enum fx_dtype t); /* of a compute type */
+/* What the spec says for n; within a function of the language the call of it. NULL: nothing. */
+const char *value_source(const struct graph *g, const struct node *n);
+/* A comment that says so, and on which line: "  // line 3: softmax[T](s)", or "". */
+const char *value_comment(const struct graph *g, const struct node *n);
 const char *value_literal(struct values *w, const struct node *n);
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);
 /* What a reduction of values of type t begins with; it and one more term. */
