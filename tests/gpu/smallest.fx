@@ -37,6 +37,9 @@ kernel int4(sc: f32[J, G=L/8], zp: u4[J, G=L/8] packed(i32, G, lsb), wq: u4[J, L
   z = (sc[G: L/8] * (wq - zp[G: L/8])) @[L] y
 }
 test int4 { J=9 L=64 C=33 }
+# of two groups in a chunk, and rounded to less than it is multiplied in
+kernel groups(s: f32[J, G=L/6], q: i8[J,L], y: bf16[L,C]) -> z: f32[J,C] with { fuse: require } { z = f8e4m3(s[G: L/6] * q) @[L] y }
+test groups { J=9 L=48 C=33 }
 kernel conv(x: f16[B,C,H,W], k: f16[O,C,U=3,V=3]) -> z: f16[B,O,H,W] with { fuse: require } { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
 test conv { B=1 C=3 H=5 W=7 O=4 }
 kernel split(a: bf16[M,K], w: bf16[K, F=2*N], b: bf16[F]) -> d: f32[M,N] with { fuse: require } {
