@@ -247,6 +247,28 @@ START_TEST(extents_that_overflow) {
 }
 END_TEST
 
+/* Of an entry of 64 x 64 x 64, the first there is, and of a later one: the note has the columns of the entry that is launched. */
+START_TEST(columns_of_a_chain) {
+    static const char *const defines[][4] = {{"M=64", "K=64", "H=64", "N=64"}, {"M=4096", "K=512", "H=2048", "N=256"}}, *const columns[] = {"cdiv(N, 64) = 1 time\n", "cdiv(N, 128) = 2 times\n"};
+    static const char *const entries[] = {"launches fx_f_64x64x64:", "launches fx_f_64x64x128:"};
+    fx_compilation *c = compile("kernel f(x: f32[M,K], u: f32[K,H], w: f32[H,N]) -> y: f32[M,N] with { fuse: require } { y = sigmoid(relu(x @ u) @ w) }", defines[_i], 4);
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), entries[_i]));
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_TEXT, NULL), columns[_i]));
+    fx_close(c);
+}
+END_TEST
+
+/* What moves nothing is no part of nothing. */
+START_TEST(nothing_unfused) {
+    const char *const defines[] = {"M=0"};
+    fx_compilation *c = compile("kernel f(x: f32[M]) -> y: f32[M] { y = relu(x) }", defines, 1);
+    const char *text = fx_receipt(c, FX_FORMAT_TEXT, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "  bytes 0; unfused, 1 kernel: "));
+    ck_assert_ptr_null(strstr(text, " of that"));
+    fx_close(c);
+}
+END_TEST
+
 /* Where each line of the spec went stands in a few lines, and none of what was not taken; times have a unit that a person reads. */
 START_TEST(a_summary_is_short) {
     static const struct { const char *text, *summary; } of[] = {
@@ -361,6 +383,8 @@ int main(void) {
     tcase_add_loop_test(t, bytes_by_hand, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(t, text_and_json_say_the_same, 0, (int)(sizeof patterns / sizeof *patterns));
     tcase_add_test(t, extents_that_overflow);
+    tcase_add_loop_test(t, columns_of_a_chain, 0, 2);
+    tcase_add_test(t, nothing_unfused);
     tcase_add_test(t, a_summary_is_short);
     tcase_add_test(t, no_receipt_without_a_plan);
     tcase_add_test(t, what_entries_were_compiled_to);
