@@ -389,18 +389,24 @@ START_TEST(test_page) {
     ck_assert_int_eq(count(page, "<path class=\"written\""), 3);
     ck_assert_int_eq(count(page, "type=\"range\""), 0); /* no barrier: one time */
     ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 0);
-    ck_assert_ptr_nonnull(strstr(page, "N = 100"));
-    ck_assert_ptr_nonnull(strstr(page, "M = 40"));
+    ck_assert_ptr_nonnull(strstr(page, "<b>N = 100</b>"));
+    ck_assert_ptr_nonnull(strstr(page, "<b>M = 40</b>"));
+    for (const char *name = "xy"; *name; name++) ck_assert_int_eq(count(page, arena_printf(&arena, "<tr><td>%c</td><td class=\"n\">4000</td>", *name)), 1);
     ck_assert_int_eq(count(page, "<h2>"), 2);
 }
 END_TEST
 
-/* The squares of block 0's row of a 2 x 8 tensor, to the pixel: an element is 18 of them. */
+/* The squares of block 0's row of a 2 x 8 tensor, and what is around them, to the pixel: an element is 18 of them. Lines between elements are drawn where both sides
+ * have room for them: 200 x 4 are squares of 9 x 3. */
 START_TEST(test_picture) {
     ck_assert_int_eq(trace("kernel k(x: f32[M,N]) -> y: f32[M,N] { y = -x }", "-D M=2 -D N=8"), FX_OK);
     const char *page = read_page("k.html"), *at = strstr(page, "class=\"written\"");
     ck_assert_ptr_nonnull(at);
     ck_assert_msg(!strncmp(strstr(at, " d=") + 4, "M44 34h144v18h-144zM44 52h144v18h-144z\"", 39), "%.120s", at);
+    ck_assert_ptr_nonnull(strstr(page, "<path class=\"border\" d=\"M44 34h144M44 70h144M44 34v36M188 34v36\"/>"));
+    ck_assert_int_eq(count(page, "<path class=\"grid\""), count(page, "<rect class=\"ground\""));
+    ck_assert_int_eq(trace("kernel k(x: f32[M,N]) -> y: f32[M,N] { y = -x }", "-D M=200 -D N=4"), FX_OK);
+    ck_assert_int_eq(count(read_page("k.html"), "<path class=\"grid\""), 0);
 }
 END_TEST
 
@@ -554,11 +560,14 @@ START_TEST(strides_over_extents) {
     ck_assert_int_eq(trace("kernel f(x: f32[A,B,C], w: f32[B=3,D=5]) -> y: f32[C,A,D] { y = x @[B] w }", "-o trace.json -D A=2 -k f -D C=4"), FX_OK);
     const struct json_value *tensors = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
     static const struct {
-        const char *tensor, *steps[3];
-    } wanted[] = {{"x", {"12", "4", "1"}}, {"w", {"5", "1"}}, {"y", {"10", "5", "1"}}};
+        const char *tensor, *axes[3], *steps[3];
+    } wanted[] = {{"x", {"A", "B", "C"}, {"12", "4", "1"}}, {"w", {"B", "D"}, {"5", "1"}}, {"y", {"C", "A", "D"}, {"10", "5", "1"}}};
     for (int i = 0; i < 3; i++) {
         const struct json_value *steps = get(find(tensors, "name", wanted[i].tensor), "stride_expressions"), *strides = get(find(tensors, "name", wanted[i].tensor), "strides");
+        const struct json_value *axes = get(find(tensors, "name", wanted[i].tensor), "axes");
+        ck_assert_int_eq(axes->n, steps->n);
         for (int a = 0; a < steps->n; a++) {
+            ck_assert_str_eq(axes->items[a]->text, wanted[i].axes[a]);
             ck_assert_str_eq(steps->items[a]->text, wanted[i].steps[a]);
             ck_assert_int_eq(number(strides->items[a]), atoi(wanted[i].steps[a]));
         }
