@@ -124,7 +124,7 @@ START_TEST(one_outlier_a_row) {
     enum { ROWS = 200, ROW = 37, N_OF = ROWS * ROW - 30 }; /* the last row is cut */
     static double plain[N_OF], x[N_OF];
     struct draw n = parse("normal(5,1)"), d = parse("outlier(5,-1000)");
-    int n_at[ROW] = {0}, n_places = 0;
+    int n_at[ROW] = {0}, n_places = 0, at[ROWS] = {0}, n_alike = 0;
     draw_fill(&n, 9, FX_F64, plain, N_OF);
     draw_rows(&d, 9, FX_F64, x, N_OF, ROW);
     for (int r = 0; r < ROWS; r++) {
@@ -133,6 +133,7 @@ START_TEST(one_outlier_a_row) {
             double more = x[r * ROW + k] - plain[r * ROW + k];
             ck_assert_msg(more == 0 || fabs(more + 1000) < 1e-9, "row %d, element %d: %g more", r, k, more);
             n_outliers += more != 0, n_at[k] += more != 0;
+            if (more != 0) at[r] = k;
         }
         ck_assert_msg(n_outliers == 1 || r == ROWS - 1, "row %d has %d", r, n_outliers);
     }
@@ -140,6 +141,10 @@ START_TEST(one_outlier_a_row) {
     ck_assert_int_ge(n_places, 30);
     draw_rows(&n, 9, FX_F64, x, N_OF, ROW);
     ck_assert_mem_eq(x, plain, sizeof x);
+    /* All of a seed counts. */
+    draw_rows(&d, 9 | 1ull << 32, FX_F64, x, N_OF, ROW);
+    for (int r = 0; r + 1 < ROWS; r++) n_alike += x[r * ROW + at[r]] < -500;
+    ck_assert_int_lt(n_alike, 30);
 }
 END_TEST
 
