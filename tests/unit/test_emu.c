@@ -1,10 +1,12 @@
 /* The emulator by itself: kernels written here over the functions of ptx.cuh, through the table that stands for the driver. What is right comes out right:
  * fragments against products computed here, conversions against dtype.c. What is wrong is said to be, with the thread whose fault it is. */
 #include <check.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "dtype.h"
 #include "fx_runtime.h"
@@ -134,6 +136,20 @@ START_TEST(test_poison) {
     float y[64];
     ck_assert(run("  y_[t] = s[t];", y));
     for (int i = 0; i < 64; i++) ck_assert(isnan(y[i]));
+}
+END_TEST
+
+/* What holds a launch's shadows is no more there once it is given back. */
+START_TEST(test_given_back) {
+    unsigned char is_resident[4];
+    size_t n_bytes = 4 * 4096;
+    char *p = memory_zeros(n_bytes);
+    ck_assert_ptr_nonnull(p);
+    for (size_t i = 0; i < n_bytes; i++) ck_assert_int_eq(p[i], 0);
+    ck_assert_int_eq(mincore(p, n_bytes, is_resident), 0);
+    memory_zeros_give(p, n_bytes);
+    ck_assert_int_ne(mincore(p, n_bytes, is_resident), 0);
+    ck_assert_int_eq(errno, ENOMEM);
 }
 END_TEST
 
@@ -522,6 +538,30 @@ START_TEST(test_counts) {
 }
 END_TEST
 
+/* Of more places than a counter has room for at first each has its own count. */
+START_TEST(test_many_places) {
+    enum { PLACES = 65 };
+    char body[4096] = "";
+    int n, n_at[PLACES] = {0};
+    size_t length = 0;
+    struct emu_counter *counter = emu_counter_open();
+    emu_observe(emu_counter_observer(counter));
+    for (int i = 0; i + 1 < PLACES; i++) length += (size_t)snprintf(body + length, sizeof body - length, "%s x_[t ^ %d];\n", i ? "f +=" : "float f =", i);
+    snprintf(body + length, sizeof body - length, "y_[t] = f;");
+    ck_assert_msg(run(body, NULL), "%s", words);
+    const struct emu_count *c = emu_counter_result(counter, &n);
+    ck_assert_int_eq(n, PLACES);
+    for (int i = 0; i < n; i++) {
+        ck_assert_uint_eq(c[i].n_requests, 2); /* two warps */
+        ck_assert(c[i].line.lines[0] >= 5 && c[i].line.lines[0] < 5 + PLACES);
+        n_at[c[i].line.lines[0] - 5]++;
+    }
+    for (int i = 0; i < PLACES; i++) ck_assert_int_eq(n_at[i], 1);
+    emu_observe(NULL);
+    emu_counter_close(counter);
+}
+END_TEST
+
 /* ---- the compiler ---- */
 
 START_TEST(test_compiler) {
@@ -546,6 +586,7 @@ int main(void) {
     tcase_add_test(t, test_deadlock);
     tcase_add_test(t, test_outside);
     tcase_add_test(t, test_poison);
+    tcase_add_test(t, test_given_back);
     tcase_add_test(t, test_grid);
     tcase_add_loop_test(t, test_mma, 0, (int)(sizeof shapes / sizeof *shapes));
     tcase_add_test(t, test_ldmatrix_trans);
@@ -562,6 +603,7 @@ int main(void) {
     tcase_add_test(t, test_observer);
     tcase_add_loop_test(t, test_wide, 0, (int)(sizeof wide / sizeof *wide));
     tcase_add_loop_test(t, test_counts, 0, (int)(sizeof counts / sizeof *counts));
+    tcase_add_test(t, test_many_places);
     tcase_add_loop_test(t, test_given, 0, (int)(sizeof given / sizeof *given));
     suite_add_tcase(s, t);
     return run_suite(s);
