@@ -140,8 +140,11 @@ struct node *graph_add(struct graph *g, const struct node *n);
 struct graph *graph_like(const struct graph *g);
 /* Whether `name` is one of the names in a list separated by commas, which may be NULL. */
 bool list_has(const char *list, const char *name);
-/* Gives `out` the outputs of g, whose nodes became map[id]. */
-void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map);
+/* What stands for `old` in `out`: n is a copy of it that reads nodes of `out`. map has what stands for the nodes before it. NULL: nothing does, and what is
+ * kept does not read it. */
+typedef struct node *node_rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map);
+/* Every node of g rewritten into `out`, operands first, and the outputs. Where what stands for a node has no name, it gets the node's. Returns out. */
+struct graph *graph_rewrite(const struct graph *g, struct graph *out, node_rewrite *rewrite, void *state);
 
 struct contraction { /* the two factors, in the order written */
     struct node *a, *b;

@@ -143,11 +143,19 @@ bool list_has(const char *list, const char *name) {
     return false;
 }
 
-void graph_map_outputs(struct graph *out, const struct graph *g, struct node *const *map) {
+struct graph *graph_rewrite(const struct graph *g, struct graph *out, node_rewrite *rewrite, void *state) {
+    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node n = *g->nodes[i];
+        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
+        struct node *to = map[i] = rewrite(state, out, g->nodes[i], &n, map);
+        if (to && !to->name.len && to->kind != N_CONST) to->name = g->nodes[i]->name;
+    }
     for (int i = 0; i < g->n_outputs; i++) {
         struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
         *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
     }
+    return out;
 }
 
 struct node *graph_add(struct graph *g, const struct node *n) {

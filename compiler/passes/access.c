@@ -385,24 +385,29 @@ static bool *find_parted(const struct graph *g, const int *readers) {
     return is_parted;
 }
 
-/* below: whether accesses may go below reductions in this sweep. */
+struct sweep {
+    struct pusher p;
+    const int *readers;
+    const bool *is_parted;
+    bool below; /* whether accesses may go below reductions */
+};
+
+static struct node *push(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct sweep *s = state;
+    (void)map;
+    if (!s->readers[old->id]) return NULL;
+    if (old->kind != N_ACCESS) return graph_add(out, n);
+    int source = old->args[0]->id;
+    return fold_access(&s->p, n, s->below && (s->readers[source] == 1 || s->is_parted[source]));
+}
+
 static struct graph *sweep(const struct graph *g, bool below, int *room, bool *has_changed) {
-    struct pusher p = {.g = graph_like(g), .room = *room};
-    const int *readers = count_readers(g);
-    const bool *is_parted = find_parted(g, readers);
-    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        if (!readers[i]) continue;
-        int source = n.kind == N_ACCESS ? n.args[0]->id : 0;
-        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        map[i] = n.kind == N_ACCESS ? fold_access(&p, &n, below && (readers[source] == 1 || is_parted[source])) : graph_add(p.g, &n);
-        if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
-    }
-    graph_map_outputs(p.g, g, map);
-    *has_changed = p.has_changed;
-    *room = p.room;
-    return p.g;
+    struct sweep s = {.p = {.g = graph_like(g), .room = *room}, .readers = count_readers(g), .below = below};
+    s.is_parted = find_parted(g, s.readers);
+    graph_rewrite(g, s.p.g, push, &s);
+    *has_changed = s.p.has_changed;
+    *room = s.p.room;
+    return s.p.g;
 }
 
 /* Accesses of accesses become one before any goes below a reduction: only then is it known how many read it. */

@@ -572,22 +572,14 @@ static struct graph *rebuilt(struct algebra *a) {
     return out;
 }
 
-/* A copy that may be added to. */
-static struct graph *copy_of(const struct graph *g) {
-    struct graph *out = graph_like(g);
-    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        for (int k = 0; k < n.n_args; k++) n.args[k] = map[n.args[k]->id];
-        map[i] = graph_add(out, &n);
-    }
-    graph_map_outputs(out, g, map);
-    return out;
+static struct node *copy(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    (void)state, (void)old, (void)map;
+    return graph_add(out, n);
 }
 
 struct graph *pass_algebra(const struct graph *g) {
     struct arena *arena = &g->cx->arena;
-    struct algebra a = {.g = copy_of(g), .n_old = g->n_nodes, .readers = count_readers(g)};
+    struct algebra a = {.g = graph_rewrite(g, graph_like(g), copy, NULL), .n_old = g->n_nodes, .readers = count_readers(g)};
     a.is_consumed = NEW_ARRAY(arena, bool, g->n_nodes + 1);
     a.replacement = NEW_ARRAY(arena, struct node *, g->n_nodes + 1);
     bool on[N_RULES], has_applied = false;

@@ -191,26 +191,19 @@ static const struct {
     RULE(round_stored, "bf16(x) -> x, x stored as bf16"),
 };
 
-/* The node that stands for `n`, whose operands are already in the new graph. */
-static struct node *rewrite(struct rewrite *w, struct node n) {
+static struct node *rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct rewrite *w = state;
+    (void)old, (void)map;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        struct node *to = rules[i].apply(w, &n);
+        struct node *to = rules[i].apply(w, n);
         if (!to) continue;
-        if (to != &n) return to;
+        if (to != n) return to;
         i = (size_t)-1; /* n changed: every rule may fit again */
     }
-    return graph_add(w->g, &n);
+    return graph_add(out, n);
 }
 
 struct graph *pass_canonicalise(const struct graph *g) {
     struct rewrite w = {.g = graph_like(g)};
-    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        map[i] = rewrite(&w, n);
-        if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
-    }
-    graph_map_outputs(w.g, g, map);
-    return w.g;
+    return graph_rewrite(g, w.g, rewrite, &w);
 }

@@ -24,21 +24,23 @@ static bool is_same(const struct node *a, const struct node *b) {
            a->n_at == b->n_at && memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at) == 0 && a->may_round == b->may_round && a->may_tf32 == b->may_tf32 && a->n_reduced == b->n_reduced && memcmp(a->reduced, b->reduced, (size_t)a->n_reduced * sizeof *a->reduced) == 0;
 }
 
+struct table { /* open addressing; a power of two, at least twice the nodes */
+    uint64_t size;
+    struct node **nodes;
+};
+
+static struct node *find_same(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct table *t = state;
+    uint64_t at = hash(n) & (t->size - 1);
+    (void)old, (void)map;
+    while (t->nodes[at] && !is_same(t->nodes[at], n)) at = (at + 1) & (t->size - 1);
+    if (!t->nodes[at]) t->nodes[at] = graph_add(out, n);
+    return t->nodes[at];
+}
+
 struct graph *pass_cse(const struct graph *g) {
-    struct graph *out = graph_like(g);
-    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    int size = 16;
-    while (size < 2 * g->n_nodes) size *= 2;
-    struct node **table = NEW_ARRAY(&g->cx->arena, struct node *, size);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        uint64_t at = hash(&n) & (uint64_t)(size - 1);
-        while (table[at] && !is_same(table[at], &n)) at = (at + 1) & (uint64_t)(size - 1);
-        if (!table[at]) table[at] = graph_add(out, &n);
-        map[i] = table[at];
-        if (!map[i]->name.len && map[i]->kind != N_CONST) map[i]->name = n.name;
-    }
-    graph_map_outputs(out, g, map);
-    return out;
+    struct table t = {.size = 16};
+    while (t.size < 2 * (uint64_t)g->n_nodes) t.size *= 2;
+    t.nodes = NEW_ARRAY(&g->cx->arena, struct node *, t.size);
+    return graph_rewrite(g, graph_like(g), find_same, &t);
 }

@@ -19,6 +19,8 @@ struct splitter {
     struct epilogue e;
     struct kernel *kernel; /* of the new graph */
     int *run, *inner; /* by label of the old kernel: the two that it became, or -1 */
+    const bool *is_step; /* by node: a reduction of a chain's row, which the chain does itself */
+    int n_split;
 };
 
 /* ---- labels ---- */
@@ -124,25 +126,25 @@ static bool *find_chain_steps(const struct graph *g) {
     return is_step;
 }
 
+static struct node *split(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct splitter *s = state;
+    int labels[MAX_AXES], n_labels;
+    (void)map;
+    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id] || !is_split(s, old, labels, &n_labels)) return graph_add(out, n);
+    for (int k = 0; k < n_labels; k++) split_label(s, labels[k]);
+    s->n_split++;
+    return in_runs(s, out, n, n->args[0], labels, n_labels);
+}
+
 struct graph *pass_partial(const struct graph *g) {
     struct arena *a = &g->cx->arena;
-    const bool *is_step = find_chain_steps(g);
     struct graph *out = graph_like(g);
-    struct node **map = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
-    struct splitter s = {.g = g, .e = epilogue_open(g), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1), .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
-    int labels[MAX_AXES], n_labels, n_split = 0;
+    struct splitter s = {.g = g, .e = epilogue_open(g), .is_step = find_chain_steps(g), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
+                         .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     *s.kernel = *g->kernel;
     for (int i = 0; i < g->kernel->n_axes; i++) s.run[i] = s.inner[i] = -1;
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        for (int k = 0; k < n.n_args; k++) n.args[k] = map[n.args[k]->id];
-        bool splits = n_split < MOST_PARTIALS && s.kernel->n_axes + 4 <= FX_MAX_EXTENTS && !is_step[i] && is_split(&s, g->nodes[i], labels, &n_labels);
-        for (int k = 0; splits && k < n_labels; k++) split_label(&s, labels[k]);
-        out->kernel = s.kernel;
-        n_split += splits;
-        map[i] = splits ? in_runs(&s, out, &n, n.args[0], labels, n_labels) : graph_add(out, &n);
-    }
-    graph_map_outputs(out, g, map);
-    return n_split ? pass_cse(out) : (struct graph *)g;
+    out->kernel = s.kernel;
+    graph_rewrite(g, out, split, &s);
+    return s.n_split ? pass_cse(out) : (struct graph *)g;
 }

@@ -128,18 +128,15 @@ static struct node *element_form(struct sharer *s, const struct node *n) {
     return s->is_computed[n->id] && n->kind != N_REDUCE && node_has_axis(n, s->at.place) ? s->shared[n->id] : NULL;
 }
 
-/* The graph with all that runs of s->at share in that form, and what read it otherwise left as it is. */
-static void rewrite(struct sharer *s) {
-    const struct graph *g = s->g;
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i], *element;
-        for (int k = 0; k < n.n_args; k++) n.args[k] = s->map[n.args[k]->id];
-        s->map[i] = graph_add(s->out, &n);
-        s->shared[i] = shared_form(s, g->nodes[i]);
-        s->is_computed[i] = s->shared[i] && s->shared[i] != s->map[i];
-        if ((element = element_form(s, g->nodes[i]))) s->map[i] = element;
-    }
-    graph_map_outputs(s->out, g, s->map);
+/* All that runs of s->at share in that form, and what read it otherwise left as it is. */
+static struct node *rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct sharer *s = state;
+    s->map = map;
+    struct node *same = map[old->id] = graph_add(out, n);
+    s->shared[old->id] = shared_form(s, old);
+    s->is_computed[old->id] = s->shared[old->id] && s->shared[old->id] != same;
+    struct node *element = element_form(s, old);
+    return element ? element : same;
 }
 
 /* ---- where it is done ---- */
@@ -204,9 +201,9 @@ static bool has_reader_of_own(const struct sharer *s, const int *readers) {
 /* The graph with runs `at` shared, or NULL where something else reads what they have in common, or the product whole. */
 static struct graph *try_runs(const struct graph *g, struct runs at, const bool *is_below) {
     struct arena *a = &g->cx->arena;
-    struct sharer s = {.g = g, .out = graph_like(g), .at = at, .map = NEW_ARRAY(a, struct node *, g->n_nodes + 1), .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),
+    struct sharer s = {.g = g, .out = graph_like(g), .at = at, .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),
                        .is_computed = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_below = is_below};
-    rewrite(&s);
+    graph_rewrite(g, s.out, rewrite, &s);
     if (has_reader_of_own(&s, count_readers(s.out))) return NULL;
     struct graph *next = pass_dce(pass_cse(s.out));
     for (int i = 0; i < next->n_nodes; i++)

@@ -126,21 +126,27 @@ static const struct kernel *relabel(struct arena *a, const struct kernel *k, int
     return out;
 }
 
+struct flattened {
+    int flat;
+    const struct parts *parts;
+};
+
+static struct node *take_apart(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    const struct flattened *f = state;
+    (void)old, (void)map;
+    if (n->kind == N_INDEX && n->axis == f->flat) return flat_index(out, f->parts, n);
+    if (n->kind == N_INPUT) {
+        const struct param *p = &out->kernel->params[n->param];
+        n->n_axes = 0;
+        for (int a = 0; a < p->n_axes; a++) n->n_axes = set_add(n->axes, n->n_axes, p->axes[a]);
+    }
+    return build_node(out, *n);
+}
+
 static struct graph *unflatten(const struct graph *g, int flat, const struct parts *x) {
     struct graph *out = graph_like(g);
-    struct node **map = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     out->kernel = relabel(&g->cx->arena, g->kernel, flat, x);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node n = *g->nodes[i];
-        for (int a = 0; a < n.n_args; a++) n.args[a] = map[n.args[a]->id];
-        if (n.kind == N_INPUT) {
-            n.n_axes = 0;
-            for (int a = 0; a < out->kernel->params[n.param].n_axes; a++) n.n_axes = set_add(n.axes, n.n_axes, out->kernel->params[n.param].axes[a]);
-        }
-        map[i] = n.kind == N_INDEX && n.axis == flat ? flat_index(out, x, &n) : build_node(out, n);
-    }
-    graph_map_outputs(out, g, map);
-    return out;
+    return graph_rewrite(g, out, take_apart, &(struct flattened){flat, x});
 }
 
 struct graph *pass_unflatten(const struct graph *g) {
