@@ -70,8 +70,11 @@ ready := $(if $(filter demo test,$(MAKECMDGOALS)),setup)
 $(B)/gen/lex.c: compiler/front/lex.re | $(ready) $$(@D)/
 	$(call say,re2c )re2c -i --no-generation-date -o $@ $<
 
-$(B)/gen/parse.c $(B)/gen/parse.h &: compiler/front/parse.y | $(ready) $$(@D)/
+$(B)/gen/parse.c: compiler/front/parse.y | $(ready) $$(@D)/
 	$(call say,lemon)lemon -q -d$(B)/gen $(if $(LEMON_TEMPLATE),-T$(LEMON_TEMPLATE)) $<
+
+# lemon writes it where it changed: else what reads it is not made again.
+$(B)/gen/parse.h: $(B)/gen/parse.c ;
 
 LEMON_TEMPLATE ?= $(firstword $(wildcard /usr/share/lemon/lempar.c /usr/local/share/lemon/lempar.c))
 
