@@ -92,6 +92,30 @@ START_TEST(test_threads) {
 }
 END_TEST
 
+/* A block's last warp may have fewer lanes. */
+START_TEST(test_part_of_a_warp) {
+    static const char source[] = ENTRY "k(float *y_) {\n  y_[threadIdx.x] = fx_from_bits(fx_shuffle_xor(fx_bits((float)threadIdx.x), 3));\n}\n";
+    void *module = compile(source, "k"), *y = take(40 * sizeof(float), NULL);
+    ck_assert_msg(launch(1, 40, 0, false, (void *[]){&y}), "%s", words);
+    for (int i = 0; i < 40; i++) ck_assert(((float *)y)[i] == (float)(i ^ 3));
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
+/* Code on a CPU takes any number of threads, and nothing that a GPU has little of. */
+START_TEST(test_attributes) {
+    static const struct { int attribute, value; } of[] = {
+        {FUNCTION_ATTRIBUTE_MAX_THREADS, 1024}, {FUNCTION_ATTRIBUTE_REGISTERS, 0}, {FUNCTION_ATTRIBUTE_LOCAL, 0}, {FUNCTION_ATTRIBUTE_STATIC_SHARED, 0}};
+    void *module = compile(ENTRY "k(float *y_) {\n  y_[0] = 1;\n}\n", "k");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        int value = -1;
+        ck_assert_int_eq(cuda_driver.cuFuncGetAttribute(&value, of[i].attribute, function), 0);
+        ck_assert_int_eq(value, of[i].value);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
 START_TEST(test_order) {
     fails("  s[t] = x_[t];\n  y_[t] = s[63 - t];", "leaves something else");
     /* the second value overwrites what another warp may not have read yet */
@@ -581,6 +605,8 @@ int main(void) {
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, test_threads);
+    tcase_add_test(t, test_part_of_a_warp);
+    tcase_add_test(t, test_attributes);
     tcase_add_test(t, test_order);
     tcase_add_test(t, test_copies);
     tcase_add_test(t, test_deadlock);
