@@ -23,7 +23,7 @@ enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
 
 struct emu_thread;
 struct emu_calls { /* `self` is the thread that calls */
-    void (*barrier)(struct emu_thread *self, int id, int n_threads); /* n_threads 0: the whole block */
+    void (*barrier)(struct emu_thread *self); /* of the block */
     void (*grid_barrier)(struct emu_thread *self, void *flags);
     void (*give_way)(struct emu_thread *self); /* to other threads, while it waits for what one of them writes */
     void (*together)(struct emu_thread *self, enum emu_operation operation, unsigned operand); /* on self->words */

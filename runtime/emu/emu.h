@@ -108,7 +108,7 @@ void seen_line(const struct module *m, const void *pc, char *text, size_t size);
 
 /* ---- machine.c: a launch ---- */
 /* Stacks are a few cache lines more than a power of two apart: at one depth they would otherwise all fall into the same few lines of the cache. */
-enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, N_BARRIERS = 16, MACHINE_TEXT = 2048 };
+enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
 enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, RETURNED };
 
@@ -129,7 +129,6 @@ struct fiber { /* a CUDA thread */
     struct warp *warp;
     int lane;
     enum state state;
-    int barrier;            /* at which it waits */
     struct copy *copies;    /* those that have not landed */
     int n_copies, copies_room;
     int n_groups;           /* committed so far */
@@ -155,8 +154,7 @@ struct emu_block {
     struct warp *warps;
     int n_warps, n_threads;
     int n_live;                /* threads that have not returned */
-    int n_arrived[N_BARRIERS]; /* threads at each barrier */
-    int n_expected[N_BARRIERS];
+    int n_at_barrier;          /* threads that wait there */
     struct shared shared;
     struct sight *sight;       /* where accesses are watched, else NULL */
 };

@@ -72,14 +72,11 @@ static void describe_deadlock(const struct emu_machine *m, char *text, size_t si
     size_t n = (size_t)snprintf(text, size, "deadlock:");
     for (int b = 0, n_said = 0; b < m->n_blocks && n_said < 4; b++) {
         const struct emu_block *block = &m->blocks[b];
-        int n_returned = block->n_threads - block->n_live, n_barrier = 0, n_grid = 0, barrier = 0;
-        for (int i = 0; i < block->n_threads; i++) {
-            const struct fiber *f = &block->warps[0].fibers[i];
-            if (f->state == AT_BARRIER) n_barrier++, barrier = f->barrier;
-            n_grid += f->state == AT_GRID_BARRIER;
-        }
+        int n_returned = block->n_threads - block->n_live, n_grid = 0;
+        for (int i = 0; i < block->n_threads; i++) n_grid += block->warps[0].fibers[i].state == AT_GRID_BARRIER;
         if (n_returned == block->n_threads) continue;
-        if (n < size) n += (size_t)snprintf(text + n, size - n, " in block %u %d threads wait at barrier %d, %d at the grid's, %d have returned;", block->number, n_barrier, barrier, n_grid, n_returned);
+        if (n < size) n += (size_t)snprintf(text + n, size - n, " in block %u %d threads wait at its barrier, %d at the grid's, %d have returned;", block->number, block->n_at_barrier,
+                                         n_grid, n_returned);
         for (int i = 0; i < block->n_warps && n < size; i++) {
             const struct warp *w = &block->warps[i];
             if (w->arrived) n += (size_t)snprintf(text + n, size - n, " of warp %d lanes %#x wait at %s;", i, w->arrived, operations[w->operation]);
@@ -128,43 +125,19 @@ static void stop(struct fiber *f, enum state state) {
 
 static struct fiber *fiber_of(struct emu_thread *self) { return (struct fiber *)self; }
 
-/* Those who waited at the barrier go on. */
-static void watch_met(struct emu_block *b, int id, int n) {
-    struct fiber *who[1024];
-    int n_who = 0;
-    if (n == b->n_threads) {
-        watch_block_met(b);
-        return;
-    }
-    for (int i = 0; i < b->n_threads; i++) {
-        struct fiber *f = &b->warps[0].fibers[i];
-        if (f->state == AT_BARRIER && f->barrier == id) who[n_who++] = f;
-    }
-    watch_some_met(b, who, n_who);
-}
-
-static void call_barrier(struct emu_thread *self, int id, int n_threads) {
+static void call_barrier(struct emu_thread *self) {
     struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct emu_block *b = f->warp->block;
-    int expected = n_threads ? n_threads : b->n_threads;
-    if (id < 0 || id >= N_BARRIERS) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "there is no barrier %d", id);
-    if (b->n_arrived[id] && b->n_expected[id] != expected)
-        machine_fail(m, (const char *)__builtin_return_address(0) - 1, "barrier %d is for %d threads by one, for %d by another", id, b->n_expected[id], expected);
-    b->n_expected[id] = expected;
-    f->barrier = id;
     check_stack(m, f);
     stop(f, AT_BARRIER);
-    if (++b->n_arrived[id] < expected) {
+    if (++b->n_at_barrier < b->n_threads) {
         run_next(m, false);
         return;
     }
-    b->n_arrived[id] = 0;
-    if (b->sight) watch_met(b, id, expected);
-    for (int i = 0; i < b->n_threads; i++) {
-        struct fiber *other = &b->warps[0].fibers[i];
-        if (other->state == AT_BARRIER && other->barrier == id) make_ready(other);
-    }
+    b->n_at_barrier = 0;
+    if (b->sight) watch_block_met(b);
+    for (int i = 0; i < b->n_threads; i++) make_ready(&b->warps[0].fibers[i]);
     /* The last to come is no more likely to go first than any other. */
     if (m->schedule.order != ORDER_UP || f->lane != 0) run_next(m, true);
 }
@@ -303,7 +276,7 @@ static void start(void) {
 static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned number) {
     b->number = number;
     b->n_live = b->n_threads;
-    memset(b->n_arrived, 0, sizeof b->n_arrived);
+    b->n_at_barrier = 0;
     memset(b->shared.at, 0xFF, m->launch->shared_bytes);
     for (int i = 0; i < b->n_warps; i++) b->warps[i].arrived = 0;
     for (int i = 0; i < b->n_threads; i++) {

@@ -227,7 +227,7 @@ inline void fx_cp_async_wait() {
 
 // ---- threads ----
 
-inline void fx_barrier() { emu_self->calls->barrier(emu_self, 0, 0); }
+inline void fx_barrier() { emu_self->calls->barrier(emu_self); }
 inline void fx_warp_barrier() { emu_self->calls->together(emu_self, EMU_WARP_BARRIER, 0); }
 // Of flags, which two blocks may touch at once: not reported as accesses.
 __attribute__((noinline, no_sanitize("thread"))) inline void emu_put_flag(unsigned long long *p, unsigned long long x) { *(volatile unsigned long long *)p = x; }

@@ -134,7 +134,7 @@ START_TEST(test_copies) {
 END_TEST
 
 START_TEST(test_deadlock) {
-    fails("  if (t < 40) fx_barrier();\n  y_[t] = x_[t];", "deadlock: in block 0 40 threads wait at barrier 0, 0 at the grid's, 24 have returned");
+    fails("  if (t < 40) fx_barrier();\n  y_[t] = x_[t];", "deadlock: in block 0 40 threads wait at its barrier, 0 at the grid's, 24 have returned");
     fails("  if (t != 7) y_[t] = fx_from_bits(fx_shuffle_xor(fx_bits(x_[t]), 1));", "of warp 0 lanes 0xffffff7f wait at shuffle_xor");
     fails("  unsigned w = 1;\n  if (t % 2) w = fx_shuffle_xor(w, 1); else w = fx_shuffle_up(w, 1);\n  y_[t] = w;", "is at shuffle");
     fails("  fx_grid_barrier((unsigned long long *)x_ + 1000);", "outside of what it was given");
