@@ -95,6 +95,7 @@ static const struct {
     {"fn g(v) -> a, b { a = v }\nkernel f(x: f32[M]) -> y: f32[M] { y, p = g(x) }", "FX2014", "the result b of g"},
     {"kernel f(x: f32[M]) -> y: f32[M] { y, p = x + 1 }", "FX2011", "2 targets"},
     {"fn g(v) -> a { a = g(v) }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2012", "g calls itself"},
+    {"fn g(v) -> a { t = v + v\n a = t }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) + t }", "FX2001", "nothing here is named t"},
     {"fn g[K](v) -> a { a = sum[K,K](v) }\nkernel f(x: f32[M]) -> y: f32[M] { y = g[M](x) + x }", "FX2004", "M is named twice"},
 };
 

@@ -24,4 +24,9 @@ kernel bound(x: f32[T], s: f32[T], i: i64[S], V: f32[T]) -> y: f32[S] {
   require T % 2 == 0
   y = x
 }
+kernel either(x: f32[M]) -> y: f32[M] {
+  a = x + 1
+  b = x + 2
+  y = x > 0 ? a : b
+}
 kernel last(x: f32[M]) -> y: f32[M] with { kernels: 2 } { y = x }
