@@ -18,3 +18,7 @@ kernel declared[U=3](x: f32[B,T], _s: f32[G=T/4], _n: i32 = 2, e: f32 = 1e-5) ->
   z = sum[U](x[T: 2*Q+U]) + e
 }
 kernel shapes(x: f32[P], y: f32[B,A]) -> z: f32[A,B=4] { z = x{P->(A,B)} + y{(A,B)->Q}{Q->(A,B)} }
+kernel put(x: inout f32[A] strided, y: inout f32[A], s: f32[A]) {
+  x = s
+  y = s * 2
+}
