@@ -15,6 +15,14 @@ test causal { B=1 H=2 S=64 T=129 D=7 scale=0.2 }
 test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 tol: exact }
 test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
 
+# strides of what the middle reads, and of results
+kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strided, r: f16[S] strided) -> (o: bf16[B,S,D] strided, l: f32[B,S] strided) with { fuse: require } {
+  s = (q @ k) * r + m
+  o = softmax[T](s) @ v
+  l = logsumexp[T](s)
+}
+test strides { B=2 S=17 T=70 D=64 }
+
 # written out by hand, heads behind the sequence, keys shared by all heads
 kernel by_hand(q: bf16[B,S,H,D], k: bf16[B,T,D], v: bf16[B,T,N]) -> (o: bf16[B,S,H,N], l: f32[B,H,S]) with { fuse: require } {
   a = (k @[D] q) * 0.125
