@@ -54,9 +54,9 @@ static const struct {
      {"PASSES = 1;", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>", "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
     {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
      {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
-    /* strides of what the middle reads */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], m: f32[S,T] strided) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k + m) @ v }",
-     {"PASSES = 1;", "m_[(long long)m * m_stride_S_ + (long long)((t + v)) * m_stride_T_]"}},
+    /* what the middle reads, by its strides, has a line of its own */
+    {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k + a) @ v }",
+     {"PASSES = 1;", "const float a_v0 = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
