@@ -63,6 +63,8 @@ static const struct {
     {"kernel f(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) { y = relu(x)\n s = sum[K](y) }", 2, 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4, -1, -1},
     /* fns of the spec are looked into, and count once a call */
     {"fn twice(v) = v + v\nkernel f(x: f32[M,K]) -> y: f32[M,K] { y = twice(twice(x)) }", 2, 4 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
+    /* a byte, which is not nothing */
+    {"kernel f(x: f32[M]) -> y: bool[] { y = any[M](x > 0) }", 2, (32 * 4 + 32) + (32 + 1), 32 * 4, 1},
     /* numbers and broadcasts */
     {"kernel f(s: f32, x: f32[M]) -> y: f32[M,K] { y = s * x }", 1, 32 * 4 + 32 * 64 * 4, 32 * 4, 32 * 64 * 4},
 };
@@ -281,7 +283,13 @@ START_TEST(a_summary_is_short) {
          "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
          "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
          "    line 1: mainloop y = x @ w\n"
-         "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"}};
+         "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"},
+        /* a row a block, along which it stores, whatever lies along the rows */
+        {"kernel f(x: f32[M=4096]) -> y: f32[M,N=2048] { y = softmax[N](x * f32(idx(N))) }",
+         "f: 1 GPU kernel, predicted 26.9 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
+         "  kernel 1, f_: row, 33.6 MB, 24.9 us bound by instructions and latency\n"
+         "    line 1: of a row softmax[N](x * f32(idx(N))); in a row softmax[N](x * f32(idx(N)))\n"
+         "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 512 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         fx_compilation *c = compile(of[i].text, NULL, 0);
         ck_assert_str_eq(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), of[i].summary);
