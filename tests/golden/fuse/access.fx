@@ -11,3 +11,7 @@ kernel window[U=3](x: f32[T], b: f32[T]) -> (y: f32[T], z: f32[T]) {
   z = max[U]((x + b)[T: T+U-1] ?? -inf)
 }
 kernel running(x: f32[T,H]) -> y: f32[T,J=H] { y = cumsum[T](x * 2){H->J} }
+kernel small(x: f32[M=4,K=16], w: f32[K,F=2*N]) -> d: f32[M,N=8] {
+  l, r = halves[F->N](x @ w)    # as much of w, but for less than an element
+  d = relu(l) * r + l
+}

@@ -11,3 +11,7 @@ kernel of_rows(a: f32[R,K], s: inout f32[R]) -> y: f32[R,K] {
   y = a * s / sum[K](abs(a))
   s = s + sum[K](a)
 }
+kernel running(x: inout f32[M,N]) {
+  s = cumsum[N](x)              # in memory: what is read of x is read before
+  x = s[N: size(N) - 1 - idx(N)]
+}
