@@ -355,6 +355,7 @@ expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 --seed=1
 holds test "$(cat out)" != "$(cat first)"
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i x=3 -i a=2
 says out 'mean 6  min 6  max 6'
+says out '^  6 6 6 6 6 6 6 6 [.][.][.]$' # eight of fifteen
 expect 0 "$fxc" run --device=cpu scale.fx -D M=3 -D K=5 -i 'x=integers(4,4)'
 says out 'mean 2  min 2  max 2'
 expect 0 "$fxc" run --device=cpu scale.fx -D M=0 -D K=5
@@ -490,20 +491,24 @@ test g { M=5 N=3 init: nan }
 test g { M=5 N=3 init: nan tol: abs <= 1 }
 FX
 fakes=$(dirname "$fxc")/tests
-stand_in() { env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" "$fxc" "$@"; }
-expect_stand_in() { # STATUS ARGUMENTS...
+stand_in() { env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" FAKE_CUDA_LEFT="$work/left" "$fxc" "$@"; }
+expect_stand_in() { # STATUS ARGUMENTS...; of what it took from the driver nothing is left
     line="$* over a stand-in"
     wanted=$1
     shift
+    rm -f "$work/left"
     stand_in "$@" >out 2>err </dev/null
     got=$?
     if [ $got = "$wanted" ]; then pass; else fail "$line: exit $got, expected $wanted"; fi
+    [ ! -e "$work/left" ] || holds test "$(cat "$work/left")" = 0
 }
 # A comparison of NaN with NaN says nothing, whatever tolerance is stated.
 expect_stand_in 6 test poison.fx
 says out '^not checked g (line 2): y worst 0 of 0, 15 elements, 15 NaN; all elements of an output are NaN or open'
 says out '^not checked g (line 3): '
 says out '^0 ok, 0 failed, 2 not checked$'
+expect_stand_in 6 check poison.fx -D M=5 -D N=3 -i x=nan
+holds test "$(cat "$work/left")" = 0
 echo 'test g { M=5 N=3 init: 1 tol: rel <= 1 }
 test g { M=0 N=3 }' >>poison.fx
 expect_stand_in 6 test poison.fx
