@@ -234,7 +234,7 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
     return false;
 }
 
-static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct chosen **out) {
+static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
     const char *wrong = NULL, *name = c->program->kernels[i].name;
     stage(&c->cx, "lower", name, false);
     c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
@@ -315,7 +315,7 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
     }
     c->lowered = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
     c->fused = NEW_ARRAY(a, struct graph *, program->n_kernels + 1);
-    struct chosen **chosen = NEW_ARRAY(a, struct chosen *, program->n_kernels + 1);
+    struct scheduled_graph **chosen = NEW_ARRAY(a, struct scheduled_graph *, program->n_kernels + 1);
     fx_status status = FX_OK;
     for (int i = 0; i < program->n_kernels; i++) {
         fx_status s = compile_kernel(c, i, &pipeline, &chosen[i]);

@@ -141,7 +141,7 @@ ptx_untested() {
 by_hand() {
     {
         for file in runtime/emu/calls.h runtime/emu/ptx_emu.h compiler/kernels/math.cuh compiler/kernels/access.cuh compiler/kernels/engine_simt.cuh \
-            compiler/kernels/engine_mma.cuh compiler/kernels/made.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
+            compiler/kernels/engine_mma.cuh compiler/kernels/computed.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
             printf '#include "%s/%s"\n' "$PWD" "$file"
         done
         cat <<'CODE'

@@ -118,7 +118,7 @@ static const char *arg_name(const struct launch *l, const struct fx_arg *arg) {
 }
 
 /* The extents of a super-axis multiplied: "B_ * 16". */
-static void put_product(struct buf *out, const struct chosen *c, const struct launch *l, const struct axis_list *axes) {
+static void put_product(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct axis_list *axes) {
     if (axes->n == 0) buf_puts(out, "1");
     for (int i = 0; i < axes->n; i++) {
         int64_t fixed = c->graph->kernel->axes[axes->axes[i]].extent;
@@ -129,12 +129,12 @@ static void put_product(struct buf *out, const struct chosen *c, const struct la
 }
 
 /* The call of the driver: the whole of an entry, or one of its phases. */
-static void emit_call(struct buf *out, const struct chosen *c, const struct launch *l, const struct config *f, bool is_phase) {
+static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct config *f, bool is_phase) {
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (s->group->contraction) buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine, aligned, l->struct_name);
-    else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->walk, s->parts, f->engine, l->struct_name, index);
+    else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
     for (int a = 0; a < l->n_args; a++) {
@@ -150,7 +150,7 @@ static void emit_call(struct buf *out, const struct chosen *c, const struct laun
 }
 
 /* What keeps phase i from running into the ones before it, and why. */
-static void emit_wait(struct buf *out, const struct chosen *c, const struct launch *phases, int i) {
+static void emit_wait(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i) {
     const struct group *before = phases[i - 1].kernel->group;
     if (!phases[i].kernel->waits) {
         buf_puts(out, "  fx_barrier();  // everyone in the block is done with its shared memory\n");
@@ -168,7 +168,7 @@ static void emit_wait(struct buf *out, const struct chosen *c, const struct laun
 }
 
 /* Arguments of an entry: memory is const where no phase writes it. */
-static void emit_parameter(struct buf *out, const struct chosen *c, const struct launch *phases, int n, const struct fx_arg *a) {
+static void emit_parameter(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int n, const struct fx_arg *a) {
     const struct launch *owner = phases;
     if (a->kind == FX_ARG_BUFFER && a->index == plan_flags_buffer(c)) {
         buf_printf(out, "unsigned long long *%s", phases->buffer_names[a->index]);
@@ -182,7 +182,7 @@ static void emit_parameter(struct buf *out, const struct chosen *c, const struct
     emit_declaration(out, c, owner, a);
 }
 
-static void emit_entry(struct buf *out, const struct chosen *c, const struct launch *phases, const struct joined *d, int e) {
+static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, const struct plan_launch *d, int e) {
     const struct config *f = &phases->kernel->configs[e];
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, d->entries[e].name);
@@ -268,10 +268,10 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
     buf_init(&generated, a);
     for (int i = 0; i < u->n_kernels; i++)
         for (int j = 0; j < u->kernels[i]->n_launches; j++) {
-            const struct joined *d = &u->joined[i][j];
+            const struct plan_launch *d = &u->joined[i][j];
             const struct launch *phases = u->launches[i] + d->first;
             for (int p = 0; p < d->n; p++) {
-                if (phases[p].kernel->walk) continue; /* that of the walk before */
+                if (phases[p].kernel->pass) continue; /* that of the pass before */
                 emit_problem(&generated, u, u->kernels[i], &phases[p]);
                 buf_putc(&generated, '\n');
             }

@@ -8,16 +8,16 @@
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 /* emit_body.c: the problem struct of one launch. */
-void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
+void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
-void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names);
+void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
 /* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
-void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l);
+void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* Its segments alone, numbered from `first` on; has_a: each with its A, else B only. */
-void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a);
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a);
 /* emit_chain.c: what the chain driver asks of it, after its fields, but for the epilogue of the second contraction. */
-void emit_chain_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names);
-/* Gives the nodes that the walks of a chain leave their names at p, in `results`; the result of the second contraction at an element of it, where `acc` names the sum. */
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
+/* Gives the nodes that the passes of a chain leave their names at p, in `results`; the result of the second contraction at an element of it, where `acc` names the sum. */
 void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
@@ -28,6 +28,6 @@ const char *emit_label_index(struct arena *a, const char *const *names, const st
 /* Copies the text of a function without those of its marked lines whose name no line after them mentions. */
 void emit_drop_unread(struct buf *out, const char *text);
 /* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
-void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a);
+void emit_declaration(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a);
 
 #endif

@@ -13,7 +13,7 @@
 struct body {
     struct buf *out;
     const struct unit *u;
-    const struct chosen *c;
+    const struct scheduled_graph *c;
     const struct launch *l;
     const struct graph *g;
     bool is_gemm;
@@ -556,7 +556,7 @@ static bool stores_to(const struct launch *l, int param, int buffer) {
     return false;
 }
 
-void emit_declaration(struct buf *out, const struct chosen *c, const struct launch *l, const struct fx_arg *a) {
+void emit_declaration(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a) {
     const struct kernel *k = c->graph->kernel;
     switch (a->kind) {
     case FX_ARG_PARAM:
@@ -623,7 +623,7 @@ static void look_at_stores(struct body *b) {
     }
 }
 
-void emit_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
     b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
                           .names = emit_names(c, l), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};

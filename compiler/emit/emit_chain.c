@@ -1,6 +1,6 @@
 /* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the epilogue of the second contraction apart.
  *
- * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of reductions, values made of them), and for each walk over the middle the sums it takes: `look`
+ * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of reductions, values made of them), and for each pass over the middle the sums it takes: `look`
  * finds what shifts exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor. Values come from emit_value.c. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
@@ -11,7 +11,7 @@ static const char *const LOG2_E = "1.44269504f";
 struct middle {
     struct values w; /* statements being written; its user is this */
     const struct unit *u;
-    const struct chosen *c;
+    const struct scheduled_graph *c;
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
@@ -73,13 +73,13 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-/* A point at a row: what is known once `walk` walks are over. */
-static struct point *at_row(struct middle *b, int walk) {
+/* A point at a row: what is known once `pass` passes are over. */
+static struct point *at_row(struct middle *b, int pass) {
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
-        if (b->x->level[i] > walk) continue;
+        if (b->x->level[i] > pass) continue;
         const struct node *n = b->w.g->nodes[i];
         if (is_row_step(b->r, n)) p->text[i] = result(b, n);
         else if (b->x->is_row_value[i]) p->text[i] = member_of(b, "q", n);
@@ -87,33 +87,33 @@ static struct point *at_row(struct middle *b, int walk) {
     return p;
 }
 
-/* A point at an element of the middle in a walk. */
-static struct point *at_element(struct middle *b, int walk) {
-    struct point *p = at_row(b, walk);
+/* A point at an element of the middle in a pass. */
+static struct point *at_element(struct middle *b, int pass) {
+    struct point *p = at_row(b, pass);
     bind(b, p, &b->x->first.n, "(t + v)");
     for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
     return p;
 }
 
-/* ---- which sums a walk takes ---- */
+/* ---- which sums a pass takes ---- */
 
-static bool is_partner(const struct middle *b, const struct node *n, int walk) {
+static bool is_partner(const struct middle *b, const struct node *n, int pass) {
     for (int k = 0; k < b->x->n_folds; k++)
-        if (b->x->folds[k].extreme == n && chain_is_online(b->x, k, walk)) return true;
+        if (b->x->folds[k].extreme == n && chain_is_online(b->x, k, pass)) return true;
     return false;
 }
 
-static bool looks(const struct middle *b, int walk) {
+static bool looks(const struct middle *b, int pass) {
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) return true;
+        if (chain_is_online(b->x, k, pass)) return true;
     return false;
 }
 
-/* The next reduction from step s on that ends in the walk, partners of exponentials or others; NULL past the last. */
-static struct node *next_sum(const struct middle *b, int walk, bool partners, int *s) {
+/* The next reduction from step s on that ends in the pass, partners of exponentials or others; NULL past the last. */
+static struct node *next_sum(const struct middle *b, int pass, bool partners, int *s) {
     for (; *s < b->r->n_steps; ++*s) {
         struct node *n = b->r->steps[*s];
-        if (chain_ends_in(b->x, n, walk) && is_partner(b, n, walk) == partners) return ++*s, n;
+        if (chain_ends_in(b->x, n, pass) && is_partner(b, n, pass) == partners) return ++*s, n;
     }
     return NULL;
 }
@@ -133,49 +133,49 @@ static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
-static void emit_sums_type(struct middle *b, int walk) {
-    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+static void emit_sums_type(struct middle *b, int pass) {
+    buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int s = 0; s < b->r->n_steps; s++)
-        if (chain_ends_in(b->x, b->r->steps[s], walk))
+        if (chain_ends_in(b->x, b->r->steps[s], pass))
             buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]), value_comment(b->w.g, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k], member(b, b->x->folds[k].extreme));
+        if (chain_is_online(b->x, k, pass)) buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k], member(b, b->x->folds[k].extreme));
     buf_line(b->w.out, "  };");
-    if (!looks(b, walk)) return;
+    if (!looks(b, pass)) return;
     struct node *n;
-    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) buf_line(b->w.out, "    float %s;", member(b, n));
+    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", pass);
+    for (int s = 0; (n = next_sum(b, pass, true, &s));) buf_line(b->w.out, "    float %s;", member(b, n));
     buf_line(b->w.out, "  };");
 }
 
 static const char *start_of(struct middle *b, const struct node *n) { return value_start(&b->w, n->reduction, n->args[0]->dtype); }
 
-static void emit_identities(struct middle *b, int walk) {
+static void emit_identities(struct middle *b, int pass) {
     struct node *n;
-    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_walk<%d>) const {", walk, walk);
-    buf_line(b->w.out, "    sums%d a;", walk);
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const {", pass, pass);
+    buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++)
-        if (chain_ends_in(b->x, b->r->steps[s], walk)) value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
+        if (chain_ends_in(b->x, b->r->steps[s], pass)) value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, walk)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
+        if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     buf_line(b->w.out, "  }");
-    if (!looks(b, walk)) return;
-    buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_walk<%d>) const {", walk, walk);
-    buf_line(b->w.out, "    tops%d b;", walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "b.%s = %s;", member(b, n), start_of(b, n));
+    if (!looks(b, pass)) return;
+    buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const {", pass, pass);
+    buf_line(b->w.out, "    tops%d b;", pass);
+    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "b.%s = %s;", member(b, n), start_of(b, n));
     buf_line(b->w.out, "    return b;");
     buf_line(b->w.out, "  }");
 }
 
-static void emit_prepare(struct middle *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_walk<%d>, values &q, const results &r, int batch, int m) const {", walk);
+static void emit_prepare(struct middle *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const {", pass);
     emit_begin_function(b->w.names);
-    struct point *p = at_row(b, walk - 1);
+    struct point *p = at_row(b, pass - 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && b->x->level[i] <= walk) p->text[i] = result(b, n);
-        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_put(&b->w, p, n, member_of(b, "q", n));
+        if (is_row_step(b->r, n) && b->x->level[i] <= pass) p->text[i] = result(b, n);
+        if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, member_of(b, "q", n));
     }
     buf_line(b->w.out, "  }");
 }
@@ -195,26 +195,26 @@ static void emit_end(struct middle *b) {
 
 /* ---- elements ---- */
 
-static void emit_join(struct middle *b, int walk, const char *type, bool partners) {
+static void emit_join(struct middle *b, int pass, const char *type, bool partners) {
     struct node *n;
-    buf_line(b->w.out, "  FX_DEVICE void join(fx_walk<%d>, %s%d &a, const %s%d &b) const {", walk, type, walk, type, walk);
-    for (int s = 0; (n = next_sum(b, walk, partners, &s));)
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const {", pass, type, pass, type, pass);
+    for (int s = 0; (n = next_sum(b, pass, partners, &s));)
         value_line(&b->w, "a.%s = %s;", member(b, n), value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
     buf_line(b->w.out, "  }");
 }
 
-static void emit_look(struct middle *b, int walk) {
+static void emit_look(struct middle *b, int pass) {
     struct node *n;
-    bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, walk);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE void look(fx_walk<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
-                 "int n_valid) const {", walk, walk);
+    bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, pass);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+                 "int n_valid) const {", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     emit_begin_function(b->w.names);
-    struct point *p = at_element(b, walk);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) {
+    struct point *p = at_element(b, pass);
+    for (int s = 0; (n = next_sum(b, pass, true, &s));) {
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
         if (keeps) value_line(&b->w, "acc[0][v] = %s;", x);
@@ -229,31 +229,31 @@ static const char *scaled(struct middle *b, int fold, const char *difference) {
 }
 
 /* The row's shift, made of its extreme. */
-static const char *shift_at(struct middle *b, int fold, int walk, const char *extreme) {
-    struct point *p = at_row(b, walk);
+static const char *shift_at(struct middle *b, int fold, int pass, const char *extreme) {
+    struct point *p = at_row(b, pass);
     p->text[b->x->folds[fold].extreme->id] = extreme;
     return value_at(&b->w, p, b->x->folds[fold].shift);
 }
 
-static void emit_move(struct middle *b, int walk) {
+static void emit_move(struct middle *b, int pass) {
     struct node *n;
     const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
-    buf_line(b->w.out, "  FX_DEVICE float move(fx_walk<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", walk, walk, walk);
+    buf_line(b->w.out, "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", pass, pass, pass);
     emit_begin_function(b->w.names);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));)
+    for (int s = 0; (n = next_sum(b, pass, true, &s));)
         value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n), value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     for (int k = 0; k < b->x->n_folds; k++) {
         const struct fold *f = &b->x->folds[k];
-        if (!chain_is_online(b->x, k, walk)) continue;
-        const char *to = shift_at(b, k, walk, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"), *scale = emit_local_as(b->w.names, "scale_");
+        if (!chain_is_online(b->x, k, pass)) continue;
+        const char *to = shift_at(b, k, pass, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"), *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
         value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme), start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
         for (int s = 0; s < b->r->n_steps; s++)
             if (b->x->fold_of[b->r->steps[s]->id] == k) value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
         value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
-        if (k == b->x->outer_fold && walk + 1 == b->x->n_walks) factor = scale;
+        if (k == b->x->outer_fold && pass + 1 == b->x->n_passes) factor = scale;
     }
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
+    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
     buf_line(b->w.out, "    return %s;", factor);
     buf_line(b->w.out, "  }");
 }
@@ -269,20 +269,20 @@ static const char *middle_at(struct middle *b, struct point *p, struct node *n, 
     return name;
 }
 
-/* Computes what the walk needs of an element, operands first and each once, so that no chain of them is walked deep. */
-static void emit_needed(struct middle *b, struct point *p, int walk, bool *late) {
+/* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
+static void emit_needed(struct middle *b, struct point *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
     bool *needed = NEW_ARRAY(arena(b), bool, g->n_nodes + 1);
-    bool is_last = walk + 1 == b->x->n_walks;
-    chain_mark_sums(g, b->c->partition, b->r, b->x, walk, needed);
-    if (chain_keeps(g, b->c->partition, b->r, b->x, walk))
+    bool is_last = pass + 1 == b->x->n_passes;
+    chain_mark_sums(g, b->c->partition, b->r, b->x, pass, needed);
+    if (chain_keeps(g, b->c->partition, b->r, b->x, pass))
         for (int k = 0; k < b->x->n_folds; k++)
-            if (chain_is_online(b->x, k, walk)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
+            if (chain_is_online(b->x, k, pass)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         if (!needed[i] || !b->x->is_element[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_folds; k++) {
-            if (b->x->folds[k].e != n || !chain_is_online(b->x, k, walk)) continue;
+            if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *shifted = arena_printf(arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
             p->text[i] = emit_local(b->w.names, n);
             value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted), value_comment(b->w.g, n));
@@ -294,12 +294,12 @@ static void emit_needed(struct middle *b, struct point *p, int walk, bool *late)
     }
 }
 
-static void emit_fold(struct middle *b, int walk) {
+static void emit_fold(struct middle *b, int pass) {
     struct node *n;
-    bool is_last = walk + 1 == b->x->n_walks;
+    bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE void fold(fx_walk<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
-                 "int n_valid) const {", walk, walk);
+    buf_line(b->w.out, "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
+                 "int n_valid) const {", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) {");
@@ -308,9 +308,9 @@ static void emit_fold(struct middle *b, int walk) {
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
     emit_begin_function(b->w.names);
-    struct point *p = at_element(b, walk);
-    emit_needed(b, p, walk, late);
-    for (int s = 0; (n = next_sum(b, walk, false, &s));) {
+    struct point *p = at_element(b, pass);
+    emit_needed(b, p, pass, late);
+    for (int s = 0; (n = next_sum(b, pass, false, &s));) {
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
@@ -320,20 +320,20 @@ static void emit_fold(struct middle *b, int walk) {
     buf_line(b->w.out, "  }");
 }
 
-static void emit_finish(struct middle *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE void finish(fx_walk<%d>, results &r, const sums%d &a, const values &q) const {", walk, walk);
+static void emit_finish(struct middle *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const {", pass, pass);
     struct node *n;
     const char *last[MAX_FOLDS];
     emit_begin_function(b->w.names);
-    for (int s = 0; (n = next_sum(b, walk, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
+    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     for (int k = 0; k < b->x->n_folds; k++) {
-        if (!chain_is_online(b->x, k, walk)) continue;
-        const char *c = shift_at(b, k, walk, member_of(b, "r", b->x->folds[k].extreme));
+        if (!chain_is_online(b->x, k, pass)) continue;
+        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->folds[k].extreme));
         last[k] = emit_local_as(b->w.names, "last_");
         value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c, scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
         if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
     }
-    for (int s = 0; (n = next_sum(b, walk, false, &s));) {
+    for (int s = 0; (n = next_sum(b, pass, false, &s));) {
         int fold = b->x->fold_of[n->id];
         if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
         else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
@@ -341,7 +341,7 @@ static void emit_finish(struct middle *b, int walk) {
     buf_line(b->w.out, "  }");
 }
 
-/* ---- what stands behind the walks ---- */
+/* ---- what stands behind the passes ---- */
 
 void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results) {
     const struct group *r = l->kernel->group;
@@ -426,18 +426,18 @@ static void emit_flags(struct middle *b) {
     struct buf look, keep;
     buf_init(&look, arena(b));
     buf_init(&keep, arena(b));
-    for (int w = 0; w < b->x->n_walks; w++) {
+    for (int w = 0; w < b->x->n_passes; w++) {
         buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
     }
-    buf_line(b->w.out, "  static constexpr int WALKS = %d;  // over the middle; the last adds the result up", b->x->n_walks);
-    buf_line(b->w.out, "  static constexpr bool LOOKS[WALKS] = {%s}, KEEPS[WALKS] = {%s};  // whether a walk finds shifts first, and leaves what they were found in",
+    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up", b->x->n_passes);
+    buf_line(b->w.out, "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
               look.s, keep.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
               b->x->bound ? "true" : "false");
 }
 
-void emit_chain_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names) {
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .storage_type = emit_ctype, .given = given,
@@ -446,18 +446,18 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct chos
     emit_shapes(&b);
     emit_flags(&b);
     emit_known(&b);
-    for (int walk = 0; walk < b.x->n_walks; walk++) emit_sums_type(&b, walk);
-    for (int walk = 0; walk < b.x->n_walks; walk++) {
-        emit_prepare(&b, walk);
-        emit_identities(&b, walk);
-        if (looks(&b, walk)) {
-            emit_look(&b, walk);
-            emit_join(&b, walk, "tops", true);
-            emit_move(&b, walk);
+    for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
+    for (int pass = 0; pass < b.x->n_passes; pass++) {
+        emit_prepare(&b, pass);
+        emit_identities(&b, pass);
+        if (looks(&b, pass)) {
+            emit_look(&b, pass);
+            emit_join(&b, pass, "tops", true);
+            emit_move(&b, pass);
         }
-        emit_fold(&b, walk);
-        emit_join(&b, walk, "sums", false);
-        emit_finish(&b, walk);
+        emit_fold(&b, pass);
+        emit_join(&b, pass, "sums", false);
+        emit_finish(&b, pass);
     }
     if (b.x->bound) emit_end(&b);
     if (b.x->stores_rows) emit_row_stores(&b);

@@ -100,7 +100,7 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
 /* ---- the struct ---- */
 
 static const char *operand_text(const struct operand_place *b, const struct operand *o) {
-    if (!o->is_made && o->tensor.param < 0) return operand_tensor_name(b, &o->tensor, false);
+    if (!o->is_computed && o->tensor.param < 0) return operand_tensor_name(b, &o->tensor, false);
     if (o->value->source && !o->value->name.len) return value_source(b->g, o->value);
     struct buf s;
     buf_init(&s, arena(b));
@@ -116,7 +116,7 @@ static void emit_comment(struct operand_place *b, const struct operand *operands
         if (strcmp(text, before) != 0) buf_printf(b->out, "%s %s", i ? "," : "", text); /* the parts of one thing are called as that */
         before = text;
     }
-    buf_printf(b->out, "%s\n", operands->is_made ? ", made as it is loaded" : "");
+    buf_printf(b->out, "%s\n", operands->is_computed ? ", computed as it is loaded" : "");
 }
 
 static void emit_operand(struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
@@ -126,13 +126,13 @@ static void emit_operand(struct operand_place *b, char side, int segment, int j,
     buf_printf(b->out, "  struct %s {", struct_name);
     emit_comment(b, operands, n);
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
-    if (operands->is_made) emit_made_operand(b, operands);
+    if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
     buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
     bool is_strided = false;
-    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_made && operands[i].tensor.is_strided;
+    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
     const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
-    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;", operands->is_made ? "fx_gemm_made" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
+    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;", operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
     buf_line(b->out, "  };");
 }
 
@@ -150,14 +150,14 @@ static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
 /* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
 static void emit_segment(struct operand_place *b, int i, bool has_a) {
     const struct segment *e = b->segment;
-    bool are_made = e->b[0].is_made;
+    bool are_computed = e->b[0].is_computed;
     if (has_a) emit_operand(b, 'a', i, -1, &e->a, 1);
-    if (!are_made) emit_operand(b, 'b', i, -1, e->b, e->n_sums);
-    for (int j = 0; are_made && j < e->n_sums; j++) emit_operand(b, 'b', i, e->n_sums > 1 ? j : -1, &e->b[j], 1);
+    if (!are_computed) emit_operand(b, 'b', i, -1, e->b, e->n_sums);
+    for (int j = 0; are_computed && j < e->n_sums; j++) emit_operand(b, 'b', i, e->n_sums > 1 ? j : -1, &e->b[j], 1);
     buf_line(b->out, "  struct segment%d {", i);
     buf_line(b->out, "    static constexpr int SUMS = %d;", e->n_sums);
     if (has_a) buf_line(b->out, "    typedef a%d a;", i);
-    if (!are_made || e->n_sums == 1) buf_line(b->out, "    template <int J> using b = b%d;", i);
+    if (!are_computed || e->n_sums == 1) buf_line(b->out, "    template <int J> using b = b%d;", i);
     else {
         buf_puts(b->out, "    template <int J> using b = ");
         for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "typename fx_choose<J == %d, b%d_%d, ", j, i, j);
@@ -177,7 +177,7 @@ static const char **members(struct arena *a, const char **names, int n) {
     return out;
 }
 
-static struct operand_place place_of(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape) {
+static struct operand_place place_of(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape) {
     struct arena *a = &u->cx->arena;
     struct operand_place b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .shape = shape};
     b.params = members(a, l->param_names, c->graph->kernel->n_params);
@@ -187,7 +187,7 @@ static struct operand_place place_of(struct buf *out, const struct unit *u, cons
     return b;
 }
 
-void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a) {
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a) {
     struct operand_place b = place_of(out, u, c, l, shape);
     for (int i = 0; i < shape->n_segments; i++) {
         b.segment = &shape->segments[i];
@@ -195,7 +195,7 @@ void emit_gemm_segments(struct buf *out, const struct unit *u, const struct chos
     }
 }
 
-void emit_gemm_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l) {
+void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     const struct gemm_shape *s = &l->kernel->gemm;
     struct operand_place b = place_of(out, u, c, l, s);
     buf_line(out, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);

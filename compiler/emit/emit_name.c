@@ -97,7 +97,7 @@ static void take_all(struct value_names *x, const char *const *names, int n) {
         if (names[i]) identifiers_take(&x->fields, names[i]);
 }
 
-struct value_names *emit_names(const struct chosen *c, const struct launch *l) {
+struct value_names *emit_names(const struct scheduled_graph *c, const struct launch *l) {
     struct arena *a = &c->graph->cx->arena;
     const struct kernel *k = c->graph->kernel;
     struct value_names *x = NEW(a, struct value_names);

@@ -14,7 +14,7 @@ struct value_names { /* of one struct */
     struct identifiers fields, own, members, locals; /* of the struct; what the spec names; of those structs; of the function being written */
 };
 
-struct value_names *emit_names(const struct chosen *c, const struct launch *l);
+struct value_names *emit_names(const struct scheduled_graph *c, const struct launch *l);
 /* A function begins: none of its locals is there yet. */
 void emit_begin_function(struct value_names *x);
 /* Takes a local name for n, declared from here to the end of the block; names given back there are those behind names.locals.n. */

@@ -1,4 +1,4 @@
-/* An operand of a mainloop that is made as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/made.cuh).
+/* An operand of a mainloop that is computed as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/computed.cuh).
  *
  * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make,
  * arithmetic alone. A chunk is V
@@ -7,14 +7,14 @@
 
 #include "emit/emit_operand.h"
 #include "emit/emit_value.h"
-#include "schedule/made.h"
+#include "schedule/computed.h"
 
 struct maker { /* an operand being written */
     const struct operand_place *at;
     const struct graph *g;
     const struct operand *operand;
     struct buf *out;                /* the struct, or the function being written */
-    struct made made;               /* what it reads */
+    struct computed computed;               /* what it reads */
     const struct axis_list *along;  /* the labels of a chunk */
     struct leaf *leaves;
     int n_leaves;
@@ -35,7 +35,7 @@ static const char *along_var(const struct maker *b) { return b->operand->layout 
 
 /* What the operand reads, and what the members that have it are called. */
 static void find_leaves(struct maker *b) {
-    struct made m = b->made = made_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
+    struct computed m = b->computed = computed_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
     b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
     for (int i = 0; i < b->n_leaves; i++) {
         struct leaf *f = &b->leaves[i];
@@ -361,7 +361,7 @@ static void emit_function(struct maker *b, const char *head, void (*body)(struct
     buf_line(b->out, "    }");
 }
 
-void emit_made_operand(const struct operand_place *at, const struct operand *o) {
+void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out, .names = emit_names(at->c, at->l)};
     const char *name = at->l->struct_name;
     buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
@@ -371,7 +371,7 @@ void emit_made_operand(const struct operand_place *at, const struct operand *o) 
     emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values", "nothing is read by values");
     emit_leaves(&b, IN_HELD, "held", "what it reads side by side", "nothing is read side by side");
     emit_leaves(&b, IN_CONTEXT, "context", "what chunks share", "nothing is shared");
-    buf_line(b.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", made_is_fixed(&b.made, at->segment) ? "true" : "false");
+    buf_line(b.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
     emit_staged(&b, IN_HELD, "staged", "held");
     emit_staged(&b, IN_CONTEXT, "staged_context", "context");
     emit_function(&b, arena_printf(arena(&b), head, "", "fetch", name, "raw<V, ALIGNED> &r", n_valid), emit_fetch);

@@ -1,4 +1,4 @@
-/* Operands of a mainloop as members of a problem struct: emit_gemm.c writes the struct and what lies in memory, emit_operand.c what is made as it is loaded. */
+/* Operands of a mainloop as members of a problem struct: emit_gemm.c writes the struct and what lies in memory, emit_operand.c what is computed as it is loaded. */
 #ifndef FX_EMIT_OPERAND_H
 #define FX_EMIT_OPERAND_H
 
@@ -8,7 +8,7 @@
 struct operand_place { /* what an operand is written for */
     struct buf *out;  /* the problem struct */
     const struct unit *u;
-    const struct chosen *c;
+    const struct scheduled_graph *c;
     const struct launch *l;
     const struct graph *g;
     const struct gemm_shape *shape;
@@ -20,7 +20,7 @@ struct operand_place { /* what an operand is written for */
 
 /* What t is called: as a member of p, or alone. */
 const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member);
-/* The members of an operand that is made, but for its layout: what chunks read, the functions that fetch it, make. */
-void emit_made_operand(const struct operand_place *at, const struct operand *o);
+/* The members of an computed operand, but for its layout: what chunks read, the functions that fetch it, make. */
+void emit_computed_operand(const struct operand_place *at, const struct operand *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* The members of the problem struct of a row program: what the row driver asks of it (kernels/driver_row.cuh).
  *
- * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each walk, running sums) and methods, each the values of some
+ * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each pass, running sums) and methods, each the values of some
  * nodes at one element, or at one row, written by emit_value.c. Offsets are 64-bit; row and column are the driver's flattened indices. */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 struct rows {
     struct values w; /* statements being written; its user is this */
     const struct unit *u;
-    const struct chosen *c;
+    const struct scheduled_graph *c;
     const struct launch *l;
     const struct group *r;
     const struct row_program *x;
@@ -29,8 +29,8 @@ static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 ||
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
-/* The reduction ends in walk number `walk`. */
-static bool ends_in(const struct rows *b, const struct node *n, int walk) { return n->kind == N_REDUCE && b->x->level[n->id] == walk + 1; }
+/* The reduction ends in pass number `pass`. */
+static bool ends_in(const struct rows *b, const struct node *n, int pass) { return n->kind == N_REDUCE && b->x->level[n->id] == pass + 1; }
 
 /* ---- indices ---- */
 
@@ -111,21 +111,21 @@ static void give_held(struct rows *b, struct point *p, const struct tensor *list
     }
 }
 
-/* A point at the row: what the walks before number `walk` left stands in `results`. */
-static struct point *at_row(struct rows *b, int walk, const char *row, const char *results) {
+/* A point at the row: what the passes before number `pass` left stands in `results`. */
+static struct point *at_row(struct rows *b, int pass, const char *row, const char *results) {
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         bool is_result = is_row_step(b->r, n) && n->kind == N_REDUCE;
-        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
+        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= pass) p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
     }
     return p;
 }
 
 /* A point at an element of it. */
-static struct point *at_element(struct rows *b, int walk, const char *row, const char *col, const char *results, bool has_tail) {
-    struct point *p = at_row(b, walk, row, results);
+static struct point *at_element(struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
+    struct point *p = at_row(b, pass, row, results);
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
@@ -151,18 +151,18 @@ static void emit_column_values(struct rows *b, struct point *column, const struc
     }
 }
 
-/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier walk computed and registers keep is read. */
-static void emit_needed(struct rows *b, struct point *p, int walk, const bool *needed) {
+/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier pass computed and registers keep is read. */
+static void emit_needed(struct rows *b, struct point *p, int pass, const bool *needed) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         int k = find_kept(b, n);
         if (!needed[i] || !is_in_space(b, n)) continue;
-        if (k < 0 || b->x->kept_in[k] > walk) {
+        if (k < 0 || b->x->kept_in[k] > pass) {
             value_at(&b->w, p, n);
             continue;
         }
         const char *kept = arena_printf(arena(b), "f.%s[v]", member(b, n)), *known = arena_printf(arena(b), "KEPT ? %s : ", kept);
-        if (b->x->kept_in[k] == walk) {
+        if (b->x->kept_in[k] == pass) {
             value_put(&b->w, p, n, kept);
             continue;
         }
@@ -196,13 +196,13 @@ static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  };");
 }
 
-/* Whether what a walk adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a word behind them all has to be written. */
-static bool has_rest(const struct rows *b, int walk) {
+/* Whether what a pass adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a word behind them all has to be written. */
+static bool has_rest(const struct rows *b, int pass) {
     int n_words = 0;
     bool has_wide = false;
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
-        if (!ends_in(b, n, walk)) continue;
+        if (!ends_in(b, n, pass)) continue;
         bool is_wide = is_wide_type(sum_type(n->args[0]->dtype));
         n_words += is_wide ? 2 : 1;
         has_wide |= is_wide || is_arg(n); /* a place takes 8 bytes */
@@ -210,18 +210,18 @@ static bool has_rest(const struct rows *b, int walk) {
     return b->l->kernel->parts && has_wide && n_words % 2;
 }
 
-static void emit_sums_type(struct rows *b, int walk) {
+static void emit_sums_type(struct rows *b, int pass) {
     bool has_parts = b->l->kernel->parts;
-    buf_line(b->w.out, "  struct sums%d {  // what walk %d over a row adds up", walk, walk);
+    buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int wide = has_parts; wide >= 0; wide--)
         for (int s = 0; s < b->r->n_steps; s++) {
             const struct node *n = b->r->steps[s];
             const char *type = sum_type(n->args[0]->dtype);
-            if (!ends_in(b, n, walk)) continue;
+            if (!ends_in(b, n, pass)) continue;
             if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
             if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
         }
-    if (has_rest(b, walk)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
+    if (has_rest(b, pass)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
     buf_line(b->w.out, "  };");
 }
 
@@ -239,45 +239,45 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
     buf_line(b->w.out, "  }");
 }
 
-static void emit_prepare(struct rows *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", walk);
+static void emit_prepare(struct rows *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", pass);
     emit_begin_function(b->w.names);
-    struct point *p = at_row(b, walk - 1, "row", "r");
+    struct point *p = at_row(b, pass - 1, "row", "r");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= walk) p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
-        if (b->x->is_row_value[i] && b->x->level[i] == walk) value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
+        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= pass) p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
+        if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
     }
     buf_line(b->w.out, "  }");
 }
 
 /* ---- reductions ---- */
 
-static void emit_identity(struct rows *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", walk, walk);
-    buf_line(b->w.out, "    sums%d a;", walk);
+static void emit_identity(struct rows *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", pass, pass);
+    buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
-        if (!ends_in(b, n, walk)) continue;
+        if (!ends_in(b, n, pass)) continue;
         if (is_arg(n)) value_line(&b->w, "a.%s = 0, a.%sat = -1;", member(b, n), member(b, n));
         else value_line(&b->w, "a.%s = %s;", member(b, n), value_start(&b->w, n->reduction, n->args[0]->dtype));
     }
-    if (has_rest(b, walk)) value_line(&b->w, "a.rest = 0;");
+    if (has_rest(b, pass)) value_line(&b->w, "a.rest = 0;");
     buf_line(b->w.out, "    return a;");
     buf_line(b->w.out, "  }");
 }
 
-static void emit_fold(struct rows *b, int walk) {
+static void emit_fold(struct rows *b, int pass) {
     buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
-                 "index col) const {", walk, walk);
+                 "index col) const {", pass, pass);
     emit_begin_function(b->w.names);
-    struct point *p = at_element(b, walk, "row", "col", "r", false);
+    struct point *p = at_element(b, pass, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, walk, needed);
-    emit_needed(b, p, walk, needed);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, pass, needed);
+    emit_needed(b, p, pass, needed);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, walk)) continue;
+        if (!ends_in(b, n, pass)) continue;
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
             value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far,
@@ -287,11 +287,11 @@ static void emit_fold(struct rows *b, int walk) {
     buf_line(b->w.out, "  }");
 }
 
-static void emit_join(struct rows *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", walk, walk, walk);
+static void emit_join(struct rows *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", pass, pass, pass);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, walk)) continue;
+        if (!ends_in(b, n, pass)) continue;
         const char *name = member(b, n);
         if (is_arg(n))
             value_line(&b->w, "if (fx_first_extreme<%s>(a.%s, a.%sat, b.%s, b.%sat)) a.%s = b.%s, a.%sat = b.%sat;",
@@ -303,11 +303,11 @@ static void emit_join(struct rows *b, int walk) {
     buf_line(b->w.out, "  }");
 }
 
-static void emit_finish(struct rows *b, int walk) {
-    buf_line(b->w.out, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", walk, walk);
+static void emit_finish(struct rows *b, int pass) {
+    buf_line(b->w.out, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", pass, pass);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, walk)) continue;
+        if (!ends_in(b, n, pass)) continue;
         const char *name = member(b, n);
         if (is_arg(n)) value_line(&b->w, "r.%s = a.%sat < 0 ? 0 : a.%sat;", name, name, name);
         else value_line(&b->w, n->dtype == FX_BOOL ? "r.%s = a.%s != 0;" : "r.%s = a.%s;", name, name);
@@ -336,14 +336,14 @@ static void emit_scans(struct rows *b) {
     buf_init(&table, arena(b));
     for (int i = 0; i < b->n_scans; i++) {
         buf_puts(&table, i ? ", {" : "{");
-        for (int walk = 0; walk <= b->x->n_passes; walk++) {
+        for (int pass = 0; pass <= b->x->n_passes; pass++) {
             bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-            row_mark_walk(b->w.g, b->c->partition, b->r, b->x, walk, needed);
-            buf_printf(&table, "%s%s", walk ? ", " : "", needed[b->scans[i]->id] ? "true" : "false");
+            row_mark_pass(b->w.g, b->c->partition, b->r, b->x, pass, needed);
+            buf_printf(&table, "%s%s", pass ? ", " : "", needed[b->scans[i]->id] ? "true" : "false");
         }
         buf_putc(&table, '}');
     }
-    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a walk", b->n_scans, b->x->n_passes + 1, table.s);
+    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a pass", b->n_scans, b->x->n_passes + 1, table.s);
     for (int i = 0; i < b->n_scans; i++) emit_scan(b, i);
 }
 
@@ -417,7 +417,7 @@ static void emit_results(struct rows *b) {
     buf_line(b->w.out, "  }");
 }
 
-void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen *c, const struct launch *l, struct value_names *names) {
+void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
     b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
@@ -429,22 +429,22 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct chosen
     buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
-    if (l->kernel->parts) /* sums of a walk over one part of a row */
-        buf_line(b.w.out, "  FX_DEVICE unsigned *partial(int walk, index row, int part) const { return %s + (((long long)walk * rows() + row) * %d + part) * SUM_WORDS; }",
+    if (l->kernel->parts) /* sums of a pass over one part of a row */
+        buf_line(b.w.out, "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
                   l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
-    emit_held(&b, "frag", "what V adjacent elements hold for the walks", b.x->held, b.x->n_held, true);
-    emit_held(&b, "tail", "what the last walk alone reads of them", b.x->tail, b.x->n_tail, false);
+    emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
+    emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
     emit_results_type(&b);
     emit_scans_type(&b);
-    for (int walk = 0; walk < b.x->n_passes; walk++) emit_sums_type(&b, walk);
+    for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
     emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held);
     emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail);
-    for (int walk = 0; walk <= b.x->n_passes; walk++) emit_prepare(&b, walk);
-    for (int walk = 0; walk < b.x->n_passes; walk++) {
-        emit_identity(&b, walk);
-        emit_fold(&b, walk);
-        emit_join(&b, walk);
-        emit_finish(&b, walk);
+    for (int pass = 0; pass <= b.x->n_passes; pass++) emit_prepare(&b, pass);
+    for (int pass = 0; pass < b.x->n_passes; pass++) {
+        emit_identity(&b, pass);
+        emit_fold(&b, pass);
+        emit_join(&b, pass);
+        emit_finish(&b, pass);
     }
     emit_scans(&b);
     if (b.x->stores_elements) emit_store(&b);

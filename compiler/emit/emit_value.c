@@ -512,7 +512,7 @@ static const char *access_at(struct values *w, struct point *p, struct node *n) 
     return t;
 }
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
 static const char *leaf_at(struct values *w, struct point *p, const struct node *n) {
     const char *given = w->given ? w->given(w, p, n) : NULL;

@@ -29,7 +29,7 @@ struct values { /* statements being written */
     const char *(*given)(struct values *w, const struct point *p, const struct node *n);
     void *user;        /* given's */
     struct value_names *names; /* of the struct they stand in */
-    int *hoisted, n_hoists; /* by node: the walk that met it last */
+    int *hoisted, n_hoists; /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 

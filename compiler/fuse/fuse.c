@@ -104,7 +104,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     return n_found;
 }
 
-/* Whether the last walk met n, and nowhere at other elements than the kernel's. */
+/* Whether the last pass met n, and nowhere at other elements than the kernel's. */
 static bool is_near(const struct fuser *f, const struct node *n) { return f->mark[n->id] == 2 * f->n_walks; }
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {

@@ -34,7 +34,7 @@ void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int pa
 /* Whether n is computed from m, in whatever kernels. */
 bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m);
 
-/* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, made as they are loaded or stored first, and which sums share a mainloop. */
+/* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, computed as they are loaded or stored first, and which sums share a mainloop. */
 /* What the mainloop of an engine adds up: with row programs only what gains from it. */
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n);
 /* A contraction and its factors, with the dtypes they are read as, placed nowhere yet. */
@@ -45,7 +45,7 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s);
 void fuse_place_operands(struct fuser *f, struct product *x);
 /* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes, neither computed from the other. */
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
-/* Whether some factor is made as it is loaded. */
+/* Whether some factor is computed as it is loaded. */
 bool fuse_makes_factors(const struct partition *p, const struct graph *g);
 
 /* fuse_chain.c: which contractions are one kernel with the one that reads them. */

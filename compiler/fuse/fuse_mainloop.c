@@ -129,7 +129,7 @@ static int loops_below(struct fuser *f, const struct node *n, struct node **foun
     return n_found;
 }
 
-/* Whether a computed factor can be made as it is loaded: not where it ends another mainloop, whose epilogue makes it once. */
+/* Whether a computed factor can be computed as it is loaded: not where it ends another mainloop, whose epilogue makes it once. */
 static bool is_loadable(struct fuser *f, const struct node *n) {
     struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
     int n_found = loops_below(f, n, found);
@@ -154,7 +154,7 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
     return nominal_size(g, n->axes, n->n_axes) > 2 * read;
 }
 
-/* What a factor made as it is loaded reads must be in memory. */
+/* What a factor computed as it is loaded reads must be in memory. */
 static void place_loops_below(struct fuser *f, const struct node *n) {
     struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
     int n_found = loops_below(f, n, found);

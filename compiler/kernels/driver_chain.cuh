@@ -1,15 +1,15 @@
 /* The chain driver: contractions, one or several over the same m and t, whose results are made into another one's factor without leaving the chip.
      S[m,t] = sum over k of A[m,k] B[t,k];  P = what the problem makes of S and of reductions of its rows over t;  D[m,n] = sum over t of P[m,t] C[t,n]
-   A block owns BM rows of one batch and BN columns, and walks the middle axis t in blocks of BT, WALKS times: a walk ends in reductions that the next may read; the
-   last one adds D up. Reductions that only shift an exponential are taken in the same walk as the sums they shift (look, move): as the shift moves, those sums and D
+   A block owns BM rows of one batch and BN columns, and goes over the middle axis t in blocks of BT, PASSES times: a pass ends in reductions that the next may read; the
+   last one adds D up. Reductions that only shift an exponential are taken in the same pass as the sums they shift (look, move): as the shift moves, those sums and D
    are scaled. LANES neighbouring threads own a row of the middle, in chunks of V elements. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks; with several tiles along n
    each computes the middle again.
    Invariant: any m, n, t, k, strides; nothing outside the tensors is read or written. */
 
-// fx_walk: names walk W over the middle axis
-template <int W> struct fx_walk {};
+// fx_middle_pass: names pass W over the middle axis
+template <int W> struct fx_middle_pass {};
 
-// fx_chain_shift: what the exponentials of a walk are shifted by, where the whole row's shift may yet turn out not finite
+// fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 
 // fx_chain_rescale: exp2(by), by which sums go on after a shift has moved; 0 where they are empty so far, never infinite, so that 0 stays 0
@@ -130,7 +130,7 @@ struct fx_chain_block {
   typedef fx_chain_outer<PROBLEM, inner::BM> second;
   typedef typename PROBLEM::first_segment first_segment;
   typedef typename PROBLEM::second_segment second_segment;
-  typedef fx_gemm_walk<inner::STEPS, typename fx_gemm_a<inner, ALIGNED, first_segment>::type> kept_rows;
+  typedef fx_gemm_operand<inner::STEPS, typename fx_gemm_a<inner, ALIGNED, first_segment>::type> kept_rows;
   typedef fx_gemm_all_b<inner, ALIGNED, first, first_segment, 0, false> all_b;
   static constexpr int SUMS = PROBLEM::INNER_SUMS;        // first contractions
   typedef fx_chain_map<CHAIN, SUMS, PROBLEM::BESIDE, PROBLEM::RESULT_WORDS> map;
@@ -213,12 +213,12 @@ struct fx_chain_block {
     const int begin = lane * SHARE;
     float x[SUMS][V];
     if constexpr (PROBLEM::LOOKS[W]) {
-      auto tops = p.tops(fx_walk<W>());
+      auto tops = p.tops(fx_middle_pass<W>());
       if (is_row) {
 #pragma unroll 1
         for (int i = begin; i < begin + SHARE; i += V) {
           get(x, i);
-          p.look(fx_walk<W>(), tops, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+          p.look(fx_middle_pass<W>(), tops, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
           if constexpr (PROBLEM::KEEPS[W]) {
 #pragma unroll
             for (int v = 0; v < V; v += 4) fx_shared_put4(inner::template staged<SUMS>(row, i + v), x[0][v], x[0][v + 1], x[0][v + 2], x[0][v + 3]);
@@ -226,15 +226,15 @@ struct fx_chain_block {
         }
       }
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_walk<W>(), tops, fx_from_lane_xor(tops, mask));
-      const float scale = p.move(fx_walk<W>(), sums, tops, r, q);
+      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), tops, fx_from_lane_xor(tops, mask));
+      const float scale = p.move(fx_middle_pass<W>(), sums, tops, r, q);
       if (LAST && PROBLEM::SCALED && lane == 0) scales()[row] = scale;
     }
     if (is_row) {
 #pragma unroll 1
       for (int i = begin; i < begin + SHARE; i += V) {
         get(x, i);
-        p.fold(fx_walk<W>(), sums, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+        p.fold(fx_middle_pass<W>(), sums, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
         if constexpr (LAST) CHAIN::put(map::P, row, i, x[0]);
       }
     }
@@ -291,10 +291,10 @@ struct fx_chain_block {
   }
 
   template <int W>
-  FX_DEVICE void walks() {
-    constexpr bool LAST = W + 1 == PROBLEM::WALKS;
-    if (is_row) p.prepare(fx_walk<W>(), q, r, at.batch, at.m + row);
-    auto sums = p.identity(fx_walk<W>());
+  FX_DEVICE void passes() {
+    constexpr bool LAST = W + 1 == PROBLEM::PASSES;
+    if (is_row) p.prepare(fx_middle_pass<W>(), q, r, at.batch, at.m + row);
+    auto sums = p.identity(fx_middle_pass<W>());
     if constexpr (CHAIN::KEPT) bring_b(0);
     int end = find_end();
 #pragma unroll 1
@@ -311,9 +311,9 @@ struct fx_chain_block {
       else fx_barrier();  // nobody reads the staged sums any more
     }
 #pragma unroll
-    for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_walk<W>(), sums, fx_from_lane_xor(sums, mask));
-    p.finish(fx_walk<W>(), r, sums, q);
-    if constexpr (!LAST) walks<W + 1>();
+    for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), sums, fx_from_lane_xor(sums, mask));
+    p.finish(fx_middle_pass<W>(), r, sums, q);
+    if constexpr (!LAST) passes<W + 1>();
   }
 
   FX_DEVICE void run() {
@@ -322,13 +322,13 @@ struct fx_chain_block {
     }
     if (!is_row)  // of rows that do not exist P is never written: it makes rows of the result that are never stored
       for (int i = lane * SHARE; i < (lane + 1) * SHARE; i += V) CHAIN::leave(map::P, row, i);
-    walks<0>();
+    passes<0>();
     if (lane == 0 && is_row) fx_words<typename PROBLEM::results>::of(r).put(rows(), BM, row);
     if constexpr (PROBLEM::STORES_ROWS) {
       if (lane == 0 && is_row && at.n == 0) p.store_row(r, at.batch, at.m + row);
     }
     fx_cp_async_wait<0>();
-    fx_barrier();  // nobody reads or fills what the walks used any more: the result takes its place
+    fx_barrier();  // nobody reads or fills what the passes used any more: the result takes its place
     outer::template put<1>(acc[0], 0);
     fx_barrier();  // the whole tile is staged, the rows' results are there
     fx_gemm_epilogue<outer, ALIGNED, 1>(second{p, rows()}, at);

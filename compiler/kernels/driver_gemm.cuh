@@ -78,13 +78,13 @@ template <class ENGINE, bool ALIGNED, class SEGMENT, int J> struct fx_gemm_b {
   typedef typename b::template moved<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 
-// fx_gemm_walk: one operand on its way through the mainloop, in whichever manner
+// fx_gemm_operand: one operand on its way through the mainloop, in whichever manner
 template <int STEPS, class OPERAND>
-struct fx_gemm_walk {
+struct fx_gemm_operand {
   OPERAND x;  // the operand
 
   template <class PROBLEM>
-  FX_DEVICE fx_gemm_walk(const PROBLEM &p, int j, int batch, int tile_mn, int mn_end, int warp_mn) : x(p, j, batch, tile_mn, mn_end, warp_mn) {
+  FX_DEVICE fx_gemm_operand(const PROBLEM &p, int j, int batch, int tile_mn, int mn_end, int warp_mn) : x(p, j, batch, tile_mn, mn_end, warp_mn) {
     x.start();
   }
   // Shared memory from there on that is its own, besides the stages; returns where that ends.
@@ -139,7 +139,7 @@ template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J, bool 
 struct fx_gemm_all_b {
   typedef typename fx_gemm_b<ENGINE, ALIGNED, SEGMENT, J>::type operand;
 
-  fx_gemm_walk<ENGINE::STEPS, operand> first;                                                     // number J
+  fx_gemm_operand<ENGINE::STEPS, operand> first;                                                     // number J
   fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> rest;  // those after it
 
   FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
@@ -178,7 +178,7 @@ struct fx_gemm_source {
   static constexpr int SUMS = SEGMENT::SUMS;
   static constexpr unsigned STAGE_BYTES = ENGINE::A_BYTES + SUMS * ENGINE::B_BYTES;
 
-  fx_gemm_walk<ENGINE::STEPS, operand_a> a;  // A's rows of the tile
+  fx_gemm_operand<ENGINE::STEPS, operand_a> a;  // A's rows of the tile
   operands_b b;                              // the columns of the tile of every B
 
   FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at) : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, at.batch, at.n) {}

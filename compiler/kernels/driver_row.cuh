@@ -1,12 +1,12 @@
-/* The row driver: rows() rows of cols() elements; reductions of every row in PASSES walks over it, each of which may read what those before gave, then a walk that
+/* The row driver: rows() rows of cols() elements; reductions of every row in PASSES passes over it, each of which may read what those before gave, then a pass that
    stores elements, then the results. V adjacent elements lie along the row, or, ALONG_ROWS, one in each of V adjacent rows. LANES threads share a row (or V),
    ACROSS such teams make a block: team ids run fastest where V elements lie along the row and slowest otherwise, so that a warp touches adjacent memory.
-   RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers; else it is read again by every walk, CHUNKS chunks at a time.
+   RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers; else it is read again by every pass, CHUNKS chunks at a time.
    Grid: any; ceil(rows / ROWS) blocks visit every row in one round, ROWS = ACROSS, times V where ALONG_ROWS. V > 1 needs vectors that begin and end on V elements.
    Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row.
    Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 264 bytes for scans), ALONG_ROWS with several lanes one set a thread. */
 
-// fx_pass: names the reductions of walk P
+// fx_pass: names the reductions of pass P
 template <int P> struct fx_pass {};
 
 // fx_scan: names running sum I
@@ -59,9 +59,9 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
   return (MAX ? y > x : y < x) || (y == x && j < i);
 }
 
-// fx_row_walk: a thread's share of its row, or rows
+// fx_row_share: a thread's share of its row, or rows
 template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
-struct fx_row_walk {
+struct fx_row_share {
   typedef typename PROBLEM::index index;
   static constexpr bool ALONG_ROWS = PROBLEM::ALONG_ROWS;
   static constexpr int SUMS = ALONG_ROWS ? V : 1;                          // rows of this thread
@@ -78,7 +78,7 @@ struct fx_row_walk {
   typename PROBLEM::template frag<V> f[CHUNKS];  // what was read of the chunks at hand
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
-  FX_DEVICE fx_row_walk(const PROBLEM &problem)
+  FX_DEVICE fx_row_share(const PROBLEM &problem)
       : p(problem), cols(problem.cols()), begin(0), end(cols), lane(ALONG_ROWS ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(ALONG_ROWS ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
 
   FX_DEVICE void start(index first) {
@@ -141,7 +141,7 @@ struct fx_row_walk {
     before = in_warp == 0 ? warps : p.join(fx_scan<I>(), warps, below);
   }
 
-  // running sums I and those after it that walk P reads, at chunk c
+  // running sums I and those after it that pass P reads, at chunk c
   template <int P, int I>
   FX_DEVICE void scan(typename PROBLEM::template scans<V> &s, typename PROBLEM::template scans<SUMS> &carry, int c, index at) {
     if constexpr (I < PROBLEM::SCANS) {
@@ -217,7 +217,7 @@ struct fx_row_walk {
     }
   }
 
-  // walk P, over the part at hand
+  // pass P, over the part at hand
   template <int P, class SUM>
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
     typename PROBLEM::template scans<SUMS> carry;
@@ -240,7 +240,7 @@ struct fx_row_walk {
     }
   }
 
-  // walk P and those after it
+  // pass P and those after it
   template <int P>
   FX_DEVICE void reduce() {
     prepare<P>();
@@ -256,32 +256,32 @@ struct fx_row_walk {
     }
   }
 
-  // the same for one part of the row: the sums of walks before WALK come from memory, those of WALK go there
-  template <int P, int WALK, int PARTS>
+  // the same for one part of the row: the sums of passes before PASS come from memory, those of PASS go there
+  template <int P, int PASS, int PARTS>
   FX_DEVICE void reduce_part(int part) {
     prepare<P>();
-    if constexpr (P < PROBLEM::PASSES && P <= WALK) {
+    if constexpr (P < PROBLEM::PASSES && P <= PASS) {
       typedef decltype(p.identity(fx_pass<P>())) sum;
       sum a[SUMS];
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) {
         a[s] = p.identity(fx_pass<P>());
-        if constexpr (P < WALK) {
+        if constexpr (P < PASS) {
           for (int i = lane; is_inside && i < PARTS; i += LANES) p.join(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
         }
       }
-      if constexpr (P == WALK) fold<P>(a);
+      if constexpr (P == PASS) fold<P>(a);
       join_lanes<P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) {
-        if (P < WALK) p.finish(fx_pass<P>(), r[s], a[s]);
+        if (P < PASS) p.finish(fx_pass<P>(), r[s], a[s]);
         else if (is_inside && lane == 0) fx_words<sum>::of(a[s]).put(p.partial(P, row + s, part), 1, 0);
       }
-      reduce_part<P + 1, WALK, PARTS>(part);
+      reduce_part<P + 1, PASS, PARTS>(part);
     }
   }
 
-  // the last walk, which stores elements; what only it reads is under way for all chunks at once where registers allow
+  // the last pass, which stores elements; what only it reads is under way for all chunks at once where registers allow
   FX_DEVICE void store() {
     typedef typename PROBLEM::template tail<V> tail;
     constexpr bool AHEAD = CHUNKS * sizeof(tail) <= 64;
@@ -314,38 +314,38 @@ struct fx_row_walk {
 template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
-  typedef fx_row_walk<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> walk;
+  typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
   const index rows = p.rows();
-  for (index first = (index)blockIdx.x * walk::ROWS; first < rows; first += (index)gridDim.x * walk::ROWS) {
-    walk w(p);
+  for (index first = (index)blockIdx.x * pass::ROWS; first < rows; first += (index)gridDim.x * pass::ROWS) {
+    pass w(p);
     w.start(first);
     w.template reduce<0>();
     if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
     if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0) {
 #pragma unroll
-      for (int s = 0; s < walk::SUMS; ++s) p.results_of(w.r[s], w.row + s);
+      for (int s = 0; s < pass::SUMS; ++s) p.results_of(w.r[s], w.row + s);
     }
-    if (first + (index)gridDim.x * walk::ROWS < rows) fx_barrier();  // everyone has read the last sums of these rows
+    if (first + (index)gridDim.x * pass::ROWS < rows) fx_barrier();  // everyone has read the last sums of these rows
   }
 }
 
-// fx_row_part: walk WALK over rows that are too few to occupy the GPU, each cut in PARTS; the grid is PARTS times that of whole rows
-template <int WALK, int PARTS, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+// fx_row_part: pass PASS over rows that are too few to occupy the GPU, each cut in PARTS; the grid is PARTS times that of whole rows
+template <int PASS, int PARTS, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_part(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
-  typedef fx_row_walk<false, V, CHUNKS, LANES, ACROSS, PROBLEM> walk;
-  const long long blocks = ((long long)p.rows() + (walk::ROWS - 1)) / walk::ROWS * PARTS;
+  typedef fx_row_share<false, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
+  const long long blocks = ((long long)p.rows() + (pass::ROWS - 1)) / pass::ROWS * PARTS;
   for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
     const int part = (int)(block % PARTS);
-    walk w(p);
-    w.start((index)(block / PARTS * walk::ROWS));
+    pass w(p);
+    w.start((index)(block / PARTS * pass::ROWS));
     w.take_part(part, PARTS);
-    w.template reduce_part<0, WALK, PARTS>(part);
-    if constexpr (WALK == PROBLEM::PASSES) {
+    w.template reduce_part<0, PASS, PARTS>(part);
+    if constexpr (PASS == PROBLEM::PASSES) {
       if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
       if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0 && part == 0) {
 #pragma unroll
-        for (int s = 0; s < walk::SUMS; ++s) p.results_of(w.r[s], w.row + s);
+        for (int s = 0; s < pass::SUMS; ++s) p.results_of(w.r[s], w.row + s);
       }
     }
     fx_barrier();  // everyone has read the last sums of this part

@@ -360,7 +360,7 @@ struct fx_mma_bytes {
   unsigned lane_slot;                       // offset of the row this lane names in the warp's first 16 x 32 block
   unsigned held_slot;                       // offset of the thread's first group in a stage
   unsigned held[GROUPS][4];                 // a block in registers
-  unsigned made_slot;                       // offset of the thread's first chunk that is made in a stage
+  unsigned computed_slot;                       // offset of the thread's first chunk that is computed in a stage
 
   // Rows without a bit in common have none here: that of their sum is an exclusive or.
   static FX_DEVICE constexpr int permuted(int row) { return (row ^ row / 8) & 7; }
@@ -375,7 +375,7 @@ struct fx_mma_bytes {
     mn_left = mn_end - tile_mn;
     slot = offset(first_row(), first_chunk());
     held_slot = offset(group_mn(), group_k() / 16) + group_k() % 16;
-    made_slot = offset(first_mn(), first_k() / 16) + first_k() % 16;
+    computed_slot = offset(first_mn(), first_k() / 16) + first_k() % 16;
     const int row = lane & 7, right = K_FIRST ? lane >> 4 : lane >> 3 & 1, down = K_FIRST ? lane >> 3 & 1 : lane >> 4;
     lane_slot = offset(warp_mn + row + right * 8, down);
   }
@@ -391,7 +391,7 @@ struct fx_mma_bytes {
   static FX_DEVICE int chunk_mn(int c, int thread = threadIdx.x) { return first_mn(thread) + (ALONG_MN ? 0 : c * CHUNK_STEP); }
   static FX_DEVICE int chunk_k(int c, int thread = threadIdx.x) { return first_k(thread) + (ALONG_MN ? c * CHUNK_STEP : 0); }
   FX_DEVICE unsigned chunk_slot(int c) const {
-    return ALONG_MN ? made_slot ^ c * CHUNK_STEP : (made_slot ^ permuted(c * CHUNK_STEP) * 16) + c * CHUNK_STEP * PITCH;
+    return ALONG_MN ? computed_slot ^ c * CHUNK_STEP : (computed_slot ^ permuted(c * CHUNK_STEP) * 16) + c * CHUNK_STEP * PITCH;
   }
   static FX_DEVICE void put_chunk(unsigned to, const int (&x)[CHUNK], bool exists) {
     if constexpr (ALONG_MN) {

@@ -21,7 +21,7 @@ struct sharer {
     struct runs at;
     struct node **map;   /* by node of g: what it became */
     struct node **shared; /* likewise, over N in place of G and C; NULL: it has no such form */
-    bool *is_made;       /* by node: `shared` is another value than `map` */
+    bool *is_computed;       /* by node: `shared` is another value than `map` */
     const bool *is_below; /* by node: a matrix product, or computed from one */
     struct node *number, *place; /* idx(N) // S and idx(N) % S, or NULL */
 };
@@ -113,7 +113,7 @@ static struct node *with_shared(struct sharer *s, const struct node *n) {
 /* What stands for n over N; NULL: nothing does. */
 static struct node *shared_form(struct sharer *s, const struct node *n) {
     bool is_pointwise = n->kind == N_OP || n->kind == N_CAST, follows = false, is_native = s->at.number < 0;
-    for (int a = 0; a < n->n_args; a++) follows |= s->is_made[n->args[a]->id];
+    for (int a = 0; a < n->n_args; a++) follows |= s->is_computed[n->args[a]->id];
     if (is_native) return (is_reduction_of_run(s, n) && s->is_below[n->id]) || (is_pointwise && follows) ? with_shared(s, n) : follows ? NULL : s->map[n->id];
     if (node_has_axis(n, s->at.whole)) return NULL;
     if (is_run_access(s, n) && !has_run_labels(s, n->args[0])) return s->map[n->args[0]->id];
@@ -125,7 +125,7 @@ static struct node *shared_form(struct sharer *s, const struct node *n) {
 /* What n becomes where it is an element that is made of what its run shares; else NULL. */
 static struct node *element_form(struct sharer *s, const struct node *n) {
     if (s->at.number >= 0) return is_shared_access(s, n) && s->is_below[n->args[0]->id] ? s->shared[n->args[0]->id] : NULL;
-    return s->is_made[n->id] && n->kind != N_REDUCE && node_has_axis(n, s->at.place) ? s->shared[n->id] : NULL;
+    return s->is_computed[n->id] && n->kind != N_REDUCE && node_has_axis(n, s->at.place) ? s->shared[n->id] : NULL;
 }
 
 /* The graph with all that runs of s->at share in that form, and what read it otherwise left as it is. */
@@ -136,7 +136,7 @@ static void rewrite(struct sharer *s) {
         for (int k = 0; k < n.n_args; k++) n.args[k] = s->map[n.args[k]->id];
         s->map[i] = graph_add(s->out, &n);
         s->shared[i] = shared_form(s, g->nodes[i]);
-        s->is_made[i] = s->shared[i] && s->shared[i] != s->map[i];
+        s->is_computed[i] = s->shared[i] && s->shared[i] != s->map[i];
         if ((element = element_form(s, g->nodes[i]))) s->map[i] = element;
     }
     graph_map_outputs(s->out, g, s->map);
@@ -197,7 +197,7 @@ static bool is_in_epilogues(const struct graph *g) {
 
 static bool has_reader_of_own(const struct sharer *s, const int *readers) {
     for (int i = 0; i < s->g->n_nodes; i++)
-        if (s->is_made[i] && s->is_below[i] && is_reduction_of_run(s, s->g->nodes[i]) && s->map[i] != s->shared[i] && readers[s->map[i]->id]) return true;
+        if (s->is_computed[i] && s->is_below[i] && is_reduction_of_run(s, s->g->nodes[i]) && s->map[i] != s->shared[i] && readers[s->map[i]->id]) return true;
     return false;
 }
 
@@ -205,7 +205,7 @@ static bool has_reader_of_own(const struct sharer *s, const int *readers) {
 static struct graph *try_runs(const struct graph *g, struct runs at, const bool *is_below) {
     struct arena *a = &g->cx->arena;
     struct sharer s = {.g = g, .out = graph_like(g), .at = at, .map = NEW_ARRAY(a, struct node *, g->n_nodes + 1), .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),
-                       .is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_below = is_below};
+                       .is_computed = NEW_ARRAY(a, bool, g->n_nodes + 1), .is_below = is_below};
     rewrite(&s);
     if (has_reader_of_own(&s, count_readers(s.out))) return NULL;
     struct graph *next = pass_dce(pass_cse(s.out));

@@ -13,7 +13,7 @@
 
 /* ---- grids and preference ---- */
 
-static void grid(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+static void grid(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     if (l->kernel->group->contraction) {
         const struct gemm_shape *s = &l->kernel->gemm;
@@ -55,7 +55,7 @@ static void grid(struct terms *x, const struct chosen *c, const struct launch *l
 }
 
 /* Tiles the busiest SM does, times what a tile costs. */
-static void cost(struct terms *x, const struct chosen *c, const struct launch *l, const struct config *f) {
+static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     grid(x, c, l, f);
     terms_push(x, FX_T_SM_COUNT, 0);
     terms_op(x, FX_T_CDIV);
@@ -63,7 +63,7 @@ static void cost(struct terms *x, const struct chosen *c, const struct launch *l
     terms_op(x, FX_T_MUL);
 }
 
-static struct fx_expr prefers(struct arena *a, const struct chosen *c, const struct launch *l, const struct config *f) {
+static struct fx_expr prefers(struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     int n = 0;
     if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
@@ -107,7 +107,7 @@ static void add_traffic(struct terms *x, const struct fx_expr *e, int *n) {
     if (e->n && (*n)++) terms_op(x, FX_T_ADD);
 }
 
-static struct fx_expr written(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+static struct fx_expr written(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n = 0;
     if (n_phases == 1) return traffic_written(c->graph, c->partition, phases->kernel);
@@ -119,7 +119,7 @@ static struct fx_expr written(struct arena *a, const struct chosen *c, const str
 }
 
 /* Read and written, of one launch or of all its phases. */
-static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+static struct fx_expr bytes(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n = 0;
     for (int p = 0; p < n_phases; p++) {
@@ -131,7 +131,7 @@ static struct fx_expr bytes(struct arena *a, const struct chosen *c, const struc
 }
 
 /* Multiply-adds of contractions, two each, of a chain's first ones as often as its middle is walked over; pointwise work is not counted. */
-static struct fx_expr flops(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases) {
+static struct fx_expr flops(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n_terms = 0;
     for (int i = 0; i < n_phases; i++) {
@@ -139,7 +139,7 @@ static struct fx_expr flops(struct arena *a, const struct chosen *c, const struc
         for (int j = 0; j < r->n_sums; j++) {
             const struct node *n = r->sums[j].sum;
             bool is_walked = phases[i].kernel->chain && n != r->contraction;
-            terms_constant(&x, is_walked ? 2 * phases[i].kernel->chain->n_walks : 2);
+            terms_constant(&x, is_walked ? 2 * phases[i].kernel->chain->n_passes : 2);
             terms_size(&x, c->graph->kernel, n->axes, n->n_axes);
             terms_op(&x, FX_T_MUL);
             terms_size(&x, c->graph->kernel, n->reduced, n->n_reduced);
@@ -153,7 +153,7 @@ static struct fx_expr flops(struct arena *a, const struct chosen *c, const struc
 /* ---- the parts ---- */
 
 /* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone, the grid sees to that. */
-static struct terms joint_needs(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+static struct terms phases_needs(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = schedule_needs(a, c, phases->kernel, &phases->kernel->configs[v]);
     if (n_phases == 1) return x;
     int n = x.n > 0;
@@ -176,7 +176,7 @@ static struct terms joint_needs(struct arena *a, const struct chosen *c, const s
 
 /* Blocks of entry v: those its largest phase has work for, and where there are several no more than are resident at once, nor more on an SM than the tiles of a
  * contraction need: fewer blocks are spread over all SMs. */
-static struct fx_expr joint_grid(struct arena *a, const struct chosen *c, const struct launch *phases, int n_phases, int v) {
+static struct fx_expr phases_grid(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = {.a = a};
     for (int p = 0; p < n_phases; p++) {
         grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
@@ -201,31 +201,31 @@ static struct fx_expr joint_grid(struct arena *a, const struct chosen *c, const 
     return terms_done(&x);
 }
 
-static const char *joint_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
+static const char *phases_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
     const char *text = phases->kernel->configs[v].text;
     for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
     return text;
 }
 
-static const char *joint_driver(struct arena *a, const struct launch *phases, int n_phases) {
+static const char *phases_driver(struct arena *a, const struct launch *phases, int n_phases) {
     const char *text = phases->kernel->schedule->driver;
     for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s, %s", text, phases[p].kernel->schedule->driver);
     return text;
 }
 
-static void build_launch(struct arena *a, const struct chosen *c, const struct launch *phases, const struct joined *d, struct fx_launch *out) {
+static void build_launch(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, const struct plan_launch *d, struct fx_launch *out) {
     int n = phases->kernel->n_configs;
     struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
-    const struct launch *leader = phases + (phases_leader(c, (struct joint){d->first, d->n}) - d->first);
-    *out = (struct fx_launch){.name = d->name, .driver = joint_driver(a, phases, d->n), .flops = flops(a, c, phases, d->n), .bytes = bytes(a, c, phases, d->n), .written = written(a, c, phases, d->n),
+    const struct launch *leader = phases + (phases_leader(c, (struct launch_phases){d->first, d->n}) - d->first);
+    *out = (struct fx_launch){.name = d->name, .driver = phases_driver(a, phases, d->n), .flops = flops(a, c, phases, d->n), .bytes = bytes(a, c, phases, d->n), .written = written(a, c, phases, d->n),
                               .n_phases = d->n, .n_args = d->n_args, .n_variants = n, .args = d->args, .variants = variants};
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {
         const struct config *f = &phases->kernel->configs[i];
-        struct terms smem = {.a = a}, need = joint_needs(a, c, phases, d->n, i);
+        struct terms smem = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
         terms_constant(&smem, f->smem_bytes);
-        variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = joint_config(a, phases, d->n, i),
-                                          .needs = terms_done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = joint_grid(a, c, phases, d->n, i),
+        variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = phases_config(a, phases, d->n, i),
+                                          .needs = terms_done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = phases_grid(a, c, phases, d->n, i),
                                           .smem = terms_done(&smem), .block = f->block, .cluster = 1,
                                           .kind = kind_of(&leader->kernel->configs[i]), .most_local = leader->kernel->group->contraction ? 0 : -1};
     }
@@ -233,7 +233,7 @@ static void build_launch(struct arena *a, const struct chosen *c, const struct l
 
 /* A flag for every block that is resident at once. */
 static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
-    const struct chosen *c = u->kernels[index];
+    const struct scheduled_graph *c = u->kernels[index];
     struct terms x = {.a = a};
     int most = 1;
     for (int i = 0; i < c->n_launches; i++)
@@ -275,7 +275,7 @@ static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
 
 static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
     struct arena *a = &cx->arena;
-    const struct chosen *c = u->kernels[index];
+    const struct scheduled_graph *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
     struct fx_kernel out = build_signature(cx, k);
     struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, plan_flags_buffer(c) + 1);

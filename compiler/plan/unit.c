@@ -14,7 +14,7 @@ struct kernel_names {
 };
 
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
-static struct kernel_names name_kernel(struct arena *a, const struct chosen *c, struct identifiers *scope) {
+static struct kernel_names name_kernel(struct arena *a, const struct scheduled_graph *c, struct identifiers *scope) {
     const struct kernel *k = c->graph->kernel;
     struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
                              NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
@@ -51,7 +51,7 @@ static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, in
 }
 
 /* What any phase takes, parameters first, then buffers, extents and strides, each in order of their numbers. */
-static void join_args(struct arena *a, const struct chosen *c, const struct launch *phases, struct joined *d) {
+static void join_args(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, struct plan_launch *d) {
     const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
                         [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
     bool waits = false;
@@ -65,7 +65,7 @@ static void join_args(struct arena *a, const struct chosen *c, const struct laun
         }
 }
 
-static void choose_args(const struct unit *u, const struct chosen *c, struct launch *l) {
+static void choose_args(const struct unit *u, const struct scheduled_graph *c, struct launch *l) {
     struct arena *a = &u->cx->arena;
     const struct kernel *k = c->graph->kernel;
     const struct group *r = l->kernel->group;
@@ -93,7 +93,7 @@ static void choose_args(const struct unit *u, const struct chosen *c, struct lau
 }
 
 /* What the plan or the runtime could not hold. */
-static void check_limits(struct cx *cx, const struct chosen *c) {
+static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
     const struct {
         const char *what;
@@ -117,37 +117,37 @@ static void check_limits(struct cx *cx, const struct chosen *c) {
 }
 
 /* The entries of one launch and what they take. */
-static void name_entries(struct cx *cx, struct chosen *c, struct launch *phases, struct joint j, const char *base, struct identifiers *scope, int *number, struct joined *out) {
+static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch *phases, struct launch_phases j, const char *base, struct identifiers *scope, int *number, struct plan_launch *out) {
     struct arena *a = &cx->arena;
     struct scheduled *s = &c->kernels[j.first];
     if (j.n == 1) drop_impossible(cx, c, s);
     if (!s->n_configs)
         diag_error(cx, s->group->stores[0].value->span, D_NO_SCHEDULE,
                    "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", s->schedule->name);
-    const char *walk = s->parts && j.n == 1 ? arena_printf(a, "walk%d", s->walk) : "";
-    *out = (struct joined){.first = j.first, .n = j.n, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
-    out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, walk);
+    const char *pass = s->parts && j.n == 1 ? arena_printf(a, "pass%d", s->pass) : "";
+    *out = (struct plan_launch){.first = j.first, .n = j.n, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
+    out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, pass);
     const char *stem = j.n > 1 ? out->name : phases->struct_name;
     const struct scheduled *named = &c->kernels[phases_leader(c, j)];
     for (int e = 0; e < s->n_configs; e++)
-        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *walk ? "_" : "", walk)), (*number)++};
+        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *pass ? "_" : "", pass)), (*number)++};
     join_args(a, c, phases, out);
 }
 
-struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels) {
+struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels) {
     struct arena *a = &cx->arena;
     struct unit *u = NEW(a, struct unit);
     struct identifiers scope = {.arena = a};
     int number = 0;
-    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct joined *, n_kernels + 1)};
+    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct plan_launch *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
-        struct chosen *c = kernels[i];
+        struct scheduled_graph *c = kernels[i];
         check_limits(cx, c);
         struct identifiers structs = {.arena = a};
         const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
         for (int j = 0; j < c->n_kernels; j++)
-            u->launches[i][j].struct_name = c->kernels[j].walk ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+            u->launches[i][j].struct_name = c->kernels[j].pass ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
         struct kernel_names names = name_kernel(a, c, &structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
@@ -155,10 +155,10 @@ struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels
             l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes, l->stride_names = names.strides;
             choose_args(u, c, l);
         }
-        u->joined[i] = NEW_ARRAY(a, struct joined, c->n_launches + 1);
+        u->joined[i] = NEW_ARRAY(a, struct plan_launch, c->n_launches + 1);
         for (int j = 0; j < c->n_launches; j++) name_entries(cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
     }
     return u;
 }
 
-int plan_flags_buffer(const struct chosen *c) { return c->partition->n_buffers + c->n_partials; }
+int plan_flags_buffer(const struct scheduled_graph *c) { return c->partition->n_buffers + c->n_partials; }

@@ -20,7 +20,7 @@ struct launch { /* one GPU kernel of the file, or a phase of one: what its struc
     bool *axis_used;         /* by axis: some tensor it touches has it */
 };
 
-struct joined { /* one launch of the plan: its entries run its phases one after another */
+struct plan_launch { /* one launch of the plan: its entries run its phases one after another */
     int first, n;        /* the phases: unit launches; one, as a rule */
     const char *name;    /* "linear_gelu_" */
     struct entry *entries; /* by configuration */
@@ -32,15 +32,15 @@ struct unit { /* a file: every kernel of the spec with its launches */
     struct cx *cx;
     const char *file; /* name of the spec, for the header */
     int n_kernels;
-    struct chosen **kernels;
+    struct scheduled_graph **kernels;
     struct launch **launches; /* by kernel, then in order: one for each of chosen->kernels */
-    struct joined **joined;   /* likewise: one for each of chosen->launches */
+    struct plan_launch **joined;   /* likewise: one for each of chosen->launches */
 };
 
 /* unit.c: names everything. What cannot be emitted is an error in the diagnostics. */
-struct unit *unit_build(struct cx *cx, const char *file, struct chosen **kernels, int n_kernels);
+struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels);
 /* The buffer of flags: after the partition's and the partial sums. */
-int plan_flags_buffer(const struct chosen *c);
+int plan_flags_buffer(const struct scheduled_graph *c);
 
 /* plan_build.c: the launch recipe of a unit, without receipts and source. */
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u);

@@ -15,7 +15,7 @@
 struct facts { /* what they are collected from */
     struct arena *a;
     const struct unit *unit;
-    const struct chosen *chosen;
+    const struct scheduled_graph *chosen;
     const struct fx_resources *compiled; /* by number of entry, or NULL */
     struct fx_env env;
     struct receipt *r;
@@ -143,14 +143,14 @@ static void add_entries(const struct facts *f, struct receipt_launch *l, const s
     if (wanted >= 0 && wanted != chosen) l->entries[wanted].is_passed_over = true;
 }
 
-/* What a launch takes of the time predicted for its group: of rows in parts every walk that reads rows as much as another. */
+/* What a launch takes of the time predicted for its group: of rows in parts every pass that reads rows as much as another. */
 static double share_of(const struct scheduled *s, double memory_seconds) {
     if (!s->parts) return s->seconds;
-    bool reads_rows = s->walk < s->row->n_passes || s->row->stores_elements;
+    bool reads_rows = s->pass < s->row->n_passes || s->row->stores_elements;
     return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
 }
 
-/* Whether phase p leaves something for later ones: a buffer, or the sums of a walk that is not its row program's last. */
+/* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its row program's last. */
 static bool is_side_product(const struct launch *phases, int n_phases, int p) {
     const struct scheduled *s = phases[p].kernel;
     bool stores_buffer = false;
@@ -159,15 +159,15 @@ static bool is_side_product(const struct launch *phases, int n_phases, int p) {
 }
 
 /* Of a launch of several phases: the leader's schedule, and the sums of what the phases take. */
-static struct receipt_launch launch_of(const struct facts *f, const struct launch *phases, const struct joined *d, const struct fx_launch *launch) {
-    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct joint){d->first, d->n});
+static struct receipt_launch launch_of(const struct facts *f, const struct launch *phases, const struct plan_launch *d, const struct fx_launch *launch) {
+    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct launch_phases){d->first, d->n});
     struct receipt_launch out = {.launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
     out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / f->unit->cx->arch->copied : 0;
     out.seconds = d->n == 1 ? share_of(s, out.memory_seconds) : 0;
-    for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->walk ? 0 : phases[p].kernel->seconds;
+    for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->pass ? 0 : phases[p].kernel->seconds;
     out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
                 : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
                                                             : "instructions and latency";
@@ -176,7 +176,7 @@ static struct receipt_launch launch_of(const struct facts *f, const struct launc
         if (r->is_copy) PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){f->r->kernel->buffers[r->copied].name, f->r->kernel->params[r->stores[0].param].name};
     }
     for (int p = 0; p < d->n; p++)
-        if (d->n == 1 || phases[p].kernel->walk == 0) add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
+        if (d->n == 1 || phases[p].kernel->pass == 0) add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
     add_entries(f, &out, s);
     return out;
 }
@@ -230,11 +230,11 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
     buf_init(&t, f->a);
     for (int i = 0; i < x->parts.n_t; i++) buf_printf(&t, "%s%s", i ? "," : "", f->r->kernel->extents[x->parts.t[i]].name);
     const char *first = x->parts.n_inner > 1 ? "the first contractions are" : "the first contraction is";
-    const char *times = x->n_walks == 1 ? "once" : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_walks, first);
+    const char *times = x->n_passes == 1 ? "once" : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_passes, first);
     note(f, arena_printf(f->a, "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s", t.s,
                          times, times_anew(f, x, tile_n)));
     for (int i = 0; i < x->n_folds; i++)
-        if (chain_is_online(x, i, x->folds[i].walk))
+        if (chain_is_online(x, i, x->folds[i].pass))
             note(f, arena_printf(f->a, "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves", span_line(f->unit->cx, x->folds[i].extreme->span)));
     for (int i = 0; i < x->n_moved; i++)
         note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d", span_line(f->unit->cx, x->moved[i].by->span)));
@@ -243,11 +243,11 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
                              fx_dtype_name(x->second.b_dtype)));
 }
 
-/* In how many walks a row program finds several reductions: of a variance whether it is of deviations from a mean that is known, or of sums of squares beside it. */
+/* In how many passes a row program finds several reductions: of a variance whether it is of deviations from a mean that is known, or of sums of squares beside it. */
 static void add_row_note(struct facts *f, const struct scheduled *s) {
     const struct group *r = s->group;
     struct buf b;
-    if (r->n_steps < 2 || s->walk) return;
+    if (r->n_steps < 2 || s->pass) return;
     buf_init(&b, f->a);
     for (int i = 0; i < r->n_reduced; i++) buf_printf(&b, "%s%s", i ? "," : "statistics over ", f->r->kernel->extents[r->reduced[i]].name);
     buf_printf(&b, " in %d pass%s", s->row->n_passes, s->row->n_passes == 1 ? "" : "es");
@@ -284,7 +284,7 @@ static bool is_copied(const struct partition *p, int buffer) {
 }
 
 static void add_buffers(struct facts *f) {
-    const struct chosen *c = f->chosen;
+    const struct scheduled_graph *c = f->chosen;
     for (int i = 0; i < f->r->kernel->n_buffers; i++) {
         const struct fx_buffer *b = &f->r->kernel->buffers[i];
         struct receipt_buffer out = {.name = b->name, .bytes = size_of(f, &b->bytes)};
@@ -298,8 +298,8 @@ static void add_buffers(struct facts *f) {
             out.why = "flags by which all blocks of a launch wait for each other between its phases";
         } else {
             out.dtype = "f32";
-            out.why = c->n_launches < c->n_kernels ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a phase"
-                                                   : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every walk is a launch";
+            out.why = c->n_launches < c->n_kernels ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a phase"
+                                                   : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a launch";
         }
         PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }
@@ -309,7 +309,7 @@ static void add_launches(struct facts *f, int kernel) {
     struct receipt *r = f->r;
     r->is_known = true;
     for (int i = 0; i < r->kernel->n_launches; i++) {
-        const struct joined *d = &f->unit->joined[kernel][i];
+        const struct plan_launch *d = &f->unit->joined[kernel][i];
         const struct launch *phases = f->unit->launches[kernel] + d->first;
         struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[i]);
         int chosen = 0;

@@ -75,14 +75,14 @@ bool schedule_chain_configure(const struct graph *g, const struct partition *p, 
     bool is_mma = dtype == FX_F16 || dtype == FX_BF16;
     if (!is_mma && dtype != FX_F32) return *why_not = arena_printf(&g->cx->arena, "no engine multiplies %s", fx_dtype_name(dtype)), false;
     if (gemm_has_strides(&x->first) || gemm_has_strides(&x->second)) return *why_not = "an operand's strides are only known when it is launched", false;
-    bool strided = gemm_is_strided(&x->first) || column->layout == LAYOUT_STRIDED, made = gemm_is_made(&x->first) || column->is_made;
-    enum weight weight = made || x->parts.n_inner > 1 ? HEAVY : PLAIN;
+    bool strided = gemm_is_strided(&x->first) || column->layout == LAYOUT_STRIDED, computed = gemm_is_computed(&x->first) || column->is_computed;
+    enum weight weight = computed || x->parts.n_inner > 1 ? HEAVY : PLAIN;
     s->gemm = x->second;
     int vector = gemm_vector(g, s, is_mma ? 8 : 4);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            bool copies = !is_mma || (aligned && !strided && !made);
+            bool copies = !is_mma || (aligned && !strided && !computed);
             if (e->is_mma != is_mma || e->copies != copies || (e->keeps && (x->first.n_segments > 1 || x->first.segments[0].k_outer.n)) || (is_mma && strided && e->bn > 64)) continue;
             if (x->parts.n_inner > e->most_inner || !(e->takes & weight) || accumulators(e, x) > MOST_ACCUMULATORS || smem_bytes(e, x) > g->cx->arch->block_shared) continue;
             add_config(g, s, e, aligned, vector);
@@ -91,7 +91,7 @@ bool schedule_chain_configure(const struct graph *g, const struct partition *p, 
     return true;
 }
 
-/* Labels summed over by the first contractions, all of them, and operations that their computed operands take in a walk of one tile's rows over the middle. */
+/* Labels summed over by the first contractions, all of them, and operations that their computed operands take in a pass of one tile's rows over the middle. */
 static double inner_size(const struct graph *g, const struct chain *x, double *a_ops, double *b_ops) {
     double total = 0;
     *a_ops = *b_ops = 0;
@@ -105,7 +105,7 @@ static double inner_size(const struct graph *g, const struct chain *x, double *a
     return total;
 }
 
-/* The first contractions are added up anew for every walk over the middle, and for every tile of columns; what is made on the way, too. */
+/* The first contractions are added up anew for every pass over the middle, and for every tile of columns; what is made on the way, too. */
 void schedule_chain_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct chain *x = s->chain;
     const struct segment *second = &x->second.segments[0];
@@ -118,12 +118,12 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
         double tiles_n = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), walked = f->most_k ? f->tile_k : 256;
         double rate = f->rate * (walked + f->tile_n) / f->tile_n;
         double sms = g->cx->arch->sms, tiles_m = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * rows / m, rounds = (double)(int64_t)((tiles_m * tiles_n + sms - 1) / sms) * sms;
-        double ops = tiles_m * tiles_n * t * (x->n_walks * (b_ops + a_ops * f->tile_m / 64) + f->tile_n * second->b[0].ops);
-        double seconds = rounds * 2.0 * f->tile_m * t * (x->n_walks * k + f->tile_n) / rate / arch_all_cycles(g->cx->arch) + gemm_made_seconds(g, ops);
+        double ops = tiles_m * tiles_n * t * (x->n_passes * (b_ops + a_ops * f->tile_m / 64) + f->tile_n * second->b[0].ops);
+        double seconds = rounds * 2.0 * f->tile_m * t * (x->n_passes * k + f->tile_n) / rate / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
     }
     double memory = traffic_seconds(g, p, s);
     s->bytes = memory * g->cx->arch->copied;
-    s->flops = 2 * rows * t * (k * x->n_walks + n);
+    s->flops = 2 * rows * t * (k * x->n_passes + n);
     s->seconds = least > memory ? least : memory;
 }

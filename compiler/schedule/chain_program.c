@@ -1,8 +1,8 @@
-/* A chain as the driver runs it: for a group, which label is which, in which walk over the middle everything is known, and which sums are taken
- * in the same walk as the extreme that shifts them.
+/* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known, and which sums are taken
+ * in the same pass as the extreme that shifts them.
  *
  * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is decided by structure: that sums scale by
- * exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a factor of the summand, and all other factors known before the walk. */
+ * exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a factor of the summand, and all other factors known before the pass. */
 #include "schedule/chain_program.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ static bool holds_for_nothing(const struct chain *x, const struct node *conditio
     return false;
 }
 
-/* The exponential among the factors of a product, all others known once `walk` walks are over; divisors known later are collected. */
+/* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later are collected. */
 struct factors {
     const struct chain *x;
     const struct fold *fold;
@@ -102,22 +102,22 @@ struct factors {
 };
 
 static bool find_factor(struct factors *p, struct node *n, int depth) {
-    int walk = p->fold->walk;
+    int pass = p->fold->pass;
     const int *level = p->x->level;
     if (n == p->fold->e) return true;
     if (depth > 16 || n->kind != N_OP) return false;
     if (n->op == O_MUL && !p->is_narrow)
         for (int side = 0; side < 2; side++)
-            if (level[n->args[1 - side]->id] <= walk && find_factor(p, n->args[side], depth + 1)) return true;
+            if (level[n->args[1 - side]->id] <= pass && find_factor(p, n->args[side], depth + 1)) return true;
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
-        bool is_late = level[d->id] > walk;
+        bool is_late = level[d->id] > pass;
         if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) || !is_normaliser(p->x, d, p->fold->e))) return false;
         if (!is_late && p->is_narrow) return false;
         if (is_late) p->moved[p->n_moved++] = (struct moved){d, false};
         return find_factor(p, n->args[0], depth + 1);
     }
-    if (n->op == O_WHERE && level[n->args[0]->id] > walk) { /* 0 where all exponentials are: of the sum, too */
+    if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
         if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) || !holds_for_nothing(p->x, n->args[0], p->fold->e)) return false;
         p->moved[p->n_moved++] = (struct moved){n->args[0], true};
         return find_factor(p, n->args[2], depth + 1);
@@ -131,7 +131,7 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
 
 /* ---- levels ---- */
 
-/* A node's level is that of its operands; a reduction is known a walk later, one that is taken online as soon as the extreme it waits for. */
+/* A node's level is that of its operands; a reduction is known a pass later, one that is taken online as soon as the extreme it waits for. */
 static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
@@ -143,35 +143,35 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
         if (as_fold(x, n, &fold) && x->n_folds < MAX_FOLDS) {
-            fold.walk = x->level[fold.x->id];
+            fold.pass = x->level[fold.x->id];
             x->folds[x->n_folds++] = fold;
         }
         if (!is_row_step(r, n)) continue;
         for (int k = 0; k < x->n_folds && x->fold_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
             struct factors product = {.x = x, .fold = &x->folds[k]};
-            if (find_factor(&product, n->args[0], 0)) x->fold_of[i] = k, x->level[i] = x->folds[k].walk;
+            if (find_factor(&product, n->args[0], 0)) x->fold_of[i] = k, x->level[i] = x->folds[k].pass;
         }
-        if (++x->level[i] > x->n_walks) x->n_walks = x->level[i];
+        if (++x->level[i] > x->n_passes) x->n_passes = x->level[i];
     }
 }
 
-/* The second contraction runs in the last walk; where that is the one in which a shift is found, it is scaled along. */
+/* The second contraction runs in the last pass; where that is the one in which a shift is found, it is scaled along. */
 static void place_outer(struct chain *x) {
     int plain = x->level[x->parts.middle->id];
     x->outer_fold = -1;
-    if (x->n_walks == 0) x->n_walks = 1;
-    if (plain < x->n_walks) return;
+    if (x->n_passes == 0) x->n_passes = 1;
+    if (plain < x->n_passes) return;
     for (int k = 0; k < x->n_folds; k++) {
         struct factors product = {.x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
-        if (x->folds[k].walk != x->n_walks - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
+        if (x->folds[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
         x->outer_fold = k;
         for (int i = 0; i < product.n_moved; i++) x->moved[x->n_moved++] = product.moved[i];
         return;
     }
-    x->n_walks = plain + 1;
+    x->n_passes = plain + 1;
 }
 
-bool chain_ends_in(const struct chain *x, const struct node *n, int walk) { return x->level[n->id] == walk + 1; }
+bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { return x->level[n->id] == pass + 1; }
 
 int chain_stays(const struct chain *x, const struct node *n) {
     for (int i = 0; i < x->n_moved; i++) {
@@ -181,52 +181,52 @@ int chain_stays(const struct chain *x, const struct node *n) {
     return -1;
 }
 
-bool chain_is_online(const struct chain *x, int fold, int walk) {
-    if (x->folds[fold].walk != walk) return false;
+bool chain_is_online(const struct chain *x, int fold, int pass) {
+    if (x->folds[fold].pass != pass) return false;
     if (x->outer_fold == fold) return true;
     for (int i = 0; i < x->parts.n_steps; i++)
         if (x->fold_of[x->parts.steps[i]->id] == fold) return true;
     return false;
 }
 
-static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
+static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t;
         if (!needed[i] || !x->is_element[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         int online = -1;
         for (int k = 0; k < x->n_folds; k++)
-            if (x->folds[k].e == n && chain_is_online(x, k, walk)) online = k;
+            if (x->folds[k].e == n && chain_is_online(x, k, pass)) online = k;
         if (online >= 0) {
             needed[x->folds[online].x->id] = true;
             continue;
         }
-        bool is_last = walk + 1 == x->n_walks;
+        bool is_last = pass + 1 == x->n_passes;
         int stays = is_last ? chain_stays(x, n) : -1;
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) /* what is read elsewhere is computed there */
             if (stays < 0 || a == stays) needed[n->args[a]->id] = true;
     }
 }
 
-static bool is_partner(const struct chain *x, const struct node *n, int walk) {
+static bool is_partner(const struct chain *x, const struct node *n, int pass) {
     for (int k = 0; k < x->n_folds; k++)
-        if (x->folds[k].extreme == n && chain_is_online(x, k, walk)) return true;
+        if (x->folds[k].extreme == n && chain_is_online(x, k, pass)) return true;
     return false;
 }
 
-static void seed(const struct chain *x, int walk, bool *needed) {
+static void seed(const struct chain *x, int pass, bool *needed) {
     for (int s = 0; s < x->parts.n_steps; s++) {
         const struct node *n = x->parts.steps[s];
-        if (chain_ends_in(x, n, walk) && !is_partner(x, n, walk)) needed[n->args[0]->id] = true;
+        if (chain_ends_in(x, n, pass) && !is_partner(x, n, pass)) needed[n->args[0]->id] = true;
     }
-    if (walk + 1 == x->n_walks) needed[x->parts.middle->id] = true;
+    if (pass + 1 == x->n_passes) needed[x->parts.middle->id] = true;
 }
 
-/* What the online exponentials of a walk are taken of, where it is one value and not a first contraction itself. */
-static const struct node *sole_operand(const struct group *r, const struct chain *x, int walk) {
+/* What the online exponentials of a pass are taken of, where it is one value and not a first contraction itself. */
+static const struct node *sole_operand(const struct group *r, const struct chain *x, int pass) {
     const struct node *sole = NULL;
     for (int k = 0; k < x->n_folds; k++) {
-        if (!chain_is_online(x, k, walk)) continue;
+        if (!chain_is_online(x, k, pass)) continue;
         if (sole && sole != x->folds[k].x) return NULL;
         sole = x->folds[k].x;
     }
@@ -234,35 +234,35 @@ static const struct node *sole_operand(const struct group *r, const struct chain
 }
 
 /* Marks what sums and the second contraction's factor need; `kept` is at hand. */
-static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, const struct node *kept, bool *needed) {
+static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, const struct node *kept, bool *needed) {
     struct chain given = *x;
-    seed(x, walk, needed);
+    seed(x, pass, needed);
     if (kept) {
         given.is_element = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
         memcpy(given.is_element, x->is_element, (size_t)g->n_nodes * sizeof(bool));
         given.is_element[kept->id] = false; /* nothing below it is wanted */
     }
-    mark_below(g, p, r, &given, walk, needed);
+    mark_below(g, p, r, &given, pass, needed);
 }
 
-bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk) {
-    const struct node *kept = sole_operand(r, x, walk);
+bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass) {
+    const struct node *kept = sole_operand(r, x, pass);
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     if (!kept) return false;
-    mark_sums(g, p, r, x, walk, kept, needed);
+    mark_sums(g, p, r, x, pass, kept, needed);
     for (int i = 0; i < x->parts.n_inner; i++)
         if (needed[x->parts.inner[i]->id]) return false;
     return true;
 }
 
-void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
-    mark_sums(g, p, r, x, walk, chain_keeps(g, p, r, x, walk) ? sole_operand(r, x, walk) : NULL, needed);
+void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
+    mark_sums(g, p, r, x, pass, chain_keeps(g, p, r, x, pass) ? sole_operand(r, x, pass) : NULL, needed);
 }
 
-void chain_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed) {
+void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
     for (int k = 0; k < x->n_folds; k++)
-        if (chain_is_online(x, k, walk)) needed[x->folds[k].x->id] = true;
-    mark_sums(g, p, r, x, walk, NULL, needed);
+        if (chain_is_online(x, k, pass)) needed[x->folds[k].x->id] = true;
+    mark_sums(g, p, r, x, pass, NULL, needed);
 }
 
 /* ---- where a row ends ---- */
@@ -282,7 +282,7 @@ static bool is_running(const struct node *n, int axis, int depth) {
 /* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second contraction take of it: they end there, as
  * long as what it is multiplied by is finite, which the kernel looks up in memory. */
 static void find_bound(const struct group *r, struct chain *x) {
-    if (x->n_walks != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_made) return;
+    if (x->n_passes != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     const struct fold *f = &x->folds[x->outer_fold];
     const struct node *p = x->parts.middle, *c = f->x;
     while (chain_stays(x, p) >= 0) p = p->args[chain_stays(x, p)];
@@ -309,9 +309,9 @@ bool chain_stores_row(const struct graph *g, const struct partition *p, const st
 }
 
 static void find_row_values(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
-    for (int w = 0; w < x->n_walks; w++) {
+    for (int w = 0; w < x->n_passes; w++) {
         bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-        chain_mark_walk(g, p, r, x, w, needed);
+        chain_mark_pass(g, p, r, x, w, needed);
         for (int i = 0; i < g->n_nodes; i++) {
             const struct node *n = g->nodes[i];
             if (needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
@@ -371,7 +371,7 @@ static bool find_labels(const struct graph *g, const struct partition *p, const 
     gemm_labels(g, outer, 1, column[0], LABEL_OWN, &out, &x->second.n);
     gemm_split_run(g, column, 1, &x->second.n, &rest);
     if (rest.n) return *why_not = arena_printf(&g->cx->arena, "the columns of %s do not lie side by side", ir_quote(g, x->parts.column)), false;
-    gemm_labels(g, outer, 1, column[0]->is_made ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
+    gemm_labels(g, outer, 1, column[0]->is_computed ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
     bs[n] = column[0];
     gemm_split_run(g, bs, n + 1, &e->k, &rest);
     if (rest.n) return *why_not = "the middle axes do not lie side by side in the factors that have them", false;

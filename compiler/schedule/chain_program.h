@@ -1,4 +1,4 @@
-/* A chain as the driver runs it: its walks over the middle and what each finds (chain_program.c). */
+/* A chain as the driver runs it: its passes over the middle and what each finds (chain_program.c). */
 #ifndef FX_CHAIN_PROGRAM_H
 #define FX_CHAIN_PROGRAM_H
 
@@ -9,10 +9,10 @@ enum { MAX_FOLDS = 4, MAX_MOVED = 4 };
 
 struct fold { /* e = exp(x - shift), the shift made of the extreme of x's row: taken while the extreme is still being found */
     struct node *e, *x, *shift, *extreme;
-    int walk;
+    int pass;
 };
 
-struct moved { /* what is done to the middle but known only after the last walk, so done to D: a division by `by`, or 0 in its place where `by` holds */
+struct moved { /* what is done to the middle but known only after the last pass, so done to D: a division by `by`, or 0 in its place where `by` holds */
     struct node *by;
     bool is_choice;
 };
@@ -21,8 +21,8 @@ struct chain {
     struct chain_parts parts;
     struct gemm_shape first;               /* of the contractions that the middle is made of, whose n it is */
     struct gemm_shape second;              /* of the one that reads it: the middle is its k, in one segment without an A */
-    int n_walks;                           /* over the middle; the last adds D up */
-    int *level;                            /* by node: how many walks have to be over before it can be computed */
+    int n_passes;                           /* over the middle; the last adds D up */
+    int *level;                            /* by node: how many passes have to be over before it can be computed */
     int *fold_of;                          /* by node: of a reduction that is taken online, its fold; else -1 */
     bool *is_element;                      /* by node: it has a middle label */
     bool *is_row_value;                    /* by node: read by elements, the same for a whole row, no reduction of it */
@@ -39,16 +39,16 @@ struct chain {
 
 /* NULL and why where no form of the driver takes it. */
 struct chain *chain_analyse(const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
-/* What elements compute in a walk, marked by id. */
-void chain_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed);
-/* Of that, what sums and the second contraction's factor need once shifts are found; what those were found in is at hand where the walk keeps it. */
-void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk, bool *needed);
-/* The reduction ends in the walk. */
-bool chain_ends_in(const struct chain *x, const struct node *n, int walk);
-/* The exponential is taken online in the walk. */
-bool chain_is_online(const struct chain *x, int fold, int walk);
-/* Whether what shifts are found in takes the place of the first contractions' results: nothing else of the walk reads those. */
-bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int walk);
+/* What elements compute in a pass, marked by id. */
+void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed);
+/* Of that, what sums and the second contraction's factor need once shifts are found; what those were found in is at hand where the pass keeps it. */
+void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed);
+/* The reduction ends in the pass. */
+bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
+/* The exponential is taken online in the pass. */
+bool chain_is_online(const struct chain *x, int fold, int pass);
+/* Whether what shifts are found in takes the place of the first contractions' results: nothing else of the pass reads those. */
+bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass);
 /* Where node n, a quotient or a choice on the way to the outer fold's exponential, is one of those moved out: its operand that stays, else -1. */
 int chain_stays(const struct chain *x, const struct node *n);
 /* Whether the store is over rows, not over the result's elements. */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "schedule/made.h"
+#include "schedule/computed.h"
 #include "graph/operand.h"
 
 
@@ -35,7 +35,7 @@ static void add_labels(const struct graph *g, const struct product *x, int s, en
 void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
     int first = l->n ? l->n - 1 : 0;
     for (bool ok = true; ok && first > 0;) {
-        for (int i = 0; i < n; i++) ok &= operands[i]->is_made || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
+        for (int i = 0; i < n; i++) ok &= operands[i]->is_computed || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
         first -= ok;
     }
     for (int i = 0; i < first; i++) push(rest, l->axes[i]);
@@ -51,7 +51,7 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
         o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
         add_view(g, &o.tensor);
     } else {
-        o.is_made = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype[s];
+        o.is_computed = !tensor_of_factor(g, x->factor[s], &o.tensor) || o.tensor.dtype != x->dtype[s];
     }
     return o;
 }
@@ -95,8 +95,8 @@ static int label_along(const struct graph *g, const struct partition *p, const s
     return last;
 }
 
-/* The direction in which most of what a made operand reads lies adjacent. */
-static enum layout made_layout(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+/* The direction in which most of what a computed operand reads lies adjacent. */
+static enum layout computed_layout(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
     struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
     double most = 0, bytes;
@@ -120,7 +120,7 @@ static enum layout layout_of(const struct operand *o, const struct axis_list *k,
 /* ---- the shape ---- */
 
 void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l) {
-    if (!o->is_made) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
+    if (!o->is_computed) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
     add_labels(g, x, s, role, out->axes, out->n_axes, l);
     add_labels(g, x, s, role, x->factor[s]->axes, x->factor[s]->n_axes, l);
 }
@@ -131,7 +131,7 @@ static void choose_k(const struct graph *g, const struct group *r, struct segmen
     const struct tensor none = {.param = -1, .buffer = -1};
     const struct operand *all[1 + MAX_SUMS] = {&e->a};
     for (int i = 0; i < e->n_sums; i++) all[1 + i] = &e->b[i];
-    bool a_first = !e->a.is_made || e->b[0].is_made;
+    bool a_first = !e->a.is_computed || e->b[0].is_computed;
     gemm_labels(g, x, a_first ? a_side : 1 - a_side, a_first ? &e->a : &e->b[0], LABEL_SUMMED, &none, &e->k);
     gemm_split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
 }
@@ -139,7 +139,7 @@ static void choose_k(const struct graph *g, const struct group *r, struct segmen
 /* Whether sum x may join segment e: it has its A, and a B of the same kind. */
 static bool fits_segment(const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
     const struct product *first = &r->sums[e->sums[0]];
-    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] && b->is_made == e->b[0].is_made &&
+    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] && b->is_computed == e->b[0].is_computed &&
            nodes_same_axes(first->sum->reduced, first->sum->n_reduced, x->sum->reduced, x->sum->n_reduced);
 }
 
@@ -185,8 +185,8 @@ static void split_segments(struct gemm_shape *shape) {
 }
 
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
-    o->layout = o->is_made ? made_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
-    if (o->is_made) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
+    o->layout = o->is_computed ? computed_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
+    if (o->is_computed) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
 }
 
 void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
@@ -207,7 +207,7 @@ static bool is_ragged(const struct graph *g, const struct operand *o, const stru
         if (extent < 0) return false;
         size *= extent;
     }
-    return size % (o->is_made ? MADE_CHUNK : 128 / fx_dtype_bits(o->tensor.dtype)) != 0;
+    return size % (o->is_computed ? COMPUTED_CHUNK : 128 / fx_dtype_bits(o->tensor.dtype)) != 0;
 }
 
 /* Marks segments that are never aligned, a detour of rank 5 say, beside others that may be: these need not suffer. */
@@ -296,9 +296,9 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     return true;
 }
 
-bool gemm_is_made(const struct gemm_shape *shape) {
+bool gemm_is_computed(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++)
-        if (shape->segments[i].a.is_made || shape->segments[i].b[0].is_made) return true;
+        if (shape->segments[i].a.is_computed || shape->segments[i].b[0].is_computed) return true;
     return false;
 }
 
@@ -308,7 +308,7 @@ bool gemm_is_strided(const struct gemm_shape *shape) {
     return false;
 }
 
-static bool is_unit_unknown(const struct operand *o) { return !o->is_made && o->layout != LAYOUT_STRIDED && o->tensor.is_strided; }
+static bool is_unit_unknown(const struct operand *o) { return !o->is_computed && o->layout != LAYOUT_STRIDED && o->tensor.is_strided; }
 
 bool gemm_has_strides(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
@@ -366,12 +366,12 @@ int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
 static const double OPS_PER_CYCLE = 64;
 enum { INSTRUCTIONS = 2 };
 
-double gemm_made_seconds(const struct graph *g, double ops) { return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE); }
+double gemm_computed_seconds(const struct graph *g, double ops) { return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE); }
 
 /* Of an operand read once: what it lies in, or what its leaves read. */
 static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
     struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    if (!o->is_made) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
+    if (!o->is_computed) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
     double total = 0, bytes;
     int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
     for (int i = 0; i < n; i++) {
@@ -386,17 +386,17 @@ static double operand_bytes(const struct graph *g, const struct partition *p, co
 }
 
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
-static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *made_ops) {
+static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *computed_ops) {
     double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m), cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
-    *flops = *made_ops = 0;
+    *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
         cycles += (double)(int64_t)((batches * rows * cols + sms - 1) / sms) * sms * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
-        *made_ops += batches * k * m * cols * e->a.ops;
-        for (int j = 0; j < e->n_sums; j++) *made_ops += batches * k * n * rows * e->b[j].ops;
+        *computed_ops += batches * k * m * cols * e->a.ops;
+        for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
     return cycles;
 }
@@ -405,7 +405,7 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
     const struct gemm_shape *shape = &s->gemm;
     double least = -1, flops, ops;
     for (int i = 0; i < s->n_configs; i++) {
-        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_made_seconds(g, ops);
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }

@@ -1,5 +1,5 @@
 /* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and of 8-bit integers. */
-#include "schedule/made.h"
+#include "schedule/computed.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
@@ -43,18 +43,18 @@ static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int 
     return pipeline > staging ? pipeline : staging;
 }
 
-/* Of what made operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in shared memory. */
+/* Of what computed operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in shared memory. */
 static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
     const struct gemm_shape *shape = &s->gemm;
-    int most = 0, chunk = 16 / size < MADE_CHUNK ? 16 / size : MADE_CHUNK;
+    int most = 0, chunk = 16 / size < COMPUTED_CHUNK ? 16 / size : COMPUTED_CHUNK;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         int bytes = 0;
         for (int j = -1; j < e->n_sums; j++) {
             const struct operand *o = j < 0 ? &e->a : &e->b[j];
-            if (!o->is_made) continue;
-            struct made m = made_open(g, p, s->group, o, e, j < 0 ? &shape->m : &shape->n);
-            bytes += made_staged_bytes(&m, e, j < 0 ? t->bm : t->bn, K_BYTES / size, chunk, t->stages - 1);
+            if (!o->is_computed) continue;
+            struct computed m = computed_open(g, p, s->group, o, e, j < 0 ? &shape->m : &shape->n);
+            bytes += computed_staged_bytes(&m, e, j < 0 ? t->bm : t->bn, K_BYTES / size, chunk, t->stages - 1);
         }
         if (bytes > most) most = bytes;
     }
@@ -98,7 +98,7 @@ bool schedule_mma_configure(const struct graph *g, const struct partition *p, st
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (int j = 0; j < N_CONFIG_KINDS; j++) {
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
-        bool through_registers = strided || transposes || gemm_is_made(&s->gemm) || s->gemm.has_ragged;
+        bool through_registers = strided || transposes || gemm_is_computed(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "schedule/chain_program.h"
-#include "schedule/made.h"
+#include "schedule/computed.h"
 #include "graph/operand.h"
 #include "schedule/row_program.h"
 
@@ -106,7 +106,7 @@ static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, c
 /* Elements lie side by side along the run that the layout of an operand names: of a strided tensor its stride is 1. */
 static void need_unit(struct terms *x, int *n, const struct graph *g, const struct operand *o) {
     int from = x->n;
-    if (o->is_made || o->layout == LAYOUT_STRIDED || !o->tensor.is_strided) return;
+    if (o->is_computed || o->layout == LAYOUT_STRIDED || !o->tensor.is_strided) return;
     atom(x, g, &o->tensor, o->tensor.view->unit);
     terms_constant(x, 1);
     terms_op(x, FX_T_EQ);
@@ -130,28 +130,28 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
     }
 }
 
-/* Vector loads of what a made operand reads along its chunks. */
-static void need_made(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+/* Vector loads of what a computed operand reads along its chunks. */
+static void need_computed(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct kernel *k = c->graph->kernel;
-    struct made m = made_open(c->graph, c->partition, s->group, o, e, mn);
-    need_multiple(x, n, k, m.along->axes, m.along->n, MADE_CHUNK);
+    struct computed m = computed_open(c->graph, c->partition, s->group, o, e, mn);
+    need_multiple(x, n, k, m.along->axes, m.along->n, COMPUTED_CHUNK);
     for (int i = 0; i < m.n_leaves; i++) {
         const struct leaf *f = &m.leaves[i];
         if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED && f->kind != LEAF_PIECE) continue;
-        int bytes = MADE_CHUNK * bytes_of(&f->tensor);
-        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, MADE_CHUNK);
+        int bytes = COMPUTED_CHUNK * bytes_of(&f->tensor);
+        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, COMPUTED_CHUNK);
         need_aligned(x, n, k, &f->tensor, bytes < 16 ? bytes : 16);
-        need_strides(x, n, k, &f->tensor, MADE_CHUNK);
+        need_strides(x, n, k, &f->tensor, COMPUTED_CHUNK);
     }
 }
 
-static void need_operand(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
-    if (o->is_made) need_made(x, n, c, s, o, e, mn);
+static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    if (o->is_computed) need_computed(x, n, c, s, o, e, mn);
     else need_copied(x, n, c->graph, o, &e->k, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
-static void need_vectors(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct axis_list *run, int vector) {
+static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct axis_list *run, int vector) {
     const struct kernel *k = c->graph->kernel;
     const struct group *r = s->group;
     need_multiple(x, n, k, run->axes, run->n, vector);
@@ -165,7 +165,7 @@ static void need_vectors(struct terms *x, int *n, const struct chosen *c, const 
 }
 
 /* Vector accesses along the rows or across them: what is read and stored as vectors. */
-static void need_row_vectors(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+static void need_row_vectors(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     const struct row_program *w = s->row;
     const struct group *r = s->group;
@@ -188,7 +188,7 @@ void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct 
     terms_also(x, n, from);
 }
 
-static struct terms row_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+static struct terms row_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     const struct row_program *w = s->row;
@@ -202,7 +202,7 @@ static struct terms row_needs(struct arena *a, const struct chosen *c, const str
 }
 
 /* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
-static void need_segment(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
+static void need_segment(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
     const struct kernel *k = c->graph->kernel;
     int all_k[2 * MAX_AXES];
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
@@ -216,21 +216,21 @@ static void need_segment(struct terms *x, int *n, const struct chosen *c, const 
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
 }
 
-static void need_segments(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape) {
+static void need_segments(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape) {
     need_below(x, n, c->graph->kernel, shape->m.axes, shape->m.n);
     need_below(x, n, c->graph->kernel, shape->n.axes, shape->n.n);
     for (int i = 0; i < shape->n_segments; i++) need_segment(x, n, c, s, f, shape, &shape->segments[i]);
 }
 
 /* What positions are made of fits 32 bits; labels of the space itself do. */
-static void need_small_axes(struct terms *x, int *n, const struct chosen *c, const struct scheduled *s) {
+static void need_small_axes(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s) {
     const struct kernel *k = c->graph->kernel;
     const bool *is_small = pointwise_small_axes(c->graph, c->partition, s->group);
     for (int i = 0; is_small && i < k->n_axes; i++)
         if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(s, i)) need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
 }
 
-struct terms schedule_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+struct terms schedule_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     int n = 0;
@@ -257,11 +257,11 @@ struct terms schedule_needs(struct arena *a, const struct chosen *c, const struc
     return x;
 }
 
-bool config_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f) {
+bool config_is_possible(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     return !schedule_needs(&cx->arena, c, s, f).is_never;
 }
 
-void drop_impossible(struct cx *cx, const struct chosen *c, struct scheduled *s) {
+void drop_impossible(struct cx *cx, const struct scheduled_graph *c, struct scheduled *s) {
     int n = 0;
     for (int i = 0; i < s->n_configs; i++)
         if (config_is_possible(cx, c, s, &s->configs[i])) s->configs[n++] = s->configs[i];

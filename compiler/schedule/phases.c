@@ -28,7 +28,7 @@ static double all_tensor_bytes(const struct graph *g) {
 }
 
 /* What kernels first .. last hand over that is no side product, or NULL. The last one's stores are for later launches. */
-static const struct buffer *first_large(const struct chosen *c, int first, int last) {
+static const struct buffer *first_large(const struct scheduled_graph *c, int first, int last) {
     double most = all_tensor_bytes(c->graph) / SIDE_SHARE;
     if (most < SIDE_BYTES) most = SIDE_BYTES;
     for (int i = first; i < last; i++) {
@@ -43,10 +43,10 @@ static const struct buffer *first_large(const struct chosen *c, int first, int l
 
 /* ---- configurations ---- */
 
-static bool is_walk_of(const struct scheduled *a, const struct scheduled *b) { return a->group == b->group; }
+static bool is_pass_of(const struct scheduled *a, const struct scheduled *b) { return a->group == b->group; }
 
 /* A contraction, whose tiles fix the block, before anything else; the longest of those. */
-int phases_leader(const struct chosen *c, struct joint j) {
+int phases_leader(const struct scheduled_graph *c, struct launch_phases j) {
     int best = j.first;
     for (int i = j.first + 1; i < j.first + j.n; i++) {
         const struct scheduled *s = &c->kernels[i], *b = &c->kernels[best];
@@ -69,8 +69,8 @@ static double phase_cost(const struct graph *g, const struct scheduled *s, const
     const struct row_program *x = s->row;
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     enum { LATENCY = 100, JOIN_WARP = 16, JOIN_BLOCK = 64 }; /* of a round of loads, of joining lanes, in elements a thread computes meanwhile */
-    double each = (double)f->tile_m * f->tile_n / f->block, walks = f->most_cols ? 1 : x->n_passes + x->stores_elements;
-    return up(rows, f->tile_m * 2.0 * g->cx->arch->sms) * (up(cols, f->tile_n) * (each + LATENCY) * walks + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
+    double each = (double)f->tile_m * f->tile_n / f->block, passes = f->most_cols ? 1 : x->n_passes + x->stores_elements;
+    return up(rows, f->tile_m * 2.0 * g->cx->arch->sms) * (up(cols, f->tile_n) * (each + LATENCY) * passes + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
 }
 
 /* Whether the extents of l multiplied are fixed, and at most `most`. */
@@ -87,7 +87,7 @@ static bool is_general(const struct graph *g, const struct scheduled *s, const s
 }
 
 /* The group of s, configured for blocks of that many threads, or NULL. */
-static struct scheduled *configure_for(struct cx *cx, const struct chosen *c, const struct scheduled *s, int block) {
+static struct scheduled *configure_for(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block) {
     struct scheduled *t = NEW(&cx->arena, struct scheduled);
     const char *why_not;
     *t = (struct scheduled){.group = s->group, .schedule = s->schedule, .loads = s->loads, .n_loads = s->n_loads, .block = block};
@@ -95,7 +95,7 @@ static struct scheduled *configure_for(struct cx *cx, const struct chosen *c, co
 }
 
 /* The configuration of s for a block of that many threads: the fastest that is aligned where `is_aligned`, if there is one; else one that takes anything. */
-static const struct config *pick(struct cx *cx, const struct chosen *c, const struct scheduled *s, int block, bool is_aligned) {
+static const struct config *pick(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block, bool is_aligned) {
     const struct graph *g = c->graph;
     struct scheduled *t = configure_for(cx, c, s, block);
     const struct config *best = NULL;
@@ -122,11 +122,11 @@ struct phase_configs { /* of one phase */
 };
 
 /* Sets one more entry of launch j after configuration f of its leader. False where some phase has none to go with it. */
-static bool add_entry(struct cx *cx, struct chosen *c, struct joint j, int leader, const struct config *f, struct phase_configs *configs, int v) {
+static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader, const struct config *f, struct phase_configs *configs, int v) {
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
-        const struct config *own = is_walk_of(s, &c->kernels[leader]) ? f : pick(cx, c, s, f->block, f->is_aligned);
+        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick(cx, c, s, f->block, f->is_aligned);
         if (!own) return false;
         configs[i].of[v] = *own;
         if (smem < own->smem_bytes) smem = own->smem_bytes;
@@ -140,7 +140,7 @@ static bool add_entry(struct cx *cx, struct chosen *c, struct joint j, int leade
 }
 
 /* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has teams of BLOCK threads, several to an SM. */
-static bool configure_joint(struct cx *cx, struct chosen *c, struct joint j) {
+static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
     enum { BLOCK = 256 };
     int leader = phases_leader(c, j), n = 0;
     const struct scheduled *l = &c->kernels[leader];
@@ -168,8 +168,8 @@ static const char *size_text(struct arena *a, double bytes) {
 }
 
 /* Whether launches i and i + 1 may be one; if not, the reason, of the first such pair. */
-static bool may_join(struct cx *cx, struct chosen *c, int i) {
-    struct joint j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
+    struct launch_phases j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
     const struct buffer *large = first_large(c, j.first, j.first + j.n - 1);
     if (!large || c->why_apart) return !large;
     struct tensor t = tensor_of_buffer(c->graph, c->partition, (int)(large - c->partition->buffers));
@@ -179,12 +179,12 @@ static bool may_join(struct cx *cx, struct chosen *c, int i) {
     return false;
 }
 
-static bool join(struct cx *cx, struct chosen *c, int i) {
-    struct joint j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
+    struct launch_phases j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
     if (!may_join(cx, c, i)) return false;
-    if (!configure_joint(cx, c, j)) {
+    if (!configure_phases(cx, c, j)) {
         memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
         if (!c->why_apart) c->why_apart = "its kernels have no block size in common";
         return false;
@@ -197,7 +197,7 @@ static bool join(struct cx *cx, struct chosen *c, int i) {
 
 /* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote anything but outputs, or where a tensor is
  * written in place. */
-static void set_waits(struct chosen *c, struct joint j) {
+static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
     bool is_open = false, in_place = false;
     for (int i = 0; i < c->graph->kernel->n_params; i++) in_place |= c->graph->kernel->params[i].is_input && c->graph->kernel->params[i].is_output;
     for (int i = j.first; i < j.first + j.n; i++) {
@@ -209,12 +209,12 @@ static void set_waits(struct chosen *c, struct joint j) {
     }
 }
 
-/* The walks of one row program first: what they hand over is smallest. */
-void phases_join(struct cx *cx, struct chosen *c, int most) {
-    for (int walks = 1; walks >= 0; walks--)
+/* The passes of one row program first: what they hand over is smallest. */
+void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
+    for (int passes = 1; passes >= 0; passes--)
         for (int i = 0; i + 1 < c->n_launches && c->n_launches > most;) {
             const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1], *b = &c->kernels[c->launches[i + 1].first];
-            if ((walks && !is_walk_of(a, b)) || !join(cx, c, i)) i++;
+            if ((passes && !is_pass_of(a, b)) || !join(cx, c, i)) i++;
         }
     for (int i = 0; i < c->n_launches; i++)
         if (c->launches[i].n > 1) set_waits(c, c->launches[i]);

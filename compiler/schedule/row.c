@@ -19,7 +19,7 @@ static const struct team kept_rows[] = {
     {256, 1, 4, true, 0, false}, {512, 1, 4, true, 0, false}, {512, 1, 8, true, 0, false},
     {512, 1, 4, false, 0, false},
 };
-static const struct team read_rows[] = { /* one walk: nothing is worth keeping */
+static const struct team read_rows[] = { /* one pass: nothing is worth keeping */
     {8, 32, 2, false, 4, false}, {32, 8, 4, false, 8, false}, {128, 1, 4, false, 8, false}, {512, 1, 4, false, 0, false},
 };
 static const struct team columns[] = {
@@ -34,7 +34,7 @@ static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* sca
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has more under way. Returns how many. */
-static int teams_of_block(const struct scheduled *s, bool is_walked_again, int block, struct team *t) {
+static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
     const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false}, {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
     const struct team read[] = {{8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
@@ -44,11 +44,11 @@ static int teams_of_block(const struct scheduled *s, bool is_walked_again, int b
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
     if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
     if (x->is_along_rows) {
-        for (int i = 0; is_walked_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
+        for (int i = 0; is_read_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
         for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
         return n;
     }
-    for (int i = 0; is_walked_again && i < 4; i++) t[n++] = kept[i];
+    for (int i = 0; is_read_again && i < 4; i++) t[n++] = kept[i];
     for (int i = 0; i < 3; i++) t[n++] = read[i];
     return n;
 }
@@ -123,9 +123,9 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
-    int n_walks = x->n_passes + x->stores_elements;
-    const char *walks = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : n_walks > 1 ? arena_printf(a, "read in each of %d walks, ", n_walks) : "";
-    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", walks,
+    int n_passes = x->n_passes + x->stores_elements;
+    const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes) : "";
+    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
                            is_aligned ? "16-byte accesses" : is_small ? "any alignment" : "any size");
 }
 
@@ -149,22 +149,22 @@ bool schedule_row_configure(const struct graph *g, const struct partition *p, st
     if (!s->group->is_row) return *why_not = "it is no row program", false;
     struct row_program *x = s->row = row_analyse(g, p, s->group);
     int v = vector_of(g, p, s);
-    bool is_walked_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
+    bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
     double rows = nominal_size(g, x->rows.axes, x->rows.n);
     if (x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
-        int n = teams_of_block(s, is_walked_again, s->block, t);
+        int n = teams_of_block(s, is_read_again, s->block, t);
         add_teams(g, s, t, n, v);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
     else if (s->parts) TEAMS(parted_rows);
     else if (x->is_along_rows && x->has_scans) TEAMS(down_columns);
-    else if (x->is_along_rows && is_walked_again) TEAMS(columns);
+    else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
-    else if (is_walked_again) TEAMS(kept_rows);
+    else if (is_read_again) TEAMS(kept_rows);
     else TEAMS(read_rows);
     if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */
     if (!s->n_configs && x->is_along_rows) TEAMS(down_columns);
@@ -184,7 +184,7 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
     for (int w = 0; w <= x->n_passes; w++) {
         bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
         double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
-        row_mark_walk(g, p, s->group, x, w, needed);
+        row_mark_pass(g, p, s->group, x, w, needed);
         for (int i = g->n_nodes - 1; i >= 0; i--) {
             const struct node *n = g->nodes[i];
             if (!needed[i]) continue;

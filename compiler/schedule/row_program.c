@@ -1,8 +1,8 @@
 /* A row program taken apart, for its price and its text.
  *
  * In: a group of rows with its steps. Out: the flattened labels and the direction of vectors, chosen by the tensor of which most is read; for every node how many
- * walks over the row come before it; which values are computed once a row; which tensors a walk holds in registers. Invariant: a node's operands are available where
- * it is: at its level, as an element, a row's value, or what scans left in the same walk. */
+ * passes over the row come before it; which values are computed once a row; which tensors a pass holds in registers. Invariant: a node's operands are available where
+ * it is: at its level, as an element, a row's value, or what scans left in the same pass. */
 #include "schedule/row_program.h"
 
 bool row_stores_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
@@ -81,30 +81,30 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
     }
 }
 
-static void mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool has_terms, bool *needed) {
+static void mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool has_terms, bool *needed) {
     struct tensor t;
     for (int s = 0; s < r->n_steps; s++) {
         const struct node *n = r->steps[s];
-        if (n->kind == N_REDUCE && x->level[n->id] == walk + 1) needed[n->args[0]->id] = true;
+        if (n->kind == N_REDUCE && x->level[n->id] == pass + 1) needed[n->args[0]->id] = true;
     }
-    for (int s = 0; walk == x->n_passes && s < r->n_stores; s++)
+    for (int s = 0; pass == x->n_passes && s < r->n_stores; s++)
         if (row_stores_elements(g, p, r, &r->stores[s])) needed[r->stores[s].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         bool is_in_rows = true;
         for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
-        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the walk */
+        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the pass */
         if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n))) continue;     /* else a loop of the thread, which reads other elements */
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
 }
 
-void row_mark_walk(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
-    mark_walk(g, p, r, x, walk, true, needed);
+void row_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool *needed) {
+    mark_pass(g, p, r, x, pass, true, needed);
 }
 
-void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int walk, bool *needed) {
-    mark_walk(g, p, r, x, walk, false, needed);
+void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool *needed) {
+    mark_pass(g, p, r, x, pass, false, needed);
 }
 
 /* What is the same for a whole row and read by its elements is computed once. */
@@ -139,7 +139,7 @@ static bool is_costly(const struct node *n) {
     return rule == RULE_FLOAT || rule == RULE_INTEGER || rule == RULE_BITS;
 }
 
-/* Marks what reads a scan of this group, which every walk takes anew, and what takes long to compute, from operands up. */
+/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute, from operands up. */
 static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, bool *costly, bool *scanned) {
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
@@ -151,12 +151,12 @@ static void mark_costly(const struct graph *g, const struct partition *p, const 
     }
 }
 
-/* Of what later walks read again, the costly values on the border to what they compute first. */
+/* Of what later passes read again, the costly values on the border to what they compute first. */
 static void choose_kept(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
     struct arena *a = &g->cx->arena;
     bool *costly = NEW_ARRAY(a, bool, g->n_nodes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
-    int *first = NEW_ARRAY(a, int, g->n_nodes + 1); /* walk that computes a node */
-    int *last = NEW_ARRAY(a, int, g->n_nodes + 1);  /* walk in which something computed there for the first time reads it */
+    int *first = NEW_ARRAY(a, int, g->n_nodes + 1); /* pass that computes a node */
+    int *last = NEW_ARRAY(a, int, g->n_nodes + 1);  /* pass in which something computed there for the first time reads it */
     mark_costly(g, p, r, x, costly, scanned);
     for (int i = 0; i < g->n_nodes; i++) first[i] = last[i] = -1;
     for (int w = x->n_passes; w >= 0; w--) {
@@ -169,8 +169,8 @@ static void choose_kept(const struct graph *g, const struct partition *p, const 
         for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args; k++) /* running sums compute their terms anew */
             if (first[i] > last[g->nodes[i]->args[k]->id]) last[g->nodes[i]->args[k]->id] = first[i];
     for (int s = 0; s < r->n_steps; s++) {
-        int from = r->steps[s]->args[0]->id, walk = x->level[r->steps[s]->id] - 1;
-        if (r->steps[s]->kind == N_REDUCE && walk > last[from]) last[from] = walk;
+        int from = r->steps[s]->args[0]->id, pass = x->level[r->steps[s]->id] - 1;
+        if (r->steps[s]->kind == N_REDUCE && pass > last[from]) last[from] = pass;
     }
     for (int s = 0; s < r->n_stores; s++)
         if (row_stores_elements(g, p, r, &r->stores[s])) last[r->stores[s].value->id] = x->n_passes;
@@ -185,11 +185,11 @@ static void choose_kept(const struct graph *g, const struct partition *p, const 
     }
 }
 
-static int sum_words(const struct group *r, const struct row_program *x, int walk) {
+static int sum_words(const struct group *r, const struct row_program *x, int pass) {
     int words = 0;
     for (int s = 0; s < r->n_steps; s++) {
         const struct node *n = r->steps[s];
-        if (n->kind != N_REDUCE || x->level[n->id] != walk + 1) continue;
+        if (n->kind != N_REDUCE || x->level[n->id] != pass + 1) continue;
         bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
         words += is_arg ? 4 : 2; /* with padding */
     }
@@ -209,12 +209,12 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     bool **needed = NEW_ARRAY(a, bool *, x->n_passes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     for (int w = 0; w <= x->n_passes; w++) {
         needed[w] = NEW_ARRAY(a, bool, g->n_nodes + 1);
-        row_mark_walk(g, p, r, x, w, needed[w]);
+        row_mark_pass(g, p, r, x, w, needed[w]);
         find_row_values(r, g, x, needed[w]);
         if (w < x->n_passes) add_tensors(g, p, r, x, needed[w], x->held, &x->n_held, NULL, 0);
         if (sum_words(r, x, w) > x->sum_words) x->sum_words = sum_words(r, x, w);
     }
-    for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last walk read */
+    for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last pass read */
         const struct node *n = g->nodes[i];
         struct tensor t;
         scanned[i] |= needed[x->n_passes][i] && n->kind == N_SCAN && is_row_step(r, n);

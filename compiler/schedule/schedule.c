@@ -128,27 +128,27 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
 /* How many launches the contract asks for; 0: any number. */
 static int wanted_launches(const struct kernel *k) { return k->fuse == FUSE_REQUIRE ? 1 : k->kernels; }
 
-static struct chosen *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
-    struct chosen *c = NEW(&cx->arena, struct chosen);
+static struct scheduled_graph *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
+    struct scheduled_graph *c = NEW(&cx->arena, struct scheduled_graph);
     c->graph = g;
     c->partition = p;
     for (int i = 0; i < p->n_groups; i++) {
         struct scheduled s;
         if (!schedule_group(cx, g, p, &p->groups[i], &s)) return NULL;
-        int n_walks = s.parts ? s.row->n_passes + 1 : 1;
+        int n_passes = s.parts ? s.row->n_passes + 1 : 1;
         c->seconds += s.seconds;
         s.partial = c->n_partials;
         if (s.parts) PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
-        for (s.walk = 0; s.walk < n_walks; s.walk++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
+        for (s.pass = 0; s.pass < n_passes; s.pass++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
     }
-    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct joint){i, 1};
+    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
     c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches) * PHASE_SECONDS;
     return c;
 }
 
 /* What could be done about launches that stay apart. */
-static const char *way_out(struct cx *cx, const struct chosen *c) {
+static const char *way_out(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
     const struct axis *open = NULL; /* a label of what is handed over that might turn out small */
     if (!c->apart) return "write a kernel for each output";
@@ -159,7 +159,7 @@ static const char *way_out(struct cx *cx, const struct chosen *c) {
                         nominal_extent(c->graph, (int)(open - k->axes)));
 }
 
-static bool contract_holds(struct cx *cx, const struct chosen *c) {
+static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
     if (k->fuse == FUSE_REQUIRE && c->n_launches > 1) {
         diag_error(cx, c->apart ? c->apart->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_launches, c->why_apart);
@@ -176,14 +176,14 @@ static bool contract_holds(struct cx *cx, const struct chosen *c) {
 }
 
 /* The number of kernels asked for comes first, then the time. */
-static bool is_better(const struct chosen *a, const struct chosen *b) {
+static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
     if (wanted && (a->n_launches == wanted) != (b->n_launches == wanted)) return a->n_launches == wanted;
     return a->seconds < b->seconds;
 }
 
 /* What became of the other proposals. */
-static void note_others(struct cx *cx, struct chosen *best, struct chosen *const *all, int n) {
+static void note_others(struct cx *cx, struct scheduled_graph *best, struct scheduled_graph *const *all, int n) {
     const struct kernel *k = best->graph->kernel;
     for (int i = 0; i < n; i++) {
         if (all[i] == best || (all[i]->n_launches == best->n_launches && all[i]->seconds == best->seconds)) continue;
@@ -194,15 +194,15 @@ static void note_others(struct cx *cx, struct chosen *best, struct chosen *const
     }
 }
 
-struct chosen *fx_schedule(struct cx *cx, const struct graph *g) {
-    struct chosen *best = NULL, **all = NEW_ARRAY(&cx->arena, struct chosen *, g->n_partitions + 1);
+struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
+    struct scheduled_graph *best = NULL, **all = NEW_ARRAY(&cx->arena, struct scheduled_graph *, g->n_partitions + 1);
     int n = 0;
     if (!pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
-        struct chosen *c = schedule_partition(cx, g, &g->partitions[i]);
+        struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i]);
         if (!c && g->partitions[i].is_optional) continue;
         if (!c) return NULL;
         all[n++] = c;

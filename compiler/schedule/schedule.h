@@ -11,13 +11,13 @@ enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
 struct operand { /* a factor on its way into a mainloop */
     struct node *value;
-    bool is_made;         /* computed as it is loaded; else it lies in memory */
+    bool is_computed;         /* computed as it is loaded; else it lies in memory */
     struct tensor tensor; /* where it lies, with its view */
     enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
     double ops;           /* of one that is made: operations an element takes */
 };
 
-struct segment { /* a walk along k that adds to some of the sums, which share A */
+struct segment { /* a pass along k that adds to some of the sums, which share A */
     struct axis_list k_outer, k;
     struct operand a;
     int n_sums;
@@ -80,8 +80,8 @@ struct scheduled {
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
     struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
-    int parts;           /* of a row program of few rows: into how many each is cut, each walk being a launch; 0: rows are whole */
-    int walk;            /* of rows in parts: the walk that this launch ends */
+    int parts;           /* of a row program of few rows: into how many each is cut, each pass being a launch; 0: rows are whole */
+    int pass;            /* of rows in parts: the pass that this launch ends */
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
@@ -106,7 +106,7 @@ extern const struct schedule schedules[];
 
 struct partial { /* memory for the sums of the parts of rows */
     const struct axis_list *rows;
-    int words; /* for each row: of all parts and walks */
+    int words; /* for each row: of all parts and passes */
 };
 
 struct proposal { /* a partition that was not taken */
@@ -116,17 +116,17 @@ struct proposal { /* a partition that was not taken */
     const char *why; /* it was not */
 };
 
-struct joint { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one before */
+struct launch_phases { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one before */
     int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
 };
 
-struct chosen { /* the partition taken, each group scheduled */
+struct scheduled_graph { /* the partition taken, each group scheduled */
     const struct graph *graph;
     const struct partition *partition;
     int n_kernels;
-    struct scheduled *kernels; /* in order; rows in parts take one a walk */
+    struct scheduled *kernels; /* in order; rows in parts take one a pass */
     int n_launches;
-    struct joint *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
+    struct launch_phases *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
     bool has_flags;            /* some phase waits: a buffer of flags stands after the partials */
     const char *why_apart;     /* why two launches could not be joined, or NULL */
     const struct buffer *apart; /* what is handed over between those two, or NULL */
@@ -139,7 +139,7 @@ struct chosen { /* the partition taken, each group scheduled */
 
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)
  * go to the diagnostics and give NULL. */
-struct chosen *fx_schedule(struct cx *cx, const struct graph *g);
+struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
@@ -152,18 +152,18 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
 bool is_space_axis(const struct scheduled *s, int axis);
 
 /* need.c: what configuration f of s needs to be right, as a condition over extents, alignments and strides. */
-struct terms schedule_needs(struct arena *a, const struct chosen *c, const struct scheduled *s, const struct config *f);
+struct terms schedule_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
 /* Joins the condition that the extents of l multiplied are at most `most`. */
 void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
 /* Whether some extents and alignments meet what a configuration of s needs. */
-bool config_is_possible(struct cx *cx, const struct chosen *c, const struct scheduled *s, const struct config *f);
+bool config_is_possible(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
 /* Drops the configurations whose needs no extents or alignment can meet. */
-void drop_impossible(struct cx *cx, const struct chosen *c, struct scheduled *s);
+void drop_impossible(struct cx *cx, const struct scheduled_graph *c, struct scheduled *s);
 
 /* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are handed over. */
-void phases_join(struct cx *cx, struct chosen *c, int most);
+void phases_join(struct cx *cx, struct scheduled_graph *c, int most);
 /* The kernel of launch j whose configurations those of the others follow. */
-int phases_leader(const struct chosen *c, struct joint j);
+int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 
 /* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
@@ -171,7 +171,7 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
-bool gemm_is_made(const struct gemm_shape *shape);
+bool gemm_is_computed(const struct gemm_shape *shape);
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
 bool gemm_has_mn_major(const struct gemm_shape *shape);
@@ -195,8 +195,8 @@ void gemm_split_run(const struct graph *g, const struct operand *const *operands
 void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side);
 void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
-/* What so many operations of made operands take. */
-double gemm_made_seconds(const struct graph *g, double ops);
+/* What so many operations of computed operands take. */
+double gemm_computed_seconds(const struct graph *g, double ops);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

@@ -60,9 +60,9 @@ bool schedule_simt_configure(const struct graph *g, const struct partition *p, s
             int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
             bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size || tiles[i + 1].use == TILE_LAST; /* what is made on the way takes registers too */
             if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums || smem > g->cx->arch->block_shared || accumulators > MOST_ACCUMULATORS) continue;
-            if ((!e->least_sums && s->block != threads) || (e->use == TILE_COMPUTED && !gemm_is_made(&s->gemm)) || (e->use == TILE_LAST && s->n_configs > before)) continue;
-            if (gemm_is_made(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
-            bool is_wide = gemm_is_made(&s->gemm); /* more registers on the way */
+            if ((!e->least_sums && s->block != threads) || (e->use == TILE_COMPUTED && !gemm_is_computed(&s->gemm)) || (e->use == TILE_LAST && s->n_configs > before)) continue;
+            if (gemm_is_computed(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
+            bool is_wide = gemm_is_computed(&s->gemm); /* more registers on the way */
             int blocks = SM_REGISTERS / threads / (accumulators + (!is_wide ? 96 : aligned ? 112 : 140));
             struct config *c = &s->configs[s->n_configs++];
             *c = (struct config){.is_aligned = aligned, .tile_m = e->bm, .tile_n = e->bn, .tile_k = e->bk, .stages = e->stages, .block = threads,

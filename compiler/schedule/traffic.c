@@ -70,7 +70,7 @@ struct reads {
     const struct graph *graph;
     const struct partition *partition;
     const struct group *group;
-    const bool *needed; /* by node: read by the walk of a row that this launch is; NULL: all are */
+    const bool *needed; /* by node: read by the pass of a row that this launch is; NULL: all are */
     bool *seen;         /* by node */
     int n;
     struct read *reads;
@@ -141,11 +141,11 @@ static void put_read(struct bytes *b, const struct read *x) {
     join(b);
 }
 
-/* Of rows in parts, each launch is a walk: it reads what that walk does, the last one only where it stores elements. */
+/* Of rows in parts, each launch is a pass: it reads what that pass does, the last one only where it stores elements. */
 static const bool *needed_by(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     if (!s->parts) return NULL;
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    if (s->walk < s->row->n_passes || s->row->stores_elements) row_mark_walk(g, p, s->group, s->row, s->walk, needed);
+    if (s->pass < s->row->n_passes || s->row->stores_elements) row_mark_pass(g, p, s->group, s->row, s->pass, needed);
     return needed;
 }
 
@@ -156,14 +156,14 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     if (s->group->contraction) visit(&r, s->group->contraction);
     for (int i = 0; i < s->group->n_stores; i++) visit(&r, store_element(g, s->group, &s->group->stores[i]));
     for (int i = 0; i < r.n; i++) put_read(&b, &r.reads[i]);
-    /* Of rows in parts, the sums of the walks before. */
-    if (s->parts && s->walk) bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->walk * s->parts * s->row->sum_words * 32);
+    /* Of rows in parts, the sums of the passes before. */
+    if (s->parts && s->pass) bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->sum_words * 32);
     return bytes_done(&b);
 }
 
 struct fx_expr traffic_written(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     struct bytes b = {.arena = &g->cx->arena, .kernel = g->kernel};
-    if (s->parts && s->walk < s->row->n_passes) {
+    if (s->parts && s->pass < s->row->n_passes) {
         bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->parts * s->row->sum_words * 32);
         return bytes_done(&b);
     }

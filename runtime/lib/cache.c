@@ -94,14 +94,14 @@ static void open_folder(struct cache *c) {
     else close(fd);
 }
 
-void cache_open(struct cache *c, bool is_made) {
+void cache_open(struct cache *c, bool is_computed) {
     c->folder = -1;
     c->path[0] = c->why_not[0] = c->library[0] = 0;
     c->major = c->minor = 0;
     atomic_init(&c->has_grown, false);
     read_limit(c);
     if (!find_path(c)) return;
-    if (is_made) make_folders(c->path);
+    if (is_computed) make_folders(c->path);
     open_folder(c);
     if (c->folder >= 0) nvrtc_foresee(c->library, &c->major, &c->minor);
 }

@@ -42,7 +42,7 @@ struct cache {
 };
 
 /* Finds the folder by the environment; makes it, if it is not there and that is wanted. */
-void cache_open(struct cache *c, bool is_made);
+void cache_open(struct cache *c, bool is_computed);
 /* If an entry was put in, removes those used longest ago until what is left keeps to max_bytes. */
 void cache_close(struct cache *c);
 /* Whether nobody but this process's user and root can have written what `s` is about; says why not. */

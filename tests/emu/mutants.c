@@ -1,6 +1,6 @@
 /* Mutants of the kernels, none chosen by hand, under the emulator: does it find every mistake that a rule can make?
  *
- * In: the embedded texts of drivers, engines, made.cuh, access.cuh and the grid's barrier, from which rules make mutants; specs with test blocks; the list of those that may
+ * In: the embedded texts of drivers, engines, computed.cuh, access.cuh and the grid's barrier, from which rules make mutants; specs with test blocks; the list of those that may
  * survive, each with a proof that it changes no result. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails
  * (memory, deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the list, or is on it and was caught.
  *
@@ -100,7 +100,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 
 /* Whether the file's mutants are wanted: what holds drivers and engines together, and of the hardware what is written in its own terms. */
 static bool is_subject(const char *file, const char *item) {
-    return !strncmp(file, "driver_", 7) || !strncmp(file, "engine_", 7) || !strcmp(file, "made.cuh") || !strcmp(file, "access.cuh") || (!strcmp(file, "ptx.cuh") && !strcmp(item, "fx_grid_barrier"));
+    return !strncmp(file, "driver_", 7) || !strncmp(file, "engine_", 7) || !strcmp(file, "computed.cuh") || !strcmp(file, "access.cuh") || (!strcmp(file, "ptx.cuh") && !strcmp(item, "fx_grid_barrier"));
 }
 
 /* ---- mutants ---- */

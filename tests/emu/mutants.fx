@@ -39,7 +39,7 @@ test inverse { M=17 K=261 N=67 init: uniform(1,2) }
 kernel inverse_t(x: f32[K,M], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } { y = (1 / x) @[K] (1 / w) }
 test inverse_t { M=20 K=68 N=20 init: uniform(1,2) }
 test inverse_t { M=17 K=67 N=19 init: uniform(1,2) }
-# What made operands read, by way of shared memory: in pieces, with a context along k, values of the rows, along n; several blocks of k, also of several segments.
+# What computed operands read, by way of shared memory: in pieces, with a context along k, values of the rows, along n; several blocks of k, also of several segments.
 kernel staged(x: f32[M,K], s: f32[K], w: bf16[K,N]) -> y: f32[M,N] with { fuse: require } { y = bf16(x * s) @ w }
 test staged { M=72 K=264 N=72 }
 test staged { M=17 K=448 N=72 }

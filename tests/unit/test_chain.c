@@ -26,52 +26,52 @@ static const struct {
     const char *spec, *has[5]; /* lines of the emitted text */
 } chains[] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
-     {"WALKS = 1;", "LOOKS[WALKS] = {true}, KEEPS[WALKS] = {false}", "SCALED = true, STORES_ROWS = false", "acc[0][v] * r.last / "}},
+     {"PASSES = 1;", "LOOKS[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false", "acc[0][v] * r.last / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
-     {"WALKS = 1;", "KEEPS[WALKS] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true", "return q.idx_S_ >= "}},
+     {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true", "return q.idx_S_ >= "}},
     /* where rows end: by lengths, the comparison turned round; not where a mask lets later elements in, nor where 0 is weighted */
-    {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }", {"WALKS = 1;", "ENDS = true"}},
+    {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = true"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), -inf, q @ k)) @ v }",
-     {"WALKS = 1;", "ENDS = true", "? t() : ", " <= (long long)0 ? 0 : (int)"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), q @ k, -inf)) @ v }", {"WALKS = 1;", "ENDS = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }", {"WALKS = 1;", "ENDS = false"}},
+     {"PASSES = 1;", "ENDS = true", "? t() : ", " <= (long long)0 ? 0 : (int)"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }", {"PASSES = 1;", "ENDS = false"}},
     /* 0 in place of a quotient by 0 is put in place of the sum */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
-     {"WALKS = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last / "}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }", {"WALKS = 1;", "ENDS = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -9)) @ v }", {"WALKS = 1;", "ENDS = false"}},
-    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }", {"WALKS = 1;", "ENDS = false"}},
+     {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last / "}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -9)) @ v }", {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }", {"PASSES = 1;", "ENDS = false"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
-     {"WALKS = 1;", "LOOKS[WALKS] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
+     {"PASSES = 1;", "LOOKS[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
     /* several contractions over the middle: beside each other where they share a factor, else one after the other; at most three */
     {"kernel f(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ y = (silu(x @ w) * (x @ u)) @ v }",
-     {"WALKS = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_mma<", "segment0 first_segment", "segment1 second_segment"}},
-    {"kernel f(x: f32[M,K], w: f32[K,F=2*H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ l, r = halves[F->H](x @ w)\n y = (silu(l) * r) @ v }", {"WALKS = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_simt<"}},
+     {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_mma<", "segment0 first_segment", "segment1 second_segment"}},
+    {"kernel f(x: f32[M,K], w: f32[K,F=2*H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ l, r = halves[F->H](x @ w)\n y = (silu(l) * r) @ v }", {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_simt<"}},
     {"kernel f(x: f16[M,K], z: f16[M,L], w: f16[K,H], u: f16[L,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ y = relu(x @ w + z @ u) @ v }",
-     {"WALKS = 1;", "INNER_SUMS = 2, BESIDE = 1,", "fx_gemm_accumulate<ENGINE, ALIGNED, segment1>(acc, first, at);", "segment2 second_segment"}},
+     {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 1,", "fx_gemm_accumulate<ENGINE, ALIGNED, segment1>(acc, first, at);", "segment2 second_segment"}},
     /* computed operands and parts of tensors are no buffers */
     {"kernel f(q: f16[S=65536,D], k: i8[T=65536,D], v: f16[T,N], s: f32[T], c: f32[S,D]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](f16(q * c) @ f16(k * s)) @ v }",
-     {"WALKS = 1;", "fx_gemm_made<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>", "fx_gemm_made<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>", "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
+     {"PASSES = 1;", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>", "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
     {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
-     {"WALKS = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
+     {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"WALKS = 2;", "LOOKS[WALKS] = {false, false}"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m == -inf), m, 0))\n o = e @ v }", {"WALKS = 1;", "SCALED = true"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), 0, m))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), m, 0))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(2 * a - max[T](a))\n o = e @ v }", {"WALKS = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m == -inf), m, 0))\n o = e @ v }", {"PASSES = 1;", "SCALED = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), 0, m))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(2 * a - max[T](a))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
     /* divided by what is no sum of the exponentials: not moved behind the second contraction */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (1 - sum[T](e))) @ v }", {"WALKS = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (1 - sum[T](e))) @ v }", {"PASSES = 2;", "SCALED = false"}},
     /* not linear in the exponential */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ p = softmax[T](q @ k)\n o = where(p > 0.5, p, 0) @ v }",
-     {"WALKS = 2;", "LOOKS[WALKS] = {true, false}", "SCALED = false"}},
+     {"PASSES = 2;", "LOOKS[PASSES] = {true, false}", "SCALED = false"}},
     /* masked behind the exponential, weighted: both linear */
-    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }", {"WALKS = 1;", "SCALED = true"}},
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }", {"PASSES = 1;", "SCALED = true"}},
     /* f16 may not hold the product before it is scaled */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], w: f16[T]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e * w) @ v }", {"WALKS = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], w: f16[T]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e * w) @ v }", {"PASSES = 2;", "SCALED = false"}},
     /* a reduction that only an output reads, two walks deep */
-    {"kernel f(x: bf16[M,K], w: bf16[K,H], v: bf16[H,N]) -> (y: bf16[M,N], d: f32[M])" REQUIRED "{ h = x @ w\n y = relu(h) @ v\n d = var[H](h) }", {"WALKS = 2;", "STORES_ROWS = true"}},
+    {"kernel f(x: bf16[M,K], w: bf16[K,H], v: bf16[H,N]) -> (y: bf16[M,N], d: f32[M])" REQUIRED "{ h = x @ w\n y = relu(h) @ v\n d = var[H](h) }", {"PASSES = 2;", "STORES_ROWS = true"}},
 };
 
 START_TEST(walks) {

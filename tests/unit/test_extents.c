@@ -295,7 +295,7 @@ static const struct {
     {"kernel f(x: inout f32[M]) { x = x[M: size(M) - 1 - idx(M)] }", 2, 1},
     /* phases of one launch: all blocks wait, then the copy runs */
     {"kernel f(x: inout f32[M]) with { fuse: require } { x = x[M: size(M) - 1 - idx(M)] }", 1, 2},
-    /* accumulators of several sums; a factor that is made as it is loaded */
+    /* accumulators of several sums; a factor that is computed as it is loaded */
     {"kernel f(c: inout f32[M,N], a: f16[M,K], b: f16[K,F=2*N]) with { fuse: require } { l, r = halves[F->N](a @ b)\n c = c + l * r }", 1, 0},
     {"kernel f(x: inout f16[M,K], s: f32[K], w: f16[K,N]) -> y: f16[M,N] { y = (x * s) @ w\n x = 0.5 * x }", 3, 1},
     {"kernel f(x: inout f16[M,K], w: f16[L,N], i: i64[M]) -> y: f16[M,N] with { fuse: require } { y = (x[M: i] ?? 0){K->L} @ w\n x = 0.5 * x }", 1, 1},

@@ -7,7 +7,7 @@ kernel transposed(x: u8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }
 kernel doubles(x: f64[M,K], w: f64[K,N]) -> y: f64[M,N] { y = x @ w }
 kernel words(x: i32[M,K], w: i32[K,N]) -> y: i32[M,N] { y = x @ w }
 kernel unsigned_longs(x: u64[M,K], w: u64[K,N]) -> y: u64[M,N] { y = x @ w }
-# several sums, and operands that are made on the way
+# several sums, and computed operands on the way
 kernel gated(x: f32[M,K], w: f32[K, F=2*N]) -> y: f32[M,N] with { precision: tf32, fuse: require } { l, r = halves[F->N](x @ w)
   y = l * sigmoid(r) }
 kernel two_bytes(x: i8[M,K], w: i8[N,K], v: i8[N,K]) -> y: i32[M,N] with { fuse: require } { y = (x @ w) * (x @ v) }

@@ -1,10 +1,10 @@
-/* What an operand that is made as it is loaded reads from memory, and how (made.c): what the schedules count and emit_operand.c writes. */
-#ifndef FX_MADE_H
-#define FX_MADE_H
+/* What an computed operand as it is loaded reads from memory, and how (computed.c): what the schedules count and emit_operand.c writes. */
+#ifndef FX_COMPUTED_H
+#define FX_COMPUTED_H
 
 #include "schedule/schedule.h"
 
-enum { MADE_CHUNK = 8 }; /* elements of a chunk, at most */
+enum { COMPUTED_CHUNK = 8 }; /* elements of a chunk, at most */
 
 enum leaf_kind {
     LEAF_ONE,    /* the same for a whole chunk */
@@ -16,14 +16,14 @@ enum leaf_kind {
     LEAF_MANY,   /* element by element */
 };
 
-struct leaf { /* what a made operand reads */
+struct leaf { /* what a computed operand reads */
     struct node *node;
     enum leaf_kind kind;
     struct tensor tensor; /* LEAF_HELD, LEAF_SHARED, LEAF_PIECE */
     const char *name;     /* of the member that has it; for who writes it */
 };
 
-struct made { /* an operand that is made, chunk by chunk */
+struct computed { /* an computed operand, chunk by chunk */
     const struct axis_list *along; /* the labels that chunks run along: k, or m or n */
     struct leaf *leaves;
     int n_leaves;
@@ -31,12 +31,12 @@ struct made { /* an operand that is made, chunk by chunk */
 };
 
 /* What o, which is made, of a segment of group r, reads; mn: the labels of its m or n. */
-struct made made_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn);
+struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn);
 /* Whether what is read by values, neither held nor shared, is the same for all k of the segment. */
-bool made_is_fixed(const struct made *m, const struct segment *e);
-/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of fx_gemm_made (kernels/made.cuh); chunks of
+bool computed_is_fixed(const struct computed *m, const struct segment *e);
+/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of fx_gemm_computed (kernels/computed.cuh); chunks of
  * `chunk` elements, blocks of bk k for `turns` blocks. 0: nothing waits there. */
-int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, int bk, int chunk, int turns);
+int computed_staged_bytes(const struct computed *m, const struct segment *e, int n_mn, int bk, int chunk, int turns);
 /* The nodes that o reads. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
 

@@ -1,10 +1,10 @@
-/* What an operand that is made as it is loaded reads: its leaves, each as it lies in memory, and what is the same for a whole chunk.
+/* What an computed operand as it is loaded reads: its leaves, each as it lies in memory, and what is the same for a whole chunk.
  *
- * In: the operand, with its layout, and its place in a segment. Out: struct made. A chunk is up to MADE_CHUNK adjacent elements of a flattened run of labels, along k or
+ * In: the operand, with its layout, and its place in a segment. Out: struct computed. A chunk is up to COMPUTED_CHUNK adjacent elements of a flattened run of labels, along k or
  * along m or n, and begins at a multiple of its length. */
 #include <math.h>
 
-#include "schedule/made.h"
+#include "schedule/computed.h"
 #include "graph/operand.h"
 
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max) {
@@ -43,7 +43,7 @@ static enum leaf_kind kind_in_memory(const struct graph *g, const struct partiti
 }
 
 /* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a multiple of its length. */
-static void find_uniform(const struct graph *g, const struct operand *o, struct made *m) {
+static void find_uniform(const struct graph *g, const struct operand *o, struct computed *m) {
     const struct axis_list *l = m->along;
     for (int i = 0; i <= o->value->id; i++) {
         const struct node *n = g->nodes[i];
@@ -56,7 +56,7 @@ static void find_uniform(const struct graph *g, const struct operand *o, struct 
             for (int k = 0; k < l->n && !is_at; k++) of_uniform &= l->axes[k] != n->args[0]->axes[j];
         }
         bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX && n->args[0]->axis == l->axes[0] &&
-                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % MADE_CHUNK == 0;
+                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % COMPUTED_CHUNK == 0;
         m->is_uniform[i] = !has || of_uniform || is_quotient;
     }
 }
@@ -69,42 +69,42 @@ static bool lacks(const struct node *n, const struct axis_list *l) {
 
 static bool is_one_word(const struct graph *g, const struct node *n, const struct axis_list *along) {
     const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
-    return p && p->packed.factor && p->packed.factor % MADE_CHUNK == 0 && along->n == 1 && p->axes[p->packed.axis] == along->axes[0];
+    return p && p->packed.factor && p->packed.factor % COMPUTED_CHUNK == 0 && along->n == 1 && p->axes[p->packed.axis] == along->axes[0];
 }
 
 /* Where all values are the same for all k: the nodes that raw has of them, each as far as it follows from them alone, so that this is computed once a tile.
  * Not where those were more than what is read. */
-static void hoist_fixed(const struct graph *g, const struct operand *o, const struct segment *e, struct made *m) {
+static void hoist_fixed(const struct graph *g, const struct operand *o, const struct segment *e, struct computed *m) {
     struct arena *a = &g->cx->arena;
-    bool *is_made = NEW_ARRAY(a, bool, g->n_nodes + 1), *is_needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    bool *is_computed = NEW_ARRAY(a, bool, g->n_nodes + 1), *is_needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
     struct leaf *leaves = NEW_ARRAY(a, struct leaf, 2 * m->n_leaves + 1);
     int n = 0, n_ones = 0, n_fixed = 0;
     for (int i = 0; i < m->n_leaves; i++) {
         if (m->leaves[i].kind != LEAF_ONE) leaves[n++] = m->leaves[i];
-        else is_made[m->leaves[i].node->id] = true, n_ones++;
+        else is_computed[m->leaves[i].node->id] = true, n_ones++;
     }
     for (int i = 0; i <= o->value->id; i++) {
         const struct node *at = g->nodes[i];
         bool is_pointwise = at->kind == N_OP || at->kind == N_CAST, is_fixed = m->is_uniform[i] && lacks(at, &e->k) && lacks(at, &e->k_outer);
-        for (int j = 0; is_pointwise && is_fixed && j < at->n_args; j++) is_made[i] |= is_made[at->args[j]->id];
+        for (int j = 0; is_pointwise && is_fixed && j < at->n_args; j++) is_computed[i] |= is_computed[at->args[j]->id];
     }
     is_needed[o->value->id] = true;
     for (int i = o->value->id; i >= 0; i--) {
         struct node *at = g->nodes[i];
-        bool is_leaf = is_made[i];
+        bool is_leaf = is_computed[i];
         for (int j = 0; j < m->n_leaves; j++) is_leaf |= m->leaves[j].node == at;
-        if (is_needed[i] && is_made[i] && n_fixed++ < n_ones) leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
+        if (is_needed[i] && is_computed[i] && n_fixed++ < n_ones) leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
         for (int j = 0; is_needed[i] && !is_leaf && j < at->n_args; j++) is_needed[at->args[j]->id] = true;
     }
     if (n_fixed <= n_ones) m->leaves = leaves, m->n_leaves = n;
 }
 
-struct made made_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     struct arena *a = &g->cx->arena;
     bool is_k = o->layout == LAYOUT_K_MAJOR;
     const struct axis_list *across = is_k ? mn : &e->k;
     struct node **nodes = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
-    struct made m = {.along = is_k ? &e->k : mn, .is_uniform = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+    struct computed m = {.along = is_k ? &e->k : mn, .is_uniform = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     find_uniform(g, o, &m);
     m.n_leaves = operand_leaves(g, p, r, o, nodes, g->n_nodes);
     m.leaves = NEW_ARRAY(a, struct leaf, m.n_leaves + 1);
@@ -116,11 +116,11 @@ struct made made_open(const struct graph *g, const struct partition *p, const st
         else f->kind = kind_in_memory(g, p, r, f->node, m.along, &f->tensor);
         if (f->kind == LEAF_HELD && lacks(f->node, across) && (is_k || lacks(f->node, &e->k_outer))) f->kind = LEAF_SHARED;
     }
-    if (made_is_fixed(&m, e)) hoist_fixed(g, o, e, &m);
+    if (computed_is_fixed(&m, e)) hoist_fixed(g, o, e, &m);
     return m;
 }
 
-bool made_is_fixed(const struct made *m, const struct segment *e) {
+bool computed_is_fixed(const struct computed *m, const struct segment *e) {
     for (int i = 0; i < m->n_leaves; i++) {
         const struct leaf *f = &m->leaves[i];
         if (f->kind == LEAF_WORD || f->kind == LEAF_MANY) return false;
@@ -129,7 +129,7 @@ bool made_is_fixed(const struct made *m, const struct segment *e) {
     return true;
 }
 
-int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, int bk, int chunk, int turns) {
+int computed_staged_bytes(const struct computed *m, const struct segment *e, int n_mn, int bk, int chunk, int turns) {
     int held = 0, context = 0, n_values = 0, widest = 4, chunks = n_mn * bk / chunk;
     for (int i = 0; i < m->n_leaves; i++) {
         const struct leaf *f = &m->leaves[i];
@@ -139,5 +139,5 @@ int made_staged_bytes(const struct made *m, const struct segment *e, int n_mn, i
         n_values += f->kind == LEAF_ONE;
         if (f->kind == LEAF_ONE && fx_dtype_bits(f->node->dtype) == 64) widest = 8;
     }
-    return turns * (chunks * held + bk / chunk * context) + (made_is_fixed(m, e) ? chunks * n_values * widest : 0);
+    return turns * (chunks * held + bk / chunk * context) + (computed_is_fixed(m, e) ? chunks * n_values * widest : 0);
 }

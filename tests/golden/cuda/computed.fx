@@ -1,4 +1,4 @@
-# operands made as they are loaded: a scale along k that chunks share, a cast of bytes, pieces of rows at positions; two sums of one segment, two segments
+# operands computed as they are loaded: a scale along k that chunks share, a cast of bytes, pieces of rows at positions; two sums of one segment, two segments
 kernel scaled(x: bf16[M,K], s: f32[K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = (x * s) @ w }
 kernel dequantised(x: bf16[M,K], q: i8[N,K], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @ bf16(q * s) }
 kernel looked_up(t: f16[V,K], ids: i32[M], w: f16[K,N]) -> y: f16[M,N] with { fuse: require } { y = (t[V: ids] ?? 0) @ w }

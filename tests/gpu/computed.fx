@@ -1,4 +1,4 @@
-# Operands made as they are loaded, parts of contractions, several sums and segments: exact on integers, within the bound on random data; extents on and off tiles.
+# Operands computed as they are loaded, parts of contractions, several sums and segments: exact on integers, within the bound on random data; extents on and off tiles.
 kernel cast(x: f32[M,K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @ w }
 kernel scale(x: bf16[M,K], s: f32[K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = (x * s) @ w }
 kernel dequant(x: bf16[M,K], q: i8[K,N], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @ bf16(q * s) }

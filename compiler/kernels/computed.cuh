@@ -8,10 +8,10 @@ struct fx_gemm_block {
   int k;   // first k
 };
 
-// fx_staging: an engine before which what made operands read side by side comes to shared memory as it lies, not to registers
+// fx_staging: an engine before which what computed operands read side by side comes to shared memory as it lies, not to registers
 template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_STAGING = true; };
 
-// fx_gemm_made: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
+// fx_gemm_computed: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
 // run along m or n, else once a block; for every chunk where a thread's do not lie in line. Values that are the same for all k are read, and what follows from them is
@@ -19,7 +19,7 @@ template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_ST
 // all threads, and values that are the same for all k wait in shared memory, not in registers. Lanes of a warp copy pieces for each other, so that an instruction
 // copies what lies together.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
-struct fx_gemm_made : ENGINE_OPERAND {
+struct fx_gemm_computed : ENGINE_OPERAND {
   static constexpr int V = ENGINE_OPERAND::CHUNK, COPIES = ENGINE_OPERAND::COPIES, STEPS = ENGINE::STEPS, THREADS = ENGINE::THREADS;
   static constexpr int TURNS = ENGINE::STAGES - 1, ABREAST = ENGINE_OPERAND::ABREAST;
   typedef typename OPERAND::template raw<V, ALIGNED> raw;
@@ -49,7 +49,7 @@ struct fx_gemm_made : ENGINE_OPERAND {
   staged ready[SLICE];        // what the slice that lands read, from there
   typename fx_choose<IS_CONTEXT_STAGED, staged_context, context>::type shared;  // what is the same for all chunks that land
 
-  FX_DEVICE fx_gemm_made(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
+  FX_DEVICE fx_gemm_computed(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
       : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
 
   FX_DEVICE fx_gemm_block after(fx_gemm_block b) const {
