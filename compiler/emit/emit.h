@@ -17,8 +17,9 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
 void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a);
 /* emit_chain.c: what the chain driver asks of it, after its fields, but for the epilogue of the second contraction. */
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
-/* Gives the nodes that the passes of a chain leave their names at an element of the result; `acc` names the sum there. */
-void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
+/* Gives the nodes that the passes of a chain leave their names at p, in `results`; the result of the second contraction at an element of it, where `acc` names the sum. */
+void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
+void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
 /* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C names of extents, by axis. */
 const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);

@@ -19,7 +19,8 @@ struct body {
     bool is_gemm;
     struct values w;   /* what one element is computed by */
     bool is_general;   /* something in it is no plain pointwise value over what fetch reads */
-    bool has_loops;    /* some of it are loops */
+    bool is_guarded;   /* likewise in the loop over elements, where not all exist */
+    bool has_loops;    /* some of it are loops there */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
     const char **shared; /* by node: the array of what elements share with their runs */
@@ -276,6 +277,35 @@ static void emit_values(struct body *b, struct point *p, bool *needed) {
         if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
 }
 
+static bool takes_whole_tiles(const struct body *b);
+
+/* By node: whether it is the same for the elements of a row that a thread has, and may be computed ahead of them: of whole tiles some threads have no row to read. */
+static bool *find_uniform(const struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    bool *is_uniform = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1), is_whole = takes_whole_tiles(b);
+    for (int i = 0; i < b->g->n_nodes; i++) {
+        const struct node *n = b->g->nodes[i];
+        struct tensor t;
+        bool is_loaded = node_is_loaded(b->g, b->c->partition, r, n, &t), is_computed = n->kind == N_OP || n->kind == N_CAST;
+        bool reads = is_loaded ? !is_fetched(b, &t) : n->kind == N_INPUT || n->kind == N_ACCESS || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE;
+        is_uniform[i] = !node_has_any(n, b->along.axes, b->along.n) && group_sum(r, n) < 0 && !is_shared_by(r, n) && (!reads || !is_whole || is_chain_step(r, n));
+        for (int a = 0; a < n->n_args && is_computed && !is_loaded; a++) is_uniform[i] &= is_uniform[n->args[a]->id];
+    }
+    return is_uniform;
+}
+
+/* What elements need and have in common is computed before them; operands first, as in emit_values. */
+static void emit_row_values(struct body *b, struct point *row, const bool *is_uniform, bool *needed) {
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = b->g->nodes[i];
+        bool is_open = n->kind == N_OP || n->kind == N_CAST, is_guarded = n->kind == N_ACCESS && b->w.narrow && !is_uniform[i];
+        if (!needed[i] || is_leaf(b, n) || (!is_open && !is_guarded)) continue;
+        for (int a = is_guarded; a < n->n_args; a++) needed[n->args[a]->id] = true; /* of an access the positions, needed wherever it is */
+    }
+    for (int i = 0; i < b->g->n_nodes; i++)
+        if (needed[i] && is_uniform[i]) value_at(&b->w, row, b->g->nodes[i]);
+}
+
 static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
     buf_line(b->out, "#pragma unroll");
@@ -374,14 +404,13 @@ static void emit_partials(struct body *b) {
 }
 
 /* Opens a loop over the elements of a row that a thread has; returns their point. */
-static struct point *open_elements(struct body *b, const struct point *row) {
-    struct point *p = point_open(&b->w, b->is_gemm ? NULL : row);
-    if (b->is_gemm) memcpy(p->at, row->at, (size_t)b->g->kernel->n_axes * sizeof *p->at);
-    else b->element = p;
+static struct point *open_elements(struct body *b, struct point *row) {
+    struct point *p = point_open(&b->w, row);
+    b->element = p;
     buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
     buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    if (b->is_general) buf_line(b->out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
+    if (b->is_guarded) buf_line(b->out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     return p;
 }
@@ -392,12 +421,12 @@ static void close_elements(struct body *b, int block) {
 }
 
 /* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make of it together. */
-static void emit_shared(struct body *b, const struct point *row) {
+static void emit_shared(struct body *b, struct point *row) {
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
         const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
-        buf_line(b->out, "    %s %s[V]%s;%s", type, name, b->is_general ? " = {}" : "", value_comment(b->g, shared[i]));
+        buf_line(b->out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
         bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
         struct point *p = open_elements(b, row);
@@ -430,6 +459,17 @@ static const char *element_place(struct body *b, int s, const char *const *resul
     return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
 }
 
+/* Marks what the loops over elements compute, but not what that is made of. */
+static void mark_elements(struct body *b, bool *needed) {
+    const struct group *r = b->l->kernel->group;
+    const struct chain *x = b->l->kernel->chain;
+    struct node **shared;
+    int n = b->is_gemm ? gemm_shared(b->g, r, &shared) : 0;
+    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    for (int i = 0; i < n; i++) needed[shared[i]->args[0]->id] = true;
+    for (int i = 0; x && i < x->n_moved; i++) needed[x->moved[i].by->id] = true;
+}
+
 static void emit_store_text(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
@@ -453,11 +493,12 @@ static void emit_store_text(struct body *b) {
     } else {
         bind_labels(b, row, &b->l->kernel->pointwise.rows, "row");
     }
+    b->row = row;
+    if (b->l->kernel->chain) emit_chain_results(&b->w, row, b->l, "r");
+    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    mark_elements(b, common);
+    emit_row_values(b, row, find_uniform(b), common);
     emit_shared(b, row);
-    if (!b->is_gemm && b->is_general) {
-        b->row = row;
-        for (int s = 0; s < r->n_stores; s++) value_hoist(&b->w, row, r->stores[s].value, b->along.axes, b->along.n);
-    }
     int block = b->w.names->locals.n;
     struct point *p = open_elements(b, row);
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
@@ -468,7 +509,7 @@ static void emit_store_text(struct body *b) {
         needed[n->id] = true;
         if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id])) point_set_place(&b->w, p, n, place);
     }
-    if (b->l->kernel->chain) emit_chain_results(&b->w, p, b->l, "r", "acc[0][v]");
+    if (b->l->kernel->chain) emit_chain_sum(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p, needed);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
@@ -564,15 +605,21 @@ static void emit_fields(struct body *b) {
 /* What the stores are made of. */
 static void look_at_stores(struct body *b) {
     const struct group *r = b->l->kernel->group;
-    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-    for (int s = 0; s < r->n_stores; s++) seen[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *in_loop = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *is_uniform = find_uniform(b);
+    for (int s = 0; s < r->n_stores; s++) {
+        int i = store_element(b->g, r, &r->stores[s])->id;
+        if (!is_elsewhere(b, s)) seen[i] = in_loop[i] = true;
+    }
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
         bool is_shared = is_shared_by(r, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
         if (!seen[i] || (is_leaf(b, n) && !is_shared)) continue;
-        b->has_loops |= is_loop;
-        b->is_general |= is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
-        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+        bool is_general = is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
+        in_loop[i] &= !is_uniform[i];
+        b->is_general |= is_general;
+        b->is_guarded |= in_loop[i] && is_general;
+        b->has_loops |= in_loop[i] && is_loop;
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true, in_loop[n->args[a]->id] |= in_loop[i];
     }
 }
 
@@ -581,11 +628,11 @@ void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_
     b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
                           .names = emit_names(c, l), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
-    look_at_stores(&b);
     const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
     if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
+    look_at_stores(&b);
     if (!b.is_gemm) buf_line(b.out, "template <class INDEX>");
     buf_line(b.out, "struct %s {", l->struct_name);
     if (!b.is_gemm) buf_line(b.out, "  typedef INDEX index;");

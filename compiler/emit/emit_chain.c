@@ -343,16 +343,20 @@ static void emit_finish(struct middle *b, int pass) {
 
 /* ---- what stands behind the passes ---- */
 
-void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc) {
+void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results) {
     const struct group *r = l->kernel->group;
-    const struct chain *x = l->kernel->chain;
     struct arena *a = value_arena(w);
     for (int i = 0; i < r->n_steps; i++) {
         const struct node *n = r->steps[i];
         p->text[n->id] = arena_printf(a, n->dtype == FX_BOOL ? "(%s.%s != 0)" : "%s.%s", results, emit_member(w->names, n));
     }
-    if (!acc) return;
-    int id = r->contraction->id;
+}
+
+void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc) {
+    const struct chain *x = l->kernel->chain;
+    const struct node *n = l->kernel->group->contraction;
+    struct arena *a = value_arena(w);
+    int id = n->id;
     const char *place = p->place ? p->place[id] : NULL;
     const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
     for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
@@ -361,7 +365,7 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
     }
     p->text[id] = acc;
     if (x->outer_fold < 0) return;
-    p->text[id] = place ? place : emit_local(w->names, r->contraction);
+    p->text[id] = place ? place : emit_local(w->names, n);
     value_line(w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
@@ -371,7 +375,7 @@ static void emit_row_stores(struct middle *b) {
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
-    emit_chain_results(&b->w, p, b->l, "r", NULL);
+    emit_chain_results(&b->w, p, b->l, "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);

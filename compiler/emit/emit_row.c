@@ -140,6 +140,17 @@ static int find_kept(const struct rows *b, const struct node *n) {
     return -1;
 }
 
+/* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an element, p, is not at hand there. */
+static void emit_column_values(struct rows *b, struct point *column, const struct point *p, const bool *needed) {
+    bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i];
+        has_given[i] = p->text[i] || find_kept(b, n) >= 0;
+        for (int a = 0; a < n->n_args; a++) has_given[i] |= has_given[n->args[a]->id];
+        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && is_in_space(b, n)) value_at(&b->w, column, n);
+    }
+}
+
 /* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier pass computed and registers keep is read. */
 static void emit_needed(struct rows *b, struct point *p, int pass, const bool *needed) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
@@ -355,13 +366,19 @@ static void emit_store(struct rows *b) {
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
             buf_line(b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
+    emit_begin_function(b->w.names);
+    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true), *column = point_open(&b->w, NULL);
+    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
+    if (b->x->is_along_rows) {
+        bind(b, column, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
+        emit_column_values(b, column, p, needed);
+        for (int i = 0; i < b->w.g->n_nodes; i++)
+            if (column->text[i]) p->text[i] = column->text[i];
+    }
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    emit_begin_function(b->w.names);
-    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true);
-    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
     for (int i = 0; i < b->r->n_stores; i++) {
         struct node *n = b->r->stores[i].value;
         const char *place = element_place(b, &b->r->stores[i]);

@@ -179,3 +179,10 @@ kernel chain_reduced(x0: f16[M,C], x1: f16[N,C,U], x2: f16[R,M], x3: f16[R,N], x
   y1 = max[M](h3)
 }
 test chain_reduced { M=3 C=20 N=7 U=4 R=1 P=3 init: integers(-2,2) }
+
+# what a row of the result has besides, read and computed ahead of its columns
+kernel row_alone(q: f16[S,D], k: f16[T,D], v: f16[T,N], t: f32[V], ids: i32[S], u: f32[S]) -> o: f32[S,N] with { fuse: require } {
+  o = (softmax[T](q @ k) @ v) * exp(u) + (t[V: ids] ?? 1)
+}
+test row_alone { S=5 T=9 D=8 N=7 V=4 ids.init: integers(-1,5) }
+test row_alone { S=70 T=65 D=16 N=72 V=2 ids.init: integers(-1,3) }

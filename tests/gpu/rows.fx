@@ -210,3 +210,11 @@ kernel positions(x: f32[M]) -> (y: f32[M,N], z: i32[P,Q=2*P]) {
 }
 test positions { M=5 N=7 P=3 }
 test positions { M=33 N=130 P=0 }
+
+# What needs no row, or no column, is computed ahead of the elements that share it.
+kernel column_alone(x: f32[K,M], w: f32[K], c: f32[K], at: i32[K], a: f32) -> (y: f32[K,M], z: f32[M,K]) {
+  y = softmax[K](x) * (a + 1) + (w * a) * sin(c[K: at] ?? 2)
+  z = y * w - cumsum[K](c)
+}
+test column_alone { K=5 M=132 at.init: integers(-1,5) }
+test column_alone { K=37 M=7 at.init: integers(-1,40) }

@@ -73,3 +73,11 @@ test conditions { M=9 K=10 N=192 init: integers(-2,2) }
 test conditions { M=64 K=16 N=64 init: integers(-2,2) }
 test places { M=31 K=3 G=5 }
 test places { M=64 K=0 G=1 init: integers(-3,3) }
+
+# What a whole row has is computed ahead of its elements, but is not read of rows that are not there.
+kernel row_alone(x: bf16[M,K], w: bf16[K,N], t: f32[V], ids: i32[M], u: f32[M]) -> y: f32[M,N] with { fuse: require } {
+  h = (x @ w + sin(t[V: ids] ?? 0) + exp(u)){N->(G,C=32)}
+  y = (h - mean[C](h)){(G,C)->N}
+}
+test row_alone { M=9 K=8 N=64 V=5 ids.init: integers(-1,6) }
+test row_alone { M=65 K=5 N=96 V=3 ids.init: integers(-1,6) }

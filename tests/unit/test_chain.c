@@ -56,7 +56,7 @@ static const struct {
      {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
     /* what the middle reads, by its strides, has a line of its own */
     {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k + a) @ v }",
-     {"PASSES = 1;", "const float a_v0 = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
+     {"PASSES = 1;", "const float a_v_ = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},

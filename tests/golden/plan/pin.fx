@@ -1,1 +1,1 @@
-kernel k(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { tile: [64,128], warps: 4, split_k: 1 } { y = x @ w }
+kernel k(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { tile: [64,128], warps: 4 } { y = x @ w }
