@@ -260,6 +260,15 @@ START_TEST(columns_of_a_chain) {
 }
 END_TEST
 
+/* A tile of 128 x 256 f32 with 8 columns beside it, as its sums are staged, and what 8 warps have of each column in 8 bytes. */
+START_TEST(memory_of_a_tile) {
+    fx_compilation *c = compile("kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096]) -> c: i64[N] { c = sum[M](i64((x @ w) > 0)) }", NULL, 0);
+    ck_assert_int_eq(128 * (256 + 8) * 4 + 8 * 256 * 8, 151552);
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "launches fx_f_0_128x256: grid 512, 256 threads, 151552 bytes of shared memory"));
+    fx_close(c);
+}
+END_TEST
+
 /* What moves nothing is no part of nothing. */
 START_TEST(nothing_unfused) {
     const char *const defines[] = {"M=0"};
@@ -392,6 +401,7 @@ int main(void) {
     tcase_add_loop_test(t, text_and_json_say_the_same, 0, (int)(sizeof patterns / sizeof *patterns));
     tcase_add_test(t, extents_that_overflow);
     tcase_add_loop_test(t, columns_of_a_chain, 0, 2);
+    tcase_add_test(t, memory_of_a_tile);
     tcase_add_test(t, nothing_unfused);
     tcase_add_test(t, a_summary_is_short);
     tcase_add_test(t, no_receipt_without_a_plan);
