@@ -1,6 +1,6 @@
-/* What our kernels take beside cuBLAS or a device copy, in one process. Input: the cases below, drawn data. Output: a table
- * and, with -o, a line of JSON a figure. Every variant that can run is timed, interleaved with its peer in random order and
- * alone. Invariant: nothing is timed whose result was not found right just before.
+/* What our kernels take beside cuBLAS or a device copy, in one process. Input: the cases below, drawn data. Output: a
+ * table and, with -o, a line of JSON a figure. Every variant that can run is timed, interleaved with its peer in random
+ * order and alone. Invariant: nothing is timed whose result was not found right just before.
  *
  *   bench_gpu [-o FILE] [FILTER [ROUNDS]]      the cases whose names contain FILTER
  *
@@ -28,7 +28,8 @@ enum {
     TABLE_SIZE = 1 << 16,  /* drawn normals that inputs are filled from */
     MLP_BYTES = 16384 * 512 * 4, /* the largest layer of the largest batch */
 };
-static const size_t ROTATED_BYTES = 200u << 20; /* beyond the L2 cache: inputs smaller than it are copied and taken in turn */
+static const size_t ROTATED_BYTES =
+    200u << 20; /* beyond the L2 cache: inputs smaller than it are copied and taken in turn */
 static const size_t CUBLAS_WORKSPACE = 64u << 20;
 static const double WARM_UP_SECONDS = 0.2, ALONE_SECONDS = 0.4, BATCH_MICROSECONDS = 1000;
 static const double HOPELESS = 1.5; /* times the fastest: kept out of the rounds, whose clocks it would change */
@@ -90,9 +91,10 @@ static struct {
     int (*cublasSetMathMode)(void *, int);
     int (*cublasSetWorkspace_v2)(void *, void *, size_t);
     int (*cublasGetVersion_v2)(void *, int *);
-    int (*cublasSgemm_v2)(void *, int, int, int, int, int, const float *, const float *, int, const float *, int, const float *, float *, int);
-    int (*cublasGemmEx)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *, void *, int,
-                        int, int, int);
+    int (*cublasSgemm_v2)(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
+        const float *, float *, int);
+    int (*cublasGemmEx)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+        const void *, void *, int, int, int, int);
 } cublas;
 
 struct symbol {
@@ -113,8 +115,9 @@ static bool resolve(void *library, const struct symbol *symbols, int n) {
 
 /* cuBLAS works in the context current on the thread: the primary one, which fx_context_open then takes too. */
 static void open_driver(void) {
-    const struct symbol symbols[] = {SYMBOL(driver, cuInit), SYMBOL(driver, cuDeviceGet), SYMBOL(driver, cuDevicePrimaryCtxRetain),
-                                     SYMBOL(driver, cuCtxSetCurrent), SYMBOL(driver, cuMemcpyDtoDAsync_v2)};
+    const struct symbol symbols[] = {SYMBOL(driver, cuInit), SYMBOL(driver, cuDeviceGet),
+        SYMBOL(driver, cuDevicePrimaryCtxRetain), SYMBOL(driver, cuCtxSetCurrent),
+        SYMBOL(driver, cuMemcpyDtoDAsync_v2)};
     const char *given = getenv("FX_LIBCUDA");
     void *library = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *primary;
     int device;
@@ -122,7 +125,8 @@ static void open_driver(void) {
         memset(&driver, 0, sizeof driver);
         return;
     }
-    if (driver.cuInit(0) || driver.cuDeviceGet(&device, 0) || driver.cuDevicePrimaryCtxRetain(&primary, device) || driver.cuCtxSetCurrent(primary))
+    if (driver.cuInit(0) || driver.cuDeviceGet(&device, 0) || driver.cuDevicePrimaryCtxRetain(&primary, device) ||
+        driver.cuCtxSetCurrent(primary))
         die("the driver gives no primary context");
 }
 
@@ -138,9 +142,9 @@ static void *open_library(const char *name) {
 }
 
 static void open_cublas(void) {
-    const struct symbol symbols[] = {SYMBOL(cublas, cublasCreate_v2),       SYMBOL(cublas, cublasSetStream_v2),  SYMBOL(cublas, cublasSetMathMode),
-                                     SYMBOL(cublas, cublasSetWorkspace_v2), SYMBOL(cublas, cublasGetVersion_v2), SYMBOL(cublas, cublasSgemm_v2),
-                                     SYMBOL(cublas, cublasGemmEx)};
+    const struct symbol symbols[] = {SYMBOL(cublas, cublasCreate_v2), SYMBOL(cublas, cublasSetStream_v2),
+        SYMBOL(cublas, cublasSetMathMode), SYMBOL(cublas, cublasSetWorkspace_v2), SYMBOL(cublas, cublasGetVersion_v2),
+        SYMBOL(cublas, cublasSgemm_v2), SYMBOL(cublas, cublasGemmEx)};
     void *library = NULL, *workspace;
     int version = 0;
     for (int major = 13; driver.cuInit && !library && major >= 12; major--) {
@@ -149,13 +153,15 @@ static void open_cublas(void) {
         snprintf(name, sizeof name, "libcublas.so.%d", major);
         if (open_library(lt)) library = open_library(name);
     }
-    if (!library || !resolve(library, symbols, sizeof symbols / sizeof *symbols) || cublas.cublasCreate_v2(&cublas.handle)) {
+    if (!library || !resolve(library, symbols, sizeof symbols / sizeof *symbols) ||
+        cublas.cublasCreate_v2(&cublas.handle)) {
         printf("no cuBLAS to stand beside\n");
         cublas.handle = NULL;
         return;
     }
     must(fx_device_alloc(context, CUBLAS_WORKSPACE, &workspace), "cannot allocate cuBLAS's workspace");
-    if (cublas.cublasSetStream_v2(cublas.handle, stream) || cublas.cublasSetWorkspace_v2(cublas.handle, workspace, CUBLAS_WORKSPACE) ||
+    if (cublas.cublasSetStream_v2(cublas.handle, stream) ||
+        cublas.cublasSetWorkspace_v2(cublas.handle, workspace, CUBLAS_WORKSPACE) ||
         cublas.cublasSetMathMode(cublas.handle, DEFAULT_MATH))
         die("cuBLAS refuses its settings");
     cublas.cublasGetVersion_v2(cublas.handle, &version);
@@ -167,7 +173,8 @@ static int peer_gemm(enum fx_dtype t, bool w_is_nk, int m, int n, int k, const v
     const float one = 1, zero = 0;
     int op = w_is_nk ? OP_T : OP_N, ldw = w_is_nk ? k : n, type = t == FX_F16 ? R_16F : R_16BF;
     if (t == FX_F32) return cublas.cublasSgemm_v2(cublas.handle, op, OP_N, n, m, k, &one, w, ldw, x, k, &zero, y, n);
-    return cublas.cublasGemmEx(cublas.handle, op, OP_N, n, m, k, &one, w, type, ldw, x, type, k, &zero, y, type, n, COMPUTE_32F, GEMM_DEFAULT);
+    return cublas.cublasGemmEx(
+        cublas.handle, op, OP_N, n, m, k, &one, w, type, ldw, x, type, k, &zero, y, type, n, COMPUTE_32F, GEMM_DEFAULT);
 }
 
 /* ---- cases ---- */
@@ -210,11 +217,17 @@ static void case_text(const struct bench_case *c, char *text, size_t size) {
     FILE *f;
     switch (c->form) {
     case LINEAR_GELU:
-        snprintf(text, size, "kernel linear_gelu(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t, t, w, t, t);
+        snprintf(text, size,
+            "kernel linear_gelu(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t, t, w, t,
+            t);
         break;
-    case MATMUL: snprintf(text, size, "kernel matmul(x: %s[M,K], w: %s[%s]) -> y: %s[M,N] { y = x @[K] w }", t, t, w, t); break;
+    case MATMUL:
+        snprintf(text, size, "kernel matmul(x: %s[M,K], w: %s[%s]) -> y: %s[M,N] { y = x @[K] w }", t, t, w, t);
+        break;
     case ADD_MUL_RELU:
-        snprintf(text, size, "kernel add_mul_relu(x: %s[M,N], b: %s[N], t: %s[M,N], s: f32) -> y: %s[M,N] { y = relu(x + b + s * t) }", t, t, t, t);
+        snprintf(text, size,
+            "kernel add_mul_relu(x: %s[M,N], b: %s[N], t: %s[M,N], s: f32) -> y: %s[M,N] { y = relu(x + b + s * t) }",
+            t, t, t, t);
         break;
     case GELU: snprintf(text, size, "kernel gelu_only(x: %s[M,N]) -> y: %s[M,N] { y = gelu(x) }", t, t); break;
     case MLP:
@@ -298,9 +311,11 @@ static void draw_inputs(struct bench *b) {
         const unsigned char *table = tables[b->shapes[p].dtype];
         uint64_t seed = (uint64_t)(p + 1) << 40;
         if (fx_dtype_bits(b->shapes[p].dtype) == 32)
-            for (size_t i = 0; i < b->n_elements[p]; i++) ((uint32_t *)b->host[p])[i] = ((const uint32_t *)table)[hash(seed + i) % TABLE_SIZE];
+            for (size_t i = 0; i < b->n_elements[p]; i++)
+                ((uint32_t *)b->host[p])[i] = ((const uint32_t *)table)[hash(seed + i) % TABLE_SIZE];
         else
-            for (size_t i = 0; i < b->n_elements[p]; i++) ((uint16_t *)b->host[p])[i] = ((const uint16_t *)table)[hash(seed + i) % TABLE_SIZE];
+            for (size_t i = 0; i < b->n_elements[p]; i++)
+                ((uint16_t *)b->host[p])[i] = ((const uint16_t *)table)[hash(seed + i) % TABLE_SIZE];
     }
 }
 
@@ -311,8 +326,11 @@ static void open_set(struct bench *b, struct device_set *s) {
         if (b->kernel->params[p].is_scalar) continue;
         must(fx_device_alloc(context, b->n_bytes[p], &s->data[p]), "cannot allocate");
         if (b->host[p]) must(fx_device_write(context, s->data[p], b->host[p], b->n_bytes[p]), "cannot write");
-        s->tensors[p] = (DLTensor){.data = s->data[p], .device = {.device_type = 2}, .ndim = b->shapes[p].rank, .shape = b->shapes[p].extents,
-                                   .dtype = {.code = t == FX_BF16 ? 4 : 2, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1}};
+        s->tensors[p] = (DLTensor){.data = s->data[p],
+            .device = {.device_type = 2},
+            .ndim = b->shapes[p].rank,
+            .shape = b->shapes[p].extents,
+            .dtype = {.code = t == FX_BF16 ? 4 : 2, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1}};
         s->values[p].tensor = &s->tensors[p];
     }
 }
@@ -323,8 +341,10 @@ static void open_sets(struct bench *b) {
     size_t n = ROTATED_BYTES / bytes + 1;
     b->n_sets = n > MAX_SETS ? MAX_SETS : (int)n;
     for (int i = 0; i < b->n_sets; i++) open_set(b, &b->sets[i]);
-    must(fx_workspace_bytes(b->prepared, b->sets[0].values, b->kernel->n_params, &b->workspace_bytes), "no size of the workspace");
-    if (b->workspace_bytes) must(fx_device_alloc(context, b->workspace_bytes, &b->workspace), "cannot allocate the workspace");
+    must(fx_workspace_bytes(b->prepared, b->sets[0].values, b->kernel->n_params, &b->workspace_bytes),
+        "no size of the workspace");
+    if (b->workspace_bytes)
+        must(fx_device_alloc(context, b->workspace_bytes, &b->workspace), "cannot allocate the workspace");
 }
 
 static void count_work(struct bench *b) {
@@ -344,7 +364,8 @@ static void bench_open(struct bench *b, const struct bench_case *c) {
     case_text(c, text, sizeof text);
     if (compile(text, &b->compilation) != FX_OK) die("%s does not compile: %s", c->name, fx_messages(b->compilation));
     b->kernel = fx_find_kernel(fx_get_plan(b->compilation), NULL);
-    if (b->kernel->n_params > MAX_PARAMS || b->kernel->n_extents > MAX_EXTENTS) die("%s has too many parameters", c->name);
+    if (b->kernel->n_params > MAX_PARAMS || b->kernel->n_extents > MAX_EXTENTS)
+        die("%s has too many parameters", c->name);
     /* Without hints all variants are compiled, at once. */
     must(fx_prepare(context, fx_get_plan(b->compilation), NULL, NULL, 0, &b->prepared), c->name);
     shape_arguments(b);
@@ -386,11 +407,18 @@ static void list_entries(struct bench *b) {
         for (int v = 0; v < k->launches[l].n_variants; v++) {
             const struct fx_variant *variant = &k->launches[l].variants[v];
             bool is_chosen = chosen && !strcmp(chosen, variant->entry);
-            if (is_chosen && k->n_launches == 1) snprintf(b->entries[0].name, sizeof b->entries[0].name, "%s", variant->entry);
+            if (is_chosen && k->n_launches == 1)
+                snprintf(b->entries[0].name, sizeof b->entries[0].name, "%s", variant->entry);
             if (!is_chosen && fx_expr_holds(&variant->needs, &env)) add_entry(b, variant->entry, l, v);
         }
     }
-    if (has_peer(b)) add_entry(b, b->c->form == MLP ? "4 x cuBLAS" : is_product(b->c) ? "cuBLAS" : "device copy", 0, -1)->is_peer = true;
+    if (has_peer(b))
+        add_entry(b,
+            b->c->form == MLP  ? "4 x cuBLAS"
+            : is_product(b->c) ? "cuBLAS"
+                               : "device copy",
+            0, -1)
+            ->is_peer = true;
 }
 
 /* ---- launching ---- */
@@ -471,7 +499,8 @@ static void ask_oracle(struct bench *b, const char *text, double *value, double 
         inputs[n_inputs] = (struct fx_host){.dtype = b->shapes[p].dtype, .rank = b->shapes[p].rank, .data = b->host[p]};
         memcpy(inputs[n_inputs++].extents, b->shapes[p].extents, sizeof inputs->extents);
     }
-    if (fx_evaluate(c, k->name, inputs, n_inputs, 0, b->elements, n, value, NULL, bound, message, sizeof message) != FX_OK)
+    if (fx_evaluate(c, k->name, inputs, n_inputs, 0, b->elements, n, value, NULL, bound, message, sizeof message) !=
+        FX_OK)
         die("the oracle: %s", message);
     if (text) fx_close(c);
 }
@@ -479,7 +508,8 @@ static void ask_oracle(struct bench *b, const char *text, double *value, double 
 /* Ends of the output, then anything, in ascending order. */
 static void draw_elements(struct bench *b) {
     int64_t n = (int64_t)b->n_elements[b->kernel->n_params - 1], step = n / N_CHECKED;
-    for (int i = 0; i < N_CHECKED; i++) b->elements[i] = step ? i * step + (int64_t)(hash((uint64_t)i) % (uint64_t)step) : i % n;
+    for (int i = 0; i < N_CHECKED; i++)
+        b->elements[i] = step ? i * step + (int64_t)(hash((uint64_t)i) % (uint64_t)step) : i % n;
     b->elements[0] = 0;
     b->elements[N_CHECKED - 1] = n - 1;
 }
@@ -496,12 +526,13 @@ static bool is_right(struct bench *b, const struct entry *e, const double *value
     pin(b, e, false);
     for (int i = 0; i < n; i++) {
         unsigned char raw[8];
-        must(fx_device_read(context, raw, (char *)b->sets[0].data[p] + (size_t)b->elements[i] * bytes, bytes), "cannot read");
+        must(fx_device_read(context, raw, (char *)b->sets[0].data[p] + (size_t)b->elements[i] * bytes, bytes),
+            "cannot read");
         double got = fx_load_double(b->shapes[p].dtype, raw, 0);
         if (fx_is_right(b->shapes[p].dtype, got, value[i], bound[i])) continue;
         if (n_wrong++ == 0)
-            printf("%s: %s: element %lld is %.9g, expected %.9g, bound %.3g\n", b->c->name, e->name, (long long)b->elements[i], got,
-                   value[i], bound[i]);
+            printf("%s: %s: element %lld is %.9g, expected %.9g, bound %.3g\n", b->c->name, e->name,
+                (long long)b->elements[i], got, value[i], bound[i]);
     }
     if (n_wrong) printf("%s: %s: %d of %d elements wrong, not timed\n", b->c->name, e->name, n_wrong, n);
     return n_wrong == 0;
@@ -565,7 +596,8 @@ static void time_interleaved(struct bench *b) {
         struct entry *order[MAX_ENTRIES + 1];
         int n = 0;
         for (int i = 0; i < b->n_entries; i++)
-            for (int twice = 0; !b->entries[i].is_hopeless && twice <= b->entries[i].is_peer; twice++) order[n++] = &b->entries[i];
+            for (int twice = 0; !b->entries[i].is_hopeless && twice <= b->entries[i].is_peer; twice++)
+                order[n++] = &b->entries[i];
         for (int i = n - 1; i > 0; i--) {
             int j = (int)(hash(state += 0x9e3779b97f4a7c15u) % (uint32_t)(i + 1));
             struct entry *t = order[i];
@@ -617,15 +649,23 @@ static void print_entry(const struct bench *b, const struct entry *e, const stru
     double us = median_of(e), alone = e->alone, best = us > 0 && (alone <= 0 || us < alone) ? us : alone;
     double ratio = peer && us > 0 ? median_of(peer) / us : 0, ratio_alone = peer && alone > 0 ? peer->alone / alone : 0;
     double rate = best > 0 ? (is_compute ? b->flops : b->bytes) / best * 1e-6 : 0;
-    printf("%c %-34s %-32s %9s %6s %7s %9s %7s %8s %s\n", e->is_peer ? '=' : e->is_preferred ? '>' : '*', b->c->name, e->name,
-           number(us, "%.2f", text[0]), number(100 * spread_of(e), "%.1f%%", text[1]), number(ratio, "%.3f", text[2]), number(alone, "%.2f", text[3]),
-           number(ratio_alone, "%.3f", text[4]), number(rate, is_compute ? "%.1f" : "%.3f", text[5]), is_compute ? "TFLOP/s" : "TB/s");
+    printf("%c %-34s %-32s %9s %6s %7s %9s %7s %8s %s\n",
+        e->is_peer        ? '='
+        : e->is_preferred ? '>'
+                          : '*',
+        b->c->name, e->name, number(us, "%.2f", text[0]), number(100 * spread_of(e), "%.1f%%", text[1]),
+        number(ratio, "%.3f", text[2]), number(alone, "%.2f", text[3]), number(ratio_alone, "%.3f", text[4]),
+        number(rate, is_compute ? "%.1f" : "%.3f", text[5]), is_compute ? "TFLOP/s" : "TB/s");
     if (!json) return;
     fprintf(json,
-            "{\"case\": \"%s\", \"entry\": \"%s\", \"kind\": \"%s\", \"interleaved_us\": %.4f, \"spread\": %.4f, \"ratio\": %.4f, "
-            "\"alone_us\": %.4f, \"alone_ratio\": %.4f, \"rate\": %.4f, \"unit\": \"%s\", \"rounds\": %d, \"batch\": %d, \"sets\": %d}\n",
-            b->c->name, e->name, e->is_peer ? "peer" : e->is_preferred ? "preferred" : "variant", us, spread_of(e), ratio, alone, ratio_alone, rate,
-            is_compute ? "TFLOP/s" : "TB/s", n_rounds, e->batch, b->n_sets);
+        "{\"case\": \"%s\", \"entry\": \"%s\", \"kind\": \"%s\", \"interleaved_us\": %.4f, \"spread\": %.4f, \"ratio\": %.4f, "
+        "\"alone_us\": %.4f, \"alone_ratio\": %.4f, \"rate\": %.4f, \"unit\": \"%s\", \"rounds\": %d, \"batch\": %d, \"sets\": %d}\n",
+        b->c->name, e->name,
+        e->is_peer        ? "peer"
+        : e->is_preferred ? "preferred"
+                          : "variant",
+        us, spread_of(e), ratio, alone, ratio_alone, rate, is_compute ? "TFLOP/s" : "TB/s", n_rounds, e->batch,
+        b->n_sets);
 }
 
 static void print_bench(struct bench *b) {
@@ -657,7 +697,8 @@ static void run_case(const struct bench_case *c) {
 
 static void print_cost(const char *what, double v, const char *unit) {
     printf("  %-62s %10.3f %s\n", what, v, unit);
-    if (json) fprintf(json, "{\"case\": \"host\", \"entry\": \"%s\", \"value\": %.6f, \"unit\": \"%s\"}\n", what, v, unit);
+    if (json)
+        fprintf(json, "{\"case\": \"host\", \"entry\": \"%s\", \"value\": %.6f, \"unit\": \"%s\"}\n", what, v, unit);
 }
 
 /* From text to the first result, nothing of it in memory yet. */
@@ -753,14 +794,16 @@ int main(int argc, char **argv) {
     must(fx_context_open(0, &context), "no GPU");
     must(fx_stream_open(context, &stream), "cannot open a stream");
     must(fx_timer_open(context, &timer), "cannot time");
-    printf("%s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context), fx_context_sm_count(context));
+    printf("%s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context),
+        fx_context_sm_count(context));
     if (strstr("host", filter)) {
         print_cost("opening the driver and a context", (now() - start) * 1e3, "ms");
         time_cold();
         time_launches();
     }
     open_cublas();
-    printf("  %-34s %-32s %9s %6s %7s %9s %7s %8s\n", "case", "entry", "us", "spread", "ratio", "alone us", "ratio", "rate");
+    printf("  %-34s %-32s %9s %6s %7s %9s %7s %8s\n", "case", "entry", "us", "spread", "ratio", "alone us", "ratio",
+        "rate");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strstr(cases[i].name, filter)) run_case(&cases[i]);
     printf("%d cases timed, %d entries refused\n", n_timed, n_refused);

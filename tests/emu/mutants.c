@@ -1,26 +1,31 @@
 /* Mutants of the kernels, none chosen by hand, under the emulator: does it find every mistake that a rule can make?
  *
- * In: the embedded texts of drivers, engines, computed.cuh, access.cuh and the grid's barrier, from which rules make mutants; specs with test blocks; the list of those that may
- * survive, each with a proof that it changes no result. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails
- * (memory, deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the list, or is on it and was caught.
+ * In: the embedded texts of drivers, engines, computed.cuh, access.cuh and the grid's barrier, from which rules make
+ * mutants; specs with test blocks; the list of those that may survive, each with a proof that it changes no result.
+ * Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is caught when a launch fails (memory,
+ * deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the
+ * list, or is on it and was caught.
  *
  *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...
- *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that is_wanted() leaves out;
- *     --so-far: names of mutants that earlier pieces of the same run have caught, which are not tried again; what this one catches is added block by block
+ *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that
+ * is_wanted() leaves out;
+ *     --so-far: names of mutants that earlier pieces of the same run have caught, which are not tried again; what this
+ * one catches is added block by block
  *
- * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the emitter writes (`emitted KERNEL`) only what
- * synchronises is left out, in all entries of the kernel alike. The rules:
- *   left out            a statement that synchronises: barriers, commits, waits, releases, the next segment; a loop that waits for a flag
- *   one more, one less  the count of a wait (0 has no less)
- *   < to <=, ..         a comparison: < <= > >= between spaces, which is how operators, not templates, are written; not those that a constant is made of (constexpr,
- *                       static_assert), nor the head of a loop behind a bare `#pragma unroll`, which counts registers
- *   right, left dropped an exclusive or without one side: swizzles
+ * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the
+ * emitter writes (`emitted KERNEL`) only what synchronises is left out, in all entries of the kernel alike. The rules:
+ *   left out            a statement that synchronises: barriers, commits, waits, releases, the next segment; a loop
+ * that waits for a flag one more, one less  the count of a wait (0 has no less) < to <=, ..         a comparison: < <=
+ * > >= between spaces, which is how operators, not templates, are written; not those that a constant is made of
+ * (constexpr, static_assert), nor the head of a loop behind a bare `#pragma unroll`, which counts registers right, left
+ * dropped an exclusive or without one side: swizzles
  *
- * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The unchanged one runs first, and notes which mutants would
- * have computed anything else at any point (or were reached, of statements); only those then run, each in a process of its own, until one run catches it. That goes
- * through all specs unwatched, which is faster; what no spec has caught then goes through them once more, every access seen, and, where the variant allows it,
- * with what is only read an element behind where memory begins.
- * Invariant: the unchanged entry gives the oracle's results, else nothing is said of its mutants. */
+ * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The unchanged
+ * one runs first, and notes which mutants would have computed anything else at any point (or were reached, of
+ * statements); only those then run, each in a process of its own, until one run catches it. That goes through all specs
+ * unwatched, which is faster; what no spec has caught then goes through them once more, every access seen, and, where
+ * the variant allows it, with what is only read an element behind where memory begins. Invariant: the unchanged entry
+ * gives the oracle's results, else nothing is said of its mutants. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,9 +43,25 @@
 #undef machine
 #include "command/command.h"
 
-enum { MAX_MUTANTS = 4096, NAME = 400, REASON = 200, MAX_LISTED = 1024, MAX_ITEMS = 1024, MAX_MODULES = FX_MAX_LAUNCHES, MAX_ENTRIES = 2048, LEAST_SECONDS = 5, FEW_BLOCKS = 2, SM_COUNT = 5 };
+enum {
+    MAX_MUTANTS = 4096,
+    NAME = 400,
+    REASON = 200,
+    MAX_LISTED = 1024,
+    MAX_ITEMS = 1024,
+    MAX_MODULES = FX_MAX_LAUNCHES,
+    MAX_ENTRIES = 2048,
+    LEAST_SECONDS = 5,
+    FEW_BLOCKS = 2,
+    SM_COUNT = 5
+};
 
-enum fate { UNSEEN, SAME, SURVIVES, CAUGHT }; /* in no spec; compiled, but never different; different, but never caught */
+enum fate {
+    UNSEEN,
+    SAME,
+    SURVIVES,
+    CAUGHT
+}; /* in no spec; compiled, but never different; different, but never caught */
 
 struct mutant {
     char name[NAME];
@@ -91,16 +112,19 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     va_start(ap, format);
     int n = vsnprintf(NULL, 0, format, ap);
     va_end(ap);
-    if (t->n + (size_t)n + 1 > t->room && !(t->at = realloc(t->at, t->room = 2 * (t->n + (size_t)n) + 4096))) die("out of memory", "text");
+    if (t->n + (size_t)n + 1 > t->room && !(t->at = realloc(t->at, t->room = 2 * (t->n + (size_t)n) + 4096)))
+        die("out of memory", "text");
     va_start(ap, format);
     vsnprintf(t->at + t->n, (size_t)n + 1, format, ap);
     va_end(ap);
     t->n += (size_t)n;
 }
 
-/* Whether the file's mutants are wanted: what holds drivers and engines together, and of the hardware what is written in its own terms. */
+/* Whether the file's mutants are wanted: what holds drivers and engines together, and of the hardware what is written
+ * in its own terms. */
 static bool is_subject(const char *file, const char *item) {
-    return !strncmp(file, "driver_", 7) || !strncmp(file, "engine_", 7) || !strcmp(file, "computed.cuh") || !strcmp(file, "access.cuh") || (!strcmp(file, "ptx.cuh") && !strcmp(item, "fx_grid_barrier"));
+    return !strncmp(file, "driver_", 7) || !strncmp(file, "engine_", 7) || !strcmp(file, "computed.cuh") ||
+           !strcmp(file, "access.cuh") || (!strcmp(file, "ptx.cuh") && !strcmp(item, "fx_grid_barrier"));
 }
 
 /* ---- mutants ---- */
@@ -128,7 +152,8 @@ static int number_of(const struct site *s, const char *rule, int nth) {
         if (!strcmp(report->mutants[i].name, name)) return i + 1;
     if (report->n == MAX_MUTANTS) die("too many mutants", name);
     strcpy(report->mutants[report->n].name, name);
-    if (is_in(caught_before, name)) report->mutants[report->n].fate = CAUGHT, strcpy(report->mutants[report->n].why, "earlier");
+    if (is_in(caught_before, name))
+        report->mutants[report->n].fate = CAUGHT, strcpy(report->mutants[report->n].why, "earlier");
     return ++report->n;
 }
 
@@ -152,11 +177,15 @@ static int count(struct scan *scan, const char *line, const char *rule) {
     return s->n = 1;
 }
 
-static int make(struct scan *scan, const struct site *s, const char *rule) { return number_of(s, rule, count(scan, s->line, rule)); }
+static int make(struct scan *scan, const struct site *s, const char *rule) {
+    return number_of(s, rule, count(scan, s->line, rule));
+}
 
-/* The length of a statement `name(..);` or `name<..>();` at `at`, whose call synchronises; 0 where there is none. *count: where the <..> begins. */
+/* The length of a statement `name(..);` or `name<..>();` at `at`, whose call synchronises; 0 where there is none.
+ * *count: where the <..> begins. */
 static size_t call_length(const char *at, const char *end, const char **angle) {
-    static const char *const names[] = {"fx_barrier", "fx_named_barrier", "fx_warp_barrier", "fx_grid_barrier", "fx_cp_async_commit", "fx_cp_async_wait", "fx_store_release", "fx_gemm_next_segment"};
+    static const char *const names[] = {"fx_barrier", "fx_named_barrier", "fx_warp_barrier", "fx_grid_barrier",
+        "fx_cp_async_commit", "fx_cp_async_wait", "fx_store_release", "fx_gemm_next_segment"};
     *angle = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i]);
@@ -169,20 +198,23 @@ static size_t call_length(const char *at, const char *end, const char **angle) {
     return 0;
 }
 
-static void add_call(struct text *out, struct scan *scan, const struct site *s, const char *at, size_t n, const char *angle) {
+static void add_call(
+    struct text *out, struct scan *scan, const struct site *s, const char *at, size_t n, const char *angle) {
     int left_out = make(scan, s, "left out");
     add(out, "(fx_is<%d>() ? (void)0 : ", left_out);
     if (angle) {
         const char *close = at + n - 3; /* of `>()` */
         int n_count = (int)(close - angle - 1), n_name = (int)(angle - at);
         add(out, "fx_is<%d>() ? %.*s<%.*s + 1>() : ", make(scan, s, "one more"), n_name, at, n_count, angle + 1);
-        if (n_count != 1 || angle[1] != '0') add(out, "fx_is<%d>() ? %.*s<%.*s - 1>() : ", make(scan, s, "one less"), n_name, at, n_count, angle + 1);
+        if (n_count != 1 || angle[1] != '0')
+            add(out, "fx_is<%d>() ? %.*s<%.*s - 1>() : ", make(scan, s, "one less"), n_name, at, n_count, angle + 1);
     }
     add(out, "%.*s)", (int)n, at);
 }
 
 /* One line, mutants within. Of generated text only what synchronises. */
-static void add_line(struct text *out, struct scan *scan, struct site *s, const char *line, const char *end, bool is_generated) {
+static void add_line(
+    struct text *out, struct scan *scan, struct site *s, const char *line, const char *end, bool is_generated) {
     const char *comment = strstr(line, "//"), *first = line, *last = end;
     const char *code_end = comment && comment < end ? comment : end;
     while (first < last && *first == ' ') first++;
@@ -190,8 +222,10 @@ static void add_line(struct text *out, struct scan *scan, struct site *s, const 
     snprintf(s->line, sizeof s->line, "%.*s", (int)(last - first), first);
     char code[256];
     snprintf(code, sizeof code, "%.*s", (int)(code_end - line), line);
-    bool is_constant = strstr(code, "static_assert") || strstr(code, "if constexpr") || (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
-    bool has_relations = !is_generated && !is_constant && !strstr(code, "constexpr") && !(scan->behind_unroll && !strncmp(s->line, "for (", 5));
+    bool is_constant = strstr(code, "static_assert") || strstr(code, "if constexpr") ||
+                       (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
+    bool has_relations = !is_generated && !is_constant && !strstr(code, "constexpr") &&
+                         !(scan->behind_unroll && !strncmp(s->line, "for (", 5));
     for (const char *at = line; at < code_end;) {
         const char *angle;
         bool is_word = at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
@@ -209,7 +243,8 @@ static void add_line(struct text *out, struct scan *scan, struct site *s, const 
         for (; has_relations && r < 4 && strncmp(at, relations[r][0], strlen(relations[r][0])) != 0; r++) continue;
         if (has_relations && r < 4) {
             char rule[24];
-            snprintf(rule, sizeof rule, "%.*s to %s", (int)strlen(relations[r][0]) - 2, relations[r][0] + 1, relations[r][1]);
+            snprintf(rule, sizeof rule, "%.*s to %s", (int)strlen(relations[r][0]) - 2, relations[r][0] + 1,
+                relations[r][1]);
             add(out, " < fx_relation_%zu<%d>{} > ", r, make(scan, s, rule));
             at += strlen(relations[r][0]);
             continue;
@@ -226,7 +261,8 @@ static void add_line(struct text *out, struct scan *scan, struct site *s, const 
     scan->behind_unroll = !strcmp(s->line, "#pragma unroll");
 }
 
-static void add_lines(struct text *out, const char *file, const char *item, const char *text, const char *end, struct scan *scan) {
+static void add_lines(
+    struct text *out, const char *file, const char *item, const char *text, const char *end, struct scan *scan) {
     struct site s = {.file = file, .item = item};
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -300,7 +336,8 @@ static const char helpers[] =
     "}\n"
     "#endif\n";
 
-/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the rest. */
+/* The barrier of the grid is the emulator's own; in its place the one of ptx.cuh, which is written in terms of the
+ * rest. */
 static void add_grid_barrier(struct text *out) {
     struct scan scan = {0};
     struct text body = {0};
@@ -309,8 +346,9 @@ static void add_grid_barrier(struct text *out) {
         add_lines(&body, items[i].file, items[i].name, items[i].text, items[i].text + items[i].n, &scan);
         char *at = strstr(body.at, "void fx_grid_barrier(");
         if (!at) die("no such function", "fx_grid_barrier");
-        add(out, "#ifdef FX_PTX\n%.*svoid fx_grid_barrier_as_written(%s\n#define fx_grid_barrier fx_grid_barrier_as_written\n#endif\n", (int)(at - body.at), body.at,
-            at + strlen("void fx_grid_barrier("));
+        add(out,
+            "#ifdef FX_PTX\n%.*svoid fx_grid_barrier_as_written(%s\n#define fx_grid_barrier fx_grid_barrier_as_written\n#endif\n",
+            (int)(at - body.at), body.at, at + strlen("void fx_grid_barrier("));
     }
     free(body.at);
 }
@@ -374,7 +412,8 @@ static void write_so_far(void) {
     if (!f) die("cannot write", so_far);
     fputs(caught_before + 1, f);
     for (int i = 0; i < report->n; i++)
-        if (report->mutants[i].fate == CAUGHT && !is_in(caught_before, report->mutants[i].name)) fprintf(f, "%s\n", report->mutants[i].name);
+        if (report->mutants[i].fate == CAUGHT && !is_in(caught_before, report->mutants[i].name))
+            fprintf(f, "%s\n", report->mutants[i].name);
     if (fclose(f) != 0) die("cannot write", so_far);
 }
 
@@ -391,7 +430,9 @@ static fx_status run(const struct job *job, const struct gpu *gpu, const struct 
     for (int i = 0; i < job->n_outputs && !why[0]; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
         struct comparison c = compare(a, &e[i], &job->request->block->tolerance);
-        if (c.n_wrong) snprintf(why, REASON, "%lld of %lld elements of %s are wrong", (long long)c.n_wrong, (long long)c.n_compared, a->param->name);
+        if (c.n_wrong)
+            snprintf(why, REASON, "%lld of %lld elements of %s are wrong", (long long)c.n_wrong,
+                (long long)c.n_compared, a->param->name);
     }
     return FX_OK;
 }
@@ -416,7 +457,8 @@ static void find_variables(const struct gpu *gpu, struct alive *a) {
 }
 
 /* One mutant in a process of its own, which an alarm ends. */
-static void try_mutant(const struct job *job, const struct gpu *gpu, const struct expected *e, const struct alive *a, int number, int seconds, const char *where) {
+static void try_mutant(const struct job *job, const struct gpu *gpu, const struct expected *e, const struct alive *a,
+    int number, int seconds, const char *where) {
     struct mutant *m = &report->mutants[number - 1];
     int status = 0;
     char why[REASON] = "";
@@ -437,7 +479,8 @@ static void try_mutant(const struct job *job, const struct gpu *gpu, const struc
     close(ends[0]);
     waitpid(child, &status, 0);
     why[REASON - 1] = 0;
-    if (WIFSIGNALED(status)) snprintf(why, sizeof why, WTERMSIG(status) == SIGALRM ? "runs for ever" : "signal %d", WTERMSIG(status));
+    if (WIFSIGNALED(status))
+        snprintf(why, sizeof why, WTERMSIG(status) == SIGALRM ? "runs for ever" : "signal %d", WTERMSIG(status));
     __atomic_add_fetch(&m->n_runs, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&report->n_runs, 1, __ATOMIC_RELAXED);
     if (!why[0]) {
@@ -460,7 +503,8 @@ static bool note_compiled(const char *source) {
     for (const char *at = source; (at = strstr(at, "fx_")); at++) {
         int i, right, left;
         if (sscanf(at, "fx_xor<%d, %d>{}", &right, &left) == 2) is_any |= note_one(right) | note_one(left);
-        else if (sscanf(at, "fx_is<%d>", &i) == 1 || sscanf(at, "fx_relation_%*d<%d>{}", &i) == 1) is_any |= note_one(i);
+        else if (sscanf(at, "fx_is<%d>", &i) == 1 || sscanf(at, "fx_relation_%*d<%d>{}", &i) == 1)
+            is_any |= note_one(i);
     }
     return is_any;
 }
@@ -468,12 +512,14 @@ static bool note_compiled(const char *source) {
 static bool is_left(int m) { return report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of); }
 
 /* All mutants that are left, on the arguments as they lie; false where the entry is wrong as it is. */
-static bool try_all(const struct job *job, const struct gpu *gpu, const struct expected *e, unsigned char *differs, const char *where) {
+static bool try_all(
+    const struct job *job, const struct gpu *gpu, const struct expected *e, unsigned char *differs, const char *where) {
     struct alive a;
     char why[REASON];
     find_variables(gpu, &a);
     double start = now();
-    if (run(job, gpu, e, why) == FX_ERR_USAGE) return true; /* it wants addresses of a higher alignment than these sizes give */
+    if (run(job, gpu, e, why) == FX_ERR_USAGE)
+        return true; /* it wants addresses of a higher alignment than these sizes give */
     int seconds = LEAST_SECONDS + (int)(20 * (now() - start));
     __atomic_add_fetch(why[0] ? &report->n_broken : &report->n_entries, 1, __ATOMIC_RELAXED);
     if (why[0]) printf("FAIL mutants: %s as it is: %s\n", where, why), fflush(stdout);
@@ -508,13 +554,17 @@ static void run_entry(const struct job *job, const struct expected *e, unsigned 
     bool is_open = gpu_open(job, &gpu) == FX_OK;
     if (is_open && (!try_all(job, &gpu, e, differs, where) || !is_watched)) return;
     if (is_open && move_inputs(job, &gpu) == FX_OK) try_all(job, &gpu, e, differs, behind);
-    else printf("FAIL mutants: %s cannot be prepared\n", where), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
+    else
+        printf("FAIL mutants: %s cannot be prepared\n", where),
+            __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
 }
 
 static void wait_for_one(void) {
     int status;
     if (wait(&status) > 0) n_running--;
-    if (status != 0) printf("FAIL mutants: a process ended with %#x\n", status), __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
+    if (status != 0)
+        printf("FAIL mutants: a process ended with %#x\n", status),
+            __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
 }
 
 /* Whether the entry's body has the word. */
@@ -527,7 +577,9 @@ static bool has_word(const char *source, const char *entry, const char *word) {
 }
 
 /* Whether the entry's drivers take any grid: all but those that compute the tile of their block alone. */
-static bool takes_any_grid(const char *source, const char *entry) { return !has_word(source, entry, "fx_gemm<") && !has_word(source, entry, "fx_chain<"); }
+static bool takes_any_grid(const char *source, const char *entry) {
+    return !has_word(source, entry, "fx_gemm<") && !has_word(source, entry, "fx_chain<");
+}
 
 struct choice { /* what an entry is run as */
     struct fx_kernel kernel;
@@ -554,7 +606,9 @@ static bool choose_variants(const struct job *job, int i, int v, bool is_few, st
     if (!is_few) return true;
     const struct fx_expr *grid = &c->variants[i].grid;
     int64_t n_blocks;
-    if (grid->n > 60 || !fx_expr_eval(grid, &env, &n_blocks) || n_blocks <= FEW_BLOCKS || !takes_any_grid(fx_get_plan(job->compilation)->source, c->variants[i].entry)) return false;
+    if (grid->n > 60 || !fx_expr_eval(grid, &env, &n_blocks) || n_blocks <= FEW_BLOCKS ||
+        !takes_any_grid(fx_get_plan(job->compilation)->source, c->variants[i].entry))
+        return false;
     memcpy(c->grid, grid->terms, (size_t)grid->n * sizeof *c->grid);
     c->grid[grid->n] = (struct fx_term){FX_T_CONST, FEW_BLOCKS};
     c->grid[grid->n + 1] = (struct fx_term){FX_T_MIN, 0};
@@ -571,7 +625,8 @@ static void start_entry(struct job *job, const struct expected *e, int i, int v,
     unsigned char *differs = report->differs[n_entries++];
     for (int m = 1; m <= report->n && !is_any; m++) is_any = differs[m] && is_left(m);
     if (!is_any) return;
-    snprintf(where, sizeof where, "line %d, %s%s%s", job->request->block->line, c.variants[i].entry, is_few ? ", two blocks" : "", is_watched ? ", watched" : "");
+    snprintf(where, sizeof where, "line %d, %s%s%s", job->request->block->line, c.variants[i].entry,
+        is_few ? ", two blocks" : "", is_watched ? ", watched" : "");
     while (n_running >= n_jobs) wait_for_one();
     fflush(stdout);
     pid_t child = fork();
@@ -601,23 +656,29 @@ static int64_t shared_bytes(const struct job *job, const struct fx_variant *v) {
     return n;
 }
 
-/* Whether v runs: the one that is chosen; all of a kernel of one launch without a contraction; of others the smallest of those that want vectors and of those that do not. */
+/* Whether v runs: the one that is chosen; all of a kernel of one launch without a contraction; of others the smallest
+ * of those that want vectors and of those that do not. */
 static bool is_wanted(const struct job *job, const struct fx_launch *l, int v) {
     struct fx_env env = job_env(job);
     const struct fx_variant *of_v = &l->variants[v];
     const char *source = fx_get_plan(job->compilation)->source;
     if (!holds(job, of_v)) return false;
-    bool is_alone = job->kernel->n_launches == 1 && !has_word(source, of_v->entry, "fx_gemm") && !has_word(source, of_v->entry, "fx_chain");
+    bool is_alone = job->kernel->n_launches == 1 && !has_word(source, of_v->entry, "fx_gemm") &&
+                    !has_word(source, of_v->entry, "fx_chain");
     if (takes_all || is_alone || v == fx_choose_variant(l, &env)) return true;
     for (int w = 0; w < l->n_variants; w++) {
         const struct fx_variant *of_w = &l->variants[w];
-        if (!holds(job, of_w) || has_word(source, of_v->entry, ", true>(") != has_word(source, of_w->entry, ", true>(")) continue;
-        if (shared_bytes(job, of_w) < shared_bytes(job, of_v) || (w < v && shared_bytes(job, of_w) == shared_bytes(job, of_v))) return false;
+        if (!holds(job, of_w) || has_word(source, of_v->entry, ", true>(") != has_word(source, of_w->entry, ", true>("))
+            continue;
+        if (shared_bytes(job, of_w) < shared_bytes(job, of_v) ||
+            (w < v && shared_bytes(job, of_w) == shared_bytes(job, of_v)))
+            return false;
     }
     return true;
 }
 
-/* A test block: every variant that its shape allows, and, where the driver takes any grid, once more with few blocks, which go round. */
+/* A test block: every variant that its shape allows, and, where the driver takes any grid, once more with few blocks,
+ * which go round. */
 static fx_status run_block(struct request *request, const struct machine *machine, void *list_only) {
     struct job job;
     struct expected *e = NULL;
@@ -633,11 +694,13 @@ static fx_status run_block(struct request *request, const struct machine *machin
         for (int l = 0; l < job.kernel->n_launches; l++)
             for (int v = 0; v < job.kernel->launches[l].n_variants; v++)
                 if (is_wanted(&job, &job.kernel->launches[l], v)) {
-                    if (l == 0 || v != fx_choose_variant(&job.kernel->launches[l], &env)) start_entry(&job, e, l, v, false);
+                    if (l == 0 || v != fx_choose_variant(&job.kernel->launches[l], &env))
+                        start_entry(&job, e, l, v, false);
                     if (v == fx_choose_variant(&job.kernel->launches[l], &env)) start_entry(&job, e, l, v, true);
                 }
     }
-    fprintf(stderr, "line %d, %s: %ld entries, %ld runs so far\n", request->block->line, job.kernel->name, report->n_entries, report->n_runs);
+    fprintf(stderr, "line %d, %s: %ld entries, %ld runs so far\n", request->block->line, job.kernel->name,
+        report->n_entries, report->n_runs);
     expected_release(e, job.n_outputs);
     free((char *)plan->source);
     job_close(&job);
@@ -692,9 +755,12 @@ static int judge(double seconds) {
         else printf("FAIL mutants: %s, %ld runs\n%s\n", fates[m->fate], m->n_runs, m->name), n_failed++;
     }
     for (int i = 0; i < n_listed; i++)
-        if (!listed[i].is_used && strstr(listed[i].name, of) && !only_kernel) printf("FAIL mutants: listed, but there is none\n%s\n", listed[i].name), n_failed++;
-    printf("%ld entries, %ld runs of mutants, %.0f s; %d caught, %d survive, %d never different, %d in no spec\n%d passed, %d failed\n", report->n_entries, report->n_runs, seconds,
-           n_of[CAUGHT], n_of[SURVIVES], n_of[SAME], n_of[UNSEEN], n_passed, n_failed);
+        if (!listed[i].is_used && strstr(listed[i].name, of) && !only_kernel)
+            printf("FAIL mutants: listed, but there is none\n%s\n", listed[i].name), n_failed++;
+    printf(
+        "%ld entries, %ld runs of mutants, %.0f s; %d caught, %d survive, %d never different, %d in no spec\n%d passed, %d failed\n",
+        report->n_entries, report->n_runs, seconds, n_of[CAUGHT], n_of[SURVIVES], n_of[SAME], n_of[UNSEEN], n_passed,
+        n_failed);
     return n_failed != 0 || n_passed == 0;
 }
 
@@ -703,7 +769,9 @@ static void run_specs(const struct command *cmd, const struct machine *machine, 
     n_entries = 0;
     for (int i = 0; i < cmd->n_operands; i++) {
         struct spec spec = {0};
-        if (spec_read(cmd->operands[i], &spec) != FX_OK || act_on_blocks(cmd, &spec, machine, false, &n_blocks, run_block, is_list) != FX_OK) die("cannot run", cmd->operands[i]);
+        if (spec_read(cmd->operands[i], &spec) != FX_OK ||
+            act_on_blocks(cmd, &spec, machine, false, &n_blocks, run_block, is_list) != FX_OK)
+            die("cannot run", cmd->operands[i]);
         while (n_running > 0) wait_for_one();
         write_so_far();
         spec_release(&spec);
@@ -727,7 +795,10 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--list")) is_list = true;
         else if (!strcmp(argv[i], "--all-variants")) takes_all = true;
         else if (argv[i][0] != '-' && n_arguments < 60) arguments[n_arguments++] = argv[i];
-        else return fprintf(stderr, "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"), 2;
+        else
+            return fprintf(stderr,
+                       "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"),
+                   2;
     }
     double start = now();
     report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -738,7 +809,8 @@ int main(int argc, char **argv) {
     struct text unused = {0};
     for (int i = 0; i < n_items; i++) {
         struct scan scan = {0};
-        if (is_subject(items[i].file, items[i].name)) add_lines(&unused, items[i].file, items[i].name, items[i].text, items[i].text + items[i].n, &scan);
+        if (is_subject(items[i].file, items[i].name))
+            add_lines(&unused, items[i].file, items[i].name, items[i].text, items[i].text + items[i].n, &scan);
     }
     free(unused.at);
     if (survivors) read_list(survivors);
@@ -748,7 +820,8 @@ int main(int argc, char **argv) {
     run_specs(&cmd, &machine, &is_list);
     fprintf(stderr, "all specs: %ld runs, %.0f s\n", report->n_runs, now() - start);
     is_watched = true;
-    if (fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT, .is_watched = true}) != FX_OK) die("no emulator", "watched");
+    if (fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT, .is_watched = true}) != FX_OK)
+        die("no emulator", "watched");
     if (!is_list) run_specs(&cmd, &machine, &is_list);
     for (int i = 0; is_list && i < report->n; i++) printf("%s\n", report->mutants[i].name);
     return is_list ? 0 : judge(now() - start);

@@ -1,5 +1,5 @@
-/* A stand-in for libcuda.so.1: the entry points the runtime uses, over host memory. Every call is written to a log, and a test
- * may have any call fail. Invariant: what is handed out is counted until it is given back. */
+/* A stand-in for libcuda.so.1: the entry points the runtime uses, over host memory. Every call is written to a log, and
+ * a test may have any call fail. Invariant: what is handed out is counted until it is given back. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -119,22 +119,46 @@ static int take_back(void *p) {
 
 int cuInit(unsigned flags) { CALL(" %u", flags); return 0; }
 int cuDriverGetVersion(int *v) { CALL("%s", ""); *v = version; return 0; }
-int cuGetErrorName(int code, const char **name) { *name = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OTHER"; return 0; }
-int cuGetErrorString(int code, const char **words) { *words = code == 2 ? "out of memory" : "something else"; return 0; }
-
-int cuDeviceGet(int *device, int ordinal) { CALL(" %d", ordinal); *device = ordinal; return ordinal == 0 ? 0 : 101; }
-int cuDeviceGetName(char *name, int size, int device) { CALL(" %d", device); snprintf(name, (size_t)size, "Fake GPU"); return 0; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    CALL(" %d %d", attribute, device);
-    *value = attribute == 16 ? 132 : attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 97 ? 232448 : 0;
+int cuGetErrorName(int code, const char **name) {
+    *name = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OTHER";
     return 0;
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { CALL(" %d", device); n_live++; *context = &primary; return 0; }
+int cuGetErrorString(int code, const char **words) {
+    *words = code == 2 ? "out of memory" : "something else";
+    return 0;
+}
+
+int cuDeviceGet(int *device, int ordinal) { CALL(" %d", ordinal); *device = ordinal; return ordinal == 0 ? 0 : 101; }
+int cuDeviceGetName(char *name, int size, int device) {
+    CALL(" %d", device);
+    snprintf(name, (size_t)size, "Fake GPU");
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    CALL(" %d %d", attribute, device);
+    *value = attribute == 16   ? 132
+             : attribute == 75 ? capability / 10
+             : attribute == 76 ? capability % 10
+             : attribute == 97 ? 232448
+                               : 0;
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    CALL(" %d", device);
+    n_live++;
+    *context = &primary;
+    return 0;
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { CALL(" %d", device); n_live--; return 0; }
 
 int cuCtxGetCurrent(void **context) { CALL("%s", ""); *context = depth ? stack[depth - 1] : NULL; return 0; }
 int cuCtxGetDevice(int *device) { IN_CONTEXT("%s", ""); *device = 0; return 0; }
-int cuCtxPushCurrent_v2(void *context) { CALL("%s", ""); if (depth == MAX_DEPTH) return INVALID; stack[depth++] = context; return 0; }
+int cuCtxPushCurrent_v2(void *context) {
+    CALL("%s", "");
+    if (depth == MAX_DEPTH) return INVALID;
+    stack[depth++] = context;
+    return 0;
+}
 int cuCtxPopCurrent_v2(void **context) {
     int code = call(__func__, "%s", "");
     if (depth == 0) return NOT_CURRENT;
@@ -142,15 +166,31 @@ int cuCtxPopCurrent_v2(void **context) {
     return code;
 }
 
-int cuModuleLoadData(void **module, const void *image) { IN_CONTEXT(" %.60s", (const char *)image); *module = hand_out(1); return 0; }
-int cuModuleUnload(void *module) { IN_CONTEXT("%s", ""); return take_back(module); }
-int cuModuleGetFunction(void **function, void *module, const char *name) { IN_CONTEXT(" %s", name); *function = module; *(int *)module = strcmp(name, spilling) ? 0 : spilled_bytes; return 0; }
-int cuFuncGetAttribute(int *value, int attribute, void *function) {
-    IN_CONTEXT(" %d %s", attribute, function ? "" : "NULL");
-    *value = attribute == 0 ? 1024 : attribute == 1 ? static_shared : attribute == 3 ? *(int *)function : attribute == 4 ? 40 : 0;
+int cuModuleLoadData(void **module, const void *image) {
+    IN_CONTEXT(" %.60s", (const char *)image);
+    *module = hand_out(1);
     return 0;
 }
-int cuFuncSetAttribute(void *function, int attribute, int value) { IN_CONTEXT(" %d %d%s", attribute, value, function ? "" : " NULL"); return 0; }
+int cuModuleUnload(void *module) { IN_CONTEXT("%s", ""); return take_back(module); }
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    IN_CONTEXT(" %s", name);
+    *function = module;
+    *(int *)module = strcmp(name, spilling) ? 0 : spilled_bytes;
+    return 0;
+}
+int cuFuncGetAttribute(int *value, int attribute, void *function) {
+    IN_CONTEXT(" %d %s", attribute, function ? "" : "NULL");
+    *value = attribute == 0   ? 1024
+             : attribute == 1 ? static_shared
+             : attribute == 3 ? *(int *)function
+             : attribute == 4 ? 40
+                              : 0;
+    return 0;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+    IN_CONTEXT(" %d %d%s", attribute, value, function ? "" : " NULL");
+    return 0;
+}
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, void *function, int block, size_t shared) {
     IN_CONTEXT(" block %d shared %zu%s", block, shared, function ? "" : " NULL");
@@ -161,26 +201,43 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, void *function, i
 static void keep_arguments(void **given) {
     for (int i = 0; i < n_args && i < MAX_ARGS; i++) memcpy(&arguments[i], given[i], sizeof arguments[i]);
 }
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *stream, void **given, void **extra) {
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void *stream, void **given, void **extra) {
     IN_CONTEXT(" grid %u %u %u block %u %u %u shared %u stream %d%s%s", gx, gy, gz, bx, by, bz, shared, stream != NULL,
                function ? "" : " NULL", extra ? " extra" : "");
     keep_arguments(given);
     return 0;
 }
-struct config { unsigned grid[3], block[3], shared; void *stream; struct { int id, pad; unsigned cluster[16]; } *attributes; unsigned n; };
+struct config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    struct {
+        int id, pad;
+        unsigned cluster[16];
+    } * attributes;
+    unsigned n;
+};
 int cuLaunchKernelEx(const struct config *c, void *function, void **given, void **extra) {
-    IN_CONTEXT(" grid %u block %u shared %u stream %d attributes %u id %d cluster %u %u %u%s%s", c->grid[0], c->block[0], c->shared,
-               c->stream != NULL, c->n, c->attributes->id, c->attributes->cluster[0], c->attributes->id == 4 ? c->attributes->cluster[1] : 0,
-               c->attributes->id == 4 ? c->attributes->cluster[2] : 0, function ? "" : " NULL", extra ? " extra" : "");
+    IN_CONTEXT(" grid %u block %u shared %u stream %d attributes %u id %d cluster %u %u %u%s%s", c->grid[0],
+        c->block[0], c->shared, c->stream != NULL, c->n, c->attributes->id, c->attributes->cluster[0],
+        c->attributes->id == 4 ? c->attributes->cluster[1] : 0, c->attributes->id == 4 ? c->attributes->cluster[2] : 0,
+        function ? "" : " NULL", extra ? " extra" : "");
     keep_arguments(given);
     return 0;
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t n) { IN_CONTEXT(" %zu", n); *address = (uintptr_t)hand_out(n); return 0; }
 int cuMemFree_v2(uint64_t address) { IN_CONTEXT("%s", ""); return take_back((void *)(uintptr_t)address); }
-int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t n) { IN_CONTEXT(" %zu", n); memcpy((void *)(uintptr_t)device, host, n); return 0; }
-int cuMemcpyDtoH_v2(void *host, uint64_t device, size_t n) { IN_CONTEXT(" %zu", n); memcpy(host, (void *)(uintptr_t)device, n); return 0; }
+int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t n) {
+    IN_CONTEXT(" %zu", n);
+    memcpy((void *)(uintptr_t)device, host, n);
+    return 0;
+}
+int cuMemcpyDtoH_v2(void *host, uint64_t device, size_t n) {
+    IN_CONTEXT(" %zu", n);
+    memcpy(host, (void *)(uintptr_t)device, n);
+    return 0;
+}
 int cuMemsetD8Async(uint64_t device, unsigned char byte, size_t n, void *stream) {
     IN_CONTEXT(" %d %zu stream %d", byte, n, stream != NULL);
     memset((void *)(uintptr_t)device, byte, n);
@@ -194,4 +251,8 @@ int cuEventCreate(void **event, unsigned flags) { IN_CONTEXT(" %u", flags); *eve
 int cuEventDestroy_v2(void *event) { IN_CONTEXT("%s", ""); return take_back(event); }
 int cuEventRecord(void *event, void *stream) { IN_CONTEXT(" %d %d", event != NULL, stream != NULL); return 0; }
 int cuEventSynchronize(void *event) { IN_CONTEXT(" %d", event != NULL); return 0; }
-int cuEventElapsedTime(float *ms, void *start, void *stop) { IN_CONTEXT(" %d %d", start != NULL, stop != NULL); *ms = 1.5f; return 0; }
+int cuEventElapsedTime(float *ms, void *start, void *stop) {
+    IN_CONTEXT(" %d %d", start != NULL, stop != NULL);
+    *ms = 1.5f;
+    return 0;
+}

@@ -1,5 +1,5 @@
-/* A stand-in for libnvrtc.so.13: its "image" is the options it was given. Every compilation is written to a log, and a test may
- * have any call fail, or the program's log be of any size. */
+/* A stand-in for libnvrtc.so.13: its "image" is the options it was given. Every compilation is written to a log, and a
+ * test may have any call fail, or the program's log be of any size. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static int call(const char *name, const char *text) {
     } while (0)
 
 int nvrtcVersion(int *major, int *minor) { CALL(NULL); *major = major_version; *minor = 0; return 0; }
-int nvrtcCreateProgram(void **out, const char *source, const char *name, int n, const char *const *headers, const char *const *names) {
+int nvrtcCreateProgram(
+    void **out, const char *source, const char *name, int n, const char *const *headers, const char *const *names) {
     CALL(NULL);
     if (!source || !name || n || headers || names) return 3;
     if (!(*out = calloc(1, sizeof(struct program)))) return 1;
@@ -82,7 +83,19 @@ int nvrtcCompileProgram(void *program, int n, const char *const *options) {
 }
 int nvrtcGetProgramLogSize(void *program, size_t *n) { (void)program; CALL(NULL); *n = log_bytes; return 0; }
 int nvrtcGetProgramLog(void *program, char *log) { (void)program; CALL(NULL); memset(log, 'x', log_bytes); return 0; }
-int nvrtcGetCUBINSize(void *program, size_t *n) { CALL(NULL); *n = strlen(((struct program *)program)->image) + 1; return 0; }
-int nvrtcGetCUBIN(void *program, char *image) { CALL(NULL); strcpy(image, ((struct program *)program)->image); return 0; }
-int nvrtcGetPTXSize(void *program, size_t *n) { CALL(NULL); *n = strlen(((struct program *)program)->image) + 1; return 0; }
+int nvrtcGetCUBINSize(void *program, size_t *n) {
+    CALL(NULL);
+    *n = strlen(((struct program *)program)->image) + 1;
+    return 0;
+}
+int nvrtcGetCUBIN(void *program, char *image) {
+    CALL(NULL);
+    strcpy(image, ((struct program *)program)->image);
+    return 0;
+}
+int nvrtcGetPTXSize(void *program, size_t *n) {
+    CALL(NULL);
+    *n = strlen(((struct program *)program)->image) + 1;
+    return 0;
+}
 int nvrtcGetPTX(void *program, char *image) { CALL(NULL); strcpy(image, ((struct program *)program)->image); return 0; }

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes through lexer, parser and both printers. Nothing may crash, hang or leak, and of a text without errors every
- * expression, printed, reads back as the same tree. */
+/* libFuzzer target: any bytes through lexer, parser and both printers. Nothing may crash, hang or leak, and of a text
+ * without errors every expression, printed, reads back as the same tree. */
 #include <stdint.h>
 #include <string.h>
 

@@ -235,8 +235,8 @@ static void note_spill(const struct fx_variant *v, const struct fx_resources *r,
     if (n_spills == MAX_SPILLS) return;
     size_t n = strlen(text) + 256;
     spills[n_spills] = need(malloc(n));
-    snprintf(spills[n_spills++], n, "%s (%s) has %d bytes of local memory, %d registers\n%s", v->entry, v->config, r->local_bytes,
-             r->registers, text);
+    snprintf(spills[n_spills++], n, "%s (%s) has %d bytes of local memory, %d registers\n%s", v->entry, v->config,
+        r->local_bytes, r->registers, text);
 }
 
 /* ---- specs ---- */
@@ -316,12 +316,12 @@ enum data {
 };
 
 /* Where functions change their form, lose accuracy or leave the range. */
-static const float landmarks[] = {
-    0.0f, 1.0f, 0.5f, 2.0f, 3.0f, 0.25f, 0x1p-149f, 0x1.8p-140f, 0x1.fffffcp-127f, 0x1p-126f, 0x1p-100f, 0x1p-30f, 0x1p-24f, 0x1p-12f, 1e-3f,
-    0.1f, 0.3f, 0.55f, 0.625f, 0.7071067f, 0.9999999f, 1.0000001f, 1.5f, 1.5707964f, 2.5f, 3.1415927f, 4.0f, 5.0f, 5.5f, 6.2831855f, 8.0f, 9.01f,
-    10.0f, 13.0f, 16.5f, 20.0f, 44.0f, 80.0f, 87.3f, 88.72f, 88.73f, 89.5f, 103.97f, 104.0f, 126.0f, 127.5f, 128.0f, 149.5f, 150.0f, 256.5f, 1e3f,
-    65504.0f, 65520.0f, 1e5f, 8388607.5f, 8388608.5f, 16777217.0f, 2147483648.0f, 1e10f, 1e20f, 0x1p64f, 0x1p100f, 3.3895314e38f, 3.4028235e38f,
-    INFINITY, NAN};
+static const float landmarks[] = {0.0f, 1.0f, 0.5f, 2.0f, 3.0f, 0.25f, 0x1p-149f, 0x1.8p-140f, 0x1.fffffcp-127f,
+    0x1p-126f, 0x1p-100f, 0x1p-30f, 0x1p-24f, 0x1p-12f, 1e-3f, 0.1f, 0.3f, 0.55f, 0.625f, 0.7071067f, 0.9999999f,
+    1.0000001f, 1.5f, 1.5707964f, 2.5f, 3.1415927f, 4.0f, 5.0f, 5.5f, 6.2831855f, 8.0f, 9.01f, 10.0f, 13.0f, 16.5f,
+    20.0f, 44.0f, 80.0f, 87.3f, 88.72f, 88.73f, 89.5f, 103.97f, 104.0f, 126.0f, 127.5f, 128.0f, 149.5f, 150.0f, 256.5f,
+    1e3f, 65504.0f, 65520.0f, 1e5f, 8388607.5f, 8388608.5f, 16777217.0f, 2147483648.0f, 1e10f, 1e20f, 0x1p64f, 0x1p100f,
+    3.3895314e38f, 3.4028235e38f, INFINITY, NAN};
 enum { N_LANDMARKS = sizeof landmarks / sizeof *landmarks };
 
 static double sweep_value(size_t i) {
@@ -396,7 +396,8 @@ static const char *sizes_text(const struct trial *t, char *buffer, size_t size) 
     size_t n = 0;
     *buffer = 0;
     for (int e = 0; e < t->kernel->n_extents && n < size; e++)
-        n += (size_t)snprintf(buffer + n, size - n, "%s%s=%lld", e ? " " : "", t->kernel->extents[e].name, (long long)t->extents[e]);
+        n += (size_t)snprintf(
+            buffer + n, size - n, "%s%s=%lld", e ? " " : "", t->kernel->extents[e].name, (long long)t->extents[e]);
     return buffer;
 }
 
@@ -433,7 +434,8 @@ static void shape_arguments(struct trial *t) {
     }
     t->in_bytes = in_end + 16;
     t->out_bytes = out_end + 16;
-    if (fx_bind_extents(t->kernel, shapes, t->extents, message, sizeof message) != FX_OK) die("%s\n%s", message, t->spec->text);
+    if (fx_bind_extents(t->kernel, shapes, t->extents, message, sizeof message) != FX_OK)
+        die("%s\n%s", message, t->spec->text);
 }
 
 static DLDataType tensor_dtype(enum fx_dtype t) {
@@ -450,12 +452,15 @@ static void fill_inputs(struct trial *t) {
     memset(w->in.host, 0xFF, t->in_bytes);
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
-        if (a->param->is_input) data_fill(t->setup->data, t->setup->seed + (uint64_t)p, a->shape.dtype, w->in.host + a->at, a->n);
+        if (a->param->is_input)
+            data_fill(t->setup->data, t->setup->seed + (uint64_t)p, a->shape.dtype, w->in.host + a->at, a->n);
     }
     device_write(w->in.device, w->in.host, t->in_bytes);
 }
 
-static size_t own_offset(const struct trial *t, int p) { return t->setup->shift[p] * element_bytes(t->args[p].shape.dtype); }
+static size_t own_offset(const struct trial *t, int p) {
+    return t->setup->shift[p] * element_bytes(t->args[p].shape.dtype);
+}
 
 static void open_own(struct trial *t) {
     for (int p = 0; p < t->kernel->n_params; p++) {
@@ -475,7 +480,8 @@ static void bind_values(struct trial *t, unsigned char *out) {
             t->align[p] = 256;
             continue;
         }
-        unsigned char *data = a->own ? a->own + own_offset(t, p) : (a->param->is_output ? out : t->w->in.device) + a->at;
+        unsigned char *data = a->own ? a->own + own_offset(t, p)
+                                     : (a->param->is_output ? out : t->w->in.device) + a->at;
         a->tensor = (DLTensor){.data = data, .device = {.device_type = 2}, .ndim = a->shape.rank,
                                .dtype = tensor_dtype(a->shape.dtype), .shape = a->shape.extents};
         t->values[p] = (struct fx_value){.tensor = &a->tensor};
@@ -550,8 +556,8 @@ static void ask_oracle(struct trial *t) {
         }
         a->value = need(malloc((size_t)(a->n_expected + 1) * sizeof *a->value));
         a->bound = need(malloc((size_t)(a->n_expected + 1) * sizeof *a->bound));
-        if (fx_evaluate(t->spec->compilation, t->kernel->name, inputs, n_inputs, output++, a->elements, a->n_expected, a->value, NULL, FX_BOUND_WORST, a->bound,
-                        message, sizeof message) != FX_OK)
+        if (fx_evaluate(t->spec->compilation, t->kernel->name, inputs, n_inputs, output++, a->elements, a->n_expected,
+                a->value, NULL, FX_BOUND_WORST, a->bound, message, sizeof message) != FX_OK)
             die("the oracle: %s\n%s", message, t->spec->text);
         for (int64_t i = 0; i < a->n_expected; i++) t->is_exact &= a->bound[i] == 0;
     }
@@ -587,7 +593,9 @@ static void trial_open(struct trial *t, struct worker *w, const struct spec *s, 
     make_want(t);
     struct fx_env env = {.extents = t->extents, .sm_count = dry ? 132 : fx_context_sm_count(context)};
     if (dry) fx_workspace_layout(t->kernel, &env, NULL, &t->workspace_bytes);
-    else must(fx_workspace_bytes(s->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace");
+    else
+        must(fx_workspace_bytes(s->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
+            "no size of the workspace");
     if (t->workspace_bytes) block_reserve(&w->workspace, t->workspace_bytes + GUARD, true);
 }
 
@@ -620,7 +628,8 @@ static void dry_launch(const struct trial *t) {
 
 static fx_status trial_launch(struct trial *t, void *workspace, void *stream) {
     n_launches++;
-    if (!dry) return fx_launch(t->spec->prepared, t->values, t->kernel->n_params, workspace, t->workspace_bytes, stream);
+    if (!dry)
+        return fx_launch(t->spec->prepared, t->values, t->kernel->n_params, workspace, t->workspace_bytes, stream);
     dry_launch(t);
     return FX_OK;
 }
@@ -633,7 +642,8 @@ static bool output_is_right(const struct argument *a, const unsigned char *data,
         double got = fx_load_double(a->shape.dtype, data, (size_t)at);
         if (fx_is_right(a->shape.dtype, got, a->value[i], a->bound[i])) continue;
         if (n_wrong++ == 0)
-            snprintf(what, size, "%s[%lld] is %.9g, expected %.9g, bound %.3g", a->param->name, (long long)at, got, a->value[i], a->bound[i]);
+            snprintf(what, size, "%s[%lld] is %.9g, expected %.9g, bound %.3g", a->param->name, (long long)at, got,
+                a->value[i], a->bound[i]);
     }
     if (n_wrong == 0) return true;
     size_t n = strlen(what);
@@ -660,7 +670,8 @@ static bool guards_hold(const struct trial *t, const unsigned char *block, char 
 static bool block_is_right(const struct trial *t, const unsigned char *block, char *what, size_t size) {
     if (t->is_exact && memcmp(block, t->w->want, t->out_bytes) == 0) return true;
     for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].param->is_output && !output_is_right(&t->args[p], block + t->args[p].at, what, size)) return false;
+        if (t->args[p].param->is_output && !output_is_right(&t->args[p], block + t->args[p].at, what, size))
+            return false;
     return guards_hold(t, block, what, size);
 }
 
@@ -701,7 +712,8 @@ static void poison(const struct trial *t) {
     struct worker *w = t->w;
     device_fill(w->out.device, 0xFF, t->out_bytes, w->stream);
     for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].own && t->args[p].param->is_output) device_fill(t->args[p].tensor.data, 0xFF, t->args[p].n_bytes, w->stream);
+        if (t->args[p].own && t->args[p].param->is_output)
+            device_fill(t->args[p].tensor.data, 0xFF, t->args[p].n_bytes, w->stream);
     if (t->workspace_bytes) device_fill(w->workspace.device, 0xFF, t->workspace_bytes + GUARD, w->stream);
 }
 
@@ -710,7 +722,8 @@ static void read_outputs(const struct trial *t) {
     struct worker *w = t->w;
     device_read(w->out.host, w->out.device, t->out_bytes);
     for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].own && t->args[p].param->is_output) device_read(w->out.host + t->args[p].at, t->args[p].tensor.data, t->args[p].n_bytes);
+        if (t->args[p].own && t->args[p].param->is_output)
+            device_read(w->out.host + t->args[p].at, t->args[p].tensor.data, t->args[p].n_bytes);
 }
 
 /* Poisons, launches, compares; `entry` names what is pinned. */
@@ -723,15 +736,18 @@ static bool trial_run(struct trial *t, const char *entry) {
     if (status != FX_OK) return trial_fail(t, entry, fx_last_error()), false;
     stream_wait(w->stream, entry, t->spec->text);
     if (!t->setup->is_big) read_outputs(t);
-    bool is_right = t->setup->is_big ? big_is_right(t, what, sizeof what) : block_is_right(t, w->out.host, what, sizeof what);
-    if (is_right && !workspace_holds(t)) is_right = false, snprintf(what, sizeof what, "memory behind the workspace was written");
+    bool is_right = t->setup->is_big ? big_is_right(t, what, sizeof what)
+                                     : block_is_right(t, w->out.host, what, sizeof what);
+    if (is_right && !workspace_holds(t))
+        is_right = false, snprintf(what, sizeof what, "memory behind the workspace was written");
     for (int p = 0; p < t->kernel->n_params; p++) n_compared += t->args[p].n_expected;
     if (!is_right) trial_fail(t, entry, what);
     return is_right;
 }
 
 static void pin(const struct trial *t, int l, int v) {
-    if (!dry && fx_pin_variant(t->spec->prepared, l, v) != FX_OK) fail("cannot pin: %s\n%s", fx_last_error(), t->spec->text);
+    if (!dry && fx_pin_variant(t->spec->prepared, l, v) != FX_OK)
+        fail("cannot pin: %s\n%s", fx_last_error(), t->spec->text);
 }
 
 /* A variant that must not take these arguments must say so, whatever pins it. */
@@ -745,7 +761,8 @@ static void check_refusal(struct trial *t, const char *entry) {
 
 /* As the plan chooses, then every variant that can, one launch of the plan at a time. */
 static void trial_run_variants(struct trial *t) {
-    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? 132 : fx_context_sm_count(context)};
+    struct fx_env env = {
+        .extents = t->extents, .align = t->align, .sm_count = dry ? 132 : fx_context_sm_count(context)};
     trial_run(t, "as chosen");
     for (int l = 0; l < t->kernel->n_launches; l++) {
         for (int v = 0; v < t->kernel->launches[l].n_variants; v++) {
@@ -788,12 +805,14 @@ static void size(struct setup *u, const char *labels, ...) {
 enum { N_SHAPES = 10, N_LINEAR = 40 };
 static const int shapes[N_SHAPES] = {0, 1, 7, 8, 16, 17, 31, 64, 65, 129};
 
-/* Spec i of N_LINEAR: y = x @[K] w + b in every order of x, w and y; f32 with f32, f16 and bf16 with f32 and their own. */
+/* Spec i of N_LINEAR: y = x @[K] w + b in every order of x, w and y; f32 with f32, f16 and bf16 with f32 and their own.
+ */
 static const char *linear_text(int i, char *text) {
-    static const char *const dtypes[5][2] = {{"f32", "f32"}, {"f16", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"bf16", "bf16"}};
+    static const char *const dtypes[5][2] = {
+        {"f32", "f32"}, {"f16", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"bf16", "bf16"}};
     const char *in = dtypes[i / 8][0], *out = dtypes[i / 8][1];
-    snprintf(text, TEXT_SIZE, "kernel linear(x: %s[%s], w: %s[%s], b: %s[N]) -> y: %s[%s] {\n  y = x @[K] w + b\n}\n", in,
-             i & 1 ? "K,M" : "M,K", in, i & 2 ? "N,K" : "K,N", in, out, i & 4 ? "N,M" : "M,N");
+    snprintf(text, TEXT_SIZE, "kernel linear(x: %s[%s], w: %s[%s], b: %s[N]) -> y: %s[%s] {\n  y = x @[K] w + b\n}\n",
+        in, i & 1 ? "K,M" : "M,K", in, i & 2 ? "N,K" : "K,N", in, out, i & 4 ? "N,M" : "M,N");
     return text;
 }
 
@@ -807,7 +826,8 @@ static void check_loops(const struct trial *t, int i) {
     for (int64_t m = 0; m < n_m; m++)
         for (int64_t n = 0; n < n_n; n++) {
             float sum = (float)fx_load_double(b->shape.dtype, t->w->in.host + b->at, (size_t)n);
-            for (int64_t k = 0; k < n_k; k++) sum += xs[i & 1 ? k * n_m + m : m * n_k + k] * ws[i & 2 ? n * n_k + k : k * n_n + n];
+            for (int64_t k = 0; k < n_k; k++)
+                sum += xs[i & 1 ? k * n_m + m : m * n_k + k] * ws[i & 2 ? n * n_k + k : k * n_n + n];
             if (y->value[i & 4 ? n * n_m + m : m * n_n + n] != (double)sum) {
                 trial_fail(t, "the oracle", "it differs from plain loops");
                 return;
@@ -840,7 +860,8 @@ static void section_gemm(void) { run_tasks(task_gemm, N_LINEAR * N_SHAPES); }
 static void task_smallest(struct worker *w, int i) {
     static const int linear[] = {0, 7, 16, 23, 34};
     char text[TEXT_SIZE];
-    const char *pointwise = "kernel p(x: f32[M,K], w: bf16[K]) -> (y: f32[M,K], z: f16[M,K]) {\n  y = relu(x * w)\n  z = y + 1\n}\n";
+    const char *pointwise =
+        "kernel p(x: f32[M,K], w: bf16[K]) -> (y: f32[M,K], z: f16[M,K]) {\n  y = relu(x * w)\n  z = y + 1\n}\n";
     struct spec s;
     if (!spec_open(&s, i < 5 ? linear_text(linear[i], text) : pointwise)) return;
     for (int odd = 0; odd < 2; odd++) {
@@ -863,7 +884,8 @@ static void task_bases(struct worker *w, int i) {
     if (!spec_open(&s, linear_text(i, text))) return;
     for (int c = 0; c < 4; c++)
         for (int r = 0; r < 48; r++) {
-            struct setup u = {.data = DATA_INTEGERS, .seed = (uint64_t)r, .is_exact = true, .tries_refused = r % 8 == 1};
+            struct setup u = {
+                .data = DATA_INTEGERS, .seed = (uint64_t)r, .is_exact = true, .tries_refused = r % 8 == 1};
             size(&u, "MNK", sizes[c][0], sizes[c][1], sizes[c][2]);
             /* One parameter through all residues, then all of them at random. */
             for (int p = 0; p < 4; p++) {
@@ -919,8 +941,9 @@ static const struct form forms[] = {
     {true, "kernel t(x: $[B,M,K], w: $[B,K,N], e: $[B,N]) -> y: f32[B,M,N] { y = x @ w + e }"},
     {true, "kernel t(x: $[B,M,K], w: $[B,K,N], e: $[N,M]) -> y: f32[B,M,N] { y = x @ w + e }"},
     {true, "kernel t(x: $[B,M,K], w: $[B,K,N], e: $[B,M,N]) -> y: f32[B,M,N] { y = x @ w + e }"},
-    {true, "kernel t(x: $[B,M,K], w: $[B,K,N], a: f32[], b: f16[B], c: bf16[M], d: $[N], e: $[B,M], f: $[B,N], g: $[M,N], h: f32[N,M,B])\n"
-           "  -> y: $[B,M,N] { y = ((x @ w + a) + b + c + d) + e + f + g * h }"},
+    {true,
+        "kernel t(x: $[B,M,K], w: $[B,K,N], a: f32[], b: f16[B], c: bf16[M], d: $[N], e: $[B,M], f: $[B,N], g: $[M,N], h: f32[N,M,B])\n"
+        "  -> y: $[B,M,N] { y = ((x @ w + a) + b + c + d) + e + f + g * h }"},
     {true, "kernel t(x: $[M,K], w: $[K,N], r: f32[N,M]) -> y: $[N,M] { y = relu(x @ w + r) }"},
     /* several outputs */
     {true, "kernel t(x: $[M,K], w: $[K,N]) -> (y: f32[M,N], z: $[M,N], u: f16[N,M], s: bf16[M,N]) {\n"
@@ -928,14 +951,17 @@ static const struct form forms[] = {
     {true, "kernel t(x: $[M,K], w: $[K,N], b: $[N]) -> (y: $[M,N], z: f32[N]) {\n  y = x @ w + b\n  z = 2 * b\n}"},
     /* two contractions in one value, one contraction in two */
     {true, "kernel t(x: $[M,K], w: $[K,N], v: $[K,N]) -> y: f32[M,N] { y = (x @ w) * max(x @ v, 0) }"},
-    {true, "kernel t(x: $[M,K], w: $[K,N], v: $[N,P]) -> (h: f32[M,N], y: f32[M,P]) {\n  h = x @ w\n  y = relu(h) @ v\n}"},
+    {true,
+        "kernel t(x: $[M,K], w: $[K,N], v: $[N,P]) -> (h: f32[M,N], y: f32[M,P]) {\n  h = x @ w\n  y = relu(h) @ v\n}"},
     {true, "kernel t(x: $[M,K], w: $[K,N], b: f32[B]) -> y: f32[B,M,N] { y = (x @ w) * b }"},
     /* computed operands, chains through workspace */
     {true, "kernel t(x: $[M,K], w: $[K,N]) -> y: f32[M,N] { y = relu(x) @ w }"},
     {true, "kernel t(x: $[K,M], w: $[K,N], r: $[K]) -> y: $[M,N] { y = (x * r) @[K] abs(w) }"},
     {true, "kernel t(x: $[M,K], w: $[K,N], v: $[N,P]) -> y: $[M,P] { y = relu(x @ w) @ v }"},
-    {true, "kernel t(x: $[M,K], w: $[N,K], v: $[P,N], b: $[N], c: $[P]) -> y: f32[M,P] { y = relu(x @ w + b) @ v + c }"},
-    {true, "kernel t(x: bf16[M,K], w: bf16[K,N], v: bf16[N,P]) -> y: bf16[M,P] {\n  h = bf16(relu(x @ w))\n  y = h @ v\n}"},
+    {true,
+        "kernel t(x: $[M,K], w: $[N,K], v: $[P,N], b: $[N], c: $[P]) -> y: f32[M,P] { y = relu(x @ w + b) @ v + c }"},
+    {true,
+        "kernel t(x: bf16[M,K], w: bf16[K,N], v: bf16[N,P]) -> y: bf16[M,P] {\n  h = bf16(relu(x @ w))\n  y = h @ v\n}"},
     {true, "kernel t(x: f16[M,K], w: f16[K,N], v: f16[N,P]) -> y: f16[P,M] {\n  h = f16(x @ w)\n  y = h @ v\n}"},
     {false, "kernel t(x: $[M,K], w: $[K,N], v: $[N,P], u: $[P,L]) -> y: f32[M,L] { y = relu(relu(x @ w) @ v) @ u }"},
     /* operands of different dtypes */
@@ -951,7 +977,8 @@ static void long_text(int dtype, char *text) {
     static const char *const axes[] = {"N", "M", "M,N", "N,M"};
     const char *t = float_names[dtype];
     size_t n = (size_t)snprintf(text, TEXT_SIZE, "kernel t(x: %s[M,K], w: %s[K,N]", t, t);
-    for (int i = 0; i < 12; i++) n += (size_t)snprintf(text + n, TEXT_SIZE - n, ", e%d: %s[%s]", i, float_names[i % 3], axes[i % 4]);
+    for (int i = 0; i < 12; i++)
+        n += (size_t)snprintf(text + n, TEXT_SIZE - n, ", e%d: %s[%s]", i, float_names[i % 3], axes[i % 4]);
     n += (size_t)snprintf(text + n, TEXT_SIZE - n, ") -> y: %s[M,N] {\n  v = x @ w\n", t);
     for (int i = 0; i < 15; i++)
         n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  v = min(max(v * %d + e%d, -7), 9)\n", i % 2 ? -1 : 2, i % 12);
@@ -982,7 +1009,8 @@ static int form_size(int which, char label, int n) {
     }
 }
 
-/* The axes of a spec in several combinations: whole tiles, ragged, small at odd addresses, all 1, and each in turn 0. */
+/* The axes of a spec in several combinations: whole tiles, ragged, small at odd addresses, all 1, and each in turn 0.
+ */
 static void try_sizes(struct worker *w, const struct spec *s, bool is_exact) {
     int n = s->kernel->n_extents;
     for (int c = 0; c < N_SIZES + n; c++) {
@@ -1060,21 +1088,21 @@ static void subset_text(int i, char *text) {
     int rank = 0;
     while (i >= 1 << rank) i -= 1 << rank++;
     labels((1u << rank) - 1, all);
-    snprintf(text, TEXT_SIZE, "kernel t(x: %s[%s], w: %s[%s]) -> y: %s[%s] { y = x * 2 - w }", float_names[i % 3], all, float_names[(i + rank) % 3],
-             labels((unsigned)i, some), float_names[i / 3 % 3], all);
+    snprintf(text, TEXT_SIZE, "kernel t(x: %s[%s], w: %s[%s]) -> y: %s[%s] { y = x * 2 - w }", float_names[i % 3], all,
+        float_names[(i + rank) % 3], labels((unsigned)i, some), float_names[i / 3 % 3], all);
 }
 
 static void order_text(int i, char *text) {
     char in[64], out[64];
     int rank = i < 2 ? 2 : i < 8 ? 3 : 4, which = i < 2 ? i : i < 8 ? i - 2 : i - 8;
-    snprintf(text, TEXT_SIZE, "kernel t(x: %s[%s], w: f32[B], v: bf16[%s]) -> y: %s[%s] { y = x + w * v }", float_names[i % 3], order(rank, 0, in),
-             order(rank, which / 2, out), float_names[i / 3 % 3], order(rank, which, out + 32));
+    snprintf(text, TEXT_SIZE, "kernel t(x: %s[%s], w: f32[B], v: bf16[%s]) -> y: %s[%s] { y = x + w * v }",
+        float_names[i % 3], order(rank, 0, in), order(rank, which / 2, out), float_names[i / 3 % 3],
+        order(rank, which, out + 32));
 }
 
 static void length_task(struct worker *w, int i) {
     static const int lengths[] = {0, 1, 7, 8, 63, 64, 65, 127, 4096, 1000003};
-    static const char *const texts[N_LENGTHS] = {
-        "kernel t(x: f32[A], w: f32[A]) -> y: f32[A] { y = max(x * w, 0) }",
+    static const char *const texts[N_LENGTHS] = {"kernel t(x: f32[A], w: f32[A]) -> y: f32[A] { y = max(x * w, 0) }",
         "kernel t(x: bf16[A], w: bf16[A]) -> y: bf16[A] { y = max(x * w, 0) }",
         "kernel t(x: f16[A,B], w: f32[B]) -> y: f16[A,B] { y = x * w }",
         "kernel t(x: f32[A,B], w: f16[A]) -> y: f32[A,B] { y = x * w }",
@@ -1100,7 +1128,8 @@ static void wide_text(char *text) {
     size_t n = (size_t)snprintf(text, TEXT_SIZE, "kernel t(");
     static const char *const axes[] = {"A,B", "A,B", "A,B", "A", "B"};
     for (int i = 0; i < 20; i++)
-        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%se%d: %s[%s]", i ? ", " : "", i, float_names[i % 3], axes[i % 5]);
+        n += (size_t)snprintf(
+            text + n, TEXT_SIZE - n, "%se%d: %s[%s]", i ? ", " : "", i, float_names[i % 3], axes[i % 5]);
     n += (size_t)snprintf(text + n, TEXT_SIZE - n, ") -> (y: f32[A,B], z: bf16[A,B]) {\n  v = e0\n");
     for (int i = 1; i < 20; i++)
         n += (size_t)snprintf(text + n, TEXT_SIZE - n, "  v = min(max(v * %d + e%d, -7), 9)\n", i % 2 ? -1 : 2, i);
@@ -1117,8 +1146,8 @@ static void task_pointwise(struct worker *w, int i) {
     if (i < N_SUBSETS) subset_text(i, text);
     else if ((i -= N_SUBSETS) < N_ORDERS) order_text(i, text);
     else if ((i -= N_ORDERS) < N_DTYPES)
-        snprintf(text, TEXT_SIZE, "kernel t(x: %s[A,B,C], w: %s[A,B,C]) -> y: %s[A,B,C] { y = x * w - x }", float_names[i % 3], float_names[i % 3],
-                 float_names[i / 3]);
+        snprintf(text, TEXT_SIZE, "kernel t(x: %s[A,B,C], w: %s[A,B,C]) -> y: %s[A,B,C] { y = x * w - x }",
+            float_names[i % 3], float_names[i % 3], float_names[i / 3]);
     else wide_text(text);
     try_pointwise(w, text);
 }
@@ -1144,7 +1173,8 @@ static void op_text(const struct op *op, const char *in, const char *out, char *
     bool is_infix = strspn(op->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(op->name);
     bool is_logic = !strcmp(op->rule, "LOGIC"), gives_bool = is_logic || !strcmp(op->rule, "COMPARE");
     size_t n = (size_t)snprintf(text, TEXT_SIZE, "kernel t(");
-    for (int i = 0; i < op->arity; i++) n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%sx%d: %s[%c]", i ? ", " : "", i, in, 'A' + i);
+    for (int i = 0; i < op->arity; i++)
+        n += (size_t)snprintf(text + n, TEXT_SIZE - n, "%sx%d: %s[%c]", i ? ", " : "", i, in, 'A' + i);
     n += (size_t)snprintf(text + n, TEXT_SIZE - n, ") -> y: %s[%s] {\n", out, axes[op->arity]);
     for (int i = 0; i < op->arity; i++) {
         bool is_condition = is_logic || (i == 0 && !strcmp(op->rule, "SELECT"));
@@ -1182,7 +1212,8 @@ static void task_random(struct worker *w, int i) {
     const char *t = float_names[i % 3];
     struct setup u = {.data = i % 2 ? DATA_NORMAL : DATA_POSITIVE, .seed = (uint64_t)i};
     size(&u, "MNK", 512, 384, 257);
-    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[K,N], b: %s[N]) -> y: %s[M,N] { y = %s }", t, t, t, t, epilogues[i / 3]);
+    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[K,N], b: %s[N]) -> y: %s[M,N] { y = %s }", t, t, t, t,
+        epilogues[i / 3]);
     try_text(w, text, &u);
 }
 
@@ -1193,8 +1224,8 @@ static void task_square(struct worker *w, int i) {
     struct setup u = {.data = DATA_NORMAL, .seed = (uint64_t)i, .n_sampled = dry ? 2000 : 20000};
     int n = dry ? 300 : 4096;
     size(&u, "MNK", n, n, n);
-    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t, t,
-             i / 2 ? "N,K" : "K,N", t, t);
+    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[%s], b: %s[N]) -> y: %s[M,N] { y = gelu(x @[K] w + b) }", t,
+        t, i / 2 ? "N,K" : "K,N", t, t);
     try_text(w, text, &u);
 }
 
@@ -1230,12 +1261,14 @@ static void repeat(struct trial *t, const struct lane *lanes, int n_lanes, const
         bind_values(t, l->out);
         device_fill(l->out, 0xFF, t->out_bytes, l->stream);
         if (t->workspace_bytes) device_fill(l->workspace, (unsigned char)(i * 37 + 1), t->workspace_bytes, l->stream);
-        if (trial_launch(t, t->workspace_bytes ? l->workspace : NULL, l->stream) != FX_OK) trial_fail(t, "as chosen", fx_last_error());
+        if (trial_launch(t, t->workspace_bytes ? l->workspace : NULL, l->stream) != FX_OK)
+            trial_fail(t, "as chosen", fx_last_error());
         if (n_lanes > 1 && i < N_REPEATS - n_lanes) continue; /* the streams run freely until their last launch */
         stream_wait(l->stream, "as chosen", t->spec->text);
         device_read(t->w->out.host, l->out, t->out_bytes);
         for (int p = 0; p < t->kernel->n_params; p++) n_compared += t->args[p].n_expected;
-        if (memcmp(t->w->out.host, first, t->out_bytes) != 0) trial_fail(t, "as chosen", "a repetition gave other bits");
+        if (memcmp(t->w->out.host, first, t->out_bytes) != 0)
+            trial_fail(t, "as chosen", "a repetition gave other bits");
     }
 }
 
@@ -1270,14 +1303,16 @@ static struct graph_calls graph_calls(void) {
     return c;
 }
 
-/* Captures the launch once and replays it: what a launch may not do (allocate, synchronise, load) would end the capture. */
+/* Captures the launch once and replays it: what a launch may not do (allocate, synchronise, load) would end the
+ * capture. */
 static void replay(struct trial *t, const struct lane *l, const unsigned char *first) {
     enum { THREAD_LOCAL = 1, N_REPLAYS = 3 };
     struct graph_calls c = graph_calls();
     void *ctx = NULL, *graph = NULL, *exec = NULL;
     bind_values(t, l->out);
     if (c.stream_context(l->stream, &ctx) || c.push(ctx)) die("no context of a stream");
-    bool ok = c.begin(l->stream, THREAD_LOCAL) == 0 && trial_launch(t, t->workspace_bytes ? l->workspace : NULL, l->stream) == FX_OK;
+    bool ok = c.begin(l->stream, THREAD_LOCAL) == 0 &&
+              trial_launch(t, t->workspace_bytes ? l->workspace : NULL, l->stream) == FX_OK;
     ok = c.end(l->stream, &graph) == 0 && ok && c.instantiate(&exec, graph, 0) == 0;
     for (int i = 0; ok && i < N_REPLAYS; i++) {
         device_fill(l->out, 0xFF, t->out_bytes, l->stream);
@@ -1323,14 +1358,18 @@ static void section_repeat(void) { run_tasks(task_repeat, N_REPEATED); }
 
 enum { PERIOD = 1048583 }; /* a prime: an index that lost its upper bits meets another value */
 
-/* Runs the one launch of s on n elements of x, period PERIOD, compares all with the oracle's PERIOD values, and frees. */
+/* Runs the one launch of s on n elements of x, period PERIOD, compares all with the oracle's PERIOD values, and frees.
+ */
 static void run_periodic(struct worker *w, const struct spec *s, int64_t n, const uint16_t *x, const uint16_t *y) {
-    unsigned char *in = device_alloc((size_t)n * 2), *out = device_alloc((size_t)n * 2 + GUARD), *got = need(malloc(PERIOD * 2 + GUARD));
+    unsigned char *in = device_alloc((size_t)n * 2), *out = device_alloc((size_t)n * 2 + GUARD),
+                  *got = need(malloc(PERIOD * 2 + GUARD));
     DLTensor tensors[2];
     struct fx_value values[2];
-    for (int64_t at = 0; at < n; at += PERIOD) device_write(in + at * 2, x, (size_t)(n - at < PERIOD ? n - at : PERIOD) * 2);
+    for (int64_t at = 0; at < n; at += PERIOD)
+        device_write(in + at * 2, x, (size_t)(n - at < PERIOD ? n - at : PERIOD) * 2);
     for (int p = 0; p < 2; p++) {
-        tensors[p] = (DLTensor){.data = p ? out : in, .device = {.device_type = 2}, .ndim = 1, .dtype = tensor_dtype(FX_BF16), .shape = &n};
+        tensors[p] = (DLTensor){
+            .data = p ? out : in, .device = {.device_type = 2}, .ndim = 1, .dtype = tensor_dtype(FX_BF16), .shape = &n};
         values[p] = (struct fx_value){.tensor = &tensors[p]};
     }
     for (int v = -1; v < s->kernel->launches[0].n_variants; v++) {
@@ -1339,7 +1378,8 @@ static void run_periodic(struct worker *w, const struct spec *s, int64_t n, cons
         if (v >= 0 && !fx_expr_holds(&s->kernel->launches[0].variants[v].needs, &env)) continue;
         device_fill(out, 0xFF, (size_t)n * 2 + GUARD, w->stream);
         n_launches++;
-        for (int64_t at = 0; dry && at < n; at += PERIOD) memcpy(out + at * 2, y, (size_t)(n - at < PERIOD ? n - at : PERIOD) * 2);
+        for (int64_t at = 0; dry && at < n; at += PERIOD)
+            memcpy(out + at * 2, y, (size_t)(n - at < PERIOD ? n - at : PERIOD) * 2);
         if (dry == DRY_WRONG) out[n * 2 - 1] ^= 1;
         if (!dry && v >= 0) must(fx_pin_variant(s->prepared, 0, v), "cannot pin");
         if (!dry) must(fx_launch(s->prepared, values, 2, NULL, 0, w->stream), entry);
@@ -1349,7 +1389,8 @@ static void run_periodic(struct worker *w, const struct spec *s, int64_t n, cons
             size_t bytes = (size_t)(n - at < PERIOD ? n - at : PERIOD) * 2;
             device_read(got, out + at * 2, bytes);
             is_right = memcmp(got, y, bytes) == 0;
-            if (!is_right) fail("%s: wrong among the elements from %lld of %lld\n%s", entry, (long long)at, (long long)n, s->text);
+            if (!is_right)
+                fail("%s: wrong among the elements from %lld of %lld\n%s", entry, (long long)at, (long long)n, s->text);
         }
         device_read(got, out + n * 2, GUARD);
         for (size_t i = 0; is_right && i < GUARD; i++) is_right = got[i] == 0xFF;
@@ -1370,7 +1411,9 @@ static void big_pointwise(struct worker *w) {
     char message[256];
     if (!spec_open(&s, text)) return;
     data_fill(DATA_INTEGERS, 5, FX_BF16, x, PERIOD);
-    if (fx_evaluate(s.compilation, "t", &host, 1, 0, NULL, PERIOD, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message) != FX_OK) die("the oracle: %s", message);
+    if (fx_evaluate(s.compilation, "t", &host, 1, 0, NULL, PERIOD, value, NULL, FX_BOUND_WORST, NULL, message,
+            sizeof message) != FX_OK)
+        die("the oracle: %s", message);
     for (size_t i = 0; i < PERIOD; i++) fx_store_double(FX_BF16, y, i, value[i]);
     run_periodic(w, &s, dry ? 3 * PERIOD + 77 : 2200000016, x, y);
     spec_close(&s);
@@ -1384,7 +1427,8 @@ static void big_gemm(struct worker *w, int i) {
     char text[TEXT_SIZE];
     struct setup u = {.data = DATA_INTEGERS, .n_sampled = dry ? 1000 : 30000, .is_exact = true, .is_big = true};
     const char *t = i == 2 ? "f32" : "bf16";
-    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[K,N], b: %s[N]) -> y: %s[M,N] { y = relu(x @ w + b) }", t, t, t, t);
+    snprintf(text, sizeof text, "kernel t(x: %s[M,K], w: %s[K,N], b: %s[N]) -> y: %s[M,N] { y = relu(x @ w + b) }", t,
+        t, t, t);
     size(&u, "MNK", dry ? 999 : i ? 46351 : 46352, dry ? 1001 : i ? 46349 : 46352, i ? 7 : 8);
     try_text(w, text, &u);
     block_release(&w->out);
@@ -1420,10 +1464,11 @@ static void section_resources(void) {
         free(spills[i]);
     }
     n_spills = 0;
-    printf("  %-66s %8s %9s %7s %6s  %s\n", "configuration", "kernels", "registers", "shared", "local", "most registers in");
+    printf("  %-66s %8s %9s %7s %6s  %s\n", "configuration", "kernels", "registers", "shared", "local",
+        "most registers in");
     for (int i = 0; i < n_usages; i++)
-        printf("  %-66s %8d %9d %7d %6d  %s\n", usages[i].config, usages[i].n, usages[i].registers, usages[i].shared_bytes, usages[i].local_bytes,
-               usages[i].worst);
+        printf("  %-66s %8d %9d %7d %6d  %s\n", usages[i].config, usages[i].n, usages[i].registers,
+            usages[i].shared_bytes, usages[i].local_bytes, usages[i].worst);
 }
 
 /* ---- all of them ---- */
@@ -1443,8 +1488,8 @@ static void run_section(const struct section *s) {
     n_launches = n_compared = n_failed = n_reports = 0;
     s->run();
     double seconds = now() - start;
-    printf("%s: %ld launches, %ld elements compared, %ld failures, %.1f seconds (%.0f launches/s)\n", s->name, (long)n_launches, (long)n_compared,
-           (long)n_failed, seconds, (double)n_launches / seconds);
+    printf("%s: %ld launches, %ld elements compared, %ld failures, %.1f seconds (%.0f launches/s)\n", s->name,
+        (long)n_launches, (long)n_compared, (long)n_failed, seconds, (double)n_launches / seconds);
     fflush(stdout);
     total_failed += n_failed;
     total_passed += n_launches > n_failed ? n_launches - n_failed : 0;
@@ -1459,7 +1504,8 @@ static void open_device(void) {
         return;
     }
     must(fx_context_open(0, &context), "no GPU");
-    printf("%s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context), fx_context_sm_count(context));
+    printf("%s, %s, %d multiprocessors\n", fx_context_device(context), fx_context_arch(context),
+        fx_context_sm_count(context));
 }
 
 static void close_device(void) {

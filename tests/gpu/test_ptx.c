@@ -1,12 +1,16 @@
-/* Every function of kernels/ptx.cuh on the GPU and on the emulator, on the same random inputs: equal to the bit, or as near as the function promises.
+/* Every function of kernels/ptx.cuh on the GPU and on the emulator, on the same random inputs: equal to the bit, or as
+ * near as the function promises.
  *
- * In: the cases of tests/gpu/ptx.cuh. Out: a line a case, what differs first where something does, `N passed, M failed`. Each case runs 32,768 times, 8,192 where
- * it writes more than 8 words, 4,096 where blocks wait for each other; matrices are 1,024. Invariant: ptx.cuh has no function without a case; a case in which nothing was compared has failed.
+ * In: the cases of tests/gpu/ptx.cuh. Out: a line a case, what differs first where something does, `N passed, M
+ * failed`. Each case runs 32,768 times, 8,192 where it writes more than 8 words, 4,096 where blocks wait for each
+ * other; matrices are 1,024. Invariant: ptx.cuh has no function without a case; a case in which nothing was compared
+ * has failed.
  *
  *   test_ptx                a child emulates, this process has the GPU (the emulator needs g++)
  *   test_ptx --emu --to F   what the emulator computes, into F;   test_ptx --to F   what the GPU computes
- *   test_ptx --with F       the GPU beside what F holds;          test_ptx --emu --with F   the emulator beside what F holds
- *   FX_DRY=right|wrong test_ptx   without a GPU: the emulator beside itself, as it is or with a word of each case spoilt, which must pass and must fail */
+ *   test_ptx --with F       the GPU beside what F holds;          test_ptx --emu --with F   the emulator beside what F
+ * holds FX_DRY=right|wrong test_ptx   without a GPU: the emulator beside itself, as it is or with a word of each case
+ * spoilt, which must pass and must fail */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +25,17 @@
 
 extern const char fx_text_ptx[];
 
-enum { BLOCK = 128, BLOCKS = 256, FEW_BLOCKS = 64, GRID_BLOCKS = 32, SHARED = 16384, MAX_CASES = 80, MAX_WORDS = 32, TEXT = 1 << 17, SM_COUNT = 132 };
+enum {
+    BLOCK = 128,
+    BLOCKS = 256,
+    FEW_BLOCKS = 64,
+    GRID_BLOCKS = 32,
+    SHARED = 16384,
+    MAX_CASES = 80,
+    MAX_WORDS = 32,
+    TEXT = 1 << 17,
+    SM_COUNT = 132
+};
 
 struct test {
     char functions[200];   /* "fx_a, fx_b" */
@@ -48,14 +62,18 @@ static void check(fx_status status, const char *what) {
     if (status != FX_OK) die(what, fx_last_error());
 }
 
-static int threads_of(const struct test *c) { return (c->is_grid ? GRID_BLOCKS : c->n_out > 8 ? FEW_BLOCKS : BLOCKS) * BLOCK; }
+static int threads_of(const struct test *c) {
+    return (c->is_grid ? GRID_BLOCKS : c->n_out > 8 ? FEW_BLOCKS : BLOCKS) * BLOCK;
+}
 
 /* ---- cases ---- */
 
 static void read_case(const char *line) {
     struct test *c = &cases[n_cases];
     char how[64], rest[64];
-    if (n_cases++ == MAX_CASES || sscanf(line, "// case %199[^:]: %32s -> %d, %63[^\n]", c->functions, c->in, &c->n_out, how) != 4) die("no case", line);
+    if (n_cases++ == MAX_CASES ||
+        sscanf(line, "// case %199[^:]: %32s -> %d, %63[^\n]", c->functions, c->in, &c->n_out, how) != 4)
+        die("no case", line);
     c->how = !strncmp(how, "exact", 5) ? EXACT : !strncmp(how, "exp2", 4) ? EXP2 : !strncmp(how, "rcp", 3) ? RCP : SUM;
     if (c->how == SUM && sscanf(how, "sum of %d", &c->k) != 1) die("no such comparison", how);
     c->is_grid = strstr(how, ", grid") != NULL;
@@ -75,7 +93,9 @@ static void read_cases(const char *path) {
 /* Whether the list "fx_a, fx_b" has the name. */
 static bool names(const char *list, const char *name, size_t n) {
     for (const char *at = list; (at = strstr(at, name)); at += n)
-        if ((at == list || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && !(isalnum((unsigned char)at[n]) || at[n] == '_')) return true;
+        if ((at == list || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+            !(isalnum((unsigned char)at[n]) || at[n] == '_'))
+            return true;
     return false;
 }
 
@@ -98,11 +118,15 @@ static void find_missing(void) {
 }
 
 static void write_source(void) {
-    size_t n = (size_t)snprintf(source, sizeof source, "#ifndef FX_PTX\n%s#endif\n%s\nextern \"C\" __global__ void __launch_bounds__(128)\n"
-                                                       "test_ptx(const unsigned *in_, unsigned *out_, unsigned long long *flags_, int which_) {\n"
-                                                       "  const long long i = blockIdx.x * 128 + threadIdx.x;\n  switch (which_) {\n", fx_text_ptx, text);
+    size_t n = (size_t)snprintf(source, sizeof source,
+        "#ifndef FX_PTX\n%s#endif\n%s\nextern \"C\" __global__ void __launch_bounds__(128)\n"
+        "test_ptx(const unsigned *in_, unsigned *out_, unsigned long long *flags_, int which_) {\n"
+        "  const long long i = blockIdx.x * 128 + threadIdx.x;\n  switch (which_) {\n",
+        fx_text_ptx, text);
     for (int i = 0; i < n_cases; i++)
-        n += (size_t)snprintf(source + n, sizeof source - n, "  case %d: %s(in_ + i * %zu, out_ + i * %d, flags_); break;\n", i, cases[i].name, strlen(cases[i].in), cases[i].n_out);
+        n += (size_t)snprintf(source + n, sizeof source - n,
+            "  case %d: %s(in_ + i * %zu, out_ + i * %d, flags_); break;\n", i, cases[i].name, strlen(cases[i].in),
+            cases[i].n_out);
     snprintf(source + n, sizeof source - n, "  }\n}\n");
 }
 
@@ -130,12 +154,15 @@ static float float_of(uint32_t bits) {
 }
 
 /* A float of an exponent within `range` of 1, any fraction. */
-static uint32_t moderate(int range) { return (draw() & 0x807fffffu) | (127 - (uint32_t)range + draw() % (2 * (uint32_t)range)) << 23; }
+static uint32_t moderate(int range) {
+    return (draw() & 0x807fffffu) | (127 - (uint32_t)range + draw() % (2 * (uint32_t)range)) << 23;
+}
 
 static uint32_t a_float(void) {
-    static const uint32_t special[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0xff812345, 0x3f800000, 0xbf800000, 1, 0x80000001, 0x007fffff,
-                                       0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x477fe000, 0x477fefff, 0x477ff000, 0x477ff001, 0x33000000, 0x33000001, 0x32ffffff,
-                                       0x38800000, 0x387fc000, 0x387fe000, 0x387ff000, 0x7f7f8000, 0x7f7f7fff, 0x7e800000, 0x7e800001, 0x7effffff, 0x7f000000};
+    static const uint32_t special[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
+        0xff812345, 0x3f800000, 0xbf800000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
+        0x477fe000, 0x477fefff, 0x477ff000, 0x477ff001, 0x33000000, 0x33000001, 0x32ffffff, 0x38800000, 0x387fc000,
+        0x387fe000, 0x387ff000, 0x7f7f8000, 0x7f7f7fff, 0x7e800000, 0x7e800001, 0x7effffff, 0x7f000000};
     uint32_t tie = draw() % 2 ? 0x8000 : 0x1000; /* half a unit of bf16, of f16 and tf32 */
     switch (draw() % 8) {
     case 0: return special[draw() % (sizeof special / sizeof *special)];
@@ -186,7 +213,11 @@ static uint32_t spoil(uint32_t word, int bits, uint32_t infinity) {
         uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1, sign = 1u << (bits - 1), x;
         if (draw() % 50) continue;
         x = what[draw() % 7];
-        x = (x == 0 ? 0 : x == 1 ? infinity : x == 2 ? infinity | infinity >> 1 : draw() & ((infinity & (~infinity + 1)) - 1)) | (draw() & sign);
+        x = (x == 0      ? 0
+                : x == 1 ? infinity
+                : x == 2 ? infinity | infinity >> 1
+                         : draw() & ((infinity & (~infinity + 1)) - 1)) |
+            (draw() & sign);
         word = (word & ~(mask << at)) | (x & mask) << at;
     }
     return word;
@@ -204,7 +235,10 @@ static void draw_words(const char *kinds, uint32_t *x) {
         case 'f': x[i] = a_float(); break;
         case 'e': x[i] = a_power(); break;
         case 'd': wide = a_double(), x[i] = (uint32_t)wide, x[++i] = (uint32_t)(wide >> 32); break;
-        case 'l': wide = ((uint64_t)draw() << 32 | draw()) >> draw() % 64, wide = draw() % 2 ? wide : ~wide, x[i] = (uint32_t)wide, x[++i] = (uint32_t)(wide >> 32); break;
+        case 'l':
+            wide = ((uint64_t)draw() << 32 | draw()) >> draw() % 64, wide = draw() % 2 ? wide : ~wide,
+            x[i] = (uint32_t)wide, x[++i] = (uint32_t)(wide >> 32);
+            break;
         case 'b': x[i] = a_bfloat() | a_bfloat() << 16; break;
         case 'B': x[i] = spoil(a_bfloat() | a_bfloat() << 16, 16, 0x7f80); break;
         case 'h': x[i] = a_half() | a_half() << 16; break;
@@ -234,7 +268,11 @@ static void open_device(struct device *m, bool is_emulated) {
     void *module;
     if (is_emulated) check(fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT}), "no emulator");
     check(fx_context_open(0, &m->context), "no GPU");
-    struct compile c = {.source = source, .file = "test_ptx.cu", .arch = fx_context_arch(m->context), .only = NO_ENTRY, .entry = "test_ptx"};
+    struct compile c = {.source = source,
+        .file = "test_ptx.cu",
+        .arch = fx_context_arch(m->context),
+        .only = NO_ENTRY,
+        .entry = "test_ptx"};
     check(nvrtc_compile(&c), "does not compile");
     check(scope_enter(m->context, &s), "no context");
     check(CU(m->context, cuModuleLoadData(&module, c.image)), "does not load");
@@ -250,7 +288,11 @@ static void open_device(struct device *m, bool is_emulated) {
 static fx_status launch(struct device *m, int which) {
     const struct test *c = &cases[which];
     struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = c->is_grid};
-    struct cuda_launch_config config = {.grid = {(unsigned)(threads_of(c) / BLOCK), 1, 1}, .block = {BLOCK, 1, 1}, .shared_bytes = SHARED, .attributes = &a, .n_attributes = 1};
+    struct cuda_launch_config config = {.grid = {(unsigned)(threads_of(c) / BLOCK), 1, 1},
+        .block = {BLOCK, 1, 1},
+        .shared_bytes = SHARED,
+        .attributes = &a,
+        .n_attributes = 1};
     void *arguments[] = {&m->in, &m->out, &m->flags, &which};
     struct scope s;
     fx_status status = scope_enter(m->context, &s);
@@ -279,14 +321,18 @@ static void run_cases(bool is_emulated, uint32_t *results) {
 
 /* ---- comparing ---- */
 
-/* The words that a case may differ in are those of floats. Word i of `want`, which the emulator computed, beside that of `got`. */
+/* The words that a case may differ in are those of floats. Word i of `want`, which the emulator computed, beside that
+ * of `got`. */
 static bool is_near(const struct test *c, const uint32_t *got, const uint32_t *want, int i) {
     float x = float_of(got[i]), y = float_of(want[i]);
     if (got[i] == want[i]) return true;
     if (c->how == EXACT) return false;
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
-    if (c->how == EXP2) return fabsf(y) <= 0x1p-126f ? fabsf(x) <= 0x1p-126f : (double)fabsf(x - y) <= (0x1p-22 + 0x1p-24) * (double)y;
-    if (c->how == RCP) return fabsf(y) <= 0x1p-126f ? fabsf(x) <= 0x1p-126f : abs((int)(got[i] - want[i])) <= 1 && (got[i] ^ want[i]) >> 31 == 0;
+    if (c->how == EXP2)
+        return fabsf(y) <= 0x1p-126f ? fabsf(x) <= 0x1p-126f : (double)fabsf(x - y) <= (0x1p-22 + 0x1p-24) * (double)y;
+    if (c->how == RCP)
+        return fabsf(y) <= 0x1p-126f ? fabsf(x) <= 0x1p-126f
+                                     : abs((int)(got[i] - want[i])) <= 1 && (got[i] ^ want[i]) >> 31 == 0;
     if (isinf(x) || isinf(y)) return false;
     double sum = (double)float_of(want[i % 4 + 4]); /* of the magnitudes of what is added up */
     return isfinite(sum) && fabs((double)x - (double)y) <= (c->k + 16) * 0x1p-24 * sum;
@@ -305,7 +351,8 @@ static void compare_case(const struct test *c, const uint32_t *got, const uint32
         uint32_t in[MAX_WORDS];
         state = 1 + (uint64_t)(c - cases);
         for (long t = 0; t <= first / c->n_out; t++) draw_words(c->in, in);
-        printf(", %ld wrong; first thread %ld, word %ld: %#x, emulator %#x; in", n_wrong, first / c->n_out, first % c->n_out, got[first], want[first]);
+        printf(", %ld wrong; first thread %ld, word %ld: %#x, emulator %#x; in", n_wrong, first / c->n_out,
+            first % c->n_out, got[first], want[first]);
         for (size_t i = 0; i < strlen(c->in); i++) printf(" %#x", in[i]);
     }
     printf("\n");

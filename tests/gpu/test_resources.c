@@ -1,5 +1,6 @@
-/* What fx_cubin_resources reads from a cubin against what the driver says of it once loaded: every entry of the examples and of what is written here, and
- * entries with static shared memory, arrays and spills, which fx emits none of. */
+/* What fx_cubin_resources reads from a cubin against what the driver says of it once loaded: every entry of the
+ * examples and of what is written here, and entries with static shared memory, arrays and spills, which fx emits none
+ * of. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,9 @@ static void compare(const char *entry, const struct fx_resources *read, const st
         return;
     }
     char why[256];
-    snprintf(why, sizeof why, "the cubin says %d registers, %d local, %d shared, %d threads, the driver %d, %d, %d, %d", read->registers, read->local_bytes,
-             read->shared_bytes, read->max_threads, driver->registers, driver->local_bytes, driver->shared_bytes, driver->max_threads);
+    snprintf(why, sizeof why, "the cubin says %d registers, %d local, %d shared, %d threads, the driver %d, %d, %d, %d",
+        read->registers, read->local_bytes, read->shared_bytes, read->max_threads, driver->registers,
+        driver->local_bytes, driver->shared_bytes, driver->max_threads);
     fail(entry, why);
 }
 
@@ -34,11 +36,13 @@ static void compare_kernel(fx_context *context, const struct fx_plan *plan, cons
     fx_prepared *p = NULL;
     if (fx_prepare(context, plan, k->name, NULL, 0, &p) != FX_OK) fail(k->name, fx_last_error());
     for (int i = 0; p && i < k->n_launches; i++)
-        for (int v = 0; v < k->launches[i].n_variants; v++) wanted[k->launches[i].variants[v].number] = fx_variant_resources(p, i, v, &driver) == FX_OK;
+        for (int v = 0; v < k->launches[i].n_variants; v++)
+            wanted[k->launches[i].variants[v].number] = fx_variant_resources(p, i, v, &driver) == FX_OK;
     if (p && fx_compile_resources(plan, k, true, wanted, read) != FX_OK) fail(k->name, fx_last_error());
     for (int i = 0; p && i < k->n_launches; i++)
         for (int v = 0; v < k->launches[i].n_variants; v++)
-            if (fx_variant_resources(p, i, v, &driver) == FX_OK) compare(k->launches[i].variants[v].entry, &read[k->launches[i].variants[v].number], &driver);
+            if (fx_variant_resources(p, i, v, &driver) == FX_OK)
+                compare(k->launches[i].variants[v].entry, &read[k->launches[i].variants[v].number], &driver);
     fx_prepared_release(p);
     free(read);
     free(wanted);
@@ -50,7 +54,8 @@ static void compare_text(fx_context *context, const char *name, const char *text
     o.arch = fx_context_arch(context);
     if (fx_compile(text, len, name, &o, &c) != FX_OK) fail(name, c ? fx_messages(c) : "not compiled");
     else
-        for (int i = 0; i < fx_get_plan(c)->n_kernels; i++) compare_kernel(context, fx_get_plan(c), &fx_get_plan(c)->kernels[i]);
+        for (int i = 0; i < fx_get_plan(c)->n_kernels; i++)
+            compare_kernel(context, fx_get_plan(c), &fx_get_plan(c)->kernels[i]);
     fx_close(c);
 }
 
@@ -88,10 +93,17 @@ static void compare_made(fx_context *context) {
     static const struct fx_term none[] = {{FX_T_CONST, 0}};
     static const char *const entries[] = {"made_shared", "made_array", "made_spills"};
     struct fx_variant variants[3] = {0};
-    for (int i = 0; i < 3; i++) variants[i] = (struct fx_variant){.entry = entries[i], .number = i, .smem = {1, none}, .grid = {1, none}, .block = 32, .cluster = 1};
+    for (int i = 0; i < 3; i++)
+        variants[i] = (struct fx_variant){
+            .entry = entries[i], .number = i, .smem = {1, none}, .grid = {1, none}, .block = 32, .cluster = 1};
     const struct fx_launch launch = {.name = "made", .n_variants = 3, .variants = variants};
     const struct fx_kernel kernel = {.name = "made", .n_launches = 1, .launches = &launch};
-    const struct fx_plan plan = {.file = "made.fx", .arch = fx_context_arch(context), .source = made, .source_len = strlen(made), .n_kernels = 1, .kernels = &kernel};
+    const struct fx_plan plan = {.file = "made.fx",
+        .arch = fx_context_arch(context),
+        .source = made,
+        .source_len = strlen(made),
+        .n_kernels = 1,
+        .kernels = &kernel};
     compare_kernel(context, &plan, &kernel);
 }
 

@@ -1,22 +1,28 @@
-/* What every kind of kernel the language has computes on the GPU, against the oracle and against values worked out independently of it.
+/* What every kind of kernel the language has computes on the GPU, against the oracle and against values worked out
+ * independently of it.
  *
- * In: tests/language with its .values, the examples written by hand in tests/language/hand for the same values, and specs generated here (spec_gen.h), freely grown ones and ones around contractions, each at three shapes: on
- * small integers, which most of them compute exactly, those around contractions at the second shape on fractions too. Out: a line a kernel of a file,
- * the first wrong element of what failed, a line a part with what was compared, what failed and what was not checked; a status that is not 0
- * where anything failed or nothing was compared. A generated spec that fails is written to FOUND/KIND-SEED.fx with a test block of the shape.
- * A kernel that no schedule takes is counted and named, but is no failure. Invariant: memory beside every tensor, and between the elements of a strided one, holds a
- * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every variant whose `needs` holds runs, of contractions
- * three of four times only those that the shape can choose; and all tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
+ * In: tests/language with its .values, the examples written by hand in tests/language/hand for the same values, and
+ * specs generated here (spec_gen.h), freely grown ones and ones around contractions, each at three shapes: on small
+ * integers, which most of them compute exactly, those around contractions at the second shape on fractions too. Out: a
+ * line a kernel of a file, the first wrong element of what failed, a line a part with what was compared, what failed
+ * and what was not checked; a status that is not 0 where anything failed or nothing was compared. A generated spec that
+ * fails is written to FOUND/KIND-SEED.fx with a test block of the shape. A kernel that no schedule takes is counted and
+ * named, but is no failure. Invariant: memory beside every tensor, and between the elements of a strided one, holds a
+ * pattern before a launch and after it, outputs and workspace hold one before it, inputs are what they were; every
+ * variant whose `needs` holds runs, of contractions three of four times only those that the shape can choose; and all
+ * tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
- *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief] [--seconds N]
- *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each kind and nothing else
+ *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]
+ * [--brief] [--seconds N] kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone:
+ * that one of each kind and nothing else
  *   --seconds: nothing is begun any more after so many
- *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind where it begins, once
+ *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind
+ * where it begins, once
  *   --watched: on the emulator, which sees every access
- *   --brief: what is chosen alone, for each shape in one layout and alignment, which change from seed to seed; on the emulator under one order of threads, the
- *       random one, unless it is watched
- *   FX_DRY=right|wrong|outside test_values ..   without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which
- *       must pass and must fail: a test of this program and of the generator alone */
+ *   --brief: what is chosen alone, for each shape in one layout and alignment, which change from seed to seed; on the
+ * emulator under one order of threads, the random one, unless it is watched FX_DRY=right|wrong|outside test_values ..
+ * without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which must pass and must
+ * fail: a test of this program and of the generator alone */
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -33,7 +39,21 @@
 #include "spec_gen.h"
 #include "values_file.h"
 
-enum { MAX_PARAMS = 40, MAX_THREADS = 16, GUARD = 512, MOST_DRAWS = 12, REPORT_SIZE = 3072, N_SHAPES = 3, MOST_POINTS = 60000, DRY_SM_COUNT = 132, EMULATED_SM_COUNT = 5, EMULATED_BYTES = 1 << 21, EMULATED_POINTS = 1 << 13, EMULATED_SHARE = 8, PAGE = 4096 };
+enum {
+    MAX_PARAMS = 40,
+    MAX_THREADS = 16,
+    GUARD = 512,
+    MOST_DRAWS = 12,
+    REPORT_SIZE = 3072,
+    N_SHAPES = 3,
+    MOST_POINTS = 60000,
+    DRY_SM_COUNT = 132,
+    EMULATED_SM_COUNT = 5,
+    EMULATED_BYTES = 1 << 21,
+    EMULATED_POINTS = 1 << 13,
+    EMULATED_SHARE = 8,
+    PAGE = 4096
+};
 
 static fx_context *context; /* NULL when dry */
 static enum { DRY_NOT, DRY_RIGHT, DRY_WRONG, DRY_OUTSIDE } dry;
@@ -84,7 +104,9 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct job *j, const cha
     return false;
 }
 
-static bool must(struct job *j, fx_status status, const char *what) { return status == FX_OK || wrong(j, "%s: %.1500s", what, fx_last_error()); }
+static bool must(struct job *j, fx_status status, const char *what) {
+    return status == FX_OK || wrong(j, "%s: %.1500s", what, fx_last_error());
+}
 
 /* ---- a kernel and its arguments ---- */
 
@@ -125,7 +147,12 @@ struct trial {
 static size_t bytes_of(enum fx_dtype t) { return (size_t)fx_dtype_bits(t) / 8; }
 
 static DLDataType tensor_dtype(enum fx_dtype t) {
-    int code = t == FX_BF16 ? 4 : t == FX_BOOL ? 6 : t == FX_F8E4M3 ? 10 : t == FX_F8E5M2 ? 12 : fx_is_float(t) ? 2 : fx_dtype_class_of(t) == FX_CLASS_U;
+    int code = t == FX_BF16     ? 4
+               : t == FX_BOOL   ? 6
+               : t == FX_F8E4M3 ? 10
+               : t == FX_F8E5M2 ? 12
+               : fx_is_float(t) ? 2
+                                : fx_dtype_class_of(t) == FX_CLASS_U;
     return (DLDataType){.code = (uint8_t)code, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1};
 }
 
@@ -150,7 +177,8 @@ static void shape_arguments(struct trial *t) {
         a->host.dtype = fx_argument_dtype(a->param);
         a->host.rank = a->param->rank;
         a->n = 1;
-        for (int i = 0; i < a->host.rank; i++) a->n *= (size_t)(a->host.extents[i] = fx_argument_extent(a->param, i, t->extents));
+        for (int i = 0; i < a->host.rank; i++)
+            a->n *= (size_t)(a->host.extents[i] = fx_argument_extent(a->param, i, t->extents));
         a->n_bytes = a->n * bytes_of(a->host.dtype);
     }
 }
@@ -169,11 +197,13 @@ static bool ask_oracle(struct trial *t) {
         a->value = need(calloc(a->n + 1, sizeof *a->value));
         a->bound = need(calloc(a->n + 1, sizeof *a->bound));
         a->integer = need(calloc(a->n + 1, sizeof *a->integer));
-        fx_status status = fx_evaluate(t->compilation, t->kernel->name, inputs, n_inputs, n_outputs++, NULL, (int64_t)a->n, a->value, a->integer, FX_BOUND_INDEPENDENT, a->bound,
-                                       message, sizeof message);
+        fx_status status = fx_evaluate(t->compilation, t->kernel->name, inputs, n_inputs, n_outputs++, NULL,
+            (int64_t)a->n, a->value, a->integer, FX_BOUND_INDEPENDENT, a->bound, message, sizeof message);
         if (status != FX_OK) return wrong(t->job, "the oracle: %s", message);
-        if (a->want && a->want->n != (int64_t)a->n) return wrong(t->job, "%s has %zu elements, its values %lld", a->param->name, a->n, (long long)a->want->n);
-        for (size_t i = 0; i < a->n; i++) t->job->n_exact += a->bound[i] == 0, t->job->n_open += !(a->bound[i] < INFINITY);
+        if (a->want && a->want->n != (int64_t)a->n)
+            return wrong(t->job, "%s has %zu elements, its values %lld", a->param->name, a->n, (long long)a->want->n);
+        for (size_t i = 0; i < a->n; i++)
+            t->job->n_exact += a->bound[i] == 0, t->job->n_open += !(a->bound[i] < INFINITY);
         t->job->n_elements += (long)a->n;
     }
     return true;
@@ -183,13 +213,16 @@ static bool is_right(const struct argument *a, const unsigned char *data, size_t
     enum fx_dtype t = a->host.dtype;
     if (fx_is_float(t)) {
         double got = fx_load_double(t, data, i);
-        return fx_is_right(t, got, a->value[i], a->bound[i]) && (!a->want || fx_is_right(t, got, a->want->value[i], a->bound[i] + array_slack(a->want)));
+        return fx_is_right(t, got, a->value[i], a->bound[i]) &&
+               (!a->want || fx_is_right(t, got, a->want->value[i], a->bound[i] + array_slack(a->want)));
     }
     int64_t got = t == FX_BOOL ? data[i] : fx_load_integer(t, data, i); /* a condition is 0 or 1, not any byte */
-    return fx_is_right_integer(t, got, a->integer[i], a->bound[i]) && (!a->want || fx_is_right_integer(t, got, a->want->integer[i], a->bound[i]));
+    return fx_is_right_integer(t, got, a->integer[i], a->bound[i]) &&
+           (!a->want || fx_is_right_integer(t, got, a->want->integer[i], a->bound[i]));
 }
 
-static bool output_is_right(const struct trial *t, const struct argument *a, const unsigned char *data, const char *entry, const char *sizes) {
+static bool output_is_right(
+    const struct trial *t, const struct argument *a, const unsigned char *data, const char *entry, const char *sizes) {
     size_t n_wrong = 0, first = 0;
     char want[64] = "";
     for (size_t i = 0; i < a->n; i++)
@@ -197,11 +230,13 @@ static bool output_is_right(const struct trial *t, const struct argument *a, con
     if (!n_wrong) return true;
     if (a->want) snprintf(want, sizeof want, ", the file says %.9g", array_value(a->want, (int64_t)first));
     if (fx_is_float(a->host.dtype))
-        return wrong(t->job, "%s, %s: %s[%zu] is %.9g, expected %.9g, bound %.3g%s; %zu of %zu wrong", entry, sizes, a->param->name, first,
-                     fx_load_double(a->host.dtype, data, first), a->value[first], a->bound[first], want, n_wrong, a->n);
-    return wrong(t->job, "%s, %s: %s[%zu] is %lld, expected %lld, bound %.3g%s; %zu of %zu wrong", entry, sizes, a->param->name, first,
-                 a->host.dtype == FX_BOOL ? (long long)data[first] : (long long)fx_load_integer(a->host.dtype, data, first), (long long)a->integer[first],
-                 a->bound[first], want, n_wrong, a->n);
+        return wrong(t->job, "%s, %s: %s[%zu] is %.9g, expected %.9g, bound %.3g%s; %zu of %zu wrong", entry, sizes,
+            a->param->name, first, fx_load_double(a->host.dtype, data, first), a->value[first], a->bound[first], want,
+            n_wrong, a->n);
+    return wrong(t->job, "%s, %s: %s[%zu] is %lld, expected %lld, bound %.3g%s; %zu of %zu wrong", entry, sizes,
+        a->param->name, first,
+        a->host.dtype == FX_BOOL ? (long long)data[first] : (long long)fx_load_integer(a->host.dtype, data, first),
+        (long long)a->integer[first], a->bound[first], want, n_wrong, a->n);
 }
 
 /* Where element i, in row-major order, lies in the block. */
@@ -248,7 +283,8 @@ static bool rest_holds(const struct trial *t, const char *entry, const char *siz
         for (int p = 0; p < t->kernel->n_params; p++) {
             const struct argument *a = &t->args[p];
             if (!a->param->is_scalar && i + GUARD >= a->at - a->below && i < a->at + a->above + GUARD)
-                return wrong(t->job, "%s, %s: byte %lld of %s, which has %zu, was written", entry, sizes, (long long)i - (long long)a->at, a->param->name, a->n_bytes);
+                return wrong(t->job, "%s, %s: byte %lld of %s, which has %zu, was written", entry, sizes,
+                    (long long)i - (long long)a->at, a->param->name, a->n_bytes);
         }
     }
     return true;
@@ -273,7 +309,8 @@ static bool is_constant(const struct argument *a, int axis) {
     for (int i = axis + 1; i < a->host.rank; i++) inner *= (size_t)a->host.extents[i];
     for (size_t i = 0; i < a->n; i++) {
         size_t at = i / inner % (size_t)a->host.extents[axis];
-        if (memcmp((const char *)a->host.data + i * size, (const char *)a->host.data + (i - at * inner) * size, size)) return false;
+        if (memcmp((const char *)a->host.data + i * size, (const char *)a->host.data + (i - at * inner) * size, size))
+            return false;
     }
     return true;
 }
@@ -284,8 +321,10 @@ static void lay_out(struct argument *a, enum layout layout) {
     for (int i = 0; i < a->host.rank; i++) {
         int axis = layout == TRANSPOSED ? i : a->host.rank - 1 - i;
         int64_t n = a->host.extents[axis];
-        bool is_last = axis == a->host.rank - 1, is_backwards = layout == BACKWARDS || (layout == ROWS_BACKWARDS && !is_last);
-        bool is_repeated = layout == REPEATED && a->param->is_input && !a->param->is_output && n > 1 && is_constant(a, axis);
+        bool is_last = axis == a->host.rank - 1,
+             is_backwards = layout == BACKWARDS || (layout == ROWS_BACKWARDS && !is_last);
+        bool is_repeated = layout == REPEATED && a->param->is_input && !a->param->is_output && n > 1 &&
+                           is_constant(a, axis);
         a->strides[axis] = is_repeated ? 0 : is_backwards ? -step : step;
         if (n > 0) (is_backwards ? &below : &above)[0] += (is_repeated ? 0 : step) * (n - 1);
         if (!is_repeated) step *= n > 0 ? n : 1;
@@ -307,17 +346,20 @@ static void place_arguments(struct trial *t, unsigned shift, enum layout layout)
         lay_out(a, a->param->is_strided ? layout : ROW_MAJOR);
         a->at = (end + GUARD + a->below + 255) / 256 * 256 + (off % promised ? 0 : off);
         end = a->at + a->above + GUARD;
-        for (int i = 0; i < a->host.rank; i++) t->strides[fx_stride_index(p, i)] = a->n == 0 || a->host.extents[i] == 1 ? 0 : a->strides[i];
+        for (int i = 0; i < a->host.rank; i++)
+            t->strides[fx_stride_index(p, i)] = a->n == 0 || a->host.extents[i] == 1 ? 0 : a->strides[i];
     }
     t->block_bytes = end;
 }
 
-/* On the emulator every tensor has memory of its own, at whose ends nothing can be touched: it ends there or, `shift` elements on, begins there. */
+/* On the emulator every tensor has memory of its own, at whose ends nothing can be touched: it ends there or, `shift`
+ * elements on, begins there. */
 static bool take_memory(struct trial *t, unsigned shift) {
     for (int p = 0; p < t->kernel->n_params; p++) {
         struct argument *a = &t->args[p];
         void *device;
-        size_t promised = a->param->align ? (size_t)a->param->align : 1, off = shift ? a->at % 256 : 0, least = a->n ? a->below + a->above : 1;
+        size_t promised = a->param->align ? (size_t)a->param->align : 1, off = shift ? a->at % 256 : 0,
+               least = a->n ? a->below + a->above : 1;
         if (a->param->is_scalar) continue;
         a->lead = off + a->below;
         a->n_device = shift ? (off + least + PAGE - 1) / PAGE * PAGE : (least + promised - 1) / promised * promised;
@@ -344,7 +386,9 @@ static bool move_memory(struct trial *t, bool is_read) {
         if (n > a->n_device) n = a->n_device;
         if (a->lead == a->below) n = end; /* what makes up a promised alignment is nobody's */
         unsigned char *host = (is_read ? t->got : t->image) + (a->at - a->lead);
-        is_fine = must(t->job, is_read ? fx_device_read(context, host, a->device, n) : fx_device_write(context, a->device, host, n), "cannot move memory");
+        is_fine = must(t->job,
+            is_read ? fx_device_read(context, host, a->device, n) : fx_device_write(context, a->device, host, n),
+            "cannot move memory");
     }
     return is_fine;
 }
@@ -359,8 +403,12 @@ static void bind_values(struct trial *t, enum layout layout) {
                                     : (struct fx_value){.integer = fx_load_integer(a->host.dtype, a->host.data, 0)};
             continue;
         }
-        a->tensor = (DLTensor){.data = is_emulated ? a->device + a->lead : t->block + a->at, .device = {.device_type = 2}, .ndim = a->host.rank, .dtype = tensor_dtype(a->host.dtype),
-                               .shape = a->host.extents, .strides = a->param->is_strided && layout != ROW_MAJOR ? a->strides : NULL};
+        a->tensor = (DLTensor){.data = is_emulated ? a->device + a->lead : t->block + a->at,
+            .device = {.device_type = 2},
+            .ndim = a->host.rank,
+            .dtype = tensor_dtype(a->host.dtype),
+            .shape = a->host.extents,
+            .strides = a->param->is_strided && layout != ROW_MAJOR ? a->strides : NULL};
         t->values[p] = (struct fx_value){.tensor = &a->tensor};
         uintptr_t at = (uintptr_t)a->tensor.data, lowest = at & (~at + 1);
         if (lowest < 256) t->align[p] = (unsigned)lowest;
@@ -371,7 +419,8 @@ static const char *sizes_text(const struct trial *t, char *s, size_t size) {
     size_t n = 0;
     *s = '\0';
     for (int e = 0; e < t->kernel->n_extents && n < size; e++)
-        n += (size_t)snprintf(s + n, size - n, "%s%s=%lld", e ? " " : "", t->kernel->extents[e].name, (long long)t->extents[e]);
+        n += (size_t)snprintf(
+            s + n, size - n, "%s%s=%lld", e ? " " : "", t->kernel->extents[e].name, (long long)t->extents[e]);
     return s;
 }
 
@@ -384,8 +433,10 @@ static void launch_dry(struct trial *t) {
         for (size_t i = 0; i < a->n; i++) {
             bool is_spoilt = dry == DRY_WRONG && i + 1 == a->n && a->bound[i] < INFINITY;
             double off = is_spoilt ? 1 + 3 * a->bound[i] + fabs(a->value[i]) : 0;
-            if (fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, t->got + place_of(a, i), 0, a->value[i] + off);
-            else fx_store_integer(a->host.dtype, t->got + place_of(a, i), 0, is_spoilt ? !a->integer[i] : a->integer[i]);
+            if (fx_is_float(a->host.dtype))
+                fx_store_double(a->host.dtype, t->got + place_of(a, i), 0, a->value[i] + off);
+            else
+                fx_store_integer(a->host.dtype, t->got + place_of(a, i), 0, is_spoilt ? !a->integer[i] : a->integer[i]);
         }
         if (dry == DRY_OUTSIDE) t->got[a->at + a->above] ^= 1;
     }
@@ -394,15 +445,20 @@ static void launch_dry(struct trial *t) {
 static bool launch_for_real(struct trial *t, const char *entry, unsigned char pattern, unsigned char *guard) {
     struct job *j = t->job;
     if (is_emulated) memcpy(t->got, t->image, t->block_bytes);
-    return (is_emulated ? move_memory(t, false) : must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write")) &&
-           must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream), "cannot fill") &&
-           must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream), entry) &&
+    return (is_emulated ? move_memory(t, false)
+                        : must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write")) &&
+           must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream),
+               "cannot fill") &&
+           must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream),
+               entry) &&
            must(j, fx_stream_wait(context, t->stream), entry) &&
-           (is_emulated ? move_memory(t, true) : must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read")) &&
+           (is_emulated ? move_memory(t, true)
+                        : must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read")) &&
            must(j, fx_device_read(context, guard, t->workspace + t->workspace_bytes, GUARD), "cannot read");
 }
 
-static const char *const layout_names[N_LAYOUTS] = {"", "padded, ", "transposed, ", "backwards, ", "rows backwards, ", "spread, ", "repeated, "};
+static const char *const layout_names[N_LAYOUTS] = {
+    "", "padded, ", "transposed, ", "backwards, ", "rows backwards, ", "spread, ", "repeated, "};
 
 /* One launch from memory that holds `pattern` wherever no input lies. */
 static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
@@ -413,7 +469,8 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     sizes_text(t, sizes + strlen(sizes), sizeof sizes - strlen(sizes));
     memset(t->image, pattern, t->block_bytes);
     for (int p = 0; p < t->kernel->n_params; p++)
-        if (t->args[p].param->is_input && !t->args[p].param->is_scalar) put_elements(&t->args[p], t->image, t->args[p].host.data);
+        if (t->args[p].param->is_input && !t->args[p].param->is_scalar)
+            put_elements(&t->args[p], t->image, t->args[p].host.data);
     if (dry) launch_dry(t), memset(guard, pattern, GUARD);
     else if (!launch_for_real(t, entry, pattern, guard)) return false;
     j->n_launches++;
@@ -425,14 +482,18 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
 
 /* As the plan chooses, then every variant that takes the arguments, one launch of the plan at a time. */
 static bool launch_variants(struct trial *t) {
-    struct fx_env env = {.extents = t->extents, .align = t->align, .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context), .strides = t->strides};
+    struct fx_env env = {.extents = t->extents,
+        .align = t->align,
+        .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
+        .strides = t->strides};
     bool is_fine = launch(t, "as chosen", 0xFF);
     if (dry || t->is_hinted || (is_emulated && t->layout != ROW_MAJOR)) return is_fine;
     for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];
         for (int v = 0; v < of->n_variants && is_fine; v++) {
             if (!fx_expr_holds(&of->variants[v].needs, &env)) continue;
-            is_fine = must(t->job, fx_pin_variant(t->prepared, l, v), "cannot pin") && launch(t, of->variants[v].entry, 0x5A);
+            is_fine = must(t->job, fx_pin_variant(t->prepared, l, v), "cannot pin") &&
+                      launch(t, of->variants[v].entry, 0x5A);
         }
         fx_pin_variant(t->prepared, l, -1);
     }
@@ -447,7 +508,8 @@ static void free_data(struct trial *t) {
     }
 }
 
-/* The kernel on arguments whose data stand: both alignments, all layouts, all variants; the emulator has strided ones by the variant that is chosen. */
+/* The kernel on arguments whose data stand: both alignments, all layouts, all variants; the emulator has strided ones
+ * by the variant that is chosen. */
 static bool run_trial(struct trial *t) {
     struct job *j = t->job;
     void *block = NULL, *workspace = NULL;
@@ -459,11 +521,15 @@ static bool run_trial(struct trial *t) {
         unsigned shift = way % 2;
         enum layout layout = (enum layout)(way / 2);
         place_arguments(t, shift, layout);
-        is_fine = dry || (is_emulated ? take_memory(t, shift) : must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate"));
+        is_fine = dry ||
+                  (is_emulated ? take_memory(t, shift)
+                               : must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate"));
         t->block = block;
         if (is_fine) bind_values(t, layout);
         if (!dry)
-            is_fine = is_fine && must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes), "no size of the workspace") &&
+            is_fine = is_fine &&
+                      must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
+                          "no size of the workspace") &&
                       must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
         t->workspace = workspace;
         t->image = need(malloc(t->block_bytes + 1));
@@ -480,7 +546,8 @@ static bool run_trial(struct trial *t) {
 
 /* ---- compiling ---- */
 
-/* The code of the first error, "" where there is none; whether all are ones that say that no schedule takes the kernel. */
+/* The code of the first error, "" where there is none; whether all are ones that say that no schedule takes the kernel.
+ */
 static bool is_refusal(const char *messages, char code[8]) {
     bool all = true;
     *code = '\0';
@@ -494,7 +561,8 @@ static bool is_refusal(const char *messages, char code[8]) {
     return all && *code;
 }
 
-static bool compile_kernel(struct trial *t, const char *text, const char *kernel, const char *const *defines, int n_defines) {
+static bool compile_kernel(
+    struct trial *t, const char *text, const char *kernel, const char *const *defines, int n_defines) {
     struct job *j = t->job;
     struct fx_options options = FX_OPTIONS;
     char code[8];
@@ -508,14 +576,16 @@ static bool compile_kernel(struct trial *t, const char *text, const char *kernel
         snprintf(j->note, sizeof j->note, "%s", code);
         return false;
     }
-    if (status != FX_OK) return wrong(j, "does not compile (%d): %.2000s", status, t->compilation ? fx_messages(t->compilation) : "");
+    if (status != FX_OK)
+        return wrong(j, "does not compile (%d): %.2000s", status, t->compilation ? fx_messages(t->compilation) : "");
     t->kernel = fx_find_kernel(fx_get_plan(t->compilation), kernel);
     if (!t->kernel || t->kernel->n_params > MAX_PARAMS) return wrong(j, "no such kernel, or too many parameters");
     for (int p = 0; p < t->kernel->n_params; p++) t->args[p].param = &t->kernel->params[p];
     return true;
 }
 
-/* Whether no extent before it has the name: later ones are those of the parts of a concat, which follow from equations. */
+/* Whether no extent before it has the name: later ones are those of the parts of a concat, which follow from equations.
+ */
 static bool is_first(const struct fx_kernel *k, int extent) {
     for (int e = 0; e < extent; e++)
         if (strcmp(k->extents[e].name, k->extents[extent].name) == 0) return false;
@@ -530,7 +600,9 @@ static bool prepare_kernel(struct trial *t, bool is_hinted) {
         if (is_first(t->kernel, e)) hints[n++] = (struct fx_hint){t->kernel->extents[e].name, t->extents[e]};
     fx_prepared_release(t->prepared);
     t->prepared = NULL, t->is_hinted = is_hinted;
-    return dry || must(t->job, fx_prepare(context, fx_get_plan(t->compilation), t->kernel->name, hints, n, &t->prepared), "cannot be prepared");
+    return dry ||
+           must(t->job, fx_prepare(context, fx_get_plan(t->compilation), t->kernel->name, hints, n, &t->prepared),
+               "cannot be prepared");
 }
 
 static void close_kernel(struct trial *t) {
@@ -541,7 +613,8 @@ static void close_kernel(struct trial *t) {
 
 /* ---- cases of files ---- */
 
-/* The text with every `fuse: require` as `fuse: prefer`: what is asked here is what kernels compute, not how many there are. */
+/* The text with every `fuse: require` as `fuse: prefer`: what is asked here is what kernels compute, not how many there
+ * are. */
 static char *relaxed(const char *text) {
     char *copy = need(strdup(text));
     for (char *at = copy; (at = strstr(at, "fuse: require"));) memcpy(at, "fuse: prefer ", 13);
@@ -555,7 +628,8 @@ static bool take_arrays(struct trial *t, const struct sample *s) {
         const struct array *in = sample_find(s, a->param->name, false);
         a->want = a->param->is_output ? sample_find(s, a->param->name, true) : NULL;
         if (in) a->host = in->host;
-        if ((a->param->is_input && !in) || (a->param->is_output && !a->want)) return wrong(t->job, "no values of %s", a->param->name);
+        if ((a->param->is_input && !in) || (a->param->is_output && !a->want))
+            return wrong(t->job, "no values of %s", a->param->name);
     }
     if (!bind_extents(t, message, sizeof message)) return wrong(t->job, "%s", message);
     shape_arguments(t);
@@ -572,7 +646,8 @@ static void run_sample(struct job *j, void *stream) {
     }
     for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
     char *text = relaxed(j->text);
-    if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_kernel(&t, false) && take_arrays(&t, s)) run_trial(&t);
+    if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_kernel(&t, false) && take_arrays(&t, s))
+        run_trial(&t);
     if (t.kernel) free_data(&t);
     close_kernel(&t);
     free(text);
@@ -580,8 +655,8 @@ static void run_sample(struct job *j, void *stream) {
 
 /* ---- generated specs ---- */
 
-/* Extents of the labels for shape `shape`: the spec's own; then others, the last label still made of the two it is made of. The others come to at most so many
- * points, the last label left aside. */
+/* Extents of the labels for shape `shape`: the spec's own; then others, the last label still made of the two it is made
+ * of. The others come to at most so many points, the last label left aside. */
 static void choose_extents(struct spec *s, const int *own, int shape, int most, uint64_t *random) {
     static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 130};
     int points = 1;
@@ -601,7 +676,8 @@ static void choose_extents(struct spec *s, const int *own, int shape, int most, 
     }
 }
 
-/* Small integers in whatever dtype, or fractions; any bits of packed words; of what is read through, positions in and around a small table. */
+/* Small integers in whatever dtype, or fractions; any bits of packed words; of what is read through, positions in and
+ * around a small table. */
 static void *draw(const struct fx_param *p, enum fx_dtype t, size_t n, enum data kind, uint64_t *random) {
     void *data = need(calloc(n + 1, 8));
     bool is_position = strncmp(p->name, "ids", 3) == 0;
@@ -615,12 +691,15 @@ static void *draw(const struct fx_param *p, enum fx_dtype t, size_t n, enum data
     return data;
 }
 
-/* Gives every extent of the kernel the generator's; those it does not know follow from equations. False where they contradict. */
+/* Gives every extent of the kernel the generator's; those it does not know follow from equations. False where they
+ * contradict. */
 static bool take_extents(struct trial *t, const struct spec *s, char *message, size_t size) {
     snprintf(message, size, "an extent is not known");
     for (int e = 0; e < t->kernel->n_extents; e++) {
         const struct fx_extent *x = &t->kernel->extents[e];
-        t->extents[e] = x->value >= 0 ? x->value : is_first(t->kernel, e) ? spec_extent(s, x->name, strlen(x->name)) : -1;
+        t->extents[e] = x->value >= 0            ? x->value
+                        : is_first(t->kernel, e) ? spec_extent(s, x->name, strlen(x->name))
+                                                 : -1;
     }
     if (fx_solve_extents(t->kernel, t->extents, message, size) != FX_OK) return false;
     for (int e = 0; e < t->kernel->n_extents; e++)
@@ -629,7 +708,8 @@ static bool take_extents(struct trial *t, const struct spec *s, char *message, s
     return bind_extents(t, message, size);
 }
 
-/* How many points the loops of a contraction may run over at a shape, for the oracle's sake: enough for an extent beyond the edge of a tile. */
+/* How many points the loops of a contraction may run over at a shape, for the oracle's sake: enough for an extent
+ * beyond the edge of a tile. */
 static const int64_t most_points[N_SHAPES] = {300000, 1000000, 6000000};
 
 /* Whether a tensor carries the label: a test block gives no other. */
@@ -651,7 +731,8 @@ static void write_found(const struct trial *t, const char *text) {
     fprintf(f, "# test_values --seed %llu; %s\n%s", (unsigned long long)j->seed, j->at ? j->at : "as compiled", text);
     fprintf(f, "test g {");
     for (int e = 0; t->kernel && e < t->kernel->n_extents; e++)
-        if (t->extents[e] >= 0 && is_declared(t->kernel, e)) fprintf(f, " %s=%lld", t->kernel->extents[e].name, (long long)t->extents[e]);
+        if (t->extents[e] >= 0 && is_declared(t->kernel, e))
+            fprintf(f, " %s=%lld", t->kernel->extents[e].name, (long long)t->extents[e]);
     fprintf(f, " init: integers(-2,2) }\n");
     fclose(f);
 }
@@ -661,18 +742,20 @@ static void draw_inputs(struct trial *t, enum data kind, uint64_t *random) {
         struct argument *a = &t->args[p];
         if (!a->param->is_input) continue;
         a->host.data = a->owned = draw(a->param, a->host.dtype, a->n, kind, random);
-        if (a->param->is_scalar && fx_is_float(a->host.dtype)) fx_store_double(a->host.dtype, a->owned, 0, 1 + random_below(random, 2));
+        if (a->param->is_scalar && fx_is_float(a->host.dtype))
+            fx_store_double(a->host.dtype, a->owned, 0, 1 + random_below(random, 2));
     }
 }
 
 static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *random) {
-    static const char *const at[N_SHAPES][2] = {
-        {"shape 0, integers, ", "shape 0, fractions, "}, {"shape 1, integers, ", "shape 1, fractions, "}, {"shape 2, integers, ", "shape 2, fractions, "}};
+    static const char *const at[N_SHAPES][2] = {{"shape 0, integers, ", "shape 0, fractions, "},
+        {"shape 1, integers, ", "shape 1, fractions, "}, {"shape 2, integers, ", "shape 2, fractions, "}};
     bool has_fractions = t->job->part == CONTRACTIONS && shape == 1;
     t->shape = shape;
     t->job->at = at[shape][INTEGERS];
     if (!is_prepared && !prepare_kernel(t, true)) return;
-    for (enum data kind = INTEGERS; kind <= (has_fractions ? FRACTIONS : INTEGERS) && t->job->outcome == RIGHT; kind++) {
+    for (enum data kind = INTEGERS; kind <= (has_fractions ? FRACTIONS : INTEGERS) && t->job->outcome == RIGHT;
+         kind++) {
         t->job->at = at[shape][kind];
         draw_inputs(t, kind, random);
         run_trial(t);
@@ -689,8 +772,10 @@ static bool is_large(const struct trial *t, const struct spec *s) {
     return n > EMULATED_BYTES || (t->job->part == GENERATED && points > EMULATED_POINTS);
 }
 
-/* Extents that the kernel takes; smaller ones where the emulator would take too long. False, with why, where there are none. */
-static bool find_extents(struct trial *t, struct spec *s, const int *own, int shape, uint64_t *random, char *message, size_t size) {
+/* Extents that the kernel takes; smaller ones where the emulator would take too long. False, with why, where there are
+ * none. */
+static bool find_extents(
+    struct trial *t, struct spec *s, const int *own, int shape, uint64_t *random, char *message, size_t size) {
     int share = is_emulated ? EMULATED_SHARE : 1;
     for (int i = 0; i < MOST_DRAWS; i++) {
         if (t->job->part == CONTRACTIONS) spec_draw_extents(s, shape, most_points[shape] / share, random);
@@ -718,7 +803,8 @@ static void run_shapes(struct trial *t, struct spec *s, const char *text) {
         j->n_shapes += j->outcome == RIGHT;
     }
     if (!n_run && j->outcome == RIGHT) wrong(j, "no extents were found: %s", message);
-    if (j->part == CONTRACTIONS && n_run < N_SHAPES && j->outcome == RIGHT) wrong(j, "extents were found for %d shapes only: %s", n_run, message);
+    if (j->part == CONTRACTIONS && n_run < N_SHAPES && j->outcome == RIGHT)
+        wrong(j, "extents were found for %d shapes only: %s", n_run, message);
     if (j->outcome == WRONG) write_found(t, text);
 }
 
@@ -729,7 +815,8 @@ static void run_generated(struct job *j, void *stream) {
     jmp_buf oom;
     if (setjmp(oom)) need(NULL);
     arena_init(&arena, &oom);
-    struct spec *s = j->part == CONTRACTIONS ? spec_generate_contraction(&arena, j->seed) : spec_generate(&arena, j->seed);
+    struct spec *s = j->part == CONTRACTIONS ? spec_generate_contraction(&arena, j->seed)
+                                             : spec_generate(&arena, j->seed);
     buf_init(&text, &arena);
     spec_print(&text, s);
     if (compile_kernel(&t, text.s, NULL, NULL, 0)) run_shapes(&t, s, text.s);
@@ -781,7 +868,9 @@ static void run_jobs(void) {
     pthread_t threads[MAX_THREADS];
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     int n_started = 0;
-    while (n_started < MAX_THREADS && n_started < (n_cores > 0 ? n_cores : 1) && !pthread_create(&threads[n_started], NULL, work, NULL)) n_started++;
+    while (n_started < MAX_THREADS && n_started < (n_cores > 0 ? n_cores : 1) &&
+           !pthread_create(&threads[n_started], NULL, work, NULL))
+        n_started++;
     for (int i = 0; i < n_started; i++) pthread_join(threads[i], NULL);
 }
 
@@ -814,7 +903,8 @@ static void add_generated(const char *filter, const int *n_of, uint64_t seed) {
     }
 }
 
-/* The kernels of the folder with the values of their files; where another folder has a spec of the name, and no definition changes it, that one's. */
+/* The kernels of the folder with the values of their files; where another folder has a spec of the name, and no
+ * definition changes it, that one's. */
 static void add_files(enum part part, const struct values *texts, const char *filter) {
     for (int i = 0; i < language.n_samples; i++) {
         const struct sample *s = language.samples[i];
@@ -824,7 +914,8 @@ static void add_files(enum part part, const struct values *texts, const char *fi
         if (part == BY_HAND && (!text || s->n_defines)) continue;
         struct job *j = add_job();
         j->part = part, j->sample = s, j->text = text;
-        snprintf(j->name, sizeof j->name, "%s%s: %s", part == BY_HAND ? "hand/" : "", language.specs[s->spec].name, s->kernel);
+        snprintf(j->name, sizeof j->name, "%s%s: %s", part == BY_HAND ? "hand/" : "", language.specs[s->spec].name,
+            s->kernel);
         if (filter && !strstr(j->name, filter)) n_jobs--;
     }
 }
@@ -832,19 +923,22 @@ static void add_files(enum part part, const struct values *texts, const char *fi
 /* A line a kernel of a file, whose cases stand together; of generated specs one a failure. */
 static void print_job(int i) {
     const struct job *j = &jobs[i];
-    bool is_first = i == 0 || strcmp(jobs[i - 1].name, j->name) != 0, is_last = i + 1 == n_jobs || strcmp(jobs[i + 1].name, j->name) != 0;
+    bool is_first = i == 0 || strcmp(jobs[i - 1].name, j->name) != 0,
+         is_last = i + 1 == n_jobs || strcmp(jobs[i + 1].name, j->name) != 0;
     static bool has_failed;
     static long n_launches;
     if (is_first) has_failed = false, n_launches = 0;
     n_launches += j->n_launches;
     has_failed |= j->outcome == WRONG;
-    if (j->outcome == WRONG && j->sample) printf("%s FAILED (.values, line %d): %s\n", j->name, j->sample->line, j->report);
+    if (j->outcome == WRONG && j->sample)
+        printf("%s FAILED (.values, line %d): %s\n", j->name, j->sample->line, j->report);
     else if (j->outcome == WRONG) printf("%s FAILED: %s\n", j->name, j->report);
     else if (j->outcome == REFUSED && (is_last || !j->sample)) printf("%s refused, %s\n", j->name, j->note);
     else if (is_last && !has_failed && j->sample) printf("%s ok, %ld launches\n", j->name, n_launches);
 }
 
-/* A line a part: how many kernels were compared, failed, were not checked, and in which launches and elements; then the sum of them. */
+/* A line a part: how many kernels were compared, failed, were not checked, and in which launches and elements; then the
+ * sum of them. */
 static int report(const int *n_wanted, double seconds) {
     long total[3] = {0};
     bool is_hollow = false;
@@ -854,10 +948,12 @@ static int report(const int *n_wanted, double seconds) {
             const struct job *j = &jobs[i];
             if ((int)j->part != part) continue;
             count[j->outcome]++, total[j->outcome]++;
-            n_shapes += j->n_shapes, n_launches += j->n_launches, n_elements += j->n_elements, n_exact += j->n_exact, n_open += j->n_open;
+            n_shapes += j->n_shapes, n_launches += j->n_launches, n_elements += j->n_elements, n_exact += j->n_exact,
+                n_open += j->n_open;
         }
         if (!n_wanted[part]) continue;
-        printf("%s: %ld compared, %ld failed, %ld not checked; ", part_names[part], count[RIGHT], count[WRONG], count[REFUSED]);
+        printf("%s: %ld compared, %ld failed, %ld not checked; ", part_names[part], count[RIGHT], count[WRONG],
+            count[REFUSED]);
         if (n_shapes) printf("%ld shapes, ", n_shapes);
         printf("%ld launches, %ld elements, %ld of them exact, %ld open\n", n_launches, n_elements, n_exact, n_open);
         is_hollow |= n_launches == 0 || n_elements == n_open;
@@ -873,7 +969,10 @@ static int report(const int *n_wanted, double seconds) {
 static bool choose_dry(void) {
     const char *how = getenv("FX_DRY");
     dry = !how ? DRY_NOT : !strcmp(how, "right") ? DRY_RIGHT : !strcmp(how, "wrong") ? DRY_WRONG : DRY_OUTSIDE;
-    struct fx_emulation emulation = {.sm_count = EMULATED_SM_COUNT, .is_watched = is_watched, .n_schedules = is_brief && !is_watched, .seed = is_brief && !is_watched};
+    struct fx_emulation emulation = {.sm_count = EMULATED_SM_COUNT,
+        .is_watched = is_watched,
+        .n_schedules = is_brief && !is_watched,
+        .seed = is_brief && !is_watched};
     if (is_emulated && !dry && fx_emulate(&emulation) != FX_OK) return false;
     return dry || fx_context_open(0, &context) == FX_OK;
 }
@@ -885,8 +984,9 @@ static bool has_any(enum part part) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief] [--seconds N]\n"
-                    "N is at most 1000000\n");
+    fprintf(stderr,
+        "usage: test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched] [--brief] [--seconds N]\n"
+        "N is at most 1000000\n");
     return 2;
 }
 

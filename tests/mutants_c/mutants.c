@@ -342,7 +342,8 @@ static void add_function(const struct tokens *s, int file, int open, int head) {
     struct place p = {.s = s, .file = file, .first = n_mutants};
     int name = match(s, open - 1, -1) - 1;
     bool is_macro = is_word(s, name);
-    for (size_t k = 0; is_macro && k < s->t[name].n; k++) is_macro = !islower((unsigned char)s->text[s->t[name].at + k]);
+    for (size_t k = 0; is_macro && k < s->t[name].n; k++)
+        is_macro = !islower((unsigned char)s->text[s->t[name].at + k]);
     if (is_macro) name += 2;
     if (!is_word(s, name)) return;
     snprintf(p.function, sizeof p.function, "%.*s", (int)s->t[name].n, s->text + s->t[name].at);
@@ -467,7 +468,9 @@ static void make_scratch(char *folder, int n) {
     static const char *const links[] = {"tests", "examples", "compiler", "runtime", "docs", "README.md", "Makefile"};
     char command[4 * PATH_SIZE];
     print_path(folder, "%s/%d", scratch_root, n);
-    int used = snprintf(command, sizeof command, "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/*.so %s/build/tests/", folder, folder, folder, folder, root, folder);
+    int used = snprintf(command, sizeof command,
+        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/*.so %s/build/tests/", folder, folder,
+        folder, folder, root, folder);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used,
         sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);
     if (run("/", command, 60)) die("folder", folder);
@@ -483,7 +486,9 @@ static void remove_scratch(const char *folder) {
 static int run_suite(const struct suite *s, const char *folder, const char *library, double seconds) {
     char command[4 * PATH_SIZE];
     const char *others = getenv("LD_LIBRARY_PATH");
-    snprintf(command, sizeof command, "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache GCOV_PREFIX=%s/counts; %s", library, others ? ":" : "", others ? others : "", folder, folder, folder, s->command);
+    snprintf(command, sizeof command,
+        "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache GCOV_PREFIX=%s/counts; %s", library,
+        others ? ":" : "", others ? others : "", folder, folder, folder, s->command);
     return run(folder, command, seconds);
 }
 
@@ -532,7 +537,8 @@ static void read_counts(int suite, const char *path) {
         if (!number && name) file = find_source(name + 8, strcspn(name + 8, "\n"));
         if (!number || number >= MAX_LINES || file < 0 || *counted == '-') continue;
         covered->has_code[file][number] = 1;
-        if (isdigit((unsigned char)*counted)) covered->reaches[suite][file][number / 8] |= (unsigned char)(1 << number % 8);
+        if (isdigit((unsigned char)*counted))
+            covered->reaches[suite][file][number / 8] |= (unsigned char)(1 << number % 8);
     }
     if (f) fclose(f);
 }
@@ -544,7 +550,8 @@ static void count_suite(int suite) {
     run_suite(&suites[suite], folder, library, 10 * longest);
     print_path(path, "%s/counted", folder);
     snprintf(command, sizeof command,
-             "find %s/counts -name '*.gcda' | while read f; do n=${f%%.gcda}.gcno; ln -s %s/build/mutants_c/cover/obj/${n##*/cover/obj/} $n; echo $f; done | xargs gcov -t >%s", folder, root, path);
+        "find %s/counts -name '*.gcda' | while read f; do n=${f%%.gcda}.gcno; ln -s %s/build/mutants_c/cover/obj/${n##*/cover/obj/} $n; echo $f; done | xargs gcov -t >%s",
+        folder, root, path);
     run(root, command, 300); /* where gcov finds the sources */
     read_counts(suite, path);
     covered->is_counted[suite] = true;

@@ -62,7 +62,8 @@ static struct ir_value of_integer(int64_t v) { return (struct ir_value){.integer
 /* The op over operands of dtype t. */
 static struct ir_value operate(enum op op, enum fx_dtype t, const struct ir_value *x) {
     if (!fx_is_integer(t)) return of_num(op_eval(op, x[0].num, x[1].num, x[2].num));
-    int64_t first = op == O_WHERE ? x[0].num != 0 : x[0].integer, r = op_eval_integer(op, t, first, x[1].integer, x[2].integer);
+    int64_t first = op == O_WHERE ? x[0].num != 0 : x[0].integer,
+            r = op_eval_integer(op, t, first, x[1].integer, x[2].integer);
     bool is_condition = op_info[op].rule == RULE_COMPARE;
     return is_condition ? of_num((double)r) : of_integer(r);
 }
@@ -73,7 +74,9 @@ static struct ir_value start_of(enum reduction r, enum fx_dtype t) {
     if (r == RED_SUM || r == RED_PROD) return of_integer(r == RED_PROD);
     bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
     int bits = fx_dtype_bits(t);
-    int64_t least = is_signed ? (int64_t)(~0ull << (bits - 1)) : 0, most = is_signed ? ~least : bits == 64 ? -1 : (int64_t)((1ull << bits) - 1);
+    int64_t least = is_signed ? (int64_t)(~0ull << (bits - 1)) : 0, most = is_signed    ? ~least
+                                                                           : bits == 64 ? -1
+                                                                                        : (int64_t)((1ull << bits) - 1);
     return of_integer(r == RED_MAX ? least : most);
 }
 
@@ -116,7 +119,8 @@ static struct ir_value index_of_extreme(struct evaluator *ev, const struct node 
 }
 
 /* n at ev->at, from an operand's elements, or from the product of two factors'. */
-static struct ir_value reduced(struct evaluator *ev, const struct node *n, const struct node *const *from, struct ir_value *const *elements, int n_from) {
+static struct ir_value reduced(struct evaluator *ev, const struct node *n, const struct node *const *from,
+    struct ir_value *const *elements, int n_from) {
     if (n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN) return index_of_extreme(ev, n, elements[0]);
     struct ir_value total = start_of(n->reduction, n->dtype);
     int64_t size = size_of(ev->extents, n->reduced, n->n_reduced);
@@ -155,7 +159,8 @@ static struct ir_value converted(const struct node *n, struct ir_value x) {
     enum fx_dtype from = n->args[0]->dtype;
     bool from_integer = fx_is_integer(from);
     if (n->to == FX_BOOL) return of_num(from_integer ? x.integer != 0 : x.num != 0);
-    if (fx_is_float(n->to)) return of_num(fx_round_to(n->to, from_integer ? fx_integer_to_double(from, x.integer) : x.num));
+    if (fx_is_float(n->to))
+        return of_num(fx_round_to(n->to, from_integer ? fx_integer_to_double(from, x.integer) : x.num));
     return of_integer(from_integer ? fx_wrap(n->to, x.integer) : fx_saturate(n->to, x.num));
 }
 
@@ -177,7 +182,10 @@ static struct ir_value computed_element(struct evaluator *ev, const struct node 
     switch (n->kind) {
     case N_CONST: return fx_is_integer(n->dtype) ? of_integer(n->integer) : settled(ev, n->dtype, of_num(n->num));
     case N_SCALAR: return settled(ev, n->dtype, ev->data->params[n->param][0]);
-    case N_INPUT: return settled(ev, n->dtype, ev->data->params[n->param][place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)]);
+    case N_INPUT:
+        return settled(ev, n->dtype,
+            ev->data->params[n->param]
+                            [place(ev, ev->g->kernel->params[n->param].axes, ev->g->kernel->params[n->param].n_axes)]);
     case N_INDEX: return of_integer(ev->at[n->axis]);
     case N_SIZE: return of_integer(ev->extents[n->axis]);
     case N_OP:
@@ -241,19 +249,25 @@ static struct ir_value *made(struct evaluator *ev, const struct node *factor, en
     return out;
 }
 
-/* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed, the last one's of a chain out of the others; both in one dtype, or as 8-bit integers. */
+/* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed, the last one's of a chain
+ * out of the others; both in one dtype, or as 8-bit integers. */
 static struct ir_value *contraction(struct evaluator *ev, const struct product *x) {
     const struct node *n = x->sum;
     struct contraction c;
     struct ir_value *elements[2];
     const struct node *factors[2] = {x->factor[0], x->factor[1]};
     if (!as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
-    if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0]))) return refuse(ev, n, "has other factors");
+    if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0])))
+        return refuse(ev, n, "has other factors");
     for (int s = 0; s < 2; s++) {
         int b = x->buffer[s];
         bool is_stored = factors[s]->kind == N_INPUT && ev->g->kernel->params[factors[s]->param].dtype == x->dtype[s];
-        if (b >= 0 && ev->p->buffers[b].dtype != x->dtype[s]) return refuse(ev, n, "has a factor in a buffer of another dtype");
-        if (!(elements[s] = b >= 0 ? from_buffer(ev, factors[s], b) : is_stored ? computed(ev, factors[s]) : made(ev, factors[s], x->dtype[s]))) return NULL;
+        if (b >= 0 && ev->p->buffers[b].dtype != x->dtype[s])
+            return refuse(ev, n, "has a factor in a buffer of another dtype");
+        if (!(elements[s] = b >= 0      ? from_buffer(ev, factors[s], b)
+                            : is_stored ? computed(ev, factors[s])
+                                        : made(ev, factors[s], x->dtype[s])))
+            return NULL;
     }
     bool are_bytes = n->dtype == FX_I32 && fx_dtype_bits(x->dtype[0]) == 8 && fx_dtype_bits(x->dtype[1]) == 8;
     if (x->dtype[0] != x->dtype[1] && !are_bytes) return refuse(ev, n, "has factors of two dtypes");
@@ -323,11 +337,16 @@ static bool is_same_space(const int *a, int n_a, const int *b, int n_b) {
 }
 
 static struct evaluator evaluator(struct arena *a, const struct graph *g, const struct ir_data *d) {
-    struct evaluator ev = {.arena = a, .g = g, .data = d, .values = NEW_ARRAY(a, struct ir_value *, g->n_nodes + 1),
-                           .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1), .extents = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
+    struct evaluator ev = {.arena = a,
+        .g = g,
+        .data = d,
+        .values = NEW_ARRAY(a, struct ir_value *, g->n_nodes + 1),
+        .at = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1),
+        .extents = NEW_ARRAY(a, int64_t, g->kernel->n_axes + 1)};
     const struct fx_env env = {.extents = ev.extents};
     memcpy(ev.extents, d->extents, (size_t)d->n_extents * sizeof *ev.extents);
-    for (int i = d->n_extents; i < g->kernel->n_axes; i++) ev.extents[i] = g->kernel->axes[i].extent; /* of passes; those that are open follow */
+    for (int i = d->n_extents; i < g->kernel->n_axes; i++)
+        ev.extents[i] = g->kernel->axes[i].extent; /* of passes; those that are open follow */
     for (int i = 0; i < g->kernel->n_equations; i++) {
         const struct equation *q = &g->kernel->equations[i];
         if (q->axis >= d->n_extents) fx_expr_eval(&q->value, &env, &ev.extents[q->axis]);
@@ -351,7 +370,8 @@ static void write_buffer(struct evaluator *ev, int buffer) {
     struct ir_value *out = stored(ev, b->value, b->axes, b->n_axes);
     if (!out) return;
     if (ev->buffers[buffer]) refuse(ev, b->value, "is a buffer written twice");
-    if (!is_same_space(b->axes, b->n_axes, b->value->axes, b->value->n_axes)) refuse(ev, b->value, "is a buffer over other axes");
+    if (!is_same_space(b->axes, b->n_axes, b->value->axes, b->value->n_axes))
+        refuse(ev, b->value, "is a buffer over other axes");
     round_all(ev, out, size_of(ev->extents, b->axes, b->n_axes), b->dtype);
     ev->buffers[buffer] = out;
 }
@@ -364,14 +384,18 @@ static int rows_of_chain(const struct group *r, int *rows) {
     return n;
 }
 
-/* The steps of a chain reduce the rows of its middle, whose other sums are over these and what is reduced, and which the last one alone reads. */
+/* The steps of a chain reduce the rows of its middle, whose other sums are over these and what is reduced, and which
+ * the last one alone reads. */
 static void check_chain(struct evaluator *ev, const struct group *r) {
     int rows[MAX_AXES], n_rows = rows_of_chain(r, rows);
     const struct product *last = &r->sums[r->n_sums - 1];
-    if (last->sum != r->contraction || last->factor[0] != r->middle || last->buffer[0] >= 0 || r->n_sums < 2) refuse(ev, r->contraction, "does not end its chain");
+    if (last->sum != r->contraction || last->factor[0] != r->middle || last->buffer[0] >= 0 || r->n_sums < 2)
+        refuse(ev, r->contraction, "does not end its chain");
     for (int s = 0; s < r->n_steps + r->n_sums - 1; s++) {
         const struct node *n = s < r->n_steps ? r->steps[s] : r->sums[s - r->n_steps].sum;
-        bool is_step = s < r->n_steps, fits = n->kind == N_REDUCE && (!is_step || is_same_space(n->reduced, n->n_reduced, r->reduced, r->n_reduced));
+        bool is_step = s < r->n_steps,
+             fits = n->kind == N_REDUCE &&
+                    (!is_step || is_same_space(n->reduced, n->n_reduced, r->reduced, r->n_reduced));
         for (int i = 0; i < n->n_axes; i++) {
             bool found = false;
             for (int k = 0; k < n_rows; k++) found |= rows[k] == n->axes[i];
@@ -393,7 +417,8 @@ static void check_steps(struct evaluator *ev, const struct group *r) {
         const int *over = n->kind == N_SCAN ? &n->axis : n->reduced;
         bool fits = is_same_space(over, n->kind == N_SCAN ? 1 : n->n_reduced, r->reduced, r->n_reduced);
         for (int i = 0; i < r->n_axes; i++) fits &= node_has_axis(n, r->axes[i]);
-        if (!r->is_row || !fits || n->n_axes != r->n_axes + (n->kind == N_SCAN)) refuse(ev, n, "is a step of rows it does not fit");
+        if (!r->is_row || !fits || n->n_axes != r->n_axes + (n->kind == N_SCAN))
+            refuse(ev, n, "is a step of rows it does not fit");
     }
 }
 
@@ -414,16 +439,20 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
         is_of_elements |= is_partial_store(g, r, t, &x) && is_same_space(x.of->axes, x.of->n_axes, r->axes, r->n_axes);
         int rows[MAX_AXES], n_rows = r->middle ? rows_of_chain(r, rows) : 0;
         bool is_of_rows = r->middle && is_same_space(axes, n_axes, rows, n_rows);
-        if (!is_of_elements && !is_of_rows && !is_same_space(axes, n_axes, r->axes, r->n_axes)) refuse(ev, t->value, "is stored over other axes than its group runs over");
-        else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value) refuse(ev, t->value, "is stored to the buffer of another value");
+        if (!is_of_elements && !is_of_rows && !is_same_space(axes, n_axes, r->axes, r->n_axes))
+            refuse(ev, t->value, "is stored over other axes than its group runs over");
+        else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value)
+            refuse(ev, t->value, "is stored to the buffer of another value");
         else if (t->buffer >= 0) write_buffer(ev, t->buffer);
         for (int o = 0; o < g->n_outputs && t->param >= 0 && !ev->wrong; o++)
-            if (g->outputs[o].param == t->param) out[o] = out[o] ? refuse(ev, t->value, "is an output stored twice") : stored(ev, t->value, axes, n_axes);
+            if (g->outputs[o].param == t->param)
+                out[o] = out[o] ? refuse(ev, t->value, "is an output stored twice")
+                                : stored(ev, t->value, axes, n_axes);
     }
 }
 
-struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p, const struct ir_data *d, bool is_rounded,
-                                    int64_t *n_lost, const char **wrong) {
+struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p,
+    const struct ir_data *d, bool is_rounded, int64_t *n_lost, const char **wrong) {
     struct evaluator ev = evaluator(a, g, d);
     struct ir_value **out = NEW_ARRAY(a, struct ir_value *, g->n_outputs + 1);
     ev.p = p;

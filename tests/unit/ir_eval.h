@@ -21,20 +21,22 @@ enum ir_arithmetic {
 struct ir_data {
     const int64_t *extents;               /* of the kernel's axes as the spec has them */
     int n_extents;                        /* a graph may have more axes: those follow from its equations */
-    const struct ir_value *const *params; /* by parameter: elements in declared order, a scalar's value; those of outputs are unused */
+    const struct ir_value *const
+        *params; /* by parameter: elements in declared order, a scalar's value; those of outputs are unused */
     enum ir_arithmetic arithmetic;
 };
 
 /* Elements of a parameter. */
 int64_t ir_param_size(const struct kernel *k, int param, const int64_t *extents);
 
-/* result[i] belongs to g->outputs[i]; NULL where something cannot be read, and *wrong then says what (it may be NULL). */
+/* result[i] belongs to g->outputs[i]; NULL where something cannot be read, and *wrong then says what (it may be NULL).
+ */
 struct ir_value **ir_eval(struct arena *a, const struct graph *g, const struct ir_data *d, const char **wrong);
 
 /* The same by the groups of p in order. A group reads inputs, buffers that earlier groups have written, and its own
  * contraction, whose factors come from where the group says; anything else is refused: NULL, and *wrong says what.
  * Where is_rounded, a buffer holds what its 16-bit dtype can, and *n_lost counts the elements that lose something. */
-struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p, const struct ir_data *d, bool is_rounded,
-                                    int64_t *n_lost, const char **wrong);
+struct ir_value **ir_eval_partition(struct arena *a, const struct graph *g, const struct partition *p,
+    const struct ir_data *d, bool is_rounded, int64_t *n_lost, const char **wrong);
 
 #endif

@@ -31,7 +31,9 @@ static bool copy_point(struct reader *r, struct buf *b) {
     if (c < 0x20 || more < 0 || r->end - r->at <= more) return false;
     for (int i = 1; i <= more; i++)
         if ((r->at[i] & 0xc0) != 0x80) return false;
-    if ((c == 0xe0 && r->at[1] < 0xa0) || (c == 0xed && r->at[1] >= 0xa0) || (c == 0xf0 && r->at[1] < 0x90) || (c == 0xf4 && r->at[1] >= 0x90)) return false;
+    if ((c == 0xe0 && r->at[1] < 0xa0) || (c == 0xed && r->at[1] >= 0xa0) || (c == 0xf0 && r->at[1] < 0x90) ||
+        (c == 0xf4 && r->at[1] >= 0x90))
+        return false;
     buf_put(b, (const char *)r->at, (size_t)more + 1);
     r->at += more + 1;
     return true;

@@ -168,7 +168,8 @@ struct value *scan(struct build *b, enum reduction r, struct value *x, char labe
     return v;
 }
 
-struct value *access_at(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill) {
+struct value *access_at(
+    struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill) {
     struct value *v = value(b, V_ACCESS, x->dtype);
     v->args[v->n_args++] = x;
     for (; *at; at++) v->at[v->n_at++] = axis(b, *at);
@@ -192,8 +193,10 @@ fx_status evaluate(struct build *b, const char *labels, struct value *result, co
     p->result = result;
     int output = --b->k.n_params; /* the next output takes its place */
     b->k.n_params++;
-    *r = (struct result){n, NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, int64_t, n)};
-    fx_status status = oracle_eval(&b->arena, &b->k, b->extents, b->inputs, output, elements, n, r->v, r->i, FX_BOUND_WORST, r->e);
+    *r = (struct result){
+        n, NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, double, n), NEW_ARRAY(&b->arena, int64_t, n)};
+    fx_status status = oracle_eval(
+        &b->arena, &b->k, b->extents, b->inputs, output, elements, n, r->v, r->i, FX_BOUND_WORST, r->e);
     b->k.n_params--;
     return status;
 }

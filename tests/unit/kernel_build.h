@@ -1,4 +1,5 @@
-/* Kernels built by hand for the oracle: axes are single letters, values are computed operands first (kernel_build.c). */
+/* Kernels built by hand for the oracle: axes are single letters, values are computed operands first (kernel_build.c).
+ */
 #ifndef FX_TESTS_KERNEL_BUILD_H
 #define FX_TESTS_KERNEL_BUILD_H
 
@@ -37,7 +38,8 @@ void widen(struct value *v, const struct value *from);
 struct value *num(struct build *b, double x);
 struct param *param(struct build *b, enum fx_dtype dtype, const char *labels);
 int64_t numel(const struct build *b, const char *labels);
-/* A tensor parameter with the given elements, rounded to its dtype; f64 is computed with in f32 unless in_f64 says otherwise. */
+/* A tensor parameter with the given elements, rounded to its dtype; f64 is computed with in f32 unless in_f64 says
+ * otherwise. */
 struct value *load(struct build *b, enum fx_dtype dtype, const char *labels, const double *data);
 struct value *scalar(struct build *b, enum fx_dtype dtype, double x);
 double element(const struct build *b, const struct value *v, int64_t i);
@@ -54,8 +56,10 @@ struct value *running_index(struct build *b, char label);
 struct value *size_of(struct build *b, char label);
 struct value *scan(struct build *b, enum reduction r, struct value *x, char label);
 /* x at the positions along the axes `at`, "HW"; fill may be NULL. */
-struct value *access_at(struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill);
-fx_status evaluate(struct build *b, const char *labels, struct value *result, const int64_t *elements, int64_t n, struct result *r);
+struct value *access_at(
+    struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill);
+fx_status evaluate(
+    struct build *b, const char *labels, struct value *result, const int64_t *elements, int64_t n, struct result *r);
 struct result eval(struct build *b, const char *labels, struct value *result);
 /* One value without axes. */
 double eval_one(struct build *b, struct value *x, double *bound);

@@ -45,14 +45,16 @@ int pair_drivers(const fx_compilation *c, const char *kernel, bool is_sorted, ch
     return k->n_launches;
 }
 
-void pair_compare(const char *file, const struct fx_param *p, int64_t n, double *const value[2], int64_t *const integer[2], double *const bound[2], int *n_exact, int *n_finite) {
+void pair_compare(const char *file, const struct fx_param *p, int64_t n, double *const value[2],
+    int64_t *const integer[2], double *const bound[2], int *n_exact, int *n_finite) {
     for (int64_t i = 0; i < n; i++) {
         bool is_float = fx_is_float(p->dtype);
         double e = bound[0][i] + bound[1][i];
         *n_exact += e == 0;
         *n_finite += isfinite(e);
-        bool is_equal = is_float ? values_equal(value[0][i], value[1][i]) || fabs(value[0][i] - value[1][i]) <= e : integer[0][i] == integer[1][i] || e > 0;
-        ck_assert_msg(is_equal, "%s: %s[%lld] is %.17g / %lld, by hand %.17g / %lld, bounds %g", file, p->name, (long long)i, value[0][i],
-                      (long long)integer[0][i], value[1][i], (long long)integer[1][i], e);
+        bool is_equal = is_float ? values_equal(value[0][i], value[1][i]) || fabs(value[0][i] - value[1][i]) <= e
+                                 : integer[0][i] == integer[1][i] || e > 0;
+        ck_assert_msg(is_equal, "%s: %s[%lld] is %.17g / %lld, by hand %.17g / %lld, bounds %g", file, p->name,
+            (long long)i, value[0][i], (long long)integer[0][i], value[1][i], (long long)integer[1][i], e);
     }
 }

@@ -1,7 +1,9 @@
-/* Specs around contractions: what is computed of their operands as they are loaded, what is made of their results, several of them in one kernel.
+/* Specs around contractions: what is computed of their operands as they are loaded, what is made of their results,
+ * several of them in one kernel.
  *
- * In: a seed. Out: a kernel as spec_gen.h has it. Labels are a fixed list; those that follow from others state how, once as text and once as a rule.
- * Every expression knows its set of labels alone, as all contractions and accesses name theirs. Invariant: every label that is used is bound by a tensor. */
+ * In: a seed. Out: a kernel as spec_gen.h has it. Labels are a fixed list; those that follow from others state how,
+ * once as text and once as a rule. Every expression knows its set of labels alone, as all contractions and accesses
+ * name theirs. Invariant: every label that is used is bound by a tensor. */
 #include "spec_gen.h"
 
 #include <string.h>
@@ -20,9 +22,16 @@ enum label { /* names in the order of label_names */
     L_H,                /* summed beside K */
     N_LABELS,
 };
-static const char *const label_names[N_LABELS] = {"B", "M", "N", "K", "R", "P", "G", "F", "J", "L", "C", "U", "D", "V", "X", "T", "E", "W", "Z", "H"};
+static const char *const label_names[N_LABELS] = {
+    "B", "M", "N", "K", "R", "P", "G", "F", "J", "L", "C", "U", "D", "V", "X", "T", "E", "W", "Z", "H"};
 
-enum arithmetic { A_NARROW, A_FLOAT, A_DOUBLE, A_WHOLE, A_MIXED }; /* 16-bit and f8; f32; f64; integers; whatever meets */
+enum arithmetic {
+    A_NARROW,
+    A_FLOAT,
+    A_DOUBLE,
+    A_WHOLE,
+    A_MIXED
+}; /* 16-bit and f8; f32; f64; integers; whatever meets */
 
 struct maker {
     struct arena *arena;
@@ -72,7 +81,9 @@ static expr infix(struct maker *g, expr a, const char *op, expr b) { return make
 static expr call(struct maker *g, const char *fn, expr a) { return make(g, SPEC_CALL, fn, 1, a, NULL, NULL); }
 
 /* Either order. */
-static expr commuted(struct maker *g, expr a, const char *op, expr b) { return chance(g, 50) ? infix(g, a, op, b) : infix(g, b, op, a); }
+static expr commuted(struct maker *g, expr a, const char *op, expr b) {
+    return chance(g, 50) ? infix(g, a, op, b) : infix(g, b, op, a);
+}
 
 static expr idx(struct maker *g, int label) {
     expr e = atom(g, arena_printf(g->arena, "idx(%s)", label_names[label]));
@@ -174,11 +185,17 @@ static expr scalar(struct maker *g) {
 
 static const char *side_dtype(struct maker *g) { /* of what stands beside a result or an operand */
     static const char *const floats[] = {"f32", "f16", "bf16", "f32"}, *const wholes[] = {"i32", "i8", "i32", "u8"};
-    return g->arithmetic == A_WHOLE ? PICK(g, wholes) : g->arithmetic == A_DOUBLE && chance(g, 50) ? "f64" : chance(g, 40) ? g->dtype : PICK(g, floats);
+    return g->arithmetic == A_WHOLE                     ? PICK(g, wholes)
+           : g->arithmetic == A_DOUBLE && chance(g, 50) ? "f64"
+           : chance(g, 40)                              ? g->dtype
+                                                        : PICK(g, floats);
 }
 
 static const char *operand_dtype(struct maker *g) {
-    static const char *const any[] = {"f16", "bf16", "f32", "i8", "u8", "f8e4m3", "f8e5m2", "i32"}, *const wholes[] = {"i8", "u8", "i8", "i16", "i32"};
+    static const char *const any[] = {"f16", "bf16", "f32", "i8", "u8", "f8e4m3", "f8e5m2", "i32"}, *const wholes[] = {
+                                                                                                        "i8", "u8",
+                                                                                                        "i8", "i16",
+                                                                                                        "i32"};
     if (g->arithmetic == A_MIXED) return PICK(g, any);
     return g->arithmetic == A_WHOLE && chance(g, 40) ? PICK(g, wholes) : g->dtype;
 }
@@ -219,7 +236,9 @@ static expr mask(struct maker *g, expr e, unsigned r, unsigned k) {
             c = infix(g, idx(g, column), PICK(g, compares), idx(g, row));
             break;
         } /* fallthrough */
-    case 1: c = infix(g, infix(g, idx(g, column), " % ", atom(g, "3")), chance(g, 50) ? " == " : " != ", atom(g, "0")); break;
+    case 1:
+        c = infix(g, infix(g, idx(g, column), " % ", atom(g, "3")), chance(g, 50) ? " == " : " != ", atom(g, "0"));
+        break;
     case 2: c = tensor(g, "bool", chance(g, 50) ? r | k : chance(g, 50) && r ? r : k); break;
     default: c = infix(g, e, " > ", atom(g, "0")); break;
     }
@@ -228,7 +247,9 @@ static expr mask(struct maker *g, expr e, unsigned r, unsigned k) {
 }
 
 static expr decorated_float(struct maker *g, expr e, unsigned r, unsigned k, bool one_k) {
-    static const char *const casts[] = {"f16", "bf16", "f32", "f8e4m3", "f8e5m2"}, *const rounding[] = {"gelu", "sigmoid", "tanh", "silu", "exp", "gelu_tanh"};
+    static const char *const casts[] = {"f16", "bf16", "f32", "f8e4m3", "f8e5m2"}, *const rounding[] = {"gelu",
+                                                                                       "sigmoid", "tanh", "silu", "exp",
+                                                                                       "gelu_tanh"};
     static const char *const norms[] = {"rmsnorm", "layernorm", "softmax"};
     switch (below(g, 12)) {
     case 0: return typed(call(g, PICK(g, casts), e), SPEC_FLOAT);
@@ -241,7 +262,9 @@ static expr decorated_float(struct maker *g, expr e, unsigned r, unsigned k, boo
     case 7: return commuted(g, e, " * ", beside(g, r | k));
     case 8: return inexact(g, typed(call(g, PICK(g, rounding), e), SPEC_FLOAT));
     case 9: return one_k ? inexact(g, over(g, PICK(g, norms), k, e, true)) : e;
-    case 10: return one_k && chance(g, 50) ? commuted(g, e, " - ", over(g, chance(g, 50) ? "max" : "sum", k, e, false)) : typed(call(g, PICK(g, casts), e), SPEC_FLOAT);
+    case 10:
+        return one_k && chance(g, 50) ? commuted(g, e, " - ", over(g, chance(g, 50) ? "max" : "sum", k, e, false))
+                                      : typed(call(g, PICK(g, casts), e), SPEC_FLOAT);
     default: return typed(infix(g, e, " / ", atom(g, "4.0")), SPEC_FLOAT);
     }
 }
@@ -276,7 +299,8 @@ static expr dequantised(struct maker *g, unsigned r) {
     unsigned groups = r | 1u << L_G;
     struct spec_param *q = add_param(g, "q", dtype, r | 1u << L_K);
     if (is_packed) q->suffix = arena_printf(g->arena, " packed(%s, %s, %s)", word, label_names[along], PICK(g, orders));
-    expr w = use(g, q), scale = tensor(g, chance(g, 60) ? "f32" : "f16", groups), zero = NULL, at = infix(g, idx(g, L_K), " // ", atom(g, arena_printf(g->arena, "%d", n)));
+    expr w = use(g, q), scale = tensor(g, chance(g, 60) ? "f32" : "f16", groups), zero = NULL,
+         at = infix(g, idx(g, L_K), " // ", atom(g, arena_printf(g->arena, "%d", n)));
     if (chance(g, 60)) zero = tensor(g, chance(g, 50) ? "i8" : "u8", groups);
     if (is_split) w = relabelled(g, w, 1u << L_K, 1u << L_G | 1u << L_W, arena_printf(g->arena, "{K->(G,W=%d)}", n));
     if (zero) w = infix(g, w, " - ", is_split ? zero : read_at(g, zero, L_G, at));
@@ -284,7 +308,8 @@ static expr dequantised(struct maker *g, unsigned r) {
     return is_split ? relabelled(g, w, 1u << L_G | 1u << L_W, 1u << L_K, "{(G,W)->K}") : w;
 }
 
-/* A tensor over r and k, or what stands for one: read through an index, joined of two, one half of a wider one, renamed, unpacked. */
+/* A tensor over r and k, or what stands for one: read through an index, joined of two, one half of a wider one,
+ * renamed, unpacked. */
 static expr base(struct maker *g, unsigned r, unsigned k) {
     const char *dtype = operand_dtype(g);
     bool has_k = k == 1u << L_K, is_float = g->arithmetic != A_WHOLE;
@@ -353,7 +378,8 @@ static unsigned choose_k(struct maker *g) {
         s->rules[L_G].size = SPEC_MIDDLE;
     } else if (kind < 26) {
         g->has_parts = true;
-        rule(g, L_K, SPEC_PLUS, L_J, L_L, 0), equation(g, L_K, "J+L", 1u << L_J | 1u << L_L), axis(g, L_K, "J+L", 1u << L_J | 1u << L_L);
+        rule(g, L_K, SPEC_PLUS, L_J, L_L, 0), equation(g, L_K, "J+L", 1u << L_J | 1u << L_L),
+            axis(g, L_K, "J+L", 1u << L_J | 1u << L_L);
         s->rules[L_J].size = s->rules[L_L].size = SPEC_MIDDLE;
     } else if (kind < 36) {
         s->rules[L_U].size = SPEC_SHORT, s->rules[L_C].size = SPEC_MIDDLE;
@@ -390,7 +416,9 @@ static expr sometimes_named(struct maker *g, expr e) { return chance(g, 60) ? na
 
 /* Pointwise work on a result over labels that end in `column`. */
 static expr epilogue(struct maker *g, expr e, int column) {
-    static const char *const rounding[] = {"gelu", "sigmoid", "tanh", "silu", "exp2", "gelu_tanh"}, *const casts[] = {"f16", "bf16", "f32"};
+    static const char *const rounding[] = {"gelu", "sigmoid", "tanh", "silu", "exp2", "gelu_tanh"}, *const casts[] = {
+                                                                                                        "f16", "bf16",
+                                                                                                        "f32"};
     unsigned all = labels_of(e), c = 1u << column;
     int n = chance(g, 30) ? 0 : 1 + below(g, 3);
     if (e->type == SPEC_INT && g->arithmetic != A_WHOLE && chance(g, 60)) e = call(g, "f32", e), e->type = SPEC_FLOAT;
@@ -413,7 +441,8 @@ static expr epilogue(struct maker *g, expr e, int column) {
 
 static expr joined(struct maker *g, expr a, expr b) {
     static const char *const ops[] = {" + ", " * ", " - "};
-    if (a->type == SPEC_FLOAT && chance(g, 40)) b = chance(g, 50) ? inexact(g, call(g, "sigmoid", b)) : call(g, "relu", b);
+    if (a->type == SPEC_FLOAT && chance(g, 40))
+        b = chance(g, 50) ? inexact(g, call(g, "sigmoid", b)) : call(g, "relu", b);
     return infix(g, a, PICK(g, ops), b);
 }
 
@@ -427,7 +456,8 @@ static expr result(struct maker *g, int column) {
         two_columns(g);
         expr h = contract(g, a, decorated(g, tensor(g, operand_dtype(g), wide | k), wide, k), k);
         if (chance(g, 50)) h = infix(g, h, " + ", beside(g, 1u << L_F));
-        h = named(g, relabelled(g, h, 1u << L_F, 1u << L_N | 1u << L_Z, chance(g, 50) ? "{F->(Z=2,N)}" : "{F->(N,Z=2)}"));
+        h = named(
+            g, relabelled(g, h, 1u << L_F, 1u << L_N | 1u << L_Z, chance(g, 50) ? "{F->(Z=2,N)}" : "{F->(N,Z=2)}"));
         return joined(g, read_at(g, h, L_Z, atom(g, "0")), read_at(g, h, L_Z, atom(g, "1")));
     }
     expr h = contract(g, a, sometimes_named(g, operand(g, n, k)), k);
@@ -452,8 +482,10 @@ static expr result(struct maker *g, int column) {
 static expr middle(struct maker *g, expr h) {
     static const char *const norms[] = {"softmax", "rmsnorm", "layernorm"};
     if (h->type == SPEC_FLOAT && chance(g, 35)) {
-        if (chance(g, 40)) h = choice(g, infix(g, idx(g, L_N), " <= ", idx(g, L_M)), h, atom(g, "-inf")), h->type = SPEC_FLOAT;
-        return inexact(g, over(g, h->shape == SPEC_CALL && strcmp(h->text, "where") == 0 ? "softmax" : PICK(g, norms), 1u << L_N, named(g, h), true));
+        if (chance(g, 40))
+            h = choice(g, infix(g, idx(g, L_N), " <= ", idx(g, L_M)), h, atom(g, "-inf")), h->type = SPEC_FLOAT;
+        return inexact(g, over(g, h->shape == SPEC_CALL && strcmp(h->text, "where") == 0 ? "softmax" : PICK(g, norms),
+                              1u << L_N, named(g, h), true));
     }
     return epilogue(g, h, L_N);
 }
@@ -462,7 +494,9 @@ static const char *out_dtype(struct maker *g, const struct spec_expr *e) {
     static const char *const floats[] = {"f32", "f16", "bf16", "f32", "f8e4m3"}, *const wholes[] = {"i32", "i64"};
     if (e->type == SPEC_BOOL) return "bool";
     if (e->type == SPEC_INT) return g->arithmetic == A_WHOLE || g->arithmetic == A_MIXED ? "i64" : PICK(g, wholes);
-    return g->arithmetic == A_DOUBLE && chance(g, 60) ? "f64" : chance(g, 40) && !is_whole(g->dtype) ? g->dtype : PICK(g, floats);
+    return g->arithmetic == A_DOUBLE && chance(g, 60) ? "f64"
+           : chance(g, 40) && !is_whole(g->dtype)     ? g->dtype
+                                                      : PICK(g, floats);
 }
 
 static void output(struct maker *g, expr e) {
@@ -486,7 +520,8 @@ static expr reduced(struct maker *g, expr h, int column) {
     expr e = chance(g, 30) && h->type == SPEC_FLOAT ? call(g, "abs", h) : chance(g, 20) ? infix(g, h, " * ", h) : h;
     switch (below(g, 7)) {
     case 0: return over(g, PICK(g, sums), c, e, false);
-    case 1: return rows ? over(g, PICK(g, sums), 1u << (31 - __builtin_clz(rows)), e, false) : over(g, "sum", c, e, false);
+    case 1:
+        return rows ? over(g, PICK(g, sums), 1u << (31 - __builtin_clz(rows)), e, false) : over(g, "sum", c, e, false);
     case 2: return over(g, PICK(g, sums), all, e, false);
     case 3:
         if (h->type == SPEC_FLOAT) return inexact(g, over(g, "logsumexp", c, h, false));
@@ -502,11 +537,14 @@ static expr reduced(struct maker *g, expr h, int column) {
         r->type = SPEC_INT;
         return r;
     }
-    default: return h->type == SPEC_FLOAT ? inexact(g, over(g, chance(g, 50) ? "rmsnorm" : "softmax", c, h, true)) : over(g, "sum", c, e, false);
+    default:
+        return h->type == SPEC_FLOAT ? inexact(g, over(g, chance(g, 50) ? "rmsnorm" : "softmax", c, h, true))
+                                     : over(g, "sum", c, e, false);
     }
 }
 
-/* All that a spec may do with a result: each element with what its run of 4 has in common, or sums of rows of it and of what is added. */
+/* All that a spec may do with a result: each element with what its run of 4 has in common, or sums of rows of it and of
+ * what is added. */
 static expr taken_whole(struct maker *g, expr h) {
     static const char *const sums[] = {"sum", "max", "min", "sum"};
     unsigned n = 1u << L_N, parts = 1u << L_T | 1u << L_E;
@@ -516,22 +554,30 @@ static expr taken_whole(struct maker *g, expr h) {
     }
     expr e = named(g, relabelled(g, epilogue(g, h, L_N), n, parts, "{N->(T,E=4)}"));
     for (int times = chance(g, 50) ? 2 : 1; times > 0; times--) {
-        expr r = over(g, PICK(g, sums), 1u << L_E, chance(g, 50) && e->type == SPEC_FLOAT ? call(g, "abs", e) : e, false);
+        expr r = over(
+            g, PICK(g, sums), 1u << L_E, chance(g, 50) && e->type == SPEC_FLOAT ? call(g, "abs", e) : e, false);
         e = named(g, chance(g, 50) ? infix(g, e, " - ", r) : infix(g, r, " + ", e));
     }
     return relabelled(g, e, parts, n, "{(T,E)->N}");
 }
 
 static void choose_arithmetic(struct maker *g) {
-    static const char *const narrow[] = {"f16", "bf16", "f16", "bf16", "f8e4m3"}, *const wholes[] = {"i8", "u8", "i8", "i32"};
+    static const char *const narrow[] = {"f16", "bf16", "f16", "bf16", "f8e4m3"}, *const wholes[] = {
+                                                                                      "i8", "u8", "i8", "i32"};
     int kind = below(g, 100);
     g->arithmetic = kind < 45 ? A_NARROW : kind < 68 ? A_FLOAT : kind < 73 ? A_DOUBLE : kind < 83 ? A_WHOLE : A_MIXED;
-    g->dtype = g->arithmetic == A_NARROW ? PICK(g, narrow) : g->arithmetic == A_FLOAT || g->arithmetic == A_MIXED ? "f32" : g->arithmetic == A_DOUBLE ? "f64" : PICK(g, wholes);
+    g->dtype = g->arithmetic == A_NARROW                              ? PICK(g, narrow)
+               : g->arithmetic == A_FLOAT || g->arithmetic == A_MIXED ? "f32"
+               : g->arithmetic == A_DOUBLE                            ? "f64"
+                                                                      : PICK(g, wholes);
 }
 
 static void choose_attributes(struct maker *g) {
     int kind = below(g, 100);
-    g->spec->attributes = kind < 8 ? "precision: ieee" : kind < 18 && g->arithmetic == A_FLOAT ? "precision: tf32" : kind >= 94 ? "round: op" : NULL;
+    g->spec->attributes = kind < 8                                ? "precision: ieee"
+                          : kind < 18 && g->arithmetic == A_FLOAT ? "precision: tf32"
+                          : kind >= 94                            ? "round: op"
+                                                                  : NULL;
 }
 
 /* A residual written where it was read. */
@@ -555,7 +601,8 @@ struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     choose_arithmetic(&g);
     choose_attributes(&g);
     g.has_batch = chance(&g, 18);
-    if (chance(&g, 20)) rule(&g, L_N, SPEC_TIMES, L_T, 0, 4), equation(&g, L_T, "N/4", 1u << L_N); /* before others lean on N */
+    if (chance(&g, 20))
+        rule(&g, L_N, SPEC_TIMES, L_T, 0, 4), equation(&g, L_T, "N/4", 1u << L_N); /* before others lean on N */
     s->is_fixed[L_E] = s->is_fixed[L_W] = s->is_fixed[L_Z] = true;
     expr h = result(&g, L_N);
     if (chance(&g, s->rules[L_N].kind == SPEC_TIMES ? 40 : 8)) {
@@ -600,25 +647,35 @@ static void follow(struct spec *s) {
         }
 }
 
-/* The free label of the nest that is best made smaller: the largest of those that stand in it or that its labels follow from. */
+/* The free label of the nest that is best made smaller: the largest of those that stand in it or that its labels follow
+ * from. */
 static int largest_of(const struct spec *s, unsigned nest) {
     for (int round = 0; round < 4; round++)
         for (int l = 0; l < N_LABELS; l++)
-            if (nest >> l & 1 && s->rules[l].kind != SPEC_FREE) nest |= 1u << s->rules[l].a | (s->rules[l].kind == SPEC_PLUS ? 1u << s->rules[l].b : 0);
+            if (nest >> l & 1 && s->rules[l].kind != SPEC_FREE)
+                nest |= 1u << s->rules[l].a | (s->rules[l].kind == SPEC_PLUS ? 1u << s->rules[l].b : 0);
     int best = -1;
     for (int l = 0; l < N_LABELS; l++)
-        if (nest >> l & 1 && s->rules[l].kind == SPEC_FREE && !s->is_fixed[l] && (best < 0 || s->extents[l] > s->extents[best])) best = l;
+        if (nest >> l & 1 && s->rules[l].kind == SPEC_FREE && !s->is_fixed[l] &&
+            (best < 0 || s->extents[l] > s->extents[best]))
+            best = l;
     return best;
 }
 
 void spec_draw_extents(struct spec *s, int shape, int64_t most, uint64_t *random) {
-    static const int odd[] = {1, 7, 63, 65, 3, 17}, medium[] = {16, 32, 48, 64, 96, 100, 24, 40}, edges[] = {127, 128, 129, 160, 192, 255, 256, 257, 130, 144};
+    static const int odd[] = {1, 7, 63, 65, 3, 17}, medium[] = {16, 32, 48, 64, 96, 100, 24, 40},
+                     edges[] = {127, 128, 129, 160, 192, 255, 256, 257, 130, 144};
     static const int middle[] = {1, 3, 5, 8, 12, 16, 20, 32}, few[] = {1, 2, 3, 4, 5};
     for (int l = 0; l < N_LABELS; l++) {
         if (s->is_fixed[l] || s->rules[l].kind != SPEC_FREE) continue;
         bool is_long = s->rules[l].size == SPEC_LONG;
-        if (!is_long) s->extents[l] = s->rules[l].size == SPEC_MIDDLE ? middle[random_below(random, 8)] : few[random_below(random, 5)];
-        else s->extents[l] = shape == 0 ? odd[random_below(random, 6)] : shape == 1 ? medium[random_below(random, 8)] : edges[random_below(random, 10)];
+        if (!is_long)
+            s->extents[l] = s->rules[l].size == SPEC_MIDDLE ? middle[random_below(random, 8)]
+                                                            : few[random_below(random, 5)];
+        else
+            s->extents[l] = shape == 0   ? odd[random_below(random, 6)]
+                            : shape == 1 ? medium[random_below(random, 8)]
+                                         : edges[random_below(random, 10)];
         if (shape == 0 && random_below(random, 60) == 0) s->extents[l] = 0;
     }
     follow(s);
@@ -627,7 +684,9 @@ void spec_draw_extents(struct spec *s, int shape, int64_t most, uint64_t *random
             /* one label of several keeps its place beyond the edge as long as another can give way */
             int l = largest_of(s, s->nests[i]), other = random_below(random, N_LABELS);
             if (l < 0) break;
-            if (s->nests[i] >> other & 1 && s->rules[other].kind == SPEC_FREE && !s->is_fixed[other] && s->extents[other] > 8) l = other;
+            if (s->nests[i] >> other & 1 && s->rules[other].kind == SPEC_FREE && !s->is_fixed[other] &&
+                s->extents[other] > 8)
+                l = other;
             s->extents[l] = s->extents[l] / 2 + (s->extents[l] > 32 ? random_below(random, 3) - 1 : 0);
             if (s->extents[l] < 1) s->extents[l] = 1;
             follow(s);

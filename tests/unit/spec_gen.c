@@ -45,7 +45,8 @@ static bool has_label(const struct spec_expr *e, int label) {
     return false;
 }
 
-/* Labels and order of a pointwise value: those of the operand that has all of them, else the union, its last undecided. */
+/* Labels and order of a pointwise value: those of the operand that has all of them, else the union, its last undecided.
+ */
 static void join(struct spec_expr *e) {
     const struct spec_expr *order = NULL;
     bool agree = true;
@@ -63,13 +64,14 @@ static void join(struct spec_expr *e) {
     if (order && agree) memcpy(e->labels, order->labels, sizeof e->labels);
 }
 
-static struct spec_expr *make(struct gen *g, enum spec_shape shape, const char *text, int n_args, struct spec_expr *a, struct spec_expr *b,
-                              struct spec_expr *c) {
+static struct spec_expr *make(struct gen *g, enum spec_shape shape, const char *text, int n_args, struct spec_expr *a,
+    struct spec_expr *b, struct spec_expr *c) {
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
     *e = (struct spec_expr){.shape = shape, .text = text, .tail = "", .n_args = n_args, .args = {a, b, c}};
     join(e);
     for (int i = 0; i < n_args; i++)
-        if (e->args[i]->type == SPEC_FLOAT || (e->args[i]->type == SPEC_INT && e->type == SPEC_WEAK)) e->type = e->args[i]->type;
+        if (e->args[i]->type == SPEC_FLOAT || (e->args[i]->type == SPEC_INT && e->type == SPEC_WEAK))
+            e->type = e->args[i]->type;
     return e;
 }
 
@@ -88,7 +90,8 @@ static struct spec_expr *name_of(struct gen *g, enum spec_type type) {
     const struct scope_name *found[SPEC_MAX_PARAMS + SPEC_MAX_STMTS];
     int n = 0;
     for (int i = 0; i < g->n_scope; i++)
-        if (g->scope[i].value->type == type || (type == SPEC_FLOAT && g->scope[i].value->type == SPEC_WEAK)) found[n++] = &g->scope[i];
+        if (g->scope[i].value->type == type || (type == SPEC_FLOAT && g->scope[i].value->type == SPEC_WEAK))
+            found[n++] = &g->scope[i];
     if (!n) return NULL;
     const struct scope_name *name = found[below(g, n)];
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
@@ -162,7 +165,11 @@ static struct spec_expr *condition(struct gen *g, int depth) {
 
 static struct spec_expr *atom_of_label(struct gen *g, const char *fn, int label) {
     struct spec_expr *e = NEW(g->arena, struct spec_expr);
-    *e = (struct spec_expr){.shape = SPEC_ATOM, .type = SPEC_INT, .text = arena_printf(g->arena, "%s(%s)", fn, label_names[label]), .tail = "", .is_decided = true};
+    *e = (struct spec_expr){.shape = SPEC_ATOM,
+        .type = SPEC_INT,
+        .text = arena_printf(g->arena, "%s(%s)", fn, label_names[label]),
+        .tail = "",
+        .is_decided = true};
     if (strcmp(fn, "idx") == 0) e->n_labels = 1, e->labels[0] = label;
     return e;
 }
@@ -175,10 +182,13 @@ static int some_label(struct gen *g) {
     return l;
 }
 
-static struct spec_expr *text_atom(struct gen *g, const char *text) { return make(g, SPEC_ATOM, text, 0, NULL, NULL, NULL); }
+static struct spec_expr *text_atom(struct gen *g, const char *text) {
+    return make(g, SPEC_ATOM, text, 0, NULL, NULL, NULL);
+}
 
 static struct spec_expr *whole(struct gen *g, int depth) {
-    static const char *const infixes[] = {" + ", " - ", " * ", " // ", " % ", " + "}, *const casts[] = {"i32", "i64", "i8", "u8", "i16"};
+    static const char *const infixes[] = {" + ", " - ", " * ", " // ", " % ", " + "}, *const casts[] = {"i32", "i64",
+                                                                                          "i8", "u8", "i16"};
     static const char *const wholes[] = {"0", "1", "2", "3", "5"};
     struct spec_expr *name = name_of(g, SPEC_INT), *a, *b;
     int kind = below(g, 100);
@@ -198,12 +208,21 @@ static struct spec_expr *whole(struct gen *g, int depth) {
     if (kind < 52) return make(g, SPEC_CALL, PICK(g, casts), 1, whole(g, depth - 1), NULL, NULL);
     if (kind < 58) {
         a = number(g, depth - 1);
-        return a->type == SPEC_FLOAT ? typed(make(g, SPEC_CALL, PICK(g, casts), 1, a, NULL, NULL), SPEC_INT) : whole(g, depth - 1);
+        return a->type == SPEC_FLOAT ? typed(make(g, SPEC_CALL, PICK(g, casts), 1, a, NULL, NULL), SPEC_INT)
+                                     : whole(g, depth - 1);
     }
-    if (kind < 66) return reduced(g, chance(g, 50) ? "sum" : chance(g, 50) ? "max" : chance(g, 50) ? "min" : "prod", whole(g, depth - 1), false);
+    if (kind < 66)
+        return reduced(g,
+            chance(g, 50)   ? "sum"
+            : chance(g, 50) ? "max"
+            : chance(g, 50) ? "min"
+                            : "prod",
+            whole(g, depth - 1), false);
     if (kind < 72) {
         a = chance(g, 50) ? whole(g, depth - 1) : number(g, depth - 1);
-        return a->n_labels && a->type != SPEC_WEAK ? typed(reduced(g, chance(g, 50) ? "argmax" : "argmin", a, true), SPEC_INT) : whole(g, depth - 1);
+        return a->n_labels && a->type != SPEC_WEAK
+                   ? typed(reduced(g, chance(g, 50) ? "argmax" : "argmin", a, true), SPEC_INT)
+                   : whole(g, depth - 1);
     }
     if (kind < 78) {
         struct spec_expr *c = condition(g, depth - 1);
@@ -215,7 +234,8 @@ static struct spec_expr *whole(struct gen *g, int depth) {
 }
 
 /* e with the labels of `from`, the first in its place, replaced by those of `to`. */
-static struct spec_expr *relabelled(struct gen *g, struct spec_expr *e, const int *from, int n_from, const int *to, int n_to, const char *text) {
+static struct spec_expr *relabelled(
+    struct gen *g, struct spec_expr *e, const int *from, int n_from, const int *to, int n_to, const char *text) {
     struct spec_expr *r = make(g, SPEC_RELABEL, text, 1, e, NULL, NULL);
     bool is_put = false;
     r->type = e->type;
@@ -236,8 +256,10 @@ static struct spec_expr *renamed(struct gen *g, struct spec_expr *e) {
     if (s->parts[0] >= 0 && !s->is_joined && chance(g, 60)) {
         const char *m = label_names[s->parts[0]], *n = label_names[s->parts[1]], *p = label_names[whole_label];
         bool has_m = has_label(e, s->parts[0]), has_n = has_label(e, s->parts[1]), has_p = has_label(e, whole_label);
-        if (has_m && has_n && !has_p) return relabelled(g, e, s->parts, 2, &whole_label, 1, arena_printf(g->arena, "{(%s,%s)->%s}", m, n, p));
-        if (!has_m && !has_n && has_p) return relabelled(g, e, &whole_label, 1, s->parts, 2, arena_printf(g->arena, "{%s->(%s,%s)}", p, m, n));
+        if (has_m && has_n && !has_p)
+            return relabelled(g, e, s->parts, 2, &whole_label, 1, arena_printf(g->arena, "{(%s,%s)->%s}", m, n, p));
+        if (!has_m && !has_n && has_p)
+            return relabelled(g, e, &whole_label, 1, s->parts, 2, arena_printf(g->arena, "{%s->(%s,%s)}", p, m, n));
     }
     for (int b = 0; b < s->n_labels; b++)
         if (s->is_bound[b] && !has_label(e, b) && s->extents[a] == s->extents[b] && !(s->is_joined && b == whole_label))
@@ -247,15 +269,20 @@ static struct spec_expr *renamed(struct gen *g, struct spec_expr *e) {
 
 /* A position: affine over one or two labels, or any integer. */
 static struct spec_expr *position(struct gen *g, int label, int depth) {
-    struct spec_expr *i = atom_of_label(g, "idx", chance(g, 60) ? label : some_label(g)), *j = atom_of_label(g, "idx", some_label(g));
+    struct spec_expr *i = atom_of_label(g, "idx", chance(g, 60) ? label : some_label(g)),
+                     *j = atom_of_label(g, "idx", some_label(g));
     switch (below(g, 9)) {
     case 0: return make(g, SPEC_INFIX, " + ", 2, i, text_atom(g, "1"), NULL);
     case 1: return make(g, SPEC_INFIX, " - ", 2, i, text_atom(g, "1"), NULL);
-    case 2: return make(g, SPEC_INFIX, " - ", 2, make(g, SPEC_INFIX, " - ", 2, atom_of_label(g, "size", label), text_atom(g, "1"), NULL), i, NULL);
+    case 2:
+        return make(g, SPEC_INFIX, " - ", 2,
+            make(g, SPEC_INFIX, " - ", 2, atom_of_label(g, "size", label), text_atom(g, "1"), NULL), i, NULL);
     case 3: return make(g, SPEC_INFIX, " + ", 2, make(g, SPEC_INFIX, " * ", 2, i, text_atom(g, "2"), NULL), j, NULL);
     case 4: return make(g, SPEC_INFIX, " - ", 2, make(g, SPEC_INFIX, " + ", 2, i, j, NULL), text_atom(g, "1"), NULL);
     case 5: return make(g, SPEC_INFIX, chance(g, 50) ? " // " : " % ", 2, i, text_atom(g, "2"), NULL);
-    case 6: return make(g, SPEC_INFIX, " + ", 2, make(g, SPEC_INFIX, " * ", 2, i, atom_of_label(g, "size", j->labels[0]), NULL), j, NULL);
+    case 6:
+        return make(g, SPEC_INFIX, " + ", 2,
+            make(g, SPEC_INFIX, " * ", 2, i, atom_of_label(g, "size", j->labels[0]), NULL), j, NULL);
     case 7: return typed(text_atom(g, chance(g, 50) ? "0" : "1"), SPEC_INT);
     default: return whole(g, depth - 1);
     }
@@ -264,7 +291,12 @@ static struct spec_expr *position(struct gen *g, int label, int depth) {
 static struct spec_expr *read_at(struct gen *g, struct spec_expr *e, int depth) {
     struct spec_expr *r = NEW(g->arena, struct spec_expr), *order[SPEC_MAX_LABELS] = {0};
     int n = 1 + (e->n_labels > 1 && chance(g, 25)), first = below(g, e->n_labels);
-    *r = (struct spec_expr){.shape = SPEC_ACCESS, .type = e->type, .text = label_names[e->labels[first]], .tail = "", .n_args = n + 2, .args = {e}};
+    *r = (struct spec_expr){.shape = SPEC_ACCESS,
+        .type = e->type,
+        .text = label_names[e->labels[first]],
+        .tail = "",
+        .n_args = n + 2,
+        .args = {e}};
     r->is_decided = e->is_decided;
     for (int i = 0; i < n; i++) {
         int at = (first + i) % e->n_labels;
@@ -273,7 +305,9 @@ static struct spec_expr *read_at(struct gen *g, struct spec_expr *e, int depth) 
         r->is_decided = r->is_decided && order[at]->is_decided;
     }
     static const char *const fills[] = {"0", "1", "2", "-1"};
-    r->args[1 + n] = e->type == SPEC_BOOL ? text_atom(g, chance(g, 50) ? "true" : "false") : e->type == SPEC_FLOAT && chance(g, 20) ? number(g, depth - 1) : text_atom(g, PICK(g, fills));
+    r->args[1 + n] = e->type == SPEC_BOOL                     ? text_atom(g, chance(g, 50) ? "true" : "false")
+                     : e->type == SPEC_FLOAT && chance(g, 20) ? number(g, depth - 1)
+                                                              : text_atom(g, PICK(g, fills));
     if (r->args[1 + n]->type != SPEC_FLOAT && r->args[1 + n]->type != SPEC_WEAK) r->args[1 + n] = text_atom(g, "0");
     for (int i = 0; i < e->n_labels; i++)
         for (int j = 0; j < (order[i] ? order[i]->n_labels : 1); j++) {
@@ -289,7 +323,8 @@ static struct spec_expr *read_at(struct gen *g, struct spec_expr *e, int depth) 
 
 static struct spec_expr *scanned(struct gen *g, struct spec_expr *e) {
     struct spec_expr *r = make(g, SPEC_CALL, "", 1, e, NULL, NULL);
-    r->text = arena_printf(g->arena, "%s[%s]", chance(g, 75) ? "cumsum" : "cumprod", label_names[e->labels[below(g, e->n_labels)]]);
+    r->text = arena_printf(
+        g->arena, "%s[%s]", chance(g, 75) ? "cumsum" : "cumprod", label_names[e->labels[below(g, e->n_labels)]]);
     r->n_labels = e->n_labels, r->is_decided = e->is_decided;
     memcpy(r->labels, e->labels, sizeof r->labels);
     return r;
@@ -313,7 +348,8 @@ static struct spec_expr *joined(struct gen *g, int depth) {
     for (int i = 0; i < 2; i++) {
         parts[i] = number(g, depth - 1);
         if (parts[i]->type != SPEC_FLOAT || !has_label(parts[i], s->parts[i]) || has_label(parts[i], p)) return NULL;
-        parts[i] = relabelled(g, parts[i], &s->parts[i], 1, &p, 1, arena_printf(g->arena, "{%s->%s}", label_names[s->parts[i]], label_names[p]));
+        parts[i] = relabelled(g, parts[i], &s->parts[i], 1, &p, 1,
+            arena_printf(g->arena, "{%s->%s}", label_names[s->parts[i]], label_names[p]));
     }
     r = make(g, SPEC_CALL, arena_printf(g->arena, "concat[%s]", label_names[p]), 2, parts[0], parts[1], NULL);
     r->n_labels = parts[0]->n_labels, r->is_decided = parts[0]->is_decided;
@@ -359,7 +395,8 @@ static struct spec_expr *contract(struct gen *g, int depth) {
     return e;
 }
 
-static struct spec_expr *over(struct gen *g, struct spec_expr *product, const struct spec_expr *a, const struct spec_expr *b, int label) {
+static struct spec_expr *over(
+    struct gen *g, struct spec_expr *product, const struct spec_expr *a, const struct spec_expr *b, int label) {
     product->text = arena_printf(g->arena, " @[%s] ", label_names[label]);
     product->is_decided = a->is_decided && b->is_decided;
     product->n_labels = 0;
@@ -378,9 +415,11 @@ static struct spec_expr *two_contractions(struct gen *g) {
     for (int i = 0; i < a->n_labels; i++)
         if (has_label(b, a->labels[i])) shared = a->labels[i];
     if (shared < 0) return a;
-    struct spec_expr *c = make(g, SPEC_CALL, "relu", 1, a, NULL, NULL), *d = make(g, SPEC_CALL, "abs", 1, b, NULL, NULL);
+    struct spec_expr *c = make(g, SPEC_CALL, "relu", 1, a, NULL, NULL),
+                     *d = make(g, SPEC_CALL, "abs", 1, b, NULL, NULL);
     struct spec_expr *first = over(g, make(g, SPEC_INFIX, "", 2, a, b, NULL), a, b, shared);
-    struct spec_expr *second = chance(g, 50) ? over(g, make(g, SPEC_INFIX, "", 2, c, d, NULL), c, d, shared) : over(g, make(g, SPEC_INFIX, "", 2, d, c, NULL), d, c, shared);
+    struct spec_expr *second = chance(g, 50) ? over(g, make(g, SPEC_INFIX, "", 2, c, d, NULL), c, d, shared)
+                                             : over(g, make(g, SPEC_INFIX, "", 2, d, c, NULL), d, c, shared);
     if (chance(g, 30)) second = make(g, SPEC_INFIX, " * ", 2, text_atom(g, "0.5"), second, NULL);
     return make(g, SPEC_INFIX, " + ", 2, first, second, NULL);
 }
@@ -394,7 +433,8 @@ static struct spec_expr *infix(struct gen *g, int depth) {
         b = make(g, SPEC_ATOM, PICK(g, divisors), 0, NULL, NULL, NULL); /* two whole numbers do not divide */
         if (*b->text == '3') g->spec->is_exact = false;
     } else b = chance(g, 12) ? a : chance(g, 25) ? literal(g) : number(g, depth - 1);
-    return chance(g, 8) && strcmp(text, " / ") != 0 ? make(g, SPEC_INFIX, text, 2, b, a, NULL) : make(g, SPEC_INFIX, text, 2, a, b, NULL);
+    return chance(g, 8) && strcmp(text, " / ") != 0 ? make(g, SPEC_INFIX, text, 2, b, a, NULL)
+                                                    : make(g, SPEC_INFIX, text, 2, a, b, NULL);
 }
 
 static struct spec_expr *exact_call(struct gen *g, int depth) {
@@ -402,12 +442,29 @@ static struct spec_expr *exact_call(struct gen *g, int depth) {
         const char *text, *tail;
         int n_args;
     } calls[] = {
-        {"max", "", 2}, {"min", "", 2}, {"relu", "", 1}, {"abs", "", 1}, {"floor", "", 1}, {"ceil", "", 1}, {"round", "", 1}, {"sign", "", 1},
-        {"fma", "", 3}, {"clamp", ", -1, 3", 1}, {"relu6", "", 1}, {"hardtanh", "", 1}, {"hardtanh", ", -2, 2", 1}, {"leaky_relu", ", slope: 0.5", 1},
-        {"max", "", 2}, {"relu", "", 1}, {"max", ", 0", 1}, {"min", ", 2", 1},
+        {"max", "", 2},
+        {"min", "", 2},
+        {"relu", "", 1},
+        {"abs", "", 1},
+        {"floor", "", 1},
+        {"ceil", "", 1},
+        {"round", "", 1},
+        {"sign", "", 1},
+        {"fma", "", 3},
+        {"clamp", ", -1, 3", 1},
+        {"relu6", "", 1},
+        {"hardtanh", "", 1},
+        {"hardtanh", ", -2, 2", 1},
+        {"leaky_relu", ", slope: 0.5", 1},
+        {"max", "", 2},
+        {"relu", "", 1},
+        {"max", ", 0", 1},
+        {"min", ", 2", 1},
     };
     int i = below(g, (int)(sizeof calls / sizeof *calls));
-    while (g->is_smooth && strchr("fcsrl", *calls[i].text) && strcmp(calls[i].text, "relu") != 0 && strcmp(calls[i].text, "clamp") != 0) i = below(g, 3);
+    while (g->is_smooth && strchr("fcsrl", *calls[i].text) && strcmp(calls[i].text, "relu") != 0 &&
+           strcmp(calls[i].text, "clamp") != 0)
+        i = below(g, 3);
     struct spec_expr *args[3] = {0};
     for (int a = 0; a < calls[i].n_args; a++) args[a] = a && chance(g, 15) ? args[0] : number(g, depth - 1);
     struct spec_expr *e = make(g, SPEC_CALL, calls[i].text, calls[i].n_args, args[0], args[1], args[2]);
@@ -416,8 +473,9 @@ static struct spec_expr *exact_call(struct gen *g, int depth) {
 }
 
 static struct spec_expr *rounding_call(struct gen *g, int depth) {
-    static const char *const texts[] = {"gelu", "exp", "tanh", "sigmoid", "silu", "sqrt", "log", "erf", "sin", "cos", "exp2", "log2", "rsqrt",
-                                        "gelu_tanh", "elu", "selu", "softplus", "mish", "hardswish", "hardsigmoid", "leaky_relu"};
+    static const char *const texts[] = {"gelu", "exp", "tanh", "sigmoid", "silu", "sqrt", "log", "erf", "sin", "cos",
+        "exp2", "log2", "rsqrt", "gelu_tanh", "elu", "selu", "softplus", "mish", "hardswish", "hardsigmoid",
+        "leaky_relu"};
     g->spec->is_exact = false;
     static const char *const smooth[] = {"exp", "tanh", "sigmoid", "gelu", "exp", "erf", "sin"};
     if (g->is_smooth) return make(g, SPEC_CALL, PICK(g, smooth), 1, number(g, depth - 1), NULL, NULL);
@@ -436,7 +494,8 @@ static struct spec_expr *number(struct gen *g, int depth) {
         struct spec_expr *e = number(g, depth - 1), *both = kind >= 133 ? joined(g, depth) : NULL;
         if (both) return both;
         if (kind < 112) return reshaped(g, e, depth);
-        if (kind < 124 && e->type == SPEC_FLOAT) return reduced(g, chance(g, 60) ? "sum" : chance(g, 45) ? "max" : chance(g, 50) ? "min" : "prod", e, false);
+        if (kind < 124 && e->type == SPEC_FLOAT)
+            return reduced(g, chance(g, 60) ? "sum" : chance(g, 45) ? "max" : chance(g, 50) ? "min" : "prod", e, false);
         return typed(make(g, SPEC_CALL, "f32", 1, whole(g, depth - 1), NULL, NULL), SPEC_FLOAT);
     }
     if (kind < 12) return name_in_scope(g);
@@ -446,7 +505,8 @@ static struct spec_expr *number(struct gen *g, int depth) {
     if (kind < 80) return exact_call(g, depth);
     if (kind < 85) {
         struct spec_expr *a = number(g, depth - 1);
-        return chance(g, 30) ? make(g, SPEC_PREFIX, "-", 1, make(g, SPEC_PREFIX, "-", 1, a, NULL, NULL), NULL, NULL) : make(g, SPEC_PREFIX, "-", 1, a, NULL, NULL);
+        return chance(g, 30) ? make(g, SPEC_PREFIX, "-", 1, make(g, SPEC_PREFIX, "-", 1, a, NULL, NULL), NULL, NULL)
+                             : make(g, SPEC_PREFIX, "-", 1, a, NULL, NULL);
     }
     if (kind < 90) {
         static const char *const casts[] = {"f16", "bf16", "f32", "f16", "bf16"};
@@ -455,7 +515,8 @@ static struct spec_expr *number(struct gen *g, int depth) {
         return chance(g, 20) ? make(g, SPEC_CALL, text, 1, e, NULL, NULL) : e;
     }
     if (kind < 97) {
-        struct spec_expr *c = condition(g, depth - 1), *a = number(g, depth - 1), *b = chance(g, 15) ? a : number(g, depth - 1);
+        struct spec_expr *c = condition(g, depth - 1), *a = number(g, depth - 1),
+                         *b = chance(g, 15) ? a : number(g, depth - 1);
         if (chance(g, 30)) return make(g, SPEC_CHOICE, "", 3, c, a, b);
         return make(g, SPEC_CALL, "where", 3, c, a, b);
     }
@@ -529,10 +590,14 @@ static const char *add_out(struct gen *g, const struct spec_expr *value) {
 static void add_stmt(struct gen *g, bool is_output) {
     struct spec *s = g->spec;
     int depth = 1 + below(g, 4), kind = below(g, 100);
-    struct spec_expr *e = kind < 80 || g->is_smooth ? number(g, depth) : kind < 95 ? whole(g, depth) : condition(g, depth);
+    struct spec_expr *e = kind < 80 || g->is_smooth ? number(g, depth)
+                          : kind < 95               ? whole(g, depth)
+                                                    : condition(g, depth);
     int n_temps = 0;
     for (int i = 0; i < g->n_scope; i++) n_temps += g->scope[i].name[0] == 'h';
-    const char *name = is_output ? add_out(g, e) : arena_printf(g->arena, "h%d", n_temps && chance(g, 30) ? below(g, n_temps) : n_temps);
+    const char *name = is_output
+                           ? add_out(g, e)
+                           : arena_printf(g->arena, "h%d", n_temps && chance(g, 30) ? below(g, n_temps) : n_temps);
     s->stmts[s->n_stmts++] = (struct spec_stmt){name, e};
     bind(g, name, e);
 }
@@ -557,10 +622,12 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
         int m = s->extents[s->parts[0]], n = s->extents[s->parts[1]];
         s->extents[last] = s->is_joined ? m + n : m * n;
     }
-    int n_tensors = 1 + below(&g, 4), n_scalars = chance(&g, 35) ? 1 : 0, n_outs = 1 + below(&g, 3), n_temps = below(&g, 5);
+    int n_tensors = 1 + below(&g, 4), n_scalars = chance(&g, 35) ? 1 : 0, n_outs = 1 + below(&g, 3),
+        n_temps = below(&g, 5);
     for (int i = 0; i < n_tensors; i++) add_param(&g, false);
     for (int i = 0; i < n_scalars; i++) add_param(&g, true);
-    if (s->parts[0] >= 0 && !(s->is_bound[s->parts[0]] && s->is_bound[s->parts[1]] && s->is_bound[s->n_labels - 1])) s->parts[0] = -1, s->is_joined = false;
+    if (s->parts[0] >= 0 && !(s->is_bound[s->parts[0]] && s->is_bound[s->parts[1]] && s->is_bound[s->n_labels - 1]))
+        s->parts[0] = -1, s->is_joined = false;
     while (n_outs + n_temps > 0) {
         bool is_output = n_temps == 0 || (n_outs > 1 && chance(&g, 30));
         add_stmt(&g, is_output);
@@ -635,7 +702,8 @@ static unsigned declared(const struct spec *s) {
     for (int i = 0; i < s->n_params; i++)
         for (int j = 0; j < s->params[i].n_labels; j++) set |= 1u << s->params[i].labels[j];
     for (int i = 0; i < s->n_outs; i++)
-        for (int j = 0; j < s->outs[i].n_labels && is_assigned(s, s->outs[i].name); j++) set |= 1u << s->outs[i].labels[j];
+        for (int j = 0; j < s->outs[i].n_labels && is_assigned(s, s->outs[i].name); j++)
+            set |= 1u << s->outs[i].labels[j];
     return set;
 }
 
@@ -646,7 +714,8 @@ static void print_param(struct buf *out, const struct spec *s, const struct spec
     for (int i = 0; i < p->n_labels; i++) {
         int l = p->labels[i];
         buf_printf(out, "%s%s", i ? "," : "", s->names[l]);
-        if (s->rules[l].equation && !is_written[l] && !(s->rules[l].needs & ~declared(s))) buf_printf(out, "=%s", s->rules[l].equation);
+        if (s->rules[l].equation && !is_written[l] && !(s->rules[l].needs & ~declared(s)))
+            buf_printf(out, "=%s", s->rules[l].equation);
         else if (s->is_fixed[l] && !is_written[l]) buf_printf(out, "=%d", s->extents[l]);
         is_written[l] = true;
     }
@@ -661,7 +730,8 @@ void spec_print(struct buf *out, const struct spec *s) {
     buf_puts(out, "kernel g");
     for (int l = 0; l < s->n_labels; l++) {
         const struct spec_label *r = &s->rules[l];
-        if (r->axis && !(declared(s) >> l & 1) && !(r->axis_needs & ~declared(s))) buf_printf(out, "%s%s=%s", n++ ? "," : "[", s->names[l], r->axis);
+        if (r->axis && !(declared(s) >> l & 1) && !(r->axis_needs & ~declared(s)))
+            buf_printf(out, "%s%s=%s", n++ ? "," : "[", s->names[l], r->axis);
     }
     buf_puts(out, n ? "](" : "(");
     n = 0;
@@ -716,7 +786,8 @@ static struct spec_expr *replaced(struct shrinker *k, const struct spec_expr *e,
 }
 
 /* The expression with `value` for every use of `name`. */
-static struct spec_expr *substituted(struct shrinker *k, struct spec_expr *e, const char *name, struct spec_expr *value) {
+static struct spec_expr *substituted(
+    struct shrinker *k, struct spec_expr *e, const char *name, struct spec_expr *value) {
     if (e->shape == SPEC_ATOM) return strcmp(e->text, name) == 0 ? value : e;
     struct spec_expr *copy = NEW(k->arena, struct spec_expr);
     *copy = *e;
@@ -762,7 +833,8 @@ static bool shrink_once(struct shrinker *k) {
     return false;
 }
 
-struct spec *spec_shrink(struct arena *a, const struct spec *s, bool (*fails)(void *user, const struct spec *s), void *user) {
+struct spec *spec_shrink(
+    struct arena *a, const struct spec *s, bool (*fails)(void *user, const struct spec *s), void *user) {
     struct shrinker k = {a, fails, user, NEW(a, struct spec)};
     *k.best = *s;
     while (shrink_once(&k)) {}

@@ -1,9 +1,10 @@
 /* Random specs, valid by construction, as trees that print as `.fx` and shrink.
  *
- * In: a seed. Out: one kernel. spec_generate grows it freely over up to six labels: pointwise expressions over any of them, floats, integers and
- * conditions, `@` and `@[..]`, reductions, running sums, relabels, accesses, concatenation, casts, names bound again, several outputs, permuted and
- * broadcast. spec_generate_contraction (spec_contraction.c) builds it around contractions: what their operands are computed of, what is made of their
- * results, which dtypes meet. The same seed gives the same text everywhere. */
+ * In: a seed. Out: one kernel. spec_generate grows it freely over up to six labels: pointwise expressions over any of
+ * them, floats, integers and conditions, `@` and `@[..]`, reductions, running sums, relabels, accesses, concatenation,
+ * casts, names bound again, several outputs, permuted and broadcast. spec_generate_contraction (spec_contraction.c)
+ * builds it around contractions: what their operands are computed of, what is made of their results, which dtypes meet.
+ * The same seed gives the same text everywhere. */
 #ifndef FX_TEST_SPEC_GEN_H
 #define FX_TEST_SPEC_GEN_H
 
@@ -12,7 +13,12 @@
 enum { SPEC_MAX_LABELS = 20, SPEC_MAX_PARAMS = 32, SPEC_MAX_STMTS = 16, SPEC_MAX_NESTS = 24 };
 
 enum spec_shape { SPEC_ATOM, SPEC_PREFIX, SPEC_INFIX, SPEC_CALL, SPEC_CHOICE, SPEC_RELABEL, SPEC_ACCESS };
-enum spec_type { SPEC_WEAK, SPEC_FLOAT, SPEC_INT, SPEC_BOOL }; /* WEAK: literals alone made it, its type depends on what it meets */
+enum spec_type {
+    SPEC_WEAK,
+    SPEC_FLOAT,
+    SPEC_INT,
+    SPEC_BOOL
+}; /* WEAK: literals alone made it, its type depends on what it meets */
 
 struct spec_expr {
     enum spec_shape shape;
@@ -37,7 +43,11 @@ struct spec_param {
 
 /* How an extent follows from others, for those who choose extents; the text says the same by `equation`. */
 enum spec_extent_kind { SPEC_FREE, SPEC_TIMES /* a * n */, SPEC_PLUS /* a + b */ };
-enum spec_size { SPEC_LONG, SPEC_MIDDLE, SPEC_SHORT }; /* of a free label: any tile and its edges; at most a few dozen; at most five */
+enum spec_size {
+    SPEC_LONG,
+    SPEC_MIDDLE,
+    SPEC_SHORT
+}; /* of a free label: any tile and its edges; at most a few dozen; at most five */
 
 struct spec_label { /* of spec_generate_contraction */
     enum spec_extent_kind kind;
@@ -59,7 +69,8 @@ struct spec {
     const char *const *names;     /* of the labels */
     int extents[SPEC_MAX_LABELS]; /* to evaluate at; 0 to 4, of the last label a product or sum of two others */
     struct spec_label rules[SPEC_MAX_LABELS]; /* all zeros where spec_generate made it */
-    unsigned nests[SPEC_MAX_NESTS]; /* of spec_generate_contraction: the labels, a bit each, that loops run over together: what they come to is what it costs */
+    unsigned nests[SPEC_MAX_NESTS]; /* of spec_generate_contraction: the labels, a bit each, that loops run over
+                                       together: what they come to is what it costs */
     int n_nests;
     bool is_joined;               /* the last label is two others end to end: only concat makes it */
     int parts[2];                 /* those two, or -1 */
@@ -77,13 +88,14 @@ int spec_extent(const struct spec *s, const char *label, size_t len);
 struct spec *spec_generate(struct arena *a, uint64_t seed);
 /* A kernel around contractions. Free labels get extents by spec_draw_extents. */
 struct spec *spec_generate_contraction(struct arena *a, uint64_t seed);
-/* Extents of a spec of spec_generate_contraction: shape 0 tiny and odd, 1 of medium size, 2 with one label at least beyond the edge of a tile, each so that
- * no nest has more than `most` points. */
+/* Extents of a spec of spec_generate_contraction: shape 0 tiny and odd, 1 of medium size, 2 with one label at least
+ * beyond the edge of a tile, each so that no nest has more than `most` points. */
 void spec_draw_extents(struct spec *s, int shape, int64_t most, uint64_t *random);
 void spec_print(struct buf *out, const struct spec *s);
 /* A smallest spec reached from s by dropping statements and parts of expressions for which `fails` still holds. It is
  * given specs that do not compile, for which it must not hold. */
-struct spec *spec_shrink(struct arena *a, const struct spec *s, bool (*fails)(void *user, const struct spec *s), void *user);
+struct spec *spec_shrink(
+    struct arena *a, const struct spec *s, bool (*fails)(void *user, const struct spec *s), void *user);
 
 /* A stream of numbers: xorshift64*, good enough and the same everywhere. */
 uint64_t random_next(uint64_t *state);

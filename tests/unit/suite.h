@@ -1,11 +1,13 @@
-/* The end of every unit test's main: runs the suite and gives the exit status. And how a test says that it cannot run here. */
+/* The end of every unit test's main: runs the suite and gives the exit status. And how a test says that it cannot run
+ * here. */
 #ifndef FX_TESTS_SUITE_H
 #define FX_TESTS_SUITE_H
 
 #include <check.h>
 #include <stdio.h>
 
-/* Leaves a test that lacks something of this machine. tests/run.sh counts the line, one at most a test, as skipped and not as passed. */
+/* Leaves a test that lacks something of this machine. tests/run.sh counts the line, one at most a test, as skipped and
+ * not as passed. */
 #define SKIP_TEST(...)                                                                           \
     do {                                                                                         \
         printf("skipped: %.*s: ", (int)sizeof __func__ - 4, __func__); /* without Check's "_fn" */ \

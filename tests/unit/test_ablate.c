@@ -1,5 +1,6 @@
-/* Terms left out of a kernel: which there are, what stands for them, and that the kernel without one is the one that a person would write, by its values. Every term
- * of every example and of every spec of the language: what is left compiles, another kernel. */
+/* Terms left out of a kernel: which there are, what stands for them, and that the kernel without one is the one that a
+ * person would write, by its values. Every term of every example and of every spec of the language: what is left
+ * compiles, another kernel. */
 #include <check.h>
 #include <glob.h>
 #include <stdio.h>
@@ -35,8 +36,10 @@ static const struct case_of {
     int spec, number;
     const char *place, *what, *instead, *left; /* left: as a person would write it */
 } cases[] = {
-    {0, 1, "statistics", "sum of x", "1", LN " d = x - 1.0 / size(K)\n y = gelu((d * rsqrt(sum[K](d * d) / size(K) + 1e-5)) @ w + b) }"},
-    {0, 2, "statistics", "sum of d * d", "1", LN " y = gelu(((x - mean[K](x)) * rsqrt(1.0 / size(K) + 1e-5)) @ w + b) }"},
+    {0, 1, "statistics", "sum of x", "1",
+        LN " d = x - 1.0 / size(K)\n y = gelu((d * rsqrt(sum[K](d * d) / size(K) + 1e-5)) @ w + b) }"},
+    {0, 2, "statistics", "sum of d * d", "1",
+        LN " y = gelu(((x - mean[K](x)) * rsqrt(1.0 / size(K) + 1e-5)) @ w + b) }"},
     {0, 3, "prologue", "layernorm[K](x)", "x", LN " y = gelu(x @ w + b) }"},
     {0, 4, "epilogue", "layernorm[K](x) @ w + b", "layernorm[K](x) @ w", LN " y = gelu(layernorm[K](x) @ w) }"},
     {0, 5, "epilogue", "gelu(layernorm[K](x) @ w + b)", "layernorm[K](x) @ w + b", LN " y = layernorm[K](x) @ w + b }"},
@@ -45,10 +48,12 @@ static const struct case_of {
     {1, 3, "contraction", "(x @ A @ B)", "1", LORA " y = relu(x @ W + b + s) }"},
     {1, 4, "beside", "s * (x @ A @ B)", "x @ A @ B", LORA " y = relu(x @ W + b + x @ A @ B) }"},
     {1, 5, "epilogue", "x @ W + b + s * (x @ A @ B)", "x @ W + b", LORA " y = relu(x @ W + b) }"},
-    {1, 6, "epilogue", "relu(x @ W + b + s * (x @ A @ B))", "x @ W + b + s * x @ A @ B", LORA " y = x @ W + b + s * (x @ A @ B) }"},
+    {1, 6, "epilogue", "relu(x @ W + b + s * (x @ A @ B))", "x @ W + b + s * x @ A @ B",
+        LORA " y = x @ W + b + s * (x @ A @ B) }"},
     {2, 1, "epilogue", "sigmoid(l)", "l", GATE " l, r = halves[F->N](x @ w)\n y = l * tanh(r) + m }"},
     {2, 2, "epilogue", "tanh(r)", "r", GATE " l, r = halves[F->N](x @ w)\n y = sigmoid(l) * r + m }"},
-    {2, 3, "epilogue", "sigmoid(l) * tanh(r) + m", "sigmoid(l) * tanh(r)", GATE " l, r = halves[F->N](x @ w)\n y = sigmoid(l) * tanh(r) }"},
+    {2, 3, "epilogue", "sigmoid(l) * tanh(r) + m", "sigmoid(l) * tanh(r)",
+        GATE " l, r = halves[F->N](x @ w)\n y = sigmoid(l) * tanh(r) }"},
     {3, 1, "epilogue", "2 * h", "h", OUTS " h = x @ w\n y = h\n t = sum[N](h)\n i = argmax[N](h) }"},
     {3, 2, "statistics", "sum of h", "1", OUTS " h = x @ w\n y = 2 * h\n t = 1.0\n i = argmax[N](h) }"},
     {3, 3, "statistics", "argmax of h", "0", OUTS " h = x @ w\n y = 2 * h\n t = sum[N](h)\n i = 0 }"},
@@ -57,7 +62,8 @@ static const struct case_of {
     {4, 3, "statistics", "sum of exp(v - row_shift[K](v))", "1", MLP " h = relu(x @ w)\n y = exp(h - max[H](h)) @ v }"},
     {4, 4, "between", "softmax[H](relu(x @ w))", "relu(x @ w)", MLP " y = relu(x @ w) @ v }"},
     /* a mean that is written twice is one statistic */
-    {5, 1, "statistics", "sum of x", "1", LN " m = 1.0 / size(K)\n y = ((x - m) @ w) * rsqrt(mean[K]((x - m) * (x - m))) + b }"},
+    {5, 1, "statistics", "sum of x", "1",
+        LN " m = 1.0 / size(K)\n y = ((x - m) @ w) * rsqrt(mean[K]((x - m) * (x - m))) + b }"},
 };
 
 static const struct fx_ablation *terms_of(const fx_compilation *c, const struct spec_text *s, int *n) {
@@ -110,8 +116,10 @@ static void compare_values(fx_compilation *const c[2], const char *what) {
         int64_t *integer[2];
         for (int side = 0; side < 2; side++) {
             char message[256] = "";
-            value[side] = calloc((size_t)n, 8), bound[side] = calloc((size_t)n, 8), integer[side] = calloc((size_t)n, 8);
-            fx_status status = fx_evaluate(c[side], "f", inputs, n_inputs, n_outputs, NULL, n, value[side], integer[side], FX_BOUND_WORST, bound[side], message, sizeof message);
+            value[side] = calloc((size_t)n, 8), bound[side] = calloc((size_t)n, 8),
+            integer[side] = calloc((size_t)n, 8);
+            fx_status status = fx_evaluate(c[side], "f", inputs, n_inputs, n_outputs, NULL, n, value[side],
+                integer[side], FX_BOUND_WORST, bound[side], message, sizeof message);
             ck_assert_msg(status == FX_OK, "%s: %s", what, message);
         }
         pair_compare(what, &k->params[p], n, value, integer, bound, &(int){0}, &n_finite);
@@ -130,8 +138,8 @@ START_TEST(what_is_left) {
     const struct fx_ablation *list = terms_of(whole, s, &n);
     ck_assert_msg(x->number <= n, "%s has %d terms", s->text, n);
     const struct fx_ablation *t = &list[x->number - 1];
-    ck_assert_msg(!strcmp(t->place, x->place) && !strcmp(t->text, x->what) && !strcmp(t->instead, x->instead), "term %d of %s: %s %s, instead %s", x->number, s->text, t->place, t->text,
-                  t->instead);
+    ck_assert_msg(!strcmp(t->place, x->place) && !strcmp(t->text, x->what) && !strcmp(t->instead, x->instead),
+        "term %d of %s: %s %s, instead %s", x->number, s->text, t->place, t->text, t->instead);
     fx_compilation *c[2] = {without(s, x->number, true), pair_compile(x->left, "left.fx", "f", true)};
     compare_values(c, x->left);
     fx_close(c[0]), fx_close(c[1]), fx_close(whole);
@@ -144,11 +152,14 @@ START_TEST(how_many_terms) {
     int n;
     fx_compilation *whole = pair_compile(s->text, "spec.fx", "f", true);
     const struct fx_ablation *list = terms_of(whole, s, &n);
-    for (int i = 0; i < n && n != s->n_terms; i++) fprintf(stderr, "%d: line %d, %s: %s; instead %s\n", i + 1, list[i].line, list[i].place, list[i].text, list[i].instead);
+    for (int i = 0; i < n && n != s->n_terms; i++)
+        fprintf(stderr, "%d: line %d, %s: %s; instead %s\n", i + 1, list[i].line, list[i].place, list[i].text,
+            list[i].instead);
     ck_assert_msg(n == s->n_terms, "%s has %d terms", s->text, n);
     for (int i = 0; i < n; i++) {
         fx_compilation *c = without(s, i + 1, false);
-        ck_assert_msg(strcmp(fx_text(c, FX_TEXT_FX), fx_text(whole, FX_TEXT_FX)) != 0, "%s: term %d makes no difference", s->text, i + 1);
+        ck_assert_msg(strcmp(fx_text(c, FX_TEXT_FX), fx_text(whole, FX_TEXT_FX)) != 0,
+            "%s: term %d makes no difference", s->text, i + 1);
         fx_close(c);
     }
     fx_close(whole);
@@ -172,7 +183,8 @@ END_TEST
 
 /* R decides what the spine is: a detour of low rank is a term, one as wide as the rest belongs to it. */
 START_TEST(the_spine_goes_by_extents) {
-    static const char *const small[] = {"M=512", "K=512", "N=512", "R=8"}, *const wide[] = {"M=512", "K=512", "N=512", "R=512"};
+    static const char *const small[] = {"M=512", "K=512", "N=512", "R=8"}, *const wide[] = {
+                                                                               "M=512", "K=512", "N=512", "R=512"};
     int n_small, n_wide;
     fx_compilation *c = pair_compile(specs[1].text, "spec.fx", "f", true);
     ck_assert_ptr_nonnull(fx_ablations(c, "f", small, 4, &n_small));
@@ -201,8 +213,10 @@ static int leave_out_all(const char *text, const char *path, const char *kernel,
         options.ablate = i;
         fx_status status = fx_compile(text, strlen(text), path, &options, &c);
         /* fewer kernels would do, but what is left need not be one where one is asked for */
-        ck_assert_msg(status == FX_OK || (status == FX_ERR_COMPILE && strstr(fx_messages(c), "FX3001")), "%s: %s without term %d: status %d\n%s", path, kernel, i, status, fx_messages(c));
-        ck_assert_msg(status != FX_OK || strcmp(fx_text(c, FX_TEXT_FX), whole) != 0, "%s: term %d of %s makes no difference", path, i, kernel);
+        ck_assert_msg(status == FX_OK || (status == FX_ERR_COMPILE && strstr(fx_messages(c), "FX3001")),
+            "%s: %s without term %d: status %d\n%s", path, kernel, i, status, fx_messages(c));
+        ck_assert_msg(status != FX_OK || strcmp(fx_text(c, FX_TEXT_FX), whole) != 0,
+            "%s: term %d of %s makes no difference", path, i, kernel);
         fx_close(c);
     }
     return n;
@@ -224,7 +238,8 @@ START_TEST(all_terms_of_all_specs) {
             for (int k = 0; k < fx_get_plan(all)->n_kernels; k++) {
                 options = (struct fx_options)FX_OPTIONS;
                 options.kernel = fx_get_plan(all)->kernels[k].name;
-                if (fx_compile(text, strlen(text), found.gl_pathv[f], &options, &c) == FX_OK) n_terms += leave_out_all(text, found.gl_pathv[f], options.kernel, fx_text(c, FX_TEXT_FX));
+                if (fx_compile(text, strlen(text), found.gl_pathv[f], &options, &c) == FX_OK)
+                    n_terms += leave_out_all(text, found.gl_pathv[f], options.kernel, fx_text(c, FX_TEXT_FX));
                 fx_close(c);
             }
         }

@@ -1,6 +1,6 @@
 /* The public API, called as it should not be: every function with NULL where a handle, a name or a place for a result
- * belongs, options of every size, plans that cannot be launched, a compilation that is closed early. Every test runs in a
- * process of its own, over the stand-ins for driver and NVRTC. */
+ * belongs, options of every size, plans that cannot be launched, a compilation that is closed early. Every test runs in
+ * a process of its own, over the stand-ins for driver and NVRTC. */
 #include <check.h>
 #include <limits.h>
 #include <math.h>
@@ -103,7 +103,8 @@ START_TEST(arguments_that_are_null) {
     REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, NULL, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "value is NULL");
     REFUSES(fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, NULL, NULL, 100));
-    ck_assert_int_eq(fx_evaluate(c, "f", empty, 2, 0, NULL, 0, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(
+        fx_evaluate(c, "f", empty, 2, 0, NULL, 0, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
     fx_close(c);
     REFUSES(fx_compile(NULL, 5, NULL, NULL, &refused));
     ck_assert_ptr_nonnull(strstr(fx_messages(refused), "the text is NULL, but 5 bytes long"));

@@ -5,7 +5,8 @@
 #include "fx.h"
 #include "suite.h"
 
-static const char *const specs[] = {"tests/gpu/contractions.fx", "tests/gpu/chain.fx", "tests/gpu/computed.fx", "tests/gpu/rows.fx", "tests/gpu/share.fx", "tests/gpu/partial.fx"};
+static const char *const specs[] = {"tests/gpu/contractions.fx", "tests/gpu/chain.fx", "tests/gpu/computed.fx",
+    "tests/gpu/rows.fx", "tests/gpu/share.fx", "tests/gpu/partial.fx"};
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
 static char text[1 << 20];
@@ -44,8 +45,9 @@ START_TEST(entries_fit) {
             ck_assert_int_gt(launch->n_variants, 0);
             for (int v = 0; v < launch->n_variants; v++, n++) {
                 int64_t bytes = shared_bytes(&launch->variants[v]);
-                ck_assert_msg(bytes >= 0 && bytes <= m->block_shared, "%s for %s takes %lld bytes of shared memory, a block has %d", launch->variants[v].entry, m->name,
-                              (long long)bytes, m->block_shared);
+                ck_assert_msg(bytes >= 0 && bytes <= m->block_shared,
+                    "%s for %s takes %lld bytes of shared memory, a block has %d", launch->variants[v].entry, m->name,
+                    (long long)bytes, m->block_shared);
                 ck_assert_int_le(launch->variants[v].block, 1024);
             }
         }

@@ -77,7 +77,8 @@ END_TEST
 
 /* No reserved word or macro can come of it: a letter first, one underscore last, never two in a row. */
 START_TEST(names_are_encoded_apart_from_the_reserved) {
-    static const char *const cases[][2] = {{"x", "x"}, {"M_PI", "M_PI"}, {"_", "x_x"}, {"__LINE__", "x_x_LINE_x_x"}, {"a__b", "a_x_b"}, {"a_", "a_x"}};
+    static const char *const cases[][2] = {
+        {"x", "x"}, {"M_PI", "M_PI"}, {"_", "x_x"}, {"__LINE__", "x_x_LINE_x_x"}, {"a__b", "a_x_b"}, {"a_", "a_x"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct name n = {cases[i][0], (uint32_t)strlen(cases[i][0])};
         ck_assert_str_eq(name_encoded(&cx.arena, n), cases[i][1]);
@@ -85,8 +86,10 @@ START_TEST(names_are_encoded_apart_from_the_reserved) {
         if (*last == '_') ck_assert_ptr_null(strstr(arena_printf(&cx.arena, "%s_", name_encoded(&cx.arena, n)), "__"));
     }
     struct identifiers scope = {.arena = &cx.arena};
-    static const char *const taken[][2] = {{"M_PI_", "M_PI_"}, {"M_PI_", "M_PI_2_"}, {"M_PI_2_", "M_PI_2_2_"}, {"M_PI_", "M_PI_3_"}, {"fx_a", "fx_a"}, {"fx_a", "fx_a2"}};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) ck_assert_str_eq(identifiers_take(&scope, taken[i][0]), taken[i][1]);
+    static const char *const taken[][2] = {{"M_PI_", "M_PI_"}, {"M_PI_", "M_PI_2_"}, {"M_PI_2_", "M_PI_2_2_"},
+        {"M_PI_", "M_PI_3_"}, {"fx_a", "fx_a"}, {"fx_a", "fx_a2"}};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        ck_assert_str_eq(identifiers_take(&scope, taken[i][0]), taken[i][1]);
 }
 END_TEST
 
@@ -99,12 +102,14 @@ START_TEST(identifiers_of_a_block) {
     int before = inner.n;
     for (int round = 0; round < 3; round++) {
         ck_assert_str_eq(identifiers_take(&inner, "x_"), "x_3_");
-        for (int i = 2; i < 100; i++) ck_assert_str_eq(identifiers_take(&inner, "y_"), arena_printf(&cx.arena, "y_%d_", i));
+        for (int i = 2; i < 100; i++)
+            ck_assert_str_eq(identifiers_take(&inner, "y_"), arena_printf(&cx.arena, "y_%d_", i));
         ck_assert(identifiers_have(&inner, "y_99_"));
         identifiers_give_back(&inner, before);
         ck_assert(!identifiers_have(&inner, "y_2_") && !identifiers_have(&inner, "x_3_"));
     }
-    ck_assert(identifiers_have(&inner, "x_") && identifiers_have(&inner, "x_2_") && identifiers_have(&inner, "y_") && !identifiers_have(&outer, "y_"));
+    ck_assert(identifiers_have(&inner, "x_") && identifiers_have(&inner, "x_2_") && identifiers_have(&inner, "y_") &&
+              !identifiers_have(&outer, "y_"));
     ck_assert_str_eq(identifiers_take(&outer, "y_"), "y_");
 }
 END_TEST

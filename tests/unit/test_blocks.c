@@ -1,4 +1,5 @@
-/* Test and bench blocks as fx_tests gives them, and when a result is within a stated tolerance (fx_is_within): expectations written by hand. */
+/* Test and bench blocks as fx_tests gives them, and when a result is within a stated tolerance (fx_is_within):
+ * expectations written by hand. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -16,21 +17,23 @@ static fx_compilation *compile(const char *text, struct fx_options options) {
 
 static void expect_list(const char *const *list, int n, const char *joined) {
     char text[512] = "";
-    for (int i = 0; i < n; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "", list[i]);
+    for (int i = 0; i < n; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "", list[i]);
     ck_assert_str_eq(text, joined);
 }
 
-static const char spec[] = "const alpha = 0.5\n"
-                           "fn act(v) = relu(v)\n"
-                           "kernel linear(x: f16[M,K], w: f16[K,N], s: f32) -> y: f16[M,N] { y = act(alpha * s * (x @ w)) }\n"
-                           "kernel wide[C, D=C*2](x: f32[M,F=2*N], t: f32[O=3]) -> (y: f32[M,F], z: f32[N,D], u: f32[C]) {\n"
-                           "  y = x\n  z = 1\n  u = 1\n}\n"
-                           "test linear { M=3 K=4 N=0 s=-inf alpha=0.25 act=tanh init: normal w.init: integers(-2, 3)"
-                           " seed: 18446744073709551615 tol: exact }\n"
-                           "\nbench linear { vs: [unfused, cublaslt] warmup: 100 rep: 1000 init: ones tol: abs <= 0.063 x.init: normal(30,1.5) }\n"
-                           "test wide { M=3 N=2 C=5 O=3 t.init: uniform(-1e-3,1) tol: f16_ulp <= 2 }\n"
-                           "test wide { F=4 D=2 init: -2 tol: rel <= 0.5 }\n"
-                           "bench linear { vs: unfused }\n";
+static const char spec[] =
+    "const alpha = 0.5\n"
+    "fn act(v) = relu(v)\n"
+    "kernel linear(x: f16[M,K], w: f16[K,N], s: f32) -> y: f16[M,N] { y = act(alpha * s * (x @ w)) }\n"
+    "kernel wide[C, D=C*2](x: f32[M,F=2*N], t: f32[O=3]) -> (y: f32[M,F], z: f32[N,D], u: f32[C]) {\n"
+    "  y = x\n  z = 1\n  u = 1\n}\n"
+    "test linear { M=3 K=4 N=0 s=-inf alpha=0.25 act=tanh init: normal w.init: integers(-2, 3)"
+    " seed: 18446744073709551615 tol: exact }\n"
+    "\nbench linear { vs: [unfused, cublaslt] warmup: 100 rep: 1000 init: ones tol: abs <= 0.063 x.init: normal(30,1.5) }\n"
+    "test wide { M=3 N=2 C=5 O=3 t.init: uniform(-1e-3,1) tol: f16_ulp <= 2 }\n"
+    "test wide { F=4 D=2 init: -2 tol: rel <= 0.5 }\n"
+    "bench linear { vs: unfused }\n";
 
 static void check_all(const struct fx_test *t, int n) {
     ck_assert_int_eq(n, 5);
@@ -117,7 +120,8 @@ START_TEST(defines_compile) {
 END_TEST
 
 START_TEST(unfused_sets_aside_the_contract) {
-    const char text[] = "kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { fuse: require, kernels: 1 } { y = relu(x @ w) }";
+    const char text[] =
+        "kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { fuse: require, kernels: 1 } { y = relu(x @ w) }";
     struct fx_options o = FX_OPTIONS;
     fx_compilation *c = compile(text, o);
     ck_assert_int_eq(fx_get_plan(c)->kernels[0].n_launches, 1);
@@ -192,10 +196,13 @@ START_TEST(within) {
         struct fx_tolerance tolerance = {p->kind, p->tolerance};
         double allowed = -1;
         bool is_right = fx_is_within(&tolerance, p->largest, p->t, p->got, p->value, p->bound, &allowed);
-        ck_assert_msg(is_right == p->is_right, "point %zu: %.17g for %.17g is taken as %s", i, p->got, p->value, is_right ? "right" : "wrong");
-        ck_assert_msg(is_right == fx_is_within(&tolerance, p->largest, p->t, p->got, p->value, p->bound, NULL), "point %zu", i);
+        ck_assert_msg(is_right == p->is_right, "point %zu: %.17g for %.17g is taken as %s", i, p->got, p->value,
+            is_right ? "right" : "wrong");
+        ck_assert_msg(
+            is_right == fx_is_within(&tolerance, p->largest, p->t, p->got, p->value, p->bound, NULL), "point %zu", i);
         /* what is allowed covers every right finite result */
-        if (is_right && isfinite(p->got)) ck_assert_msg(fabs(p->got - p->value) <= allowed, "point %zu: %.17g allowed", i, allowed);
+        if (is_right && isfinite(p->got))
+            ck_assert_msg(fabs(p->got - p->value) <= allowed, "point %zu: %.17g allowed", i, allowed);
     }
 }
 END_TEST

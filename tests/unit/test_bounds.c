@@ -1,9 +1,12 @@
 /* Access bounds: what must be shown, what must not, and every yes against an enumeration of extents, indices and data.
  *
- * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent of that
- * label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position, `~` negation, `@` abs, `:` max, `;` min,
- * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..),
- * `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent
+ * of that label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position,
+ * `~` negation, `@` abs, `:` max, `;` min,
+ * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of
+ * i64, `(` i32(..), `_` u8(..),
+ * `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division, `[` argmax over the label before it, `!` the
+ * datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -66,7 +69,8 @@ static void add_axes(struct world *w, const char *text) {
 static struct fx_expr terms_of(struct world *w, const char *text, size_t len) {
     struct fx_term *terms = NEW_ARRAY(&w->cx.arena, struct fx_term, 2 * len + 1);
     static const char ops[] = "+-*/%<{=&|^d";
-    static const enum fx_term_op codes[] = {FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT, FX_T_DIV_EXACT};
+    static const enum fx_term_op codes[] = {FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, FX_T_LT, FX_T_LE, FX_T_EQ,
+        FX_T_AND, FX_T_OR, FX_T_NOT, FX_T_DIV_EXACT};
     int n = 0;
     for (const char *p = text; p < text + len;) {
         if (isdigit((unsigned char)*p)) terms[n++] = (struct fx_term){FX_T_CONST, strtol(p, (char **)&p, 10)};
@@ -86,7 +90,8 @@ static struct fx_expr terms_of(struct world *w, const char *text, size_t len) {
 static void add_equations(struct world *w, const char *text) {
     while (*text) {
         size_t len = strcspn(text, ",");
-        PUSH(&w->cx.arena, w->k.equations, w->k.n_equations) = (struct equation){.axis = w->axis_of[*text - 'A'], .value = terms_of(w, text + 2, len - 2)};
+        PUSH(&w->cx.arena, w->k.equations, w->k.n_equations) = (struct equation){
+            .axis = w->axis_of[*text - 'A'], .value = terms_of(w, text + 2, len - 2)};
         text += len + (text[len] == ',');
     }
 }
@@ -94,7 +99,8 @@ static void add_equations(struct world *w, const char *text) {
 static void add_requirements(struct world *w, const char *text) {
     while (*text) {
         size_t len = strcspn(text, ",");
-        PUSH(&w->cx.arena, w->k.requirements, w->k.n_requirements) = (struct requirement){.holds = terms_of(w, text, len)};
+        PUSH(&w->cx.arena, w->k.requirements, w->k.n_requirements) = (struct requirement){
+            .holds = terms_of(w, text, len)};
         text += len + (text[len] == ',');
     }
 }
@@ -189,7 +195,8 @@ static struct value *reading(struct world *w, struct value *v, struct value *p, 
 
 static struct value *position_of(struct world *w, const char *p) {
     static const char ops[] = "+-*/%~@:;<{=>}&|^?\\]";
-    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE, O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN};
+    static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE,
+        O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN};
     struct value *stack[64], *first = NULL;
     int n = 0;
     while (*p) {
@@ -242,13 +249,16 @@ struct point { /* an element of a position */
 };
 
 static int64_t some_data(enum fx_dtype t) {
-    static const int64_t values[] = {0, 1, 2, 3, 5, 6, 7, 15, 16, 17, 255, -1, -2, -7, INT32_MAX, INT32_MIN, INT32_MAX - 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1ll << 40};
-    return rnd(4) ? fx_wrap(t, values[rnd(sizeof values / sizeof *values)]) : fx_wrap(t, (int64_t)rnd(1u << 30) - (1 << 29));
+    static const int64_t values[] = {0, 1, 2, 3, 5, 6, 7, 15, 16, 17, 255, -1, -2, -7, INT32_MAX, INT32_MIN,
+        INT32_MAX - 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1ll << 40};
+    return rnd(4) ? fx_wrap(t, values[rnd(sizeof values / sizeof *values)])
+                  : fx_wrap(t, (int64_t)rnd(1u << 30) - (1 << 29));
 }
 
 static int64_t value_at(const struct world *w, const struct value *v, struct point *at);
 
-/* Of a reading: its source where its positions point. No access of the tests passes a label of its source to another. */
+/* Of a reading: its source where its positions point. No access of the tests passes a label of its source to another.
+ */
 static int64_t access_at(const struct world *w, const struct value *v, struct point *at) {
     struct point *inner = malloc(sizeof *inner);
     bool is_inside = true;
@@ -264,7 +274,8 @@ static int64_t access_at(const struct world *w, const struct value *v, struct po
         is_inside &= x >= 0 && x < at->extents[v->at[i]];
         inner->index[v->at[i]] = x;
     }
-    if (!is_inside && !v->has_fill) ck_abort_msg("a reading shown inside is outside"); /* an assertion that holds costs a write */
+    if (!is_inside && !v->has_fill)
+        ck_abort_msg("a reading shown inside is outside"); /* an assertion that holds costs a write */
     int64_t r = is_inside ? value_at(w, v->args[0], inner) : value_at(w, v->args[1 + v->n_at], at);
     free(inner);
     return r;
@@ -283,7 +294,8 @@ static int64_t compute_at(const struct world *w, const struct value *v, struct p
     case V_OP:
         for (int i = 0; i < v->n_args; i++) a[i] = value_at(w, v->args[i], at);
         if (op_info[v->op].rule == RULE_LOGIC) return (int64_t)op_eval(v->op, (double)a[0], (double)a[1], 0);
-        return op_eval_integer(v->op, op_info[v->op].rule == RULE_COMPARE ? v->args[0]->dtype : v->dtype, a[0], a[1], a[2]);
+        return op_eval_integer(
+            v->op, op_info[v->op].rule == RULE_COMPARE ? v->args[0]->dtype : v->dtype, a[0], a[1], a[2]);
     default: ck_abort_msg("no value of the tests");
     }
     return 0;
@@ -300,7 +312,8 @@ static int64_t value_at(const struct world *w, const struct value *v, struct poi
 /* Whether the requirement holds with this scalar. */
 static bool requirement_holds(const struct requirement *r, const int64_t *extents, int64_t scalar) {
     struct fx_term terms[64];
-    for (int i = 0; i < r->holds.n; i++) terms[i] = r->holds.terms[i].op == FX_T_SCALAR ? (struct fx_term){FX_T_CONST, scalar} : r->holds.terms[i];
+    for (int i = 0; i < r->holds.n; i++)
+        terms[i] = r->holds.terms[i].op == FX_T_SCALAR ? (struct fx_term){FX_T_CONST, scalar} : r->holds.terms[i];
     return fx_expr_holds(&(struct fx_expr){r->holds.n, terms}, &(struct fx_env){.extents = extents});
 }
 
@@ -315,7 +328,8 @@ static bool draw_scalar(const struct world *w, const int64_t *extents, int64_t *
     for (int n = 0; n < 8; n++) {
         bool ok = true;
         *scalar = rnd(2) ? (int64_t)rnd(12) - 3 : some_data(FX_I64);
-        for (int i = 0; i < w->k.n_requirements; i++) ok &= !is_on_scalar(&w->k.requirements[i]) || requirement_holds(&w->k.requirements[i], extents, *scalar);
+        for (int i = 0; i < w->k.n_requirements; i++)
+            ok &= !is_on_scalar(&w->k.requirements[i]) || requirement_holds(&w->k.requirements[i], extents, *scalar);
         if (ok) return true;
     }
     return false;
@@ -343,7 +357,8 @@ static void define_extents(const struct world *w, int64_t *extents) {
     struct fx_env env = {.extents = extents};
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < w->k.n_equations; i++)
-            if (!fx_expr_eval(&w->k.equations[i].value, &env, &extents[w->k.equations[i].axis])) extents[w->k.equations[i].axis] = -1;
+            if (!fx_expr_eval(&w->k.equations[i].value, &env, &extents[w->k.equations[i].axis]))
+                extents[w->k.equations[i].axis] = -1;
     for (int i = 0; i < w->k.n_axes; i++)
         if (w->k.axes[i].extent >= 0 && extents[i] != w->k.axes[i].extent) extents[i] = -1;
 }
@@ -359,7 +374,10 @@ static int outside_at(const struct world *w, const struct value *v, int axis, co
         memset(at.has, 0, (size_t)w->n_ids);
         for (int i = 0; i < v->n_axes; i++) {
             int64_t last = extents[v->axes[i]] - 1;
-            at.index[v->axes[i]] = n >= n_corners ? (int64_t)(((rnd(1u << 31) << 31) | rnd(1u << 31)) % (uint64_t)(last + 1)) : n >> i & 1 ? last : 0;
+            at.index[v->axes[i]] = n >= n_corners
+                                       ? (int64_t)(((rnd(1u << 31) << 31) | rnd(1u << 31)) % (uint64_t)(last + 1))
+                                   : n >> i & 1 ? last
+                                                : 0;
         }
         int64_t scalar;
         if (!draw_scalar(w, extents, &scalar)) continue;
@@ -375,7 +393,8 @@ static int outside_at(const struct world *w, const struct value *v, int axis, co
 
 /* The same over extents from 0 to `most` and some large ones. */
 static int count_outside(const struct world *w, const struct value *v, int axis, int most, int n_random) {
-    static const int64_t large[] = {1, 2, 3, 7, 1 << 20, 46341, INT32_MAX, (int64_t)INT32_MAX + 1, (int64_t)1 << 40, ((int64_t)1 << 40) - 1};
+    static const int64_t large[] = {
+        1, 2, 3, 7, 1 << 20, 46341, INT32_MAX, (int64_t)INT32_MAX + 1, (int64_t)1 << 40, ((int64_t)1 << 40) - 1};
     bool defined[MAX_LETTERS] = {0};
     int64_t extents[MAX_LETTERS];
     int free_axes[MAX_LETTERS], n_free = 0, n_tuples = 1, n_outside = 0;
@@ -386,7 +405,9 @@ static int count_outside(const struct world *w, const struct value *v, int axis,
     }
     for (int n = 0; n < n_tuples + 30; n++) {
         for (int i = 0, rest = n; i < n_free; i++, rest /= most + 1)
-            extents[free_axes[i]] = n < n_tuples ? rest % (most + 1) : rnd(3) ? large[rnd(sizeof large / sizeof *large)] : (int64_t)rnd(1u << 31);
+            extents[free_axes[i]] = n < n_tuples ? rest % (most + 1)
+                                    : rnd(3)     ? large[rnd(sizeof large / sizeof *large)]
+                                                 : (int64_t)rnd(1u << 31);
         define_extents(w, extents);
         if (is_bindable(w, extents)) n_outside += outside_at(w, v, axis, extents, n_random);
     }
@@ -571,7 +592,8 @@ START_TEST(shows) {
     ck_assert_msg(ok == cases[_i].is_inside, "%s: %s", cases[_i].what, ok ? "shown" : why);
     if (cases[_i].says) ck_assert_msg(strstr(why, cases[_i].says) != NULL, "%s says: %s", cases[_i].what, why);
     int n = count_outside(&w, v, axis, w.k.n_axes > 4 ? 4 : 9, 8);
-    if (!strchr(cases[_i].position, '(')) ck_assert_msg((n == 0) == ok, "%s: outside at %d elements", cases[_i].what, n);
+    if (!strchr(cases[_i].position, '('))
+        ck_assert_msg((n == 0) == ok, "%s: outside at %d elements", cases[_i].what, n);
     else ck_assert(!ok || n == 0);
     ck_assert_msg(bounds_prove(&w.c, v, axis, &why) == ok, "%s: differs the second time", cases[_i].what);
     world_release(&w);
@@ -654,7 +676,9 @@ static void put_label(char *text, bool is_index) {
     put(text, letter);
 }
 
-static void put_number(char *text, int64_t least, uint64_t n) { sprintf(text + strlen(text), "%d ", (int)(least + (int64_t)rnd(n))); }
+static void put_number(char *text, int64_t least, uint64_t n) {
+    sprintf(text + strlen(text), "%d ", (int)(least + (int64_t)rnd(n)));
+}
 
 /* A position's expression in postfix. */
 static void put_position(char *text, int depth) {
@@ -709,12 +733,64 @@ static void put_guarded(char *text) {
 }
 
 /* The extent of T by the others, or left free. */
-static const char *const target_extents[] = {"", "AB*", "AB+", "2A*", "2A*B+", "A1-2/", "A3/", "AB*C*", "A", "AB*2/", "A2/B*", "AB/", "A2-", "AB-1+", "A4%", "AA*", "ABC++", "AB*C+", "AB%", "BC+A*"};
-static const char *const facts[] = {"", "", "", "1A{", "AB{", "A2%0=", "AB%0=", "AC+B{", "0A<0B<&", "A0=^", "AB=", "A2%0=B0=^&", "A3{", "AB<BC<|", "A4%1=", "AB%0=B0=^&", "1T{", "AT{", "TA{", "0s{sA+T{&", "sT{", "0s{sB<&"};
+static const char *const target_extents[] = {"", "AB*", "AB+", "2A*", "2A*B+", "A1-2/", "A3/", "AB*C*", "A", "AB*2/",
+    "A2/B*", "AB/", "A2-", "AB-1+", "A4%", "AA*", "ABC++", "AB*C+", "AB%", "BC+A*"};
+static const char *const facts[] = {"", "", "", "1A{", "AB{", "A2%0=", "AB%0=", "AC+B{", "0A<0B<&", "A0=^",
+    "AB=", "A2%0=B0=^&", "A3{", "AB<BC<|", "A4%1=", "AB%0=B0=^&", "1T{", "AT{", "TA{", "0s{sA+T{&", "sT{", "0s{sB<&"};
 /* The usual forms and what is near them. */
 static const char *const forms[] = {
-    "aB*b+", "bA*a+", "aB*b+C*c+", "tB/", "tB%", "tA%", "tC/B%", "tBC*/", "aA+", "aB+", "bA+", "2a*", "2a*1+", "2a*b+", "T1-t-", "A1-a-", "ab+", "aB*b+1+", "t2/", "t2*", "t2*1+", "a2/", "a3/", "tA-", "aB*2/b+",
-    "a2/B*b+", "aB%", "ab*", "ab*c+", "aB*b+T%", "tB/B*tB%+", "c", "at+", "a", "b", "t", "cb+a*", "bC+A*c+", "aB*b+B/", "aB*b+B%", "Aa-", "aB/", "at;", "ab:", "at-@", "sa+", "sb+", "s", "sa+2/", "tA-0:", "T[", "A[",
+    "aB*b+",
+    "bA*a+",
+    "aB*b+C*c+",
+    "tB/",
+    "tB%",
+    "tA%",
+    "tC/B%",
+    "tBC*/",
+    "aA+",
+    "aB+",
+    "bA+",
+    "2a*",
+    "2a*1+",
+    "2a*b+",
+    "T1-t-",
+    "A1-a-",
+    "ab+",
+    "aB*b+1+",
+    "t2/",
+    "t2*",
+    "t2*1+",
+    "a2/",
+    "a3/",
+    "tA-",
+    "aB*2/b+",
+    "a2/B*b+",
+    "aB%",
+    "ab*",
+    "ab*c+",
+    "aB*b+T%",
+    "tB/B*tB%+",
+    "c",
+    "at+",
+    "a",
+    "b",
+    "t",
+    "cb+a*",
+    "bC+A*c+",
+    "aB*b+B/",
+    "aB*b+B%",
+    "Aa-",
+    "aB/",
+    "at;",
+    "ab:",
+    "at-@",
+    "sa+",
+    "sb+",
+    "s",
+    "sa+2/",
+    "tA-0:",
+    "T[",
+    "A[",
 };
 
 struct tally {
@@ -738,7 +814,8 @@ static struct value *read_at_random(struct world *w, struct value *v) {
 static void try_position(struct tally *tally, int most_checked) {
     struct world w;
     char text[4096] = "", axes[32] = "", equation[64] = "";
-    const char *fact = facts[rnd(sizeof facts / sizeof *facts)], *why, *target = target_extents[rnd(sizeof target_extents / sizeof *target_extents)];
+    const char *fact = facts[rnd(sizeof facts / sizeof *facts)], *why,
+               *target = target_extents[rnd(sizeof target_extents / sizeof *target_extents)];
     world_init(&w);
     for (int i = 0; i < 3; i++) sprintf(axes + strlen(axes), rnd(4) ? "%c" : "%c%d", base_axes[i], (int)rnd(6));
     sprintf(axes + strlen(axes), rnd(6) ? "T" : "T%d", (int)rnd(9));
@@ -759,9 +836,13 @@ static void try_position(struct tally *tally, int most_checked) {
         tally->n_shown += ok;
         if (ok || tally->n < most_checked) {
             int n = count_outside(&w, v, axis, 5, 3);
-            if (ok && n) ck_abort_msg("axes %s, %s, require %s: %s along %c is outside at %d elements", axes, equation, fact, text, w.k.axes[axis].name.s[0], n);
+            if (ok && n)
+                ck_abort_msg("axes %s, %s, require %s: %s along %c is outside at %d elements", axes, equation, fact,
+                    text, w.k.axes[axis].name.s[0], n);
             tally->n_inside += !ok && n == 0;
-            if (!ok && n == 0 && getenv("FX_TEST_MISSED")) printf("missed: axes %s, %s, require %s: %s along %c: %s\n", axes, equation, fact, text, w.k.axes[axis].name.s[0], why);
+            if (!ok && n == 0 && getenv("FX_TEST_MISSED"))
+                printf("missed: axes %s, %s, require %s: %s along %c: %s\n", axes, equation, fact, text,
+                    w.k.axes[axis].name.s[0], why);
         }
     }
     world_release(&w);
@@ -773,7 +854,9 @@ START_TEST(is_right_at_random) {
     struct tally tally = {0};
     state = 77 + (uint64_t)_i;
     while (tally.n < N_RANDOM / N_CHUNKS) try_position(&tally, N_MISSED / N_CHUNKS);
-    if (getenv("FX_TEST_VERBOSE")) printf("%d positions, %d shown; of the first %d, %d not shown and never outside\n", tally.n, tally.n_shown, N_MISSED / N_CHUNKS, tally.n_inside);
+    if (getenv("FX_TEST_VERBOSE"))
+        printf("%d positions, %d shown; of the first %d, %d not shown and never outside\n", tally.n, tally.n_shown,
+            N_MISSED / N_CHUNKS, tally.n_inside);
     ck_assert_int_ge(tally.n_shown, tally.n / 8);
 }
 END_TEST

@@ -1,5 +1,6 @@
-/* The disk cache: its digest, its files, its folder, and fx_prepare through it over the stand-ins for driver and NVRTC. Every test has a
- * process and a folder of its own. What a file must hold is read here by other code than that which wrote it. */
+/* The disk cache: its digest, its files, its folder, and fx_prepare through it over the stand-ins for driver and NVRTC.
+ * Every test has a process and a folder of its own. What a file must hold is read here by other code than that which
+ * wrote it. */
 #include <check.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -80,7 +81,8 @@ static int count_files(const char *prefix, const char *suffix) {
     DIR *all = opendir(cache_path);
     for (const struct dirent *d; all && (d = readdir(all));) {
         size_t len = strlen(d->d_name);
-        n += !strncmp(d->d_name, prefix, strlen(prefix)) && len >= strlen(suffix) && !strcmp(d->d_name + len - strlen(suffix), suffix);
+        n += !strncmp(d->d_name, prefix, strlen(prefix)) && len >= strlen(suffix) &&
+             !strcmp(d->d_name + len - strlen(suffix), suffix);
     }
     if (all) closedir(all);
     return n;
@@ -106,7 +108,8 @@ static bool is_whole(const char *name) {
     snprintf(path, sizeof path, "%s/%s", cache_path, name);
     unsigned char *file = read_file(path, &n);
     uint64_t key = n >= HEADER + 32 ? number(file + 20, 8) : 0;
-    bool good = n >= HEADER + 32 && !memcmp(file, "fxcubin\n", 8) && HEADER + key + number(file + 28, 8) + number(file + 36, 8) + 32 == n;
+    bool good = n >= HEADER + 32 && !memcmp(file, "fxcubin\n", 8) &&
+                HEADER + key + number(file + 28, 8) + number(file + 36, 8) + 32 == n;
     if (good) hex_digest(file + HEADER, key, hex);
     good = good && !strncmp(hex, name, 64);
     if (good) hex_digest(file, n - 32, hex);
@@ -149,8 +152,13 @@ static void only_entry(char path[PATH_ROOM]) {
 /* ---- entries ---- */
 
 static const char *const options[] = {"--gpu-architecture=sm_90a", "-DFX_ONLY=3"};
-static const struct cache_key key = {.source = "source", .file = "f.cu", .arch = "sm_90a", .options = options, .n_options = 2,
-                                     .library = "build id 1", .build = "0.1.0 x"};
+static const struct cache_key key = {.source = "source",
+    .file = "f.cu",
+    .arch = "sm_90a",
+    .options = options,
+    .n_options = 2,
+    .library = "build id 1",
+    .build = "0.1.0 x"};
 static const char image[] = "an image\0with zeros\0";
 static const struct cache_entry entry = {13, 0, (void *)image, sizeof image, (char *)"a log"};
 
@@ -182,13 +190,15 @@ static bool get(const struct cache_key *k, const struct cache_entry *e) {
 
 /* ---- the digest ---- */
 
-static const struct { const char *message; int times; const char *digest; } vectors[] = {
-    {"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+static const struct { const char *message; int times; const char *digest;
+} vectors[] = {{"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
     {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-    {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu", 1,
-     "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
-    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 25000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"}};
+    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+        1, "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 25000,
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"}};
 
 START_TEST(digests_are_the_standards) {
     unsigned char out[DIGEST_BYTES];
@@ -268,12 +278,14 @@ END_TEST
 
 /* Everything an image depends on is part of the key, and where one field ends and the next begins too. */
 START_TEST(every_field_counts) {
-    const char *const other[] = {"--gpu-architecture=sm_90a", "-DFX_ONLY=4"}, *const more[] = {options[0], options[1], "-lineinfo"};
+    const char *const other[] = {"--gpu-architecture=sm_90a", "-DFX_ONLY=4"}, *const more[] = {
+                                                                                  options[0], options[1], "-lineinfo"};
     static const char *const joined[] = {"--gpu-architecture=sm_90a\noption\n-DFX_ONLY=3"};
     static const char *const joined_again[] = {"--gpu-architecture=sm_90a\noption 11\n-DFX_ONLY=3"};
     struct cache_key keys[] = {key, key, key, key, key, key, key, key, key, key, key};
     enum { N = sizeof keys / sizeof *keys };
-    keys[1].source = "sourcf", keys[2].file = "g.cu", keys[3].arch = "sm_90", keys[4].library = "build id 2", keys[5].build = "0.1.1 x";
+    keys[1].source = "sourcf", keys[2].file = "g.cu", keys[3].arch = "sm_90", keys[4].library = "build id 2",
+    keys[5].build = "0.1.1 x";
     keys[6].options = other, keys[7].options = more, keys[7].n_options = 3, keys[8].n_options = 1;
     keys[9].options = joined, keys[9].n_options = 1, keys[10].options = joined_again, keys[10].n_options = 1;
     make_folder();
@@ -309,7 +321,8 @@ START_TEST(a_file_under_another_name_is_no_entry) {
 END_TEST
 
 /* Each damaged file is a miss and goes; with its bytes as they were it is a hit, so the damage was what counted. */
-static void damage(const char *path, const unsigned char *file, size_t n, const unsigned char *damaged, size_t n_damaged) {
+static void damage(
+    const char *path, const unsigned char *file, size_t n, const unsigned char *damaged, size_t n_damaged) {
     write_file(path, damaged, n_damaged);
     ck_assert(!get(&key, &entry));
     ck_assert(!is_there(path));
@@ -598,9 +611,11 @@ START_TEST(raised_privileges_have_no_cache) {
     make_folder();
     ck_assert_int_eq(chmod(folder, 0755), 0);
     snprintf(path, sizeof path, "%s/program", folder);
-    snprintf(command, sizeof command, "cp /proc/%ld/exe %s && %s describe | grep -q '^none (.*/cache: not there yet)$'", (long)getpid(), path, path);
+    snprintf(command, sizeof command, "cp /proc/%ld/exe %s && %s describe | grep -q '^none (.*/cache: not there yet)$'",
+        (long)getpid(), path, path);
     ck_assert_int_eq(system(command), 0);
-    snprintf(command, sizeof command, "chown 65534 %s && chmod 4755 %s && %s describe | grep -q '^none (neither FX_CACHE_DIR'", path, path, path);
+    snprintf(command, sizeof command,
+        "chown 65534 %s && chmod 4755 %s && %s describe | grep -q '^none (neither FX_CACHE_DIR'", path, path, path);
     ck_assert_int_eq(system(command), 0);
     remove_folder();
 }
@@ -613,7 +628,9 @@ static void as_somebody(void (*act)(void)) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        if (geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) != 0 || setresuid(SOMEBODY, SOMEBODY, SOMEBODY) != 0)) _exit(9);
+        if (geteuid() == 0 &&
+            (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) != 0 || setresuid(SOMEBODY, SOMEBODY, SOMEBODY) != 0))
+            _exit(9);
         act();
         _exit(0);
     }
@@ -889,15 +906,23 @@ END_TEST
 
 /* ---- through fx_prepare ---- */
 
-#define EXPR(...) {sizeof((const struct fx_term[]){__VA_ARGS__}) / sizeof(struct fx_term), (const struct fx_term[]){__VA_ARGS__}}
-static const struct fx_variant variants[] = {{.entry = "f_0", .number = 0, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1},
-                                             {.entry = "f_1", .number = 1, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1}};
+#define EXPR(...)                                                                                          \
+    {                                                                                                      \
+        sizeof((const struct fx_term[]){__VA_ARGS__}) / sizeof(struct fx_term), (const struct fx_term[]) { \
+            __VA_ARGS__                                                                                    \
+        }                                                                                                  \
+    }
+static const struct fx_variant variants[] = {
+    {.entry = "f_0", .number = 0, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1},
+    {.entry = "f_1", .number = 1, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1}};
 static const struct fx_launch launches[] = {{.name = "f", .n_variants = 2, .variants = variants}};
 static const struct fx_launch single[] = {{.name = "f", .n_variants = 1, .variants = variants}};
-static const struct fx_kernel f = {.name = "f", .n_launches = 1, .launches = launches}, g = {.name = "f", .n_launches = 1, .launches = single};
+static const struct fx_kernel f = {.name = "f", .n_launches = 1, .launches = launches},
+                              g = {.name = "f", .n_launches = 1, .launches = single};
 
 static const char *(*cuda_log)(void), *(*nvrtc_log)(void);
-static void (*nvrtc_fail)(const char *name, int nth, int code), (*nvrtc_behave)(size_t log_bytes, unsigned microseconds, int major);
+static void (*nvrtc_fail)(const char *name, int nth, int code),
+    (*nvrtc_behave)(size_t log_bytes, unsigned microseconds, int major);
 static void (*cuda_fail)(const char *name, int nth, int code);
 static char fake_cuda[PATH_MAX], fake_nvrtc[PATH_MAX];
 
@@ -936,11 +961,12 @@ static int occurrences(const char *text, const char *word) {
 }
 
 static struct fx_plan plan_of(const struct fx_kernel *k, const char *source) {
-    return (struct fx_plan){.file = "f.fx", .arch = "sm_90a", .source = source, .source_len = strlen(source), .n_kernels = 1, .kernels = k};
+    return (struct fx_plan){
+        .file = "f.fx", .arch = "sm_90a", .source = source, .source_len = strlen(source), .n_kernels = 1, .kernels = k};
 }
 
-/* What became of a prepare, packed into an exit status: 20 * (NVRTC was opened) + 10 * (both images were those of their options) + entries compiled;
- * 50 + status when it failed. */
+/* What became of a prepare, packed into an exit status: 20 * (NVRTC was opened) + 10 * (both images were those of their
+ * options) + entries compiled; 50 + status when it failed. */
 enum { OPENED = 20, LOADED = 10, FAILED = 50 };
 static int prepare(const char *source, const char *nvrtc_path) {
     fx_context *context;
@@ -950,7 +976,8 @@ static int prepare(const char *source, const char *nvrtc_path) {
     fx_status status = fx_context_open(0, &context);
     if (status == FX_OK) status = fx_prepare(context, &plan, NULL, NULL, 0, &p);
     if (status != FX_OK) return FAILED + (int)status;
-    bool is_loaded = strstr(cuda_log(), "cuModuleLoadData  --gpu-architecture=sm_90a") && occurrences(cuda_log(), "cuModuleLoadData") == 2;
+    bool is_loaded = strstr(cuda_log(), "cuModuleLoadData  --gpu-architecture=sm_90a") &&
+                     occurrences(cuda_log(), "cuModuleLoadData") == 2;
     return (*nvrtc_log() ? OPENED : 0) + (is_loaded ? LOADED : 0) + occurrences(nvrtc_log(), "FX_ONLY");
 }
 
@@ -1057,7 +1084,8 @@ START_TEST(another_library_is_another) {
 }
 END_TEST
 
-/* Where the first candidate does not work, the guess is wrong: what was compiled is kept as the work of the library that did it. */
+/* Where the first candidate does not work, the guess is wrong: what was compiled is kept as the work of the library
+ * that did it. */
 START_TEST(a_wrong_guess_costs_nothing_but_opening) {
     char lib[PATH_ROOM], own[PATH_ROOM];
     make_folder();
@@ -1136,7 +1164,8 @@ END_TEST
 
 enum { N_PROCESSES = 16, N_KERNELS = 200 };
 
-/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled more than once. */
+/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled more than once.
+ */
 static int cold_start(int first) {
     fx_context *context;
     fx_prepared *p;

@@ -1,5 +1,6 @@
-/* Chains: which specs become one, how often their middle is walked over, what is taken online; that a spec written out by hand comes to the same text as the prelude's
- * functions. Input: specs; what is looked at is the emitted text and the messages, from outside. */
+/* Chains: which specs become one, how often their middle is walked over, what is taken online; that a spec written out
+ * by hand comes to the same text as the prelude's functions. Input: specs; what is looked at is the emitted text and
+ * the messages, from outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -26,55 +27,106 @@ static const struct {
     const char *spec, *has[5]; /* lines of the emitted text */
 } chains[] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
-     {"PASSES = 1;", "LOOKS[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false", "acc[0][v] * r.last / "}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
-     {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true", "return q.idx_S_ >= "}},
-    /* where rows end: by lengths, the comparison turned round; not where a mask lets later elements in, nor where 0 is weighted */
-    {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = true"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), -inf, q @ k)) @ v }",
-     {"PASSES = 1;", "ENDS = true", "? t() : ", " <= (long long)0 ? 0 : (int)"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) >= idx(S), q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }", {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LOOKS[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
+            "acc[0][v] * r.last / "}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
+     "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
+        {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true",
+            "return q.idx_S_ >= "}},
+    /* where rows end: by lengths, the comparison turned round; not where a mask lets later elements in, nor where 0 is
+       weighted */
+    {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED
+     "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }",
+        {"PASSES = 1;", "ENDS = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) >= idx(S), -inf, q @ k)) @ v }",
+        {"PASSES = 1;", "ENDS = true", "? t() : ", " <= (long long)0 ? 0 : (int)"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) >= idx(S), q @ k, -inf)) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
     /* 0 in place of a quotient by 0 is put in place of the sum */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
-     {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last / "}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }", {"PASSES = 1;", "ENDS = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -9)) @ v }", {"PASSES = 1;", "ENDS = false"}},
-    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }", {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
+        {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last / "}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -9)) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
+     "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
-     {"PASSES = 1;", "LOOKS[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
-    /* several contractions over the middle: beside each other where they share a factor, else one after the other; at most three */
-    {"kernel f(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ y = (silu(x @ w) * (x @ u)) @ v }",
-     {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_mma<", "segment0 first_segment", "segment1 second_segment"}},
-    {"kernel f(x: f32[M,K], w: f32[K,F=2*H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ l, r = halves[F->H](x @ w)\n y = (silu(l) * r) @ v }", {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_simt<"}},
-    {"kernel f(x: f16[M,K], z: f16[M,L], w: f16[K,H], u: f16[L,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ y = relu(x @ w + z @ u) @ v }",
-     {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 1,", "fx_gemm_accumulate<ENGINE, ALIGNED, segment1>(acc, first, at);", "segment2 second_segment"}},
+        {"PASSES = 1;", "LOOKS[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
+    /* several contractions over the middle: beside each other where they share a factor, else one after the other; at
+       most three */
+    {"kernel f(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
+     "{ y = (silu(x @ w) * (x @ u)) @ v }",
+        {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_mma<", "segment0 first_segment",
+            "segment1 second_segment"}},
+    {"kernel f(x: f32[M,K], w: f32[K,F=2*H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED
+     "{ l, r = halves[F->H](x @ w)\n y = (silu(l) * r) @ v }",
+        {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_simt<"}},
+    {"kernel f(x: f16[M,K], z: f16[M,L], w: f16[K,H], u: f16[L,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
+     "{ y = relu(x @ w + z @ u) @ v }",
+        {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 1,", "fx_gemm_accumulate<ENGINE, ALIGNED, segment1>(acc, first, at);",
+            "segment2 second_segment"}},
     /* computed operands and parts of tensors are no buffers */
-    {"kernel f(q: f16[S=65536,D], k: i8[T=65536,D], v: f16[T,N], s: f32[T], c: f32[S,D]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](f16(q * c) @ f16(k * s)) @ v }",
-     {"PASSES = 1;", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>", "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
-    {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
-     {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
+    {"kernel f(q: f16[S=65536,D], k: i8[T=65536,D], v: f16[T,N], s: f32[T], c: f32[S,D]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](f16(q * c) @ f16(k * s)) @ v }",
+        {"PASSES = 1;", "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, a0, ALIGNED>",
+            "fx_gemm_computed<ENGINE, BASE, f_, SEGMENT, b0, ALIGNED>",
+            "fx_gemm_copied<ENGINE, BASE, f_, SEGMENT, b1,"}},
+    {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED
+     "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
+        {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
     /* what the middle reads, by its strides, has a line of its own */
-    {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k + a) @ v }",
-     {"PASSES = 1;", "const float a_v_ = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
+    {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](q @ k + a) @ v }",
+        {"PASSES = 1;", "const float a_v_ = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }", {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m == -inf), m, 0))\n o = e @ v }", {"PASSES = 1;", "SCALED = true"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), 0, m))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), m, 0))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(2 * a - max[T](a))\n o = e @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }",
+        {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m == -inf), m, 0))\n o = e @ v }",
+        {"PASSES = 1;", "SCALED = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), 0, m))\n o = e @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(!(m < 9), m, 0))\n o = e @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(2 * a - max[T](a))\n o = e @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
     /* divided by what is no sum of the exponentials: not moved behind the second contraction */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (1 - sum[T](e))) @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (1 - sum[T](e))) @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
     /* not linear in the exponential */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ p = softmax[T](q @ k)\n o = where(p > 0.5, p, 0) @ v }",
-     {"PASSES = 2;", "LOOKS[PASSES] = {true, false}", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ p = softmax[T](q @ k)\n o = where(p > 0.5, p, 0) @ v }",
+        {"PASSES = 2;", "LOOKS[PASSES] = {true, false}", "SCALED = false"}},
     /* masked behind the exponential, weighted: both linear */
-    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }", {"PASSES = 1;", "SCALED = true"}},
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }",
+        {"PASSES = 1;", "SCALED = true"}},
     /* f16 may not hold the product before it is scaled */
-    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], w: f16[T]) -> o: f16[S,N]" REQUIRED "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e * w) @ v }", {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], w: f16[T]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e * w) @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
     /* a reduction that only an output reads, two walks deep */
-    {"kernel f(x: bf16[M,K], w: bf16[K,H], v: bf16[H,N]) -> (y: bf16[M,N], d: f32[M])" REQUIRED "{ h = x @ w\n y = relu(h) @ v\n d = var[H](h) }", {"PASSES = 2;", "STORES_ROWS = true"}},
+    {"kernel f(x: bf16[M,K], w: bf16[K,H], v: bf16[H,N]) -> (y: bf16[M,N], d: f32[M])" REQUIRED
+     "{ h = x @ w\n y = relu(h) @ v\n d = var[H](h) }",
+        {"PASSES = 2;", "STORES_ROWS = true"}},
 };
 
 START_TEST(walks) {
@@ -84,7 +136,9 @@ START_TEST(walks) {
     const char *text = fx_text(c, FX_TEXT_CU);
     ck_assert_int_eq(fx_get_plan(c)->kernels[0].n_launches, 1);
     ck_assert_str_eq(fx_get_plan(c)->kernels[0].launches[0].driver, "chain");
-    for (int i = 0; i < 5 && chains[_i].has[i]; i++) ck_assert_msg(strstr(text, chains[_i].has[i]) != NULL, "%s: not in\n%.3000s", chains[_i].has[i], strstr(text, "==== generated"));
+    for (int i = 0; i < 5 && chains[_i].has[i]; i++)
+        ck_assert_msg(strstr(text, chains[_i].has[i]) != NULL, "%s: not in\n%.3000s", chains[_i].has[i],
+            strstr(text, "==== generated"));
     fx_close(c);
 }
 END_TEST
@@ -94,7 +148,9 @@ END_TEST
 /* The chain that keeps most from being written: the attention, not the projections before it and behind it. */
 START_TEST(largest_middle) {
     fx_status status;
-    fx_compilation *c = compile("kernel f(x: f16[S,C=64], w: f16[C,D=64], k: f16[T,D], v: f16[T,N=64], u: f16[N,P]) -> o: f16[S,P] { o = (softmax[T]((x @ w) @ k) @ v) @ u }", &status);
+    fx_compilation *c = compile(
+        "kernel f(x: f16[S,C=64], w: f16[C,D=64], k: f16[T,D], v: f16[T,N=64], u: f16[N,P]) -> o: f16[S,P] { o = (softmax[T]((x @ w) @ k) @ v) @ u }",
+        &status);
     ck_assert_msg(status == FX_OK, "%s", fx_messages(c));
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
     ck_assert_int_eq(k->n_launches, 3);
@@ -110,11 +166,19 @@ END_TEST
 static const struct {
     const char *spec, *says;
 } refused[] = {
-    {"kernel f(x: f32[M,K], w: f32[K,H], u: f32[K,H], p: f32[K,H], q: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = ((x @ w) * (x @ u) * (x @ p) * (x @ q)) @ v }", "is made of more than 3 contractions"},
-    {"kernel f(x: f32[M,K], w: f32[K,H], v: f16[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }", "x @ w is added up of f32, and y of f16"},
-    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> (h: f16[M,H], y: f16[M,N])" REQUIRED "{ h = relu(x @ w)\n y = (h / max[M,H](h)) @ v }", "max[M,H](h) needs x @ w"},
-    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ h = x @ w\n y = (h * max[M,H](h)) @ v }", "max[M,H](h) needs h"},
-    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ h = x @ w\n y = h[H: H // 2] @ v }", "h[H: H // 2] needs h at other elements than the one computed"},
+    {"kernel f(x: f32[M,K], w: f32[K,H], u: f32[K,H], p: f32[K,H], q: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED
+     "{ y = ((x @ w) * (x @ u) * (x @ p) * (x @ q)) @ v }",
+        "is made of more than 3 contractions"},
+    {"kernel f(x: f32[M,K], w: f32[K,H], v: f16[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
+        "x @ w is added up of f32, and y of f16"},
+    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> (h: f16[M,H], y: f16[M,N])" REQUIRED
+     "{ h = relu(x @ w)\n y = (h / max[M,H](h)) @ v }",
+        "max[M,H](h) needs x @ w"},
+    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
+     "{ h = x @ w\n y = (h * max[M,H](h)) @ v }",
+        "max[M,H](h) needs h"},
+    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ h = x @ w\n y = h[H: H // 2] @ v }",
+        "h[H: H // 2] needs h at other elements than the one computed"},
 };
 
 START_TEST(refusals) {
@@ -128,7 +192,8 @@ END_TEST
 
 /* ---- written out by hand ---- */
 
-/* The generated part without comments and spaces, names of values numbered as they appear: members in all, others in each function, whose own they are. */
+/* The generated part without comments and spaces, names of values numbered as they appear: members in all, others in
+ * each function, whose own they are. */
 static char *plain(const char *text) {
     const char *s = strstr(text, "==== generated");
     char *out = calloc(1, 2 * strlen(text)), *o = out, seen[2][256][256];
@@ -160,11 +225,12 @@ static char *plain(const char *text) {
 
 static const char *const alike[][2] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
-     "kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
-     "{ a = sum[D](k * q)\n m = max[T](a)\n e = exp(a - where(abs(m) < inf, m, 0))\n s = sum[T](e)\n o = sum[T](v * (e / where(s == 0, 1, s))) }"},
-    {"kernel f(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], l: f32[S])" REQUIRED "{ a = q @ k\n o = softmax[T](a) @ v\n l = logsumexp[T](a) }",
-     "kernel f(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], l: f32[S])" REQUIRED
-     "{ a = k @ q\n m = max[T](a)\n c = where(abs(m) < inf, m, 0)\n e = exp(a - c)\n s = sum[T](e)\n n = where(s == 0, 1, s)\n o = v @[T] (e / n)\n l = where(s == 0, -inf, c + log(n)) }"},
+        "kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+        "{ a = sum[D](k * q)\n m = max[T](a)\n e = exp(a - where(abs(m) < inf, m, 0))\n s = sum[T](e)\n o = sum[T](v * (e / where(s == 0, 1, s))) }"},
+    {"kernel f(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], l: f32[S])" REQUIRED
+     "{ a = q @ k\n o = softmax[T](a) @ v\n l = logsumexp[T](a) }",
+        "kernel f(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], l: f32[S])" REQUIRED
+        "{ a = k @ q\n m = max[T](a)\n c = where(abs(m) < inf, m, 0)\n e = exp(a - c)\n s = sum[T](e)\n n = where(s == 0, 1, s)\n o = v @[T] (e / n)\n l = where(s == 0, -inf, c + log(n)) }"},
 };
 
 START_TEST(by_hand) {

@@ -24,7 +24,8 @@ static struct checked *check(const char *text) {
     arena_init(&t->cx.arena, &t->cx.oom);
     source_open(&t->cx, "spec.fx", text, strlen(text));
     struct ast_file *file = fx_parse(&t->cx, 0);
-    struct ast_file *prelude = fx_parse(&t->cx, source_open(&t->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    struct ast_file *prelude = fx_parse(
+        &t->cx, source_open(&t->cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
     t->program = fx_check(&t->cx, file, prelude, NULL, grad_kernel);
     return t;
 }
@@ -58,7 +59,8 @@ static const char *type_of_t(struct checked *t) {
 
 /* ---- dtypes of pairs ---- */
 
-static const char *const dtypes[] = {"bool", "i8", "u8", "i16", "i32", "i64", "u32", "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};
+static const char *const dtypes[] = {
+    "bool", "i8", "u8", "i16", "i32", "i64", "u32", "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* a + b by the compute type of each: B bool, i i32, I i64, u u32, U u64, f f32, d f64; - refused. */
@@ -88,18 +90,23 @@ static const char *name_of(char class) {
     }
 }
 
-static char sum_of(int i, int j) { return sums[strchr(order, classes[i]) - order][2 * (strchr(order, classes[j]) - order)]; }
+static char sum_of(int i, int j) {
+    return sums[strchr(order, classes[i]) - order][2 * (strchr(order, classes[j]) - order)];
+}
 
 START_TEST(dtype_of_a_pair) {
     int i = _i / N_DTYPES, j = _i % N_DTYPES;
     char text[256], want[32], sum = sum_of(i, j);
     static const char *const ops[] = {"a + b", "b * a", "max(a, b)", "fma(a, 1, b)"};
     for (int o = 0; o < 4; o++) {
-        snprintf(text, sizeof text, "kernel k(a: %s[M], b: %s[M]) -> y: f32[M] { t = %s; y = 1.0 }", dtypes[i], dtypes[j], ops[o]);
+        snprintf(text, sizeof text, "kernel k(a: %s[M], b: %s[M]) -> y: f32[M] { t = %s; y = 1.0 }", dtypes[i],
+            dtypes[j], ops[o]);
         struct checked *c = check(text);
         snprintf(want, sizeof want, "%s[M]", name_of(sum));
         if (sum == '-') ck_assert_msg(c->cx.n_errors > 0, "%s: not refused", text);
-        else ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), want) == 0, "%s: %s, expected %s\n%s", text, type_of_t(c), want, messages(c));
+        else
+            ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), want) == 0, "%s: %s, expected %s\n%s", text,
+                type_of_t(c), want, messages(c));
         release(c);
     }
 }
@@ -111,60 +118,201 @@ static const struct expression {
     const char *text, *type; /* "none": refused */
 } expressions[] = {
     /* literals take the type of what they meet */
-    {"i + 1", "i32[M]"}, {"i + 1.0", "f32[M]"}, {"h * 2", "f32[M]"}, {"d * 0.1", "f64[M]"}, {"u + 1", "u32[M]"}, {"u - 1", "u32[M]"}, {"u + -1", "i64[M]"}, {"w + 1", "u64[M]"},
-    {"w + -1", "none"}, {"i + 3000000000", "i64[M]"}, {"u + 3000000000", "u32[M]"}, {"u + 5000000000", "i64[M]"}, {"i * (2 + 3)", "i32[M]"}, {"i * (2 + 0.5)", "f32[M]"},
-    {"-1 * i", "i32[M]"}, {"i ** 2", "f32[M]"}, {"b + 1", "i32[M]"}, {"b + 1.5", "f32[M]"}, {"b * x", "f32[M]"}, {"b + b", "i32[M]"}, {"-b", "i32[M]"},
+    {"i + 1", "i32[M]"},
+    {"i + 1.0", "f32[M]"},
+    {"h * 2", "f32[M]"},
+    {"d * 0.1", "f64[M]"},
+    {"u + 1", "u32[M]"},
+    {"u - 1", "u32[M]"},
+    {"u + -1", "i64[M]"},
+    {"w + 1", "u64[M]"},
+    {"w + -1", "none"},
+    {"i + 3000000000", "i64[M]"},
+    {"u + 3000000000", "u32[M]"},
+    {"u + 5000000000", "i64[M]"},
+    {"i * (2 + 3)", "i32[M]"},
+    {"i * (2 + 0.5)", "f32[M]"},
+    {"-1 * i", "i32[M]"},
+    {"i ** 2", "f32[M]"},
+    {"b + 1", "i32[M]"},
+    {"b + 1.5", "f32[M]"},
+    {"b * x", "f32[M]"},
+    {"b + b", "i32[M]"},
+    {"-b", "i32[M]"},
     /* division */
-    {"i / 2", "none"}, {"i / 2.0", "f32[M]"}, {"i / x", "f32[M]"}, {"1 / i", "none"}, {"b / b", "none"}, {"i // 2", "i32[M]"}, {"i % 3", "i32[M]"}, {"x // 2", "none"}, {"x % 2.0", "none"},
-    {"l // i", "i64[M]"}, {"u % u", "u32[M]"},
+    {"i / 2", "none"},
+    {"i / 2.0", "f32[M]"},
+    {"i / x", "f32[M]"},
+    {"1 / i", "none"},
+    {"b / b", "none"},
+    {"i // 2", "i32[M]"},
+    {"i % 3", "i32[M]"},
+    {"x // 2", "none"},
+    {"x % 2.0", "none"},
+    {"l // i", "i64[M]"},
+    {"u % u", "u32[M]"},
     /* functions */
-    {"exp(i)", "f32[M]"}, {"exp(d)", "f64[M]"}, {"abs(i)", "i32[M]"}, {"floor(i)", "i32[M]"}, {"floor(x)", "f32[M]"}, {"relu(i)", "i32[M]"}, {"relu(d)", "f64[M]"}, {"clamp(s, 0, 7)", "i32[M]"},
-    {"isnan(x)", "bool[M]"}, {"isnan(i)", "bool[M]"}, {"gelu(h)", "f32[M]"}, {"sign(l)", "i64[M]"}, {"fma(i, i, l)", "i64[M]"}, {"mean[M](i)", "f32[]"}, {"mean[M](d)", "f64[]"},
+    {"exp(i)", "f32[M]"},
+    {"exp(d)", "f64[M]"},
+    {"abs(i)", "i32[M]"},
+    {"floor(i)", "i32[M]"},
+    {"floor(x)", "f32[M]"},
+    {"relu(i)", "i32[M]"},
+    {"relu(d)", "f64[M]"},
+    {"clamp(s, 0, 7)", "i32[M]"},
+    {"isnan(x)", "bool[M]"},
+    {"isnan(i)", "bool[M]"},
+    {"gelu(h)", "f32[M]"},
+    {"sign(l)", "i64[M]"},
+    {"fma(i, i, l)", "i64[M]"},
+    {"mean[M](i)", "f32[]"},
+    {"mean[M](d)", "f64[]"},
     /* conditions */
-    {"i < x", "bool[M]"}, {"b && x > 0", "bool[M]"}, {"!b", "bool[M]"}, {"!x", "none"}, {"b && i", "none"}, {"x ? x : x", "none"}, {"b ? x : i", "f32[M]"}, {"where(b, b, b)", "bool[M]"},
-    {"where(b, i, 0)", "i32[M]"}, {"where(b, i, 0.5)", "f32[M]"}, {"where(b, 1, 0) * h", "f32[M]"}, {"where(b, 1, 0) + l", "i64[M]"}, {"where(b, 0.1, 0.2) * d", "f64[M]"}, {"-where(b, 1, 0)", "i32[M]"},
-    {"where(b, 1, -1) + u", "i64[M]"}, {"where(b, 1, where(x > 0, 2, 3)) * d", "f64[M]"}, {"sum[M](where(b, 1, 0))", "i32[]"}, {"f16(where(b, 1, 0))", "f32[M]"}, {"cumsum[M](where(b, 1, 0))", "i32[M]"},
-    {"(b ? 1 : 0.5) * x", "f32[M]"}, {"b == b", "bool[M]"}, {"true && b", "bool[M]"},
+    {"i < x", "bool[M]"},
+    {"b && x > 0", "bool[M]"},
+    {"!b", "bool[M]"},
+    {"!x", "none"},
+    {"b && i", "none"},
+    {"x ? x : x", "none"},
+    {"b ? x : i", "f32[M]"},
+    {"where(b, b, b)", "bool[M]"},
+    {"where(b, i, 0)", "i32[M]"},
+    {"where(b, i, 0.5)", "f32[M]"},
+    {"where(b, 1, 0) * h", "f32[M]"},
+    {"where(b, 1, 0) + l", "i64[M]"},
+    {"where(b, 0.1, 0.2) * d", "f64[M]"},
+    {"-where(b, 1, 0)", "i32[M]"},
+    {"where(b, 1, -1) + u", "i64[M]"},
+    {"where(b, 1, where(x > 0, 2, 3)) * d", "f64[M]"},
+    {"sum[M](where(b, 1, 0))", "i32[]"},
+    {"f16(where(b, 1, 0))", "f32[M]"},
+    {"cumsum[M](where(b, 1, 0))", "i32[M]"},
+    {"(b ? 1 : 0.5) * x", "f32[M]"},
+    {"b == b", "bool[M]"},
+    {"true && b", "bool[M]"},
     /* casts */
-    {"f16(x)", "f32[M]"}, {"i8(x)", "i32[M]"}, {"u8(i)", "i32[M]"}, {"i64(x)", "i64[M]"}, {"u32(i)", "u32[M]"}, {"f64(x)", "f64[M]"}, {"bool(i)", "bool[M]"}, {"f8e4m3(x)", "f32[M]"},
-    {"i4(x)", "i32[M]"}, {"f32(i)", "f32[M]"},
+    {"f16(x)", "f32[M]"},
+    {"i8(x)", "i32[M]"},
+    {"u8(i)", "i32[M]"},
+    {"i64(x)", "i64[M]"},
+    {"u32(i)", "u32[M]"},
+    {"f64(x)", "f64[M]"},
+    {"bool(i)", "bool[M]"},
+    {"f8e4m3(x)", "f32[M]"},
+    {"i4(x)", "i32[M]"},
+    {"f32(i)", "f32[M]"},
     /* reductions and scans */
-    {"sum[M](s)", "i32[]"}, {"sum[M](b)", "i32[]"}, {"sum[M](l)", "i64[]"}, {"max[M](u)", "u32[]"}, {"prod[M](d)", "f64[]"}, {"argmax[M](x)", "i64[]"}, {"argmin[M](i)", "i64[]"},
-    {"any[M](b)", "bool[]"}, {"all[M](x > 0)", "bool[]"}, {"any[M](x)", "none"}, {"argmax[M,N](m)", "none"}, {"cumsum[M](i)", "i32[M]"}, {"cumprod[N](m)", "f32[M,N]"},
-    {"cumsum[M,N](m)", "none"}, {"var[M](x, correction: 1)", "f32[]"}, {"softmax[N](m)", "f32[M,N]"}, {"sum(x)", "none"}, {"argmax(x)", "none"},
+    {"sum[M](s)", "i32[]"},
+    {"sum[M](b)", "i32[]"},
+    {"sum[M](l)", "i64[]"},
+    {"max[M](u)", "u32[]"},
+    {"prod[M](d)", "f64[]"},
+    {"argmax[M](x)", "i64[]"},
+    {"argmin[M](i)", "i64[]"},
+    {"any[M](b)", "bool[]"},
+    {"all[M](x > 0)", "bool[]"},
+    {"any[M](x)", "none"},
+    {"argmax[M,N](m)", "none"},
+    {"cumsum[M](i)", "i32[M]"},
+    {"cumprod[N](m)", "f32[M,N]"},
+    {"cumsum[M,N](m)", "none"},
+    {"var[M](x, correction: 1)", "f32[]"},
+    {"softmax[N](m)", "f32[M,N]"},
+    {"sum(x)", "none"},
+    {"argmax(x)", "none"},
     /* indices */
-    {"idx(M)", "i64[M]"}, {"size(M)", "i64[]"}, {"idx(M) + x", "f32[M]"}, {"idx(M) / 2", "none"}, {"M + x", "none"}, {"idx(x)", "none"}, {"idx(M, N)", "none"},
+    {"idx(M)", "i64[M]"},
+    {"size(M)", "i64[]"},
+    {"idx(M) + x", "f32[M]"},
+    {"idx(M) / 2", "none"},
+    {"M + x", "none"},
+    {"idx(x)", "none"},
+    {"idx(M, N)", "none"},
     /* contractions */
-    {"m @[N] n", "f32[M]"}, {"s @[M] s", "i32[]"}, {"m @ n", "f32[M]"}, {"b @[M] x", "f32[]"}, {"m @ m{M->J}", "f32[M,J]"},
+    {"m @[N] n", "f32[M]"},
+    {"s @[M] s", "i32[]"},
+    {"m @ n", "f32[M]"},
+    {"b @[M] x", "f32[]"},
+    {"m @ m{M->J}", "f32[M,J]"},
     /* relabels */
-    {"m{M->J}", "f32[J,N]"}, {"m{(M,N)->P}", "f32[P]"}, {"m{(N,M)->P}", "f32[P]"}, {"m{N->(A,B=2)}", "f32[M,A,B]"}, {"m{M->N}", "none"}, {"m{K->J}", "none"}, {"m{(M,N)->(A,B)}", "none"},
-    {"m{M->M}", "none"}, {"m{(M,M)->P}", "none"}, {"m{M->J}{N->M}", "f32[J,M]"}, {"m{N->(A,B=2)}{(A,M)->P}", "f32[P,B]"},
+    {"m{M->J}", "f32[J,N]"},
+    {"m{(M,N)->P}", "f32[P]"},
+    {"m{(N,M)->P}", "f32[P]"},
+    {"m{N->(A,B=2)}", "f32[M,A,B]"},
+    {"m{M->N}", "none"},
+    {"m{K->J}", "none"},
+    {"m{(M,N)->(A,B)}", "none"},
+    {"m{M->M}", "none"},
+    {"m{(M,M)->P}", "none"},
+    {"m{M->J}{N->M}", "f32[J,M]"},
+    {"m{N->(A,B=2)}{(A,M)->P}", "f32[P,B]"},
     /* accesses */
-    {"m[M, N]", "f32[M,N]"}, {"m[N: N]", "f32[M,N]"}, {"m[N: N+1] ?? 0", "f32[M,N]"}, {"m[N: N+1]", "none"}, {"m[0, N] ?? 0", "f32[N]"}, {"m[M: 0, N: M] ?? 0", "f32[M]"},
-    {"m[N: i] ?? 0", "f32[M]"}, {"m[N: clamp(i, 0, size(N)-1)] ?? 0", "f32[M]"}, {"m[M, -1]", "none"}, {"m[N: x] ?? 0", "none"}, {"m[N: b] ?? 0", "none"}, {"m[M]", "none"}, {"m[M: M, N]", "none"},
-    {"m[K: 0]", "none"}, {"m[N: 0, N: 0] ?? 0", "none"}, {"i[M: M] ?? 0.5", "none"}, {"i[M: M+1] ?? 0", "i32[M]"}, {"b[M: M+1] ?? false", "bool[M]"}, {"b[M: M+1] ?? 0", "none"},
-    {"(x + n)[N, M]", "none"}, {"(x + n)[N: 0, M: 0] ?? 0", "f32[]"}, {"x ?? 0", "none"}, {"m[N: N/2]", "f32[M,N]"}, {"m[N->M]", "none"}, {"m[M: idx(N)] ?? 0", "f32[N]"},
+    {"m[M, N]", "f32[M,N]"},
+    {"m[N: N]", "f32[M,N]"},
+    {"m[N: N+1] ?? 0", "f32[M,N]"},
+    {"m[N: N+1]", "none"},
+    {"m[0, N] ?? 0", "f32[N]"},
+    {"m[M: 0, N: M] ?? 0", "f32[M]"},
+    {"m[N: i] ?? 0", "f32[M]"},
+    {"m[N: clamp(i, 0, size(N)-1)] ?? 0", "f32[M]"},
+    {"m[M, -1]", "none"},
+    {"m[N: x] ?? 0", "none"},
+    {"m[N: b] ?? 0", "none"},
+    {"m[M]", "none"},
+    {"m[M: M, N]", "none"},
+    {"m[K: 0]", "none"},
+    {"m[N: 0, N: 0] ?? 0", "none"},
+    {"i[M: M] ?? 0.5", "none"},
+    {"i[M: M+1] ?? 0", "i32[M]"},
+    {"b[M: M+1] ?? false", "bool[M]"},
+    {"b[M: M+1] ?? 0", "none"},
+    {"(x + n)[N, M]", "none"},
+    {"(x + n)[N: 0, M: 0] ?? 0", "f32[]"},
+    {"x ?? 0", "none"},
+    {"m[N: N/2]", "f32[M,N]"},
+    {"m[N->M]", "none"},
+    {"m[M: idx(N)] ?? 0", "f32[N]"},
     {"m[N: size(N) - 1 - N]", "f32[M,N]"},
     /* concatenation */
-    {"concat[P](x{M->P}, n{N->P})", "f32[P]"}, {"concat[P](m{N->P}, x{M->P})", "f32[M,P]"}, {"concat[P](m{N->P}, n{N->P})", "f32[M,P]"}, {"concat[P](x)", "none"}, {"concat[M](x, x)", "none"}, {"concat[M](x) * 2", "f32[M]"},
-    {"concat[P](i{M->P}, x{M->P})", "f32[P]"}, {"concat[P](b{M->P}, b{M->P})", "bool[P]"}, {"concat[P](x{M->P}, n{N->P}) @ concat[P](n{N->P}, x{M->P})", "f32[]"},
+    {"concat[P](x{M->P}, n{N->P})", "f32[P]"},
+    {"concat[P](m{N->P}, x{M->P})", "f32[M,P]"},
+    {"concat[P](m{N->P}, n{N->P})", "f32[M,P]"},
+    {"concat[P](x)", "none"},
+    {"concat[M](x, x)", "none"},
+    {"concat[M](x) * 2", "f32[M]"},
+    {"concat[P](i{M->P}, x{M->P})", "f32[P]"},
+    {"concat[P](b{M->P}, b{M->P})", "bool[P]"},
+    {"concat[P](x{M->P}, n{N->P}) @ concat[P](n{N->P}, x{M->P})", "f32[]"},
     /* labels of arguments, labels where none belong */
-    {"mean[P](m{(M,N)->P})", "f32[]"}, {"softmax[P](m{(M,N)->P})", "f32[P]"}, {"exp[N](m)", "none"}, {"relu[N](m)", "none"},
+    {"mean[P](m{(M,N)->P})", "f32[]"},
+    {"softmax[P](m{(M,N)->P})", "f32[P]"},
+    {"exp[N](m)", "none"},
+    {"relu[N](m)", "none"},
     /* random numbers */
-    {"rand[M,N](w[M: 0] ?? 0)", "f32[M,N]"}, {"philox(i, 1, 2)", "u32[M]"}, {"philox(x, 1, 2)", "none"},
+    {"rand[M,N](w[M: 0] ?? 0)", "f32[M,N]"},
+    {"philox(i, 1, 2)", "u32[M]"},
+    {"philox(x, 1, 2)", "none"},
     /* order */
-    {"x + n", "f32[M,N?]"}, {"(x + n) + m", "f32[M,N]"}, {"(x + n) @ n", "none"}, {"(x + n) @[N] n", "f32[M]"}, {"where(x < n, m, 0)", "f32[M,N]"},
+    {"x + n", "f32[M,N?]"},
+    {"(x + n) + m", "f32[M,N]"},
+    {"(x + n) @ n", "none"},
+    {"(x + n) @[N] n", "f32[M]"},
+    {"where(x < n, m, 0)", "f32[M,N]"},
 };
 
 START_TEST(type_of_expression) {
     const struct expression *e = &expressions[_i];
     char text[1024];
     snprintf(text, sizeof text,
-             "kernel k(x: f32[M], h: f16[M], d: f64[M], b: bool[M], s: i8[M], i: i32[M], l: i64[M], u: u32[M], w: u64[M], m: f32[M,N], n: f32[N]) -> y: f32[M] {\n"
-             "  t = %s\n  y = 1.0\n}\n", e->text);
+        "kernel k(x: f32[M], h: f16[M], d: f64[M], b: bool[M], s: i8[M], i: i32[M], l: i64[M], u: u32[M], w: u64[M], m: f32[M,N], n: f32[N]) -> y: f32[M] {\n"
+        "  t = %s\n  y = 1.0\n}\n",
+        e->text);
     struct checked *c = check(text);
-    if (strcmp(e->type, "none") == 0) ck_assert_msg(c->cx.n_errors > 0, "%s: not refused, but %s", e->text, type_of_t(c));
-    else ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), e->type) == 0, "%s: %s, expected %s\n%s", e->text, type_of_t(c), e->type, messages(c));
+    if (strcmp(e->type, "none") == 0)
+        ck_assert_msg(c->cx.n_errors > 0, "%s: not refused, but %s", e->text, type_of_t(c));
+    else
+        ck_assert_msg(c->cx.n_errors == 0 && strcmp(type_of_t(c), e->type) == 0, "%s: %s, expected %s\n%s", e->text,
+            type_of_t(c), e->type, messages(c));
     release(c);
 }
 END_TEST
@@ -175,16 +323,63 @@ static const struct store_case {
     const char *in, *value, *out;
     bool is_right;
 } stores[] = {
-    {"f32", "x", "f16", true}, {"f64", "x", "f32", true}, {"f32", "x", "f64", true}, {"i32", "x", "f32", true}, {"i64", "x", "f16", true}, {"bool", "x", "f32", true},
-    {"bool", "x", "i8", true}, {"bool", "x", "bool", true}, {"f32", "x > 0", "bool", true}, {"f32", "x", "bool", false}, {"i32", "x", "bool", false}, {"f32", "x", "i32", false},
-    {"f32", "i32(x)", "i32", true}, {"i8", "x", "i8", true}, {"i8", "x + x", "i8", false}, {"i8", "i8(x + x)", "i8", true}, {"i8", "x", "i16", true}, {"i8", "x", "u8", false}, {"u8", "x", "i8", false},
-    {"u8", "x", "i16", true}, {"u8", "max(x, x)", "u8", true}, {"u8", "where(x > 3, x, 255)", "u8", true}, {"u8", "where(x > 3, x, 256)", "u8", false}, {"i32", "x", "i64", true}, {"i64", "x", "i32", false},
-    {"u32", "x", "i64", true}, {"u32", "x", "u64", true}, {"u32", "x", "i32", false}, {"u64", "x", "i64", false}, {"i32", "x", "u64", false}, {"i32", "7", "u8", true}, {"i32", "300", "u8", false},
-    {"i32", "-1", "u8", false}, {"i32", "-128", "i8", true}, {"i32", "1.5", "i32", false}, {"i32", "1.5", "f16", true}, {"i32", "true", "i8", true}, {"f32", "idx(M)", "i64", true}, {"f32", "idx(M)", "i32", false},
-    {"f32", "x", "f8e4m3", true}, {"i32", "1", "bool", false}, {"i8", "x[M: M+1] ?? 0", "i8", true}, {"i8", "x[M: M+1] ?? 200", "i8", false},
-    {"f16", "x", "i32", false}, {"f16", "x", "i64", false}, {"i32", "clamp(x, -128, 127)", "i8", true}, {"i32", "clamp(x, 0, 256)", "u8", false}, {"i32", "x % 10", "u8", true},
-    {"i32", "x % 257", "u8", false}, {"u8", "x + 1", "i16", true}, {"i16", "x + 1", "i16", false}, {"u8", "-x", "i16", true}, {"i8", "x * x", "i16", true}, {"u64", "x % 10", "i8", true},
-    {"i32", "x > 0", "u8", true}, {"i8", "cumsum[M](x)", "i8", false}, {"i8", "max[M](x) + 0 * x", "i8", false},
+    {"f32", "x", "f16", true},
+    {"f64", "x", "f32", true},
+    {"f32", "x", "f64", true},
+    {"i32", "x", "f32", true},
+    {"i64", "x", "f16", true},
+    {"bool", "x", "f32", true},
+    {"bool", "x", "i8", true},
+    {"bool", "x", "bool", true},
+    {"f32", "x > 0", "bool", true},
+    {"f32", "x", "bool", false},
+    {"i32", "x", "bool", false},
+    {"f32", "x", "i32", false},
+    {"f32", "i32(x)", "i32", true},
+    {"i8", "x", "i8", true},
+    {"i8", "x + x", "i8", false},
+    {"i8", "i8(x + x)", "i8", true},
+    {"i8", "x", "i16", true},
+    {"i8", "x", "u8", false},
+    {"u8", "x", "i8", false},
+    {"u8", "x", "i16", true},
+    {"u8", "max(x, x)", "u8", true},
+    {"u8", "where(x > 3, x, 255)", "u8", true},
+    {"u8", "where(x > 3, x, 256)", "u8", false},
+    {"i32", "x", "i64", true},
+    {"i64", "x", "i32", false},
+    {"u32", "x", "i64", true},
+    {"u32", "x", "u64", true},
+    {"u32", "x", "i32", false},
+    {"u64", "x", "i64", false},
+    {"i32", "x", "u64", false},
+    {"i32", "7", "u8", true},
+    {"i32", "300", "u8", false},
+    {"i32", "-1", "u8", false},
+    {"i32", "-128", "i8", true},
+    {"i32", "1.5", "i32", false},
+    {"i32", "1.5", "f16", true},
+    {"i32", "true", "i8", true},
+    {"f32", "idx(M)", "i64", true},
+    {"f32", "idx(M)", "i32", false},
+    {"f32", "x", "f8e4m3", true},
+    {"i32", "1", "bool", false},
+    {"i8", "x[M: M+1] ?? 0", "i8", true},
+    {"i8", "x[M: M+1] ?? 200", "i8", false},
+    {"f16", "x", "i32", false},
+    {"f16", "x", "i64", false},
+    {"i32", "clamp(x, -128, 127)", "i8", true},
+    {"i32", "clamp(x, 0, 256)", "u8", false},
+    {"i32", "x % 10", "u8", true},
+    {"i32", "x % 257", "u8", false},
+    {"u8", "x + 1", "i16", true},
+    {"i16", "x + 1", "i16", false},
+    {"u8", "-x", "i16", true},
+    {"i8", "x * x", "i16", true},
+    {"u64", "x % 10", "i8", true},
+    {"i32", "x > 0", "u8", true},
+    {"i8", "cumsum[M](x)", "i8", false},
+    {"i8", "max[M](x) + 0 * x", "i8", false},
 };
 
 START_TEST(what_may_be_stored) {
@@ -207,8 +402,9 @@ static int64_t extent_of(const struct checked *c, const char *label) {
 }
 
 START_TEST(extents_follow_from_relabels) {
-    struct checked *c = check("kernel k(x: f32[M=4,N=6]) -> (y: f32[P], z: f32[M,A,B], w: f32[J,N], v: f32[Q]) {\n"
-                              "  y = x{(M,N)->P}; z = x{N->(A,B=2)}; w = x{M->J}; v = concat[Q](sum[M](x){N->Q}, sum[N](x){M->Q}) }");
+    struct checked *c = check(
+        "kernel k(x: f32[M=4,N=6]) -> (y: f32[P], z: f32[M,A,B], w: f32[J,N], v: f32[Q]) {\n"
+        "  y = x{(M,N)->P}; z = x{N->(A,B=2)}; w = x{M->J}; v = concat[Q](sum[M](x){N->Q}, sum[N](x){M->Q}) }");
     ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
     ck_assert_int_eq(extent_of(c, "P"), 24);
     ck_assert_int_eq(extent_of(c, "A"), 3);
@@ -233,7 +429,8 @@ START_TEST(extents_do_not_wrap) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct checked *c = check(texts[i]);
         ck_assert(c->cx.n_errors > 0);
-        ck_assert_msg(strstr(messages(c), "the extent of P would be 9223372036854775807, more than 2^40") != NULL, "%s", messages(c));
+        ck_assert_msg(strstr(messages(c), "the extent of P would be 9223372036854775807, more than 2^40") != NULL, "%s",
+            messages(c));
         release(c);
     }
 }
@@ -248,7 +445,8 @@ START_TEST(both_positions_count) {
     };
     for (int i = 0; i < 3; i++) {
         char text[256];
-        snprintf(text, sizeof text, "%.*srequire %c >= 1; %s", (int)(strchr(texts[i], '{') + 2 - texts[i]), texts[i], i ? 'B' : 'A', strchr(texts[i], '{') + 2);
+        snprintf(text, sizeof text, "%.*srequire %c >= 1; %s", (int)(strchr(texts[i], '{') + 2 - texts[i]), texts[i],
+            i ? 'B' : 'A', strchr(texts[i], '{') + 2);
         struct checked *c = check(text);
         ck_assert_msg((c->cx.n_errors == 0) == (i < 2), "%s: %s", text, messages(c));
         release(c);
@@ -263,10 +461,12 @@ START_TEST(labels_of_fns_are_fresh) {
     ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
     ck_assert_int_eq(extent_of(c, "J"), -2);
     release(c);
-    c = check("fn f[K](v) -> s { a = v{K->J}; s = sum[J](a) }\nkernel k(x: f32[M,N]) -> y: f32[M] { y = f[N](x) + sum[J](x) }");
+    c = check(
+        "fn f[K](v) -> s { a = v{K->J}; s = sum[J](a) }\nkernel k(x: f32[M,N]) -> y: f32[M] { y = f[N](x) + sum[J](x) }");
     ck_assert(c->cx.n_errors > 0);
     release(c);
-    c = check("kernel k(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x); a, b = evenodd[F->N](x); y = l * r + a * b }");
+    c = check(
+        "kernel k(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x); a, b = evenodd[F->N](x); y = l * r + a * b }");
     ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
     release(c);
     c = check("kernel k(x: f32[M,F=6]) -> y: f32[M] { l, r = halves[F->N](x); y = sum[N](l * r) }");
@@ -297,7 +497,8 @@ static const struct {
 
 START_TEST(labels_are_known_anywhere) {
     struct checked *c = check(labels_anywhere[_i].text);
-    ck_assert_msg((c->cx.n_errors == 0) == labels_anywhere[_i].is_right, "%s: %s", labels_anywhere[_i].text, messages(c));
+    ck_assert_msg(
+        (c->cx.n_errors == 0) == labels_anywhere[_i].is_right, "%s: %s", labels_anywhere[_i].text, messages(c));
     release(c);
 }
 END_TEST
@@ -324,7 +525,8 @@ static const struct {
 
 START_TEST(names_and_ranges) {
     struct checked *c = check(names_of_fns[_i].text);
-    ck_assert_msg((c->cx.n_errors == 0) == names_of_fns[_i].is_right, "%s: %s", names_of_fns[_i].text, c->cx.n_errors ? messages(c) : "not refused");
+    ck_assert_msg((c->cx.n_errors == 0) == names_of_fns[_i].is_right, "%s: %s", names_of_fns[_i].text,
+        c->cx.n_errors ? messages(c) : "not refused");
     release(c);
 }
 END_TEST
@@ -333,7 +535,9 @@ END_TEST
 
 static int count_casts(const char *round, const char *body) {
     char text[512];
-    snprintf(text, sizeof text, "kernel k(x: f16[M,K], w: f16[K,N], b: f16[N], s: f32, f: f32[N]) -> y: f16[M,N] with { round: %s } { y = %s }", round, body);
+    snprintf(text, sizeof text,
+        "kernel k(x: f16[M,K], w: f16[K,N], b: f16[N], s: f32, f: f32[N]) -> y: f16[M,N] with { round: %s } { y = %s }",
+        round, body);
     struct checked *c = check(text);
     int n = 0;
     ck_assert_msg(c->cx.n_errors == 0, "%s", messages(c));
@@ -364,25 +568,31 @@ static const struct {
     {"kernel k(w: f32[F=2*N]) -> d: f32[N] { l, r = halves[F->N](w); d = l * r }", "8192 4096"},
     {"kernel k(s: f32[G=L/8], x: f32[L]) -> z: f32[L] { z = x * s[G: L//8] }", "512 4096"},
     {"kernel k(x: f32[B,T]) -> z: f32[B,Q=(T-1)//2] { z = x[T: 2*Q] }", "4096 4096 2047"},
-    {"kernel k(w: f32[P=(S+1)*E,Q=P], s: f32[S,E]) -> y: f32[P,Q] { y = w }", "8320 8320 64 128"}, /* not 16 million, nor 65536 squared */
+    {"kernel k(w: f32[P=(S+1)*E,Q=P], s: f32[S,E]) -> y: f32[P,Q] { y = w }",
+        "8320 8320 64 128"}, /* not 16 million, nor 65536 squared */
     {"kernel k(x: f32[F=2*N], y: f32[N=A-4096,A]) -> z: f32[F] { z = x }", "2 1 4096"},
     {"kernel k(x: f32[A,B]) -> z: f32[P] { z = x{(A,B)->P} }", "4096 4096 65536"},
     {"kernel k(x: f32[A=100,B]) -> z: f32[P=6400] { z = x{(A,B)->P} }", "100 64 6400"}, /* as the checker fixes it */
-    {"kernel k(w: f32[U=I*I], s: f32[D,E], c: f32[I=D*E]) -> y: f32[I,J] { v = w{U->(I,J)}; y = v * c{I->J} }", "65536 128 128 16384 16384"}, /* J not U / I */
+    {"kernel k(w: f32[U=I*I], s: f32[D,E], c: f32[I=D*E]) -> y: f32[I,J] { v = w{U->(I,J)}; y = v * c{I->J} }",
+        "65536 128 128 16384 16384"}, /* J not U / I */
     {"kernel k(x: f32[A=B,B=A]) -> z: f32[A] { z = sum[B](x) }", "4096 4096"},
     /* what a contraction has of both factors; rows of both alone are no batch */
     {"kernel k(x: f32[B,M,K], y: f32[B,K,N]) -> z: f32[B,M,N] { z = x @ y }", "16 4096 4096 4096"},
     {"kernel k(x: f32[B,T]) -> z: f32[B] { z = sum[T](x * x) }", "4096 4096"},
     /* heads: contracted, or free, or both; by any name, of any order; written out */
     {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,D]) -> o: f16[S,D] { o = softmax[T](q @ k) @ v }", "4096 128 4096"},
-    {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }", "4096 128 4096 128"},
+    {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }",
+        "4096 128 4096 128"},
     {"kernel k(K: f16[A,C], V: f16[C,P], Q: f16[P,M]) -> o: f16[A,M]\n"
-     "{ s = V @[P] Q; e = exp(s); o = K @[C] (e / sum[C](e)) }", "128 4096 128 4096"},
+     "{ s = V @[P] Q; e = exp(s); o = K @[C] (e / sum[C](e)) }",
+        "128 4096 128 4096"},
     {"kernel k(q: f16[B,S,H,D], k: f16[B,T,H,D], v: f16[B,T,H,D]) -> o: f16[B,S,H,D]\n"
-     "{ o = softmax[T](q @ k) @[T] v }", "16 4096 16 128 4096"},
+     "{ o = softmax[T](q @ k) @[T] v }",
+        "16 4096 16 128 4096"},
     /* an MLP has none, nor has one with a norm */
     {"kernel k(x: f16[M,K], a: f16[K,H], b: f16[H,N]) -> y: f16[M,N] { y = relu(x @ a) @ b }", "4096 4096 4096 4096"},
-    {"kernel k(x: f16[M,K], a: f16[K,H], b: f16[H,N]) -> y: f16[M,N] { y = rmsnorm[H](x @ a) @ b }", "4096 4096 4096 4096"},
+    {"kernel k(x: f16[M,K], a: f16[K,H], b: f16[H,N]) -> y: f16[M,N] { y = rmsnorm[H](x @ a) @ b }",
+        "4096 4096 4096 4096"},
     /* windows; what relabels make of a label is none */
     {"kernel k(x: f32[B,T], w: f32[U]) -> z: f32[B,T] { z = sum[U](w * (x[T: T+U-1] ?? 0)) }", "4096 4096 3"},
     {"kernel k(x: f32[M,T], w: f32[N]) -> z: f32[M] { z = sum[L,N](w * x{T->(L,N)}) }", "4096 65536 4096"},
@@ -399,7 +609,8 @@ START_TEST(nominal_extents) {
     buf_init(&b, &c->cx.arena);
     for (int i = 0; i < k->n_axes; i++)
         if (!k->axes[i].is_inner) buf_printf(&b, "%s%.0f", b.len ? " " : "", k->axes[i].nominal);
-    ck_assert_msg(strcmp(b.s, nominals[_i].nominal) == 0, "%s: %s, not %s", nominals[_i].text, b.s, nominals[_i].nominal);
+    ck_assert_msg(
+        strcmp(b.s, nominals[_i].nominal) == 0, "%s: %s, not %s", nominals[_i].text, b.s, nominals[_i].nominal);
     release(c);
 }
 END_TEST

@@ -1,7 +1,8 @@
-/* How results are judged: which elements of a large output are compared, what the default tolerance refuses at real extents, and what a comparison says of the elements
- * that it stands on.
+/* How results are judged: which elements of a large output are compared, what the default tolerance refuses at real
+ * extents, and what a comparison says of the elements that it stands on.
  *
- * The products at 4096^3 are not computed: sampled elements are, as a right kernel would and as kernels with a mistake would, one term after another. */
+ * The products at 4096^3 are not computed: sampled elements are, as a right kernel would and as kernels with a mistake
+ * would, one term after another. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,8 @@ static const char *const specs[] = {
     "kernel f(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w + b }",
     "kernel f(x: f32[M,K], w: bf16[K,N], b: bf16[N]) -> y: f32[M,N] { y = tanh(x) @ w + b }",
 };
-static const enum fx_dtype dtypes[][3] = {{FX_BF16, FX_BF16, FX_BF16}, {FX_F16, FX_F16, FX_F32}, {FX_F32, FX_F32, FX_F32}, {FX_F32, FX_F32, FX_F32}, {FX_F32, FX_BF16, FX_F32}}; /* x, w, y */
+static const enum fx_dtype dtypes[][3] = {{FX_BF16, FX_BF16, FX_BF16}, {FX_F16, FX_F16, FX_F32},
+    {FX_F32, FX_F32, FX_F32}, {FX_F32, FX_F32, FX_F32}, {FX_F32, FX_BF16, FX_F32}}; /* x, w, y */
 enum { N_SPECS = sizeof specs / sizeof *specs, PLAIN = 1, LICENSED = 4 };
 
 static struct {
@@ -92,7 +94,9 @@ static void open_product(int spec, const struct draw *d, enum fx_bound kind) {
     }
     f.y = dtypes[spec][2];
     f.n = sample_elements(&y, f.elements);
-    ck_assert_msg(fx_evaluate(f.c, "f", f.in, 3, 0, f.elements, f.n, f.value, NULL, kind, f.bound, message, sizeof message) == FX_OK, "%s", message);
+    ck_assert_msg(fx_evaluate(f.c, "f", f.in, 3, 0, f.elements, f.n, f.value, NULL, kind, f.bound, message,
+                      sizeof message) == FX_OK,
+        "%s", message);
 }
 
 static void close_product(void) {
@@ -131,7 +135,9 @@ static double compute(int spec, enum way way, int64_t flat) {
     double step = 0;
     for (int j = 0; j < SIZE; j++) {
         int k = way == BACKWARDS ? SIZE - 1 - j : j;
-        if ((way == WITHOUT_K && k == DROPPED_K) || (way == WITHOUT_STAGE && k / STAGE == 9) || (way == LAST_K_LOST && k == SIZE - 1)) continue;
+        if ((way == WITHOUT_K && k == DROPPED_K) || (way == WITHOUT_STAGE && k / STAGE == 9) ||
+            (way == LAST_K_LOST && k == SIZE - 1))
+            continue;
         double term = rounded(spec, 0, input(0, row * SIZE + k)) * rounded(spec, 1, input(1, (int64_t)k * SIZE + n));
         if (way == STAGE_TWICE && k / STAGE == 9) term *= 2;
         if (way == TRUNCATED) { /* eight terms a step, cut off beyond the sum's 24 bits */
@@ -155,7 +161,8 @@ static int64_t refused(int spec, enum way way) {
     int64_t n = 0;
     for (int64_t i = 0; i < f.n; i++) {
         bool is_looked_at = way == ROW_MOVED ? f.elements[i] / SIZE % TILE == MOVED_ROW : i % STEP == 0;
-        if (is_looked_at) n += !fx_is_right(f.y, fx_round_to(f.y, compute(spec, way, f.elements[i])), f.value[i], f.bound[i]);
+        if (is_looked_at)
+            n += !fx_is_right(f.y, fx_round_to(f.y, compute(spec, way, f.elements[i])), f.value[i], f.bound[i]);
     }
     return n;
 }
@@ -165,9 +172,12 @@ START_TEST(mistakes_are_refused) {
     open_product(_i, &normal, FX_BOUND_INDEPENDENT);
     for (enum way way = FORWARDS; way < N_WAYS; way++) {
         int64_t n = refused(_i, way);
-        if (way <= LAST_RIGHT) ck_assert_msg(n == 0, "right in way %d, but %lld elements are refused", way, (long long)n);
+        if (way <= LAST_RIGHT)
+            ck_assert_msg(n == 0, "right in way %d, but %lld elements are refused", way, (long long)n);
         /* a row of each tile is one of 128, weighted by how rows are drawn; the other mistakes are in every element */
-        else ck_assert_msg(n > (way == ROW_MOVED ? 4 : f.n / STEP / 32), "mistake %d is refused at %lld of %lld elements", way, (long long)n, (long long)f.n);
+        else
+            ck_assert_msg(n > (way == ROW_MOVED ? 4 : f.n / STEP / 32),
+                "mistake %d is refused at %lld of %lld elements", way, (long long)n, (long long)f.n);
     }
     close_product();
 }
@@ -184,7 +194,8 @@ END_TEST
 
 /* Equal terms err in one direction all through a binade: these do so as much as any. */
 START_TEST(constants_are_right) {
-    static const double constants[] = {0.7108516367701414, 0.9790083590567857, 0.866025403784}; /* roots of 0.505310059, 0.958497167, 3 / 4 */
+    static const double constants[] = {
+        0.7108516367701414, 0.9790083590567857, 0.866025403784}; /* roots of 0.505310059, 0.958497167, 3 / 4 */
     const struct draw constant = {DRAW_FILL, constants[_i / N_SPECS], 0};
     open_product(_i % N_SPECS, &constant, FX_BOUND_INDEPENDENT);
     f.n = f.n < 512 ? f.n : 512; /* all are one */
@@ -219,18 +230,22 @@ END_TEST
 
 /* ---- what was compared ---- */
 
-static struct comparison compare_values(const double *values, const double *bounds, int64_t n, enum fx_tolerance_kind kind) {
+static struct comparison compare_values(
+    const double *values, const double *bounds, int64_t n, enum fx_tolerance_kind kind) {
     float result[8];
     int64_t integer[8] = {0};
     static const struct fx_param y = {.name = "y", .dtype = FX_F32, .is_output = true};
     for (int64_t i = 0; i < n; i++) result[i] = (float)values[i];
-    struct argument a = {.param = &y, .shape = {.dtype = FX_F32, .rank = 1, .extents = {n}}, .n_elements = (size_t)n, .result = result};
-    const struct expected e = {.n = n, .value = (double *)values, .bound = (double *)bounds, .integer = integer, .largest = 1};
+    struct argument a = {
+        .param = &y, .shape = {.dtype = FX_F32, .rank = 1, .extents = {n}}, .n_elements = (size_t)n, .result = result};
+    const struct expected e = {
+        .n = n, .value = (double *)values, .bound = (double *)bounds, .integer = integer, .largest = 1};
     const struct fx_tolerance tolerance = {kind, 0.5};
     return compare(&a, &e, &tolerance);
 }
 
-static const double none[8] = {0}, wide[8] = {1, 1, 1, 1, 1, 1, 1, 1}, open_[8] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+static const double none[8] = {0}, wide[8] = {1, 1, 1, 1, 1, 1, 1, 1},
+                    open_[8] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
 static const struct {
     double values[4];
     const double *bounds;
@@ -276,7 +291,8 @@ START_TEST(elements_are_counted) {
 }
 END_TEST
 
-/* One output of which nothing can be said leaves a kernel unchecked, whatever the others say; one that varies is enough beside constants. */
+/* One output of which nothing can be said leaves a kernel unchecked, whatever the others say; one that varies is enough
+ * beside constants. */
 START_TEST(verdicts) {
     static const double some[] = {1, 2}, nans[] = {NAN, NAN}, same[] = {3, 3};
     struct verdict v = {0};
@@ -308,7 +324,8 @@ static const struct {
     {"kernel f(x: f32[M,N], n: i32[M]) -> y: f32[M] { y = sum[N](where(idx(N) < n, x, 0)) }", "n", 31},
     {"kernel f(x: f32[M,N], n: i64[M]) -> y: f32[M,N] { y = where(idx(N) == n, x, 0) }", "n", 30},
     {"kernel f(x: f32[M,N], i: i32[M]) -> y: f32[M,N] { y = x * f32(i) }", "i", -1},
-    {"kernel f(x: f32[M,N], i: i32[M], j: i32[T]) -> y: f32[T,N] { a = i + i\n b = a + a\n c = b + b\n y = x[M: c[M: j] ?? 0] ?? 0 }", "i", 40},
+    {"kernel f(x: f32[M,N], i: i32[M], j: i32[T]) -> y: f32[T,N] { a = i + i\n b = a + a\n c = b + b\n y = x[M: c[M: j] ?? 0] ?? 0 }",
+        "i", 40},
 };
 
 START_TEST(positions_are_drawn_inside) {
@@ -322,7 +339,8 @@ START_TEST(positions_are_drawn_inside) {
     for (int i = 0; i < k->n_extents; i++) extents[i] = k->extents[i].name[0] == 'M' ? 40 : 30;
     const struct fx_env env = {.extents = extents};
     for (int i = 0; i < k->n_params; i++) {
-        if (strcmp(k->params[i].name, draws[_i].param) != 0) ck_assert(k->params[i].below.n == 0 || k->params[i].dtype != FX_F32);
+        if (strcmp(k->params[i].name, draws[_i].param) != 0)
+            ck_assert(k->params[i].below.n == 0 || k->params[i].dtype != FX_F32);
         else if (k->params[i].below.n) ck_assert(fx_expr_eval(&k->params[i].below, &env, &below));
     }
     ck_assert_int_eq(below, draws[_i].below);

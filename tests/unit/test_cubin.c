@@ -1,5 +1,5 @@
-/* Cubins read without a driver: what ptxas itself says of each entry (-v in NVRTC's log), for two architectures, and images cut off, damaged or made up,
- * which may be refused but never read beyond. */
+/* Cubins read without a driver: what ptxas itself says of each entry (-v in NVRTC's log), for two architectures, and
+ * images cut off, damaged or made up, which may be refused but never read beyond. */
 #include <check.h>
 #include <elf.h>
 #include <glob.h>
@@ -30,7 +30,8 @@ static const struct {
     const char *entry;
     int threads;
     bool has_local;
-} entries[] = {{"plain", 1024, false}, {"shared", 192, false}, {"shared_too", 1024, false}, {"array", 1024, true}, {"spills", 1024, true}};
+} entries[] = {{"plain", 1024, false}, {"shared", 192, false}, {"shared_too", 1024, false}, {"array", 1024, true},
+    {"spills", 1024, true}};
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 
 struct image {
@@ -135,7 +136,8 @@ static fx_status read_fenced(const char *bytes, size_t n, struct fx_resources *r
 
 static void check_range(fx_status status, const struct fx_resources *r) {
     ck_assert(status == FX_OK || status == FX_ERR_USAGE);
-    ck_assert(r->registers >= 0 && r->registers <= 255 && r->local_bytes >= 0 && r->shared_bytes >= 0 && r->max_threads >= 0 && r->max_threads <= 1024);
+    ck_assert(r->registers >= 0 && r->registers <= 255 && r->local_bytes >= 0 && r->shared_bytes >= 0 &&
+              r->max_threads >= 0 && r->max_threads <= 1024);
 }
 
 START_TEST(images_cut_off) {
@@ -163,12 +165,15 @@ static uint64_t next_random(void) {
 
 /* Bytes, and words of headers and attributes, to values that stretch offsets and sizes. */
 static void damage(char *bytes, size_t n) {
-    static const uint64_t ends[] = {0, 1, 0xff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff, 0xfffffffffffffff0};
+    static const uint64_t ends[] = {
+        0, 1, 0xff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff, 0xfffffffffffffff0};
     Elf64_Ehdr h;
     memcpy(&h, bytes, sizeof h);
     for (int changes = 1 + (int)(next_random() % 4); changes > 0; changes--) {
         size_t headers = (size_t)h.e_shnum * sizeof(Elf64_Shdr), where = next_random() % 3;
-        size_t at = where == 0 ? next_random() % n : where == 1 ? next_random() % sizeof h : h.e_shoff + next_random() % headers;
+        size_t at = where == 0   ? next_random() % n
+                    : where == 1 ? next_random() % sizeof h
+                                 : h.e_shoff + next_random() % headers;
         size_t width = (size_t)1 << next_random() % 4;
         uint64_t value = next_random() % 2 ? ends[next_random() % 9] : next_random() % (2 * n);
         if (at + width <= n) memcpy(bytes + at, &value, width);

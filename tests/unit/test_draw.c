@@ -34,10 +34,12 @@ static struct draw parse(const char *text) {
 
 /* An independent Box-Muller with libm, from the same words. */
 static double normal_by_libm(uint64_t seed, uint64_t i) {
-    uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)(i / 2 >> 32), 0, 0}, key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)(i / 2 >> 32), 0, 0},
+             key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint32_t w[4];
     philox4x32(counter, key, w);
-    double u = (double)(((uint64_t)w[1] << 32 | w[0]) >> 11) * 0x1p-53, v = (double)(((uint64_t)w[3] << 32 | w[2]) >> 11) * 0x1p-53;
+    double u = (double)(((uint64_t)w[1] << 32 | w[0]) >> 11) * 0x1p-53,
+           v = (double)(((uint64_t)w[3] << 32 | w[2]) >> 11) * 0x1p-53;
     double r = sqrt(-2 * log1p(-u)), angle = 2 * acos(-1) * v;
     return i % 2 ? r * sin(angle) : r * cos(angle);
 }
@@ -63,7 +65,8 @@ START_TEST(bits_are_fixed) {
     double x[4];
     struct draw d = parse("normal");
     draw_fill(&d, 0, FX_F64, x, 4);
-    static const double want[4] = {-0x1.9ffd9aa3bc9b3p+0, -0x1.44b28888d8c93p+0, 0x1.d85c966f9a5f4p-1, 0x1.c085bbe7cc121p-3};
+    static const double want[4] = {
+        -0x1.9ffd9aa3bc9b3p+0, -0x1.44b28888d8c93p+0, 0x1.d85c966f9a5f4p-1, 0x1.c085bbe7cc121p-3};
     for (int i = 0; i < 4; i++) ck_assert_msg(x[i] == want[i], "%d: %a", i, x[i]);
 }
 END_TEST
@@ -157,9 +160,9 @@ START_TEST(fills) {
 END_TEST
 
 START_TEST(refused) {
-    static const char *const wrong[] = {"normal(", "normal()", "normal(1)", "normal(0,-1)", "normal(0,1", "normal(0,1)x", "uniform(2,1)",
-                                        "uniform(0,inf)", "uniform(nan,1)", "integers(0.5,2)", "integers(2,1)", "integers(0,1e300)", "integers(0,4503599627370497)",
-                                        "integers(1,2,3)", "outlier(1)", "outlier(0,inf)"};
+    static const char *const wrong[] = {"normal(", "normal()", "normal(1)", "normal(0,-1)", "normal(0,1",
+        "normal(0,1)x", "uniform(2,1)", "uniform(0,inf)", "uniform(nan,1)", "integers(0.5,2)", "integers(2,1)",
+        "integers(0,1e300)", "integers(0,4503599627370497)", "integers(1,2,3)", "outlier(1)", "outlier(0,inf)"};
     static const char *const paths[] = {"", "x.npy", "normals", "uniform", "ones.npy", "1.npy", "./1", "-"};
     struct draw d;
     char message[128];
@@ -186,7 +189,8 @@ START_TEST(bits) {
     for (int i = 0; i < 4; i++) ck_assert_uint_eq(bytes[i], words[i] & 0xff);
     for (int i = 0; i < 1000; i++)
         for (int b = 0; b < 32; b++) ones[b] += words[i] >> b & 1;
-    for (int b = 0; b < 32; b++) ck_assert_msg(ones[b] > 400 && ones[b] < 600, "bit %d is 1 in %u of 1000", b, ones[b]); /* 6 deviations */
+    for (int b = 0; b < 32; b++)
+        ck_assert_msg(ones[b] > 400 && ones[b] < 600, "bit %d is 1 in %u of 1000", b, ones[b]); /* 6 deviations */
 }
 END_TEST
 

@@ -143,13 +143,29 @@ START_TEST(overflow_as_each_format_says) {
 END_TEST
 
 START_TEST(integers_truncate_and_saturate) {
-    static const struct { enum fx_dtype t; double v, expected; } cases[] = {
-        {FX_I8, 1e9, 127},       {FX_I8, -1e9, -128},    {FX_I8, -128.9, -128},  {FX_U8, 255.99, 255}, {FX_U8, -3, 0},
-        {FX_I4, 7.9, 7},         {FX_I4, -9, -8},        {FX_U4, 16, 15},        {FX_I16, 32768, 32767},
-        {FX_I32, 3e9, 2147483647}, {FX_I32, -3e9, -2147483648.0}, {FX_U32, 1e10, 4294967295.0}, {FX_U32, 4294967295.0, 4294967295.0},
-        {FX_I64, 1e300, 9223372036854775808.0}, {FX_I64, -INFINITY, -9223372036854775808.0},
-        {FX_U64, INFINITY, 18446744073709551616.0}, {FX_I32, NAN, 0}, {FX_U64, NAN, 0}, {FX_I32, -0.9, 0},
-        {FX_BOOL, 0.1, 1},       {FX_BOOL, -0.0, 0},
+    static const struct { enum fx_dtype t; double v, expected;
+    } cases[] = {
+        {FX_I8, 1e9, 127},
+        {FX_I8, -1e9, -128},
+        {FX_I8, -128.9, -128},
+        {FX_U8, 255.99, 255},
+        {FX_U8, -3, 0},
+        {FX_I4, 7.9, 7},
+        {FX_I4, -9, -8},
+        {FX_U4, 16, 15},
+        {FX_I16, 32768, 32767},
+        {FX_I32, 3e9, 2147483647},
+        {FX_I32, -3e9, -2147483648.0},
+        {FX_U32, 1e10, 4294967295.0},
+        {FX_U32, 4294967295.0, 4294967295.0},
+        {FX_I64, 1e300, 9223372036854775808.0},
+        {FX_I64, -INFINITY, -9223372036854775808.0},
+        {FX_U64, INFINITY, 18446744073709551616.0},
+        {FX_I32, NAN, 0},
+        {FX_U64, NAN, 0},
+        {FX_I32, -0.9, 0},
+        {FX_BOOL, 0.1, 1},
+        {FX_BOOL, -0.0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_double_eq(fx_round_to(cases[i].t, cases[i].v), cases[i].expected);

@@ -17,7 +17,8 @@
 
 START_TEST(test_gemm_bias_relu) {
     struct build *b = BUILD("MNK", 7, 300, 17); /* N longer than a line */
-    struct value *x = integer_load(b, FX_F16, "MK"), *w = integer_load(b, FX_F16, "KN"), *c = integer_load(b, FX_F16, "N");
+    struct value *x = integer_load(b, FX_F16, "MK"), *w = integer_load(b, FX_F16, "KN"),
+                 *c = integer_load(b, FX_F16, "N");
     struct value *y = op2(b, O_MAX, op2(b, O_ADD, contract(b, x, w, "K"), c), num(b, 0));
     struct result r = eval(b, "MN", y);
     for (int m = 0; m < 7; m++)
@@ -42,7 +43,8 @@ START_TEST(test_storage_orders) {
         for (int n = 0; n < 6; n++) {
             double want = 0;
             for (int k = 0; k < 3; k++)
-                want += element(b, x, _i & 1 ? k * 5 + m : m * 3 + k) * element(b, w, _i >> 1 & 1 ? n * 3 + k : k * 6 + n);
+                want += element(b, x, _i & 1 ? k * 5 + m : m * 3 + k) *
+                        element(b, w, _i >> 1 & 1 ? n * 3 + k : k * 6 + n);
             ck_assert_double_eq(r.v[_i >> 2 ? n * 5 + m : m * 6 + n], want);
         }
     release(b);
@@ -51,20 +53,23 @@ END_TEST
 
 START_TEST(test_batch) {
     struct build *b = BUILD("BMNK", 3, 4, 5, 6);
-    struct value *x = integer_load(b, FX_F32, "BMK"), *w = integer_load(b, FX_F32, "BKN"), *c = integer_load(b, FX_F32, "B");
+    struct value *x = integer_load(b, FX_F32, "BMK"), *w = integer_load(b, FX_F32, "BKN"),
+                 *c = integer_load(b, FX_F32, "B");
     struct result r = eval(b, "BMN", op2(b, O_ADD, contract(b, x, w, "K"), c));
     for (int i = 0; i < 3; i++)
         for (int m = 0; m < 4; m++)
             for (int n = 0; n < 5; n++) {
                 double want = element(b, c, i);
-                for (int k = 0; k < 6; k++) want += element(b, x, (i * 4 + m) * 6 + k) * element(b, w, (i * 6 + k) * 5 + n);
+                for (int k = 0; k < 6; k++)
+                    want += element(b, x, (i * 4 + m) * 6 + k) * element(b, w, (i * 6 + k) * 5 + n);
                 ck_assert_double_eq(r.v[(i * 4 + m) * 5 + n], want);
             }
     release(b);
 }
 END_TEST
 
-/* Operands that lack axes of each other, an output that has one more than its value and stores them in another order. */
+/* Operands that lack axes of each other, an output that has one more than its value and stores them in another order.
+ */
 START_TEST(test_broadcast) {
     struct build *b = BUILD("ABC", 2, 3, 4);
     struct value *x = integer_load(b, FX_F32, "A"), *y = integer_load(b, FX_F32, "C"), *s = scalar(b, FX_F32, 10);
@@ -79,7 +84,8 @@ END_TEST
 
 START_TEST(test_conditions) {
     struct build *b = BUILD("M", 5);
-    struct value *keep = load(b, FX_BOOL, "M", (double[]){1, 0, 1, 0, 1}), *x = load(b, FX_F32, "M", (double[]){1, 2, 3, 4, 5});
+    struct value *keep = load(b, FX_BOOL, "M", (double[]){1, 0, 1, 0, 1}),
+                 *x = load(b, FX_F32, "M", (double[]){1, 2, 3, 4, 5});
     struct value *both = op2(b, O_AND, keep, op2(b, O_LT, x, num(b, 4)));
     struct result r = eval(b, "M", op3(b, O_WHERE, both, x, op2(b, O_ADD, keep, num(b, 0.5))));
     static const double want[] = {1, 0.5, 3, 0.5, 1.5};
@@ -93,7 +99,8 @@ END_TEST
 
 START_TEST(test_two_layers_sampled) { /* h is read by every n and evaluated once */
     struct build *b = BUILD("MHNK", 6, 9, 700, 5);
-    struct value *x = integer_load(b, FX_F32, "MK"), *w1 = integer_load(b, FX_F32, "HK"), *w2 = integer_load(b, FX_F32, "NH");
+    struct value *x = integer_load(b, FX_F32, "MK"), *w1 = integer_load(b, FX_F32, "HK"),
+                 *w2 = integer_load(b, FX_F32, "NH");
     struct value *h = op2(b, O_MAX, contract(b, x, w1, "K"), num(b, 0)), *y = contract(b, h, w2, "H");
     struct result all = eval(b, "MN", y), some;
     static const int64_t elements[] = {0, 4199, 699, 700, 1234, 0};
@@ -142,7 +149,10 @@ START_TEST(test_reductions) {
             double want = r == RED_SUM ? 0 : r == RED_PROD ? 1 : element(b, x, m * 900);
             for (int i = 0; i < 900; i++) {
                 double t = element(b, x, m * 900 + i);
-                want = r == RED_SUM ? want + t : r == RED_PROD ? want * t : r == RED_MAX ? fmax(want, t) : fmin(want, t);
+                want = r == RED_SUM    ? want + t
+                       : r == RED_PROD ? want * t
+                       : r == RED_MAX  ? fmax(want, t)
+                                       : fmin(want, t);
             }
             ck_assert(fabs(got.v[m] - want) <= 1e-13 * fabs(want));
         }
@@ -191,7 +201,8 @@ START_TEST(test_usage) {
     ck_assert_int_eq(evaluate(b, "MN", x, (int64_t[]){0, 12}, 2, &r), FX_ERR_USAGE);
     ck_assert_int_eq(evaluate(b, "MN", x, (int64_t[]){-1}, 1, &r), FX_ERR_USAGE);
     ck_assert_int_eq(evaluate(b, "MN", x, NULL, 13, &r), FX_ERR_USAGE);
-    ck_assert_int_eq(oracle_eval(&b->arena, &b->k, b->extents, b->inputs, 0, NULL, 0, NULL, NULL, FX_BOUND_WORST, NULL), FX_ERR_USAGE);
+    ck_assert_int_eq(oracle_eval(&b->arena, &b->k, b->extents, b->inputs, 0, NULL, 0, NULL, NULL, FX_BOUND_WORST, NULL),
+        FX_ERR_USAGE);
     b->extents[0] = b->extents[1] = (int64_t)1 << 40;
     ck_assert_int_eq(evaluate(b, "MN", x, NULL, 0, &r), FX_ERR_USAGE);
     release(b);
@@ -201,8 +212,10 @@ END_TEST
 /* Far more elements than cells: only those needed are kept. */
 START_TEST(test_sparse) {
     struct build *b = BUILD("MNK", 1 << 20, 1 << 20, 2);
-    struct value *x = integer_load(b, FX_F32, "MK"), *w = integer_load(b, FX_F32, "NK"), *c = load(b, FX_F32, "", (double[]){3});
-    struct value *s = contract(b, x, w, "K"), *y = op2(b, O_MUL, s, op2(b, O_ADD, reduce(b, RED_MAX, op2(b, O_ADD, s, w), "K"), c));
+    struct value *x = integer_load(b, FX_F32, "MK"), *w = integer_load(b, FX_F32, "NK"),
+                 *c = load(b, FX_F32, "", (double[]){3});
+    struct value *s = contract(b, x, w, "K"),
+                 *y = op2(b, O_MUL, s, op2(b, O_ADD, reduce(b, RED_MAX, op2(b, O_ADD, s, w), "K"), c));
     enum { N = 3000 };
     int64_t elements[N];
     for (int i = 0; i < N; i++) elements[i] = (int64_t)(fabs(uniform(b)) * 0x1p40);
@@ -286,7 +299,8 @@ START_TEST(test_random) {
             rest /= b->extents[j];
         }
         double want = naive(b, y, at);
-        ck_assert_msg(r.v[i] == want || (isnan(r.v[i]) && isnan(want)), "element %d: %g, expected %g", (int)i, r.v[i], want);
+        ck_assert_msg(
+            r.v[i] == want || (isnan(r.v[i]) && isnan(want)), "element %d: %g, expected %g", (int)i, r.v[i], want);
     }
     release(b);
 }
@@ -294,7 +308,8 @@ END_TEST
 
 START_TEST(test_deep) { /* thousands of values in a row, and of reductions */
     struct build *b = BUILD("MN", 2, 2);
-    struct value *x = load(b, FX_F32, "MN", (double[]){1, 0, 0, 1}), *y = x, *z = load(b, FX_F32, "M", (double[]){1, 2});
+    struct value *x = load(b, FX_F32, "MN", (double[]){1, 0, 0, 1}), *y = x,
+                 *z = load(b, FX_F32, "M", (double[]){1, 2});
     for (int i = 0; i < 3000; i++) y = op2(b, O_ADD, y, num(b, 1));
     ck_assert_double_eq(eval(b, "MN", y).v[3], 3001);
     for (int i = 0; i < 500; i++) z = contract(b, z, x, i % 2 ? "N" : "M");
@@ -388,14 +403,19 @@ START_TEST(test_special_values) {
     ck_assert(isnan(eval_one(b, op2(b, O_MAX, nan, num(b, 0)), &e)) && e == 0);
     ck_assert(eval_one(b, op2(b, O_MUL, inf, third), &e) == INFINITY && e == 0);
     ck_assert(eval_one(b, op2(b, O_DIV, one, num(b, 0)), &e) == INFINITY && e == 0);
-    ck_assert(eval_one(b, op2(b, O_ADD, big, big), &e) == 2 * (double)3e38f && isinf(e)); /* f32 overflows, double not */
+    ck_assert(
+        eval_one(b, op2(b, O_ADD, big, big), &e) == 2 * (double)3e38f && isinf(e)); /* f32 overflows, double not */
     e = bound_of(b, op1(b, O_SIGMOID, op2(b, O_ADD, big, big)));
     ck_assert(isinf(e));
     ck_assert(eval_one(b, op1(b, O_SIGMOID, inf), &e) == 1);
     ck_assert(isfinite(e));
     /* sums */
-    ck_assert(eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){1, INFINITY, 0.1}), "K"), &e) == INFINITY && e == 0);
-    ck_assert(isnan(eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){1, INFINITY, -INFINITY}), "K"), &e)) && e == 0);
+    ck_assert(
+        eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){1, INFINITY, 0.1}), "K"), &e) == INFINITY &&
+        e == 0);
+    ck_assert(
+        isnan(eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){1, INFINITY, -INFINITY}), "K"), &e)) &&
+        e == 0);
     ck_assert(isnan(eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){NAN, 1, 2}), "K"), &e)) && e == 0);
     e = bound_of(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){3e38, 3e38, -3e38}), "K"));
     ck_assert(isinf(e));
@@ -445,14 +465,16 @@ START_TEST(test_is_right) {
     ck_assert(!fx_is_right(FX_F32, FLT_TRUE_MIN, 0, 0));
     ck_assert(fx_is_right(FX_F32, 1.25, 1, 0.25) && !fx_is_right(FX_F32, 1.2500001, 1, 0.25));
     ck_assert(fx_is_right(FX_F16, 1 + 0x1p-10, 1, 0x1.1p-11) && !fx_is_right(FX_F16, 1 + 0x1p-9, 1, 0x1.1p-11));
-    ck_assert(fx_is_right(FX_F32, NAN, NAN, 0) && !fx_is_right(FX_F32, 1, NAN, 0) && !fx_is_right(FX_F32, NAN, 1, 1e30));
+    ck_assert(
+        fx_is_right(FX_F32, NAN, NAN, 0) && !fx_is_right(FX_F32, 1, NAN, 0) && !fx_is_right(FX_F32, NAN, 1, 1e30));
     ck_assert(fx_is_right(FX_F32, NAN, 1, INFINITY) && fx_is_right(FX_F32, 5, NAN, INFINITY));
     ck_assert(fx_is_right(FX_F32, INFINITY, INFINITY, 0) && !fx_is_right(FX_F32, FLT_MAX, INFINITY, 0));
     ck_assert(!fx_is_right(FX_F32, INFINITY, -INFINITY, 0) && !fx_is_right(FX_F32, INFINITY, 1, 1));
     ck_assert(fx_is_right(FX_F16, INFINITY, 70000, 0) && !fx_is_right(FX_F16, 65504, 70000, 0));
     ck_assert(fx_is_right(FX_F16, INFINITY, 65510, 20) && fx_is_right(FX_F16, 65504, 65510, 20));
     ck_assert(!fx_is_right(FX_F16, -INFINITY, 65510, 20));
-    ck_assert(fx_is_right(FX_I32, 2, 3, 0.001) && fx_is_right(FX_I32, 3, 3, 0.001) && !fx_is_right(FX_I32, 4, 3, 0.001));
+    ck_assert(
+        fx_is_right(FX_I32, 2, 3, 0.001) && fx_is_right(FX_I32, 3, 3, 0.001) && !fx_is_right(FX_I32, 4, 3, 0.001));
     ck_assert(fx_is_right(FX_BOOL, 0, 1, 1) && fx_is_right(FX_BOOL, 1, 1, 0) && !fx_is_right(FX_BOOL, 0, 1, 0));
 }
 END_TEST
@@ -512,7 +534,8 @@ START_TEST(test_right_within) {
                 gemm_operands(&g, i / GN, i % GN);
                 float c = (float)element(g.b, g.c, i % GN);
                 float got = sigmoid_float(gelu_float(dot(g.row, g.column, GK, (enum order)order) + c) * c);
-                ck_assert_msg(fabs(got - r.v[i]) <= r.e[i], "order %d: %g from %g, bound %g", order, got, r.v[i], r.e[i]);
+                ck_assert_msg(
+                    fabs(got - r.v[i]) <= r.e[i], "order %d: %g from %g, bound %g", order, got, r.v[i], r.e[i]);
                 ck_assert(fx_is_right(FX_F16, fx_round_to(FX_F16, got), r.v[i], r.e[i]));
             }
         release(g.b);
@@ -536,7 +559,7 @@ START_TEST(test_wrong_outside) {
         shifted += fx_is_right(FX_F32, dot(g.row, g.column, GK, FORWARD), r.v[i], r.e[i]);
     }
     ck_assert_msg(dropped <= 3 && shifted <= 3 && narrow <= 8 && narrow_stored <= GM * GN * 3 / 4,
-                  "passed: %d dropped, %d shifted, %d narrow, %d narrow and stored so", dropped, shifted, narrow, narrow_stored);
+        "passed: %d dropped, %d shifted, %d narrow, %d narrow and stored so", dropped, shifted, narrow, narrow_stored);
     release(g.b);
 }
 END_TEST
@@ -556,7 +579,8 @@ START_TEST(test_licensed_within) {
             squares += t * t;
         }
         for (int k = 0; k < 64; k++) {
-            float t = (float)element(b, x, i / 3 * 64 + k) * (1 / sqrtf(squares)), c = (float)element(b, w, k * 3 + i % 3);
+            float t = (float)element(b, x, i / 3 * 64 + k) * (1 / sqrtf(squares)),
+                  c = (float)element(b, w, k * 3 + i % 3);
             plain += t * c;
             rounded += (float)fx_round_to(FX_BF16, t) * c;
             coarse += (float)fx_round_to(FX_F8E4M3, t) * c;

@@ -1,7 +1,9 @@
-/* The oracle on every kind of value beyond float ops and reductions: integers, f64, accesses, running totals, indices of extremes, licences.
+/* The oracle on every kind of value beyond float ops and reductions: integers, f64, accesses, running totals, indices
+ * of extremes, licences.
  *
- * Values are compared with plain loops written here, or with a recursive evaluator that shares nothing with the oracle but the table of float ops;
- * bounds with what right float implementations give, and with wrong ones they must refuse. */
+ * Values are compared with plain loops written here, or with a recursive evaluator that shares nothing with the oracle
+ * but the table of float ops; bounds with what right float implementations give, and with wrong ones they must refuse.
+ */
 #include "fx.h"
 #include "kernel_build.h"
 #include "suite.h"
@@ -62,13 +64,18 @@ static struct any naive_cast(const struct value *v, struct any x) {
     if (to == FX_BOOL) return (struct any){.v = fx_is_integer(from) ? x.i != 0 : x.v != 0};
     if (from == FX_BOOL) return (struct any){x.v, (int64_t)x.v};
     if (fx_is_integer(from) && fx_is_integer(to)) return (struct any){.i = wrapped(to, x.i)};
-    if (to == FX_F64) return (struct any){.v = is_unsigned ? (double)(uint64_t)x.i : fx_is_integer(from) ? (double)x.i : x.v};
+    if (to == FX_F64)
+        return (struct any){.v = is_unsigned ? (double)(uint64_t)x.i : fx_is_integer(from) ? (double)x.i : x.v};
     if (fx_is_integer(from)) return (struct any){.v = is_unsigned ? (float)(uint64_t)x.i : (float)x.i};
     if (fx_is_float(to)) return (struct any){.v = fx_round_to(to, x.v)};
     double least = to == FX_I32 ? INT32_MIN : to == FX_I64 ? (double)INT64_MIN : 0;
     double most = to == FX_I32 ? INT32_MAX : to == FX_I64 ? 0x1p63 : to == FX_U32 ? UINT32_MAX : 0x1p64;
     if (isnan(x.v)) return (struct any){.i = 0};
-    if (x.v >= most) return (struct any){.i = to == FX_I32 ? INT32_MAX : to == FX_I64 ? INT64_MAX : to == FX_U32 ? (int64_t)UINT32_MAX : -1};
+    if (x.v >= most)
+        return (struct any){.i = to == FX_I32   ? INT32_MAX
+                                 : to == FX_I64 ? INT64_MAX
+                                 : to == FX_U32 ? (int64_t)UINT32_MAX
+                                                : -1};
     if (x.v <= least) return (struct any){.i = to == FX_U64 ? 0 : (int64_t)least};
     return (struct any){.i = to == FX_U64 ? (int64_t)(uint64_t)x.v : (int64_t)x.v};
 }
@@ -92,17 +99,26 @@ static struct any naive_total(struct build *b, const struct value *v, const int6
     struct any total = {0, 0};
     memcpy(inner, at, sizeof inner);
     if (v->reduction == RED_PROD) total = (struct any){1, 1};
-    if (v->reduction == RED_MAX && n == 0) total = (struct any){t == FX_BOOL ? 0 : -INFINITY, t == FX_I32 ? INT32_MIN : t == FX_I64 ? INT64_MIN : 0};
+    if (v->reduction == RED_MAX && n == 0)
+        total = (struct any){t == FX_BOOL ? 0 : -INFINITY, t == FX_I32 ? INT32_MIN : t == FX_I64 ? INT64_MIN : 0};
     if (v->reduction == RED_MIN && n == 0)
-        total = (struct any){t == FX_BOOL ? 1 : INFINITY, t == FX_I32 ? INT32_MAX : t == FX_I64 ? INT64_MAX : t == FX_U32 ? (int64_t)UINT32_MAX : -1};
+        total = (struct any){t == FX_BOOL ? 1 : INFINITY, t == FX_I32   ? INT32_MAX
+                                                          : t == FX_I64 ? INT64_MAX
+                                                          : t == FX_U32 ? (int64_t)UINT32_MAX
+                                                                        : -1};
     for (inner[along] = 0; inner[along] < n; inner[along]++) {
         struct any x = naive(b, v->args[0], inner);
-        bool is_larger = is_integer ? less(t, total.i, x.i) : x.v > total.v, is_smaller = is_integer ? less(t, x.i, total.i) : x.v < total.v;
+        bool is_larger = is_integer ? less(t, total.i, x.i) : x.v > total.v,
+             is_smaller = is_integer ? less(t, x.i, total.i) : x.v < total.v;
         bool is_first = inner[along] == 0;
         if (!is_integer && isnan(x.v) && !isnan(total.v)) is_larger = is_smaller = true;
         switch (v->reduction) {
-        case RED_SUM: total = (struct any){total.v + x.v, wrapped(t, (int64_t)((uint64_t)total.i + (uint64_t)x.i))}; break;
-        case RED_PROD: total = (struct any){total.v * x.v, wrapped(t, (int64_t)((uint64_t)total.i * (uint64_t)x.i))}; break;
+        case RED_SUM:
+            total = (struct any){total.v + x.v, wrapped(t, (int64_t)((uint64_t)total.i + (uint64_t)x.i))};
+            break;
+        case RED_PROD:
+            total = (struct any){total.v * x.v, wrapped(t, (int64_t)((uint64_t)total.i * (uint64_t)x.i))};
+            break;
         case RED_MAX:
         case RED_ARGMAX:
             if (is_first || is_larger) total = x, first = inner[along];
@@ -172,13 +188,18 @@ static void random_value(struct build *b) {
     if (kind == 0) {
         enum fx_dtype t = to[pick(b, 9)];
         bool is_narrow = t == FX_I8 || t == FX_U8;
-        if (fx_is_integer(fx_compute_type(t)) || is_number) cast(b, is_narrow && !fx_is_integer(x->dtype) ? FX_I32 : t, x);
+        if (fx_is_integer(fx_compute_type(t)) || is_number)
+            cast(b, is_narrow && !fx_is_integer(x->dtype) ? FX_I32 : t, x);
     } else if (kind == 1) {
         op3(b, O_WHERE, as(b, FX_BOOL, pick_value(b)), x, as(b, x->dtype, y));
     } else if (kind <= 3 && x->n_axes) {
         random_access(b, x);
     } else if (kind == 4 && x->n_axes) {
-        reduce(b, is_number ? reductions[pick(b, fx_is_integer(x->dtype) ? 6 : 5)] : pick(b, 2) ? RED_MAX : RED_MIN, x, label);
+        reduce(b,
+            is_number    ? reductions[pick(b, fx_is_integer(x->dtype) ? 6 : 5)]
+            : pick(b, 2) ? RED_MAX
+                         : RED_MIN,
+            x, label);
     } else if (kind == 5 && x->n_axes && is_number) {
         scan(b, RED_SUM, x, label[0]);
     } else {
@@ -186,7 +207,8 @@ static void random_value(struct build *b) {
     }
 }
 
-static void compare_with_naive(struct build *b, const struct value *y, const struct result *r, const int64_t *elements) {
+static void compare_with_naive(
+    struct build *b, const struct value *y, const struct result *r, const int64_t *elements) {
     for (int64_t i = 0; i < r->n; i++) {
         int64_t at[26] = {0}, rest = elements ? elements[i] : i;
         for (int j = 0; j < 4; j++) {
@@ -194,9 +216,14 @@ static void compare_with_naive(struct build *b, const struct value *y, const str
             rest /= b->extents[j];
         }
         struct any want = naive(b, y, at);
-        if (fx_is_integer(y->dtype)) ck_assert_msg(r->i[i] == want.i, "element %d: %lld, expected %lld", (int)i, (long long)r->i[i], (long long)want.i);
-        else ck_assert_msg(r->v[i] == want.v || (isnan(r->v[i]) && isnan(want.v)), "element %d: %g, expected %g", (int)i, r->v[i], want.v);
-        if (fx_is_integer(y->dtype)) ck_assert(r->v[i] == (y->dtype == FX_U64 ? (double)(uint64_t)want.i : (double)want.i));
+        if (fx_is_integer(y->dtype))
+            ck_assert_msg(
+                r->i[i] == want.i, "element %d: %lld, expected %lld", (int)i, (long long)r->i[i], (long long)want.i);
+        else
+            ck_assert_msg(r->v[i] == want.v || (isnan(r->v[i]) && isnan(want.v)), "element %d: %g, expected %g", (int)i,
+                r->v[i], want.v);
+        if (fx_is_integer(y->dtype))
+            ck_assert(r->v[i] == (y->dtype == FX_U64 ? (double)(uint64_t)want.i : (double)want.i));
         if (y->dtype == FX_BOOL) ck_assert_int_eq(r->i[i], want.v != 0);
     }
 }
@@ -205,7 +232,8 @@ static void compare_with_naive(struct build *b, const struct value *y, const str
 START_TEST(test_random) {
     struct build *b = BUILD("ABCD", _i % 5, 1 + _i % 3, 2, 3);
     b->random += (uint64_t)_i * 0x9e3779b97f4a7c15u;
-    integer_load(b, FX_F32, "A"), integer_load(b, FX_F32, "CB"), integer_load(b, FX_I32, "BA"), integer_load(b, FX_I64, "DC");
+    integer_load(b, FX_F32, "A"), integer_load(b, FX_F32, "CB"), integer_load(b, FX_I32, "BA"),
+        integer_load(b, FX_I64, "DC");
     integer_load(b, FX_U8, "DAC"), integer_load(b, FX_U64, "D"), integer_load(b, FX_BOOL, "B");
     running_index(b, 'A'), running_index(b, 'D'), size_of(b, 'B');
     int n = 20 + pick(b, 12);
@@ -224,11 +252,14 @@ START_TEST(test_random) {
 }
 END_TEST
 
-/* Windows of windows of a parameter, of a running index, and of what is computed: axes moved, met again, left and passed through. */
+/* Windows of windows of a parameter, of a running index, and of what is computed: axes moved, met again, left and
+ * passed through. */
 START_TEST(test_chains) {
     struct build *b = BUILD("ABCD", 3, 4, 2, 3);
     b->random += (uint64_t)_i * 0x9e3779b97f4a7c15u;
-    struct value *starts[] = {integer_load(b, FX_I32, "ABC"), integer_load(b, FX_I32, "BA"), cast(b, FX_I32, running_index(b, 'A'))}, *x = starts[_i % 3];
+    struct value *starts[] = {integer_load(b, FX_I32, "ABC"), integer_load(b, FX_I32, "BA"),
+        cast(b, FX_I32, running_index(b, 'A'))},
+                 *x = starts[_i % 3];
     if (_i % 5 == 0) x = op2(b, O_MUL, x, integer(b, FX_I32, -1));
     for (int depth = 1 + pick(b, 20); depth > 0 && x->n_axes > 0; depth--) {
         char at[2] = {b->labels[x->axes[pick(b, x->n_axes)]], 0};
@@ -236,7 +267,8 @@ START_TEST(test_chains) {
         if (pick(b, 3) == 0) p = op2(b, O_SUB, plus(b, size_of(b, at[0]), -1), p);
         if (pick(b, 3) == 0) p = op2(b, O_ADD, p, running_index(b, b->labels[pick(b, 4)]));
         if (pick(b, 2)) p = op2(b, O_MOD, p, size_of(b, at[0]));
-        struct value *fill = pick(b, 2) ? cast(b, FX_I32, times(b, running_index(b, b->labels[pick(b, 4)]), 100)) : integer(b, FX_I32, -7);
+        struct value *fill = pick(b, 2) ? cast(b, FX_I32, times(b, running_index(b, b->labels[pick(b, 4)]), 100))
+                                        : integer(b, FX_I32, -7);
         x = access_at(b, x, at, &p, fill);
     }
     x = op2(b, O_ADD, x, cast(b, FX_I32, times(b, running_index(b, 'B'), 1000)));
@@ -251,7 +283,8 @@ END_TEST
 /* The axis H is both the source's and the result's: inside the source it is the position. */
 START_TEST(test_window) {
     struct build *b = BUILD("HUC", 300, 3, 2);
-    struct value *x = integer_load(b, FX_F16, "CH"), *k = integer_load(b, FX_F16, "U"), *h = running_index(b, 'H'), *u = running_index(b, 'U');
+    struct value *x = integer_load(b, FX_F16, "CH"), *k = integer_load(b, FX_F16, "U"), *h = running_index(b, 'H'),
+                 *u = running_index(b, 'U');
     struct value *window = ACCESS(b, _i ? op1(b, O_NEG, x) : x, "H", num(b, 100), plus(b, op2(b, O_ADD, h, u), -1));
     struct result r = eval(b, "HC", contract(b, k, window, "U"));
     for (int i = 0; i < 300; i++)
@@ -275,7 +308,8 @@ START_TEST(test_positions) {
     struct value *x = integer_load(b, FX_F32, "T"), *m = integer_load(b, FX_F32, "JI"), *y = _i ? op1(b, O_NEG, x) : x;
     double sign = _i ? -1 : 1;
     struct value *two_q = times(b, running_index(b, 'Q'), 2);
-    struct result r = eval(b, "Q", reduce(b, RED_MAX, ACCESS(b, y, "T", NULL, op2(b, O_ADD, two_q, running_index(b, 'U'))), "U"));
+    struct result r = eval(
+        b, "Q", reduce(b, RED_MAX, ACCESS(b, y, "T", NULL, op2(b, O_ADD, two_q, running_index(b, 'U'))), "U"));
     for (int q = 0; q < 4; q++) {
         double pair = fmax(sign * element(b, x, 2 * q), sign * element(b, x, 2 * q + 1));
         ck_assert_double_eq(r.v[q], fmax(pair, sign * element(b, x, 2 * q + 2)));
@@ -312,9 +346,11 @@ START_TEST(test_gather) {
 }
 END_TEST
 
-START_TEST(test_halves) { /* of a contraction, at few elements: only their columns are computed; and an access of an access */
+START_TEST(
+    test_halves) { /* of a contraction, at few elements: only their columns are computed; and an access of an access */
     struct build *b = BUILD("MKFNP", 1 << 12, 3, 1 << 13, 1 << 12, 2);
-    struct value *x = integer_load(b, FX_F32, "MK"), *w = integer_load(b, FX_F32, "KF"), *n = running_index(b, 'N'), *s = contract(b, x, w, "K");
+    struct value *x = integer_load(b, FX_F32, "MK"), *w = integer_load(b, FX_F32, "KF"), *n = running_index(b, 'N'),
+                 *s = contract(b, x, w, "K");
     struct value *l = ACCESS(b, s, "F", NULL, n), *right = ACCESS(b, s, "F", NULL, op2(b, O_ADD, n, size_of(b, 'N')));
     struct value *split = ACCESS(b, s, "F", NULL, op2(b, O_ADD, times(b, n, 2), running_index(b, 'P')));
     struct value *odd = ACCESS(b, split, "P", NULL, i64(b, 1));
@@ -345,7 +381,8 @@ END_TEST
 
 START_TEST(test_zero_extents) {
     struct build *b = BUILD("ZTV", 0, 3, 2);
-    struct value *empty = load(b, FX_F32, "Z", NULL), *wide = load(b, FX_F32, "ZV", NULL), *t = running_index(b, 'T'), *seven = num(b, 7);
+    struct value *empty = load(b, FX_F32, "Z", NULL), *wide = load(b, FX_F32, "ZV", NULL), *t = running_index(b, 'T'),
+                 *seven = num(b, 7);
     for (int computed = 0; computed < 2; computed++) {
         struct value *x = computed ? op1(b, O_NEG, empty) : empty;
         struct result r = eval(b, "T", ACCESS(b, x, "Z", seven, t));
@@ -353,12 +390,17 @@ START_TEST(test_zero_extents) {
         r = eval(b, "T", ACCESS(b, x, "Z", seven, load_integers(b, FX_I64, "T", (int64_t[]){0, 1, -1})));
         for (int i = 0; i < 3; i++) ck_assert_double_eq(r.v[i], 7);
         ck_assert_int_eq(eval(b, "Z", ACCESS(b, computed ? op1(b, O_NEG, wide) : wide, "V", NULL, i64(b, 1))).n, 0);
-        ck_assert_double_eq(eval_one(b, reduce(b, RED_SUM, ACCESS(b, integer_load(b, FX_F32, "T"), "T", seven, running_index(b, 'Z')), "Z"), NULL), 0);
+        ck_assert_double_eq(
+            eval_one(b,
+                reduce(b, RED_SUM, ACCESS(b, integer_load(b, FX_F32, "T"), "T", seven, running_index(b, 'Z')), "Z"),
+                NULL),
+            0);
     }
     ck_assert_int_eq(eval(b, "Z", scan(b, RED_SUM, empty, 'Z')).n, 0);
     ck_assert_int_eq(eval(b, "ZV", scan(b, RED_SUM, wide, 'V')).n, 0);
     ck_assert_int_eq(eval(b, "", reduce(b, RED_ARGMAX, empty, "Z")).i[0], 0);
-    struct value *i8 = load_integers(b, FX_I8, "Z", NULL), *u64 = load_integers(b, FX_U64, "Z", NULL), *flag = load(b, FX_BOOL, "Z", NULL);
+    struct value *i8 = load_integers(b, FX_I8, "Z", NULL), *u64 = load_integers(b, FX_U64, "Z", NULL),
+                 *flag = load(b, FX_BOOL, "Z", NULL);
     ck_assert_int_eq(eval(b, "", reduce(b, RED_MAX, i8, "Z")).i[0], INT32_MIN);
     ck_assert_int_eq(eval(b, "", reduce(b, RED_MIN, i8, "Z")).i[0], INT32_MAX);
     ck_assert_int_eq(eval(b, "", reduce(b, RED_MIN, u64, "Z")).i[0], -1);
@@ -386,13 +428,16 @@ START_TEST(test_64_bits) {
     ck_assert_int_eq(one_integer(b, op2(b, O_LT, i64(b, big), i64(b, big + 1)), NULL), 1);
     ck_assert_int_eq(one_integer(b, op2(b, O_EQ, i64(b, big), i64(b, big - 1)), NULL), 0);
     ck_assert_int_eq(one_integer(b, op2(b, O_LT, integer(b, FX_U64, -1), integer(b, FX_U64, 1)), NULL), 0);
-    ck_assert_int_eq(one_integer(b, op2(b, O_FLOORDIV, integer(b, FX_U64, -1), integer(b, FX_U64, 10)), NULL), 1844674407370955161);
+    ck_assert_int_eq(
+        one_integer(b, op2(b, O_FLOORDIV, integer(b, FX_U64, -1), integer(b, FX_U64, 10)), NULL), 1844674407370955161);
     ck_assert_double_eq(eval(b, "", integer(b, FX_U64, -1)).v[0], 0x1p64);
     int64_t data[] = {INT64_MAX, 2, big};
     struct value *x = load_integers(b, FX_I64, "K", data), *u = load_integers(b, FX_U64, "K", data);
-    ck_assert_int_eq(one_integer(b, reduce(b, RED_SUM, x, "K"), &e), (int64_t)((uint64_t)INT64_MAX + 2 + (uint64_t)big));
+    ck_assert_int_eq(
+        one_integer(b, reduce(b, RED_SUM, x, "K"), &e), (int64_t)((uint64_t)INT64_MAX + 2 + (uint64_t)big));
     ck_assert_double_eq(e, 0);
-    ck_assert_int_eq(one_integer(b, reduce(b, RED_PROD, u, "K"), NULL), (int64_t)((uint64_t)INT64_MAX * 2 * (uint64_t)big));
+    ck_assert_int_eq(
+        one_integer(b, reduce(b, RED_PROD, u, "K"), NULL), (int64_t)((uint64_t)INT64_MAX * 2 * (uint64_t)big));
     ck_assert_int_eq(one_integer(b, reduce(b, RED_MAX, u, "K"), NULL), INT64_MAX);
     ck_assert_int_eq(one_integer(b, reduce(b, RED_ARGMIN, x, "K"), NULL), 1);
     struct result r = eval(b, "K", x);
@@ -479,9 +524,11 @@ START_TEST(test_right_integer) {
     int64_t big = (int64_t)1 << 60;
     ck_assert(fx_is_right_integer(FX_I64, big, big, 0) && !fx_is_right_integer(FX_I64, big + 1, big, 0));
     ck_assert(fx_is_right_integer(FX_I64, big + 2, big, 2) && !fx_is_right_integer(FX_I64, big - 3, big, 2));
-    ck_assert(fx_is_right_integer(FX_I64, INT64_MIN, INT64_MAX, INFINITY) && !fx_is_right_integer(FX_I64, INT64_MIN, INT64_MAX, 100));
+    ck_assert(fx_is_right_integer(FX_I64, INT64_MIN, INT64_MAX, INFINITY) &&
+              !fx_is_right_integer(FX_I64, INT64_MIN, INT64_MAX, 100));
     ck_assert(!fx_is_right_integer(FX_U64, -1, 1, 5) && fx_is_right_integer(FX_I32, -1, 1, 2));
-    ck_assert(fx_is_right_integer(FX_BOOL, 0, 1, 1) && !fx_is_right_integer(FX_BOOL, 0, 1, 0) && !fx_is_right_integer(FX_BOOL, 2, 1, 1));
+    ck_assert(fx_is_right_integer(FX_BOOL, 0, 1, 1) && !fx_is_right_integer(FX_BOOL, 0, 1, 0) &&
+              !fx_is_right_integer(FX_BOOL, 2, 1, 1));
 }
 END_TEST
 
@@ -501,7 +548,8 @@ START_TEST(test_packed) {
     for (int j = 0; j < J; j++)
         for (int l = 0; l < L; l++)
             for (int c = 0; c < C; c++) {
-                uint32_t word = words[(j * WORDS + l / 8) * C + c], field = word >> 4 * (is_msb ? 7 - l % 8 : l % 8) & 15;
+                uint32_t word = words[(j * WORDS + l / 8) * C + c],
+                         field = word >> 4 * (is_msb ? 7 - l % 8 : l % 8) & 15;
                 ck_assert_int_eq(r.i[(j * L + l) * C + c], t == FX_I4 && field > 7 ? (int)field - 16 : (int)field);
             }
     release(b);
@@ -528,11 +576,13 @@ START_TEST(test_f64) {
     ck_assert_double_eq(bound_of(b, op2(b, O_ADD, in_f64(num(b, tenth)), in_f64(num(b, 1)))), 0x1p-52 * (tenth + 1));
     ck_assert_double_eq(bound_of(b, op2(b, O_ADD, in_f64(num(b, 0x1p40)), in_f64(num(b, 1)))), 0);
     ck_assert_double_eq(bound_of(b, op2(b, O_MUL, in_f64(num(b, 0x1.00000001p0)), in_f64(num(b, 3)))), 0);
-    ck_assert_double_eq(bound_of(b, op2(b, O_MUL, in_f64(num(b, tenth)), in_f64(num(b, tenth)))), 0x1p-52 * (tenth * tenth));
+    ck_assert_double_eq(
+        bound_of(b, op2(b, O_MUL, in_f64(num(b, tenth)), in_f64(num(b, tenth)))), 0x1p-52 * (tenth * tenth));
     ck_assert_double_eq(bound_of(b, op2(b, O_DIV, in_f64(num(b, 3)), in_f64(num(b, 4)))), 0);
     ck_assert_double_eq(bound_of(b, op1(b, O_SQRT, in_f64(num(b, 2.25)))), 0);
     ck_assert(bound_of(b, op1(b, O_LOG, in_f64(num(b, 3)))) == 4 * 0x1p-52 * log(3));
-    ck_assert_double_eq(bound_of(b, op2(b, O_MUL, in_f64(num(b, 1e30)), in_f64(num(b, 1e30)))), 0x1p-52 * (1e30 * 1e30)); /* no f32 */
+    ck_assert_double_eq(
+        bound_of(b, op2(b, O_MUL, in_f64(num(b, 1e30)), in_f64(num(b, 1e30)))), 0x1p-52 * (1e30 * 1e30)); /* no f32 */
     ck_assert(isinf(bound_of(b, op2(b, O_MUL, in_f64(num(b, 1e300)), in_f64(num(b, 1e300))))));
     /* sums that 53 bits hold are exact in any order */
     struct value *large = in_f64(load(b, FX_F64, "K", draw(b, "K", 1 << 30)));
@@ -543,7 +593,8 @@ END_TEST
 
 /* ---- running totals ---- */
 
-START_TEST(test_scan) { /* along the last axis, longer than a line, and along the first; sampled: what comes before counts */
+START_TEST(
+    test_scan) { /* along the last axis, longer than a line, and along the first; sampled: what comes before counts */
     struct build *b = BUILD("MT", 3, 700);
     struct value *x = integer_load(b, FX_F32, _i ? "TM" : "MT");
     struct value *s = scan(b, RED_SUM, op1(b, O_NEG, x), 'T');
@@ -641,7 +692,8 @@ END_TEST
 START_TEST(test_any_all) {
     struct build *b = BUILD("K", 3);
     double e;
-    struct value *x = op2(b, O_DIV, load(b, FX_F32, "K", (double[]){1, 2, 3}), num(b, 3)), *third = op2(b, O_DIV, num(b, 1), num(b, 3));
+    struct value *x = op2(b, O_DIV, load(b, FX_F32, "K", (double[]){1, 2, 3}), num(b, 3)),
+                 *third = op2(b, O_DIV, num(b, 1), num(b, 3));
     struct value *open = op2(b, O_LT, third, x); /* in doubt, true, true */
     ck_assert_int_eq(one_integer(b, reduce(b, RED_MAX, open, "K"), &e), 1);
     ck_assert_double_eq(e, 0);
@@ -655,13 +707,16 @@ END_TEST
 
 /* ---- licences ---- */
 
-static float to_tf32(float x) { return (float)(ldexp(nearbyint(ldexp(frexp(x, &(int){0}), 11)), 0) * ldexp(1, ilogbf(x) - 10)); }
+static float to_tf32(float x) {
+    return (float)(ldexp(nearbyint(ldexp(frexp(x, &(int){0}), 11)), 0) * ldexp(1, ilogbf(x) - 10));
+}
 
 START_TEST(test_tf32) {
     struct build *b = BUILD("MNK", 3, 4, 64);
     b->random += (uint64_t)_i;
     struct value *x = random_load(b, FX_F32, "MK"), *w = random_load(b, FX_F32, "KN"), *y = contract(b, x, w, "K");
-    struct value *row = reduce(b, RED_SUM, op2(b, O_MUL, x, random_load(b, FX_F32, "M")), "K"); /* one factor does not carry K: no contraction */
+    struct value *row = reduce(b, RED_SUM, op2(b, O_MUL, x, random_load(b, FX_F32, "M")),
+        "K"); /* one factor does not carry K: no contraction */
     double strict = eval(b, "MN", y).e[0], plain = eval(b, "M", row).e[0];
     b->k.precision = PRECISION_TF32;
     struct result r = eval(b, "MN", y);
@@ -687,8 +742,10 @@ END_TEST
 
 START_TEST(test_stored_through_access) { /* a renamed, reversed or padded weight is still stored */
     struct build *b = BUILD("KJ", 1, 1);
-    struct value *w = load(b, FX_F16, "J", (double[]){2}), *j = running_index(b, 'K'), *f32 = load(b, FX_F32, "K", (double[]){1 + 0x1p-20});
-    struct value *computed = op1(b, O_NEG, f32), *renamed = ACCESS(b, w, "J", NULL, j), *padded = ACCESS(b, w, "J", num(b, 0), j);
+    struct value *w = load(b, FX_F16, "J", (double[]){2}), *j = running_index(b, 'K'),
+                 *f32 = load(b, FX_F32, "K", (double[]){1 + 0x1p-20});
+    struct value *computed = op1(b, O_NEG, f32), *renamed = ACCESS(b, w, "J", NULL, j),
+                 *padded = ACCESS(b, w, "J", num(b, 0), j);
     double e = bound_of(b, contract(b, computed, renamed, "K"));
     ck_assert(e >= 0x1p-10 && e < 0x1.01p-10);
     e = bound_of(b, contract(b, padded, computed, "K"));
@@ -696,7 +753,8 @@ START_TEST(test_stored_through_access) { /* a renamed, reversed or padded weight
     struct value *moved = ACCESS(b, computed, "K", NULL, running_index(b, 'J'));
     e = bound_of(b, contract(b, ACCESS(b, moved, "J", NULL, j), renamed, "K")); /* the computed one too */
     ck_assert(e >= 0x1p-10 && e < 0x1.01p-10);
-    ck_assert_double_eq(bound_of(b, contract(b, ACCESS(b, f32, "K", NULL, i64(b, 0)), w, "J")), 0); /* stored, not computed */
+    ck_assert_double_eq(
+        bound_of(b, contract(b, ACCESS(b, f32, "K", NULL, i64(b, 0)), w, "J")), 0); /* stored, not computed */
     ck_assert_double_eq(bound_of(b, contract(b, op1(b, O_NEG, renamed), renamed, "K")), 0);
     release(b);
 }
@@ -709,27 +767,31 @@ START_TEST(test_either_order) {
     b->random += (uint64_t)_i * 0x9e3779b97f4a7c15u;
     struct value *x = random_load(b, FX_F32, "K"), *a = random_load(b, FX_F32, "KR"), *w = random_load(b, FX_F32, "R");
     double offset = _i % 2 ? 1e4 : 0, e; /* cancels inside: large terms, small sums */
-    struct value *shifted = op2(b, O_ADD, a, num(b, offset)), *balanced = op2(b, O_SUB, x, op2(b, O_DIV, reduce(b, RED_SUM, x, "K"), num(b, K)));
+    struct value *shifted = op2(b, O_ADD, a, num(b, offset)),
+                 *balanced = op2(b, O_SUB, x, op2(b, O_DIV, reduce(b, RED_SUM, x, "K"), num(b, K)));
     double v = eval_one(b, contract(b, op2(b, O_MUL, contract(b, balanced, shifted, "K"), num(b, 0.5)), w, "R"), &e);
     float mean = 0, right = 0, wrong = 0;
     for (int k = 0; k < K; k++) mean += (float)element(b, x, k);
     mean /= K;
     for (int k = 0; k < K; k++) {
         float inner = 0;
-        for (int r = 0; r < R; r++) inner += ((float)element(b, a, k * R + r) + (float)offset) * (float)element(b, w, r);
+        for (int r = 0; r < R; r++)
+            inner += ((float)element(b, a, k * R + r) + (float)offset) * (float)element(b, w, r);
         right += ((float)element(b, x, k) - mean) * (inner * 0.5f);
         if (k > 0) wrong += ((float)element(b, x, k) - mean) * (inner * 0.5f);
     }
     ck_assert_msg(fabs(right - v) <= e, "%g from %g, bound %g", right, v, e);
     ck_assert(offset > 0 || fabs(wrong - v) > e);
     /* on integers both are exact */
-    struct value *i = integer_load(b, FX_F32, "K"), *j = integer_load(b, FX_F32, "KR"), *l = integer_load(b, FX_F32, "R");
+    struct value *i = integer_load(b, FX_F32, "K"), *j = integer_load(b, FX_F32, "KR"),
+                 *l = integer_load(b, FX_F32, "R");
     ck_assert_double_eq(bound_of(b, contract(b, contract(b, i, j, "K"), l, "R")), 0);
     release(b);
 }
 END_TEST
 
-/* The inner sums cancel, so that the terms of the outer one say nothing of what its partial sums are in the other order. */
+/* The inner sums cancel, so that the terms of the outer one say nothing of what its partial sums are in the other
+ * order. */
 START_TEST(test_flattened) {
     enum { R = 4096 };
     struct build *b = BUILD("KR", 2, R);
@@ -737,8 +799,10 @@ START_TEST(test_flattened) {
     float upper = 0, lower = 0;
     for (int r = 0; r < R; r++) a[r] = 0.1f, a[R + r] = 0.1001f;
     struct value *x = load(b, FX_F32, "K", (double[]){1, -1}), *inner = contract(b, x, load(b, FX_F32, "KR", a), "K");
-    struct value *nested[] = {inner, op2(b, O_MUL, num(b, 1), inner), op1(b, O_NEG, inner), ACCESS(b, inner, "R", NULL, running_index(b, 'R')),
-                              op3(b, O_WHERE, op2(b, O_LT, inner, num(b, 9)), inner, num(b, 0)), cast(b, FX_F32, inner), op2(b, O_DIV, inner, num(b, 1))};
+    struct value *nested[] = {inner, op2(b, O_MUL, num(b, 1), inner), op1(b, O_NEG, inner),
+        ACCESS(b, inner, "R", NULL, running_index(b, 'R')),
+        op3(b, O_WHERE, op2(b, O_LT, inner, num(b, 9)), inner, num(b, 0)), cast(b, FX_F32, inner),
+        op2(b, O_DIV, inner, num(b, 1))};
     for (int r = 0; r < R; r++) upper += 0.1f, lower += 0.1001f;
     for (int i = 0; i < 7; i++) {
         v = eval_one(b, reduce(b, RED_SUM, nested[i], "R"), &e);
@@ -769,7 +833,8 @@ START_TEST(test_scales) { /* exp as exp2 of a product; sums near overflow, which
         ck_assert_msg(fabs(by_exp2 - v) <= e, "exp %g", x);
         ck_assert(e <= 170 * 0x1p-24 * v + 0x1p-100);
     }
-    struct value *big = load(b, FX_F32, "K", (double[]){1.1e32, 1.3e32}), *fine = load(b, FX_F32, "K", (double[]){1.1e30, 1.3e30});
+    struct value *big = load(b, FX_F32, "K", (double[]){1.1e32, 1.3e32}),
+                 *fine = load(b, FX_F32, "K", (double[]){1.1e30, 1.3e30});
     eval_one(b, reduce(b, RED_SUM, big, "K"), &e);
     ck_assert(isinf(e));
     eval_one(b, reduce(b, RED_SUM, fine, "K"), &e);
@@ -786,7 +851,8 @@ START_TEST(test_in_place) { /* a parameter that is read and written */
     double v[3], e[3];
     b->params[x->param].is_output = true;
     b->params[x->param].result = y;
-    ck_assert_int_eq(oracle_eval(&b->arena, &b->k, b->extents, b->inputs, x->param, NULL, 3, v, NULL, FX_BOUND_WORST, e), FX_OK);
+    ck_assert_int_eq(
+        oracle_eval(&b->arena, &b->k, b->extents, b->inputs, x->param, NULL, 3, v, NULL, FX_BOUND_WORST, e), FX_OK);
     for (int i = 0; i < 3; i++) ck_assert_double_eq(v[i], element(b, x, i) + 1);
     release(b);
 }

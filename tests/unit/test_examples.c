@@ -1,11 +1,15 @@
-/* The examples of examples/FOLDER/, each beside the same computation written out by hand in tests/examples/FOLDER/: no prelude function, other labels, operands
- * commuted, statements in another order. A compiler that goes by structure makes the same kernels of both.
+/* The examples of examples/FOLDER/, each beside the same computation written out by hand in tests/examples/FOLDER/: no
+ * prelude function, other labels, operands commuted, statements in another order. A compiler that goes by structure
+ * makes the same kernels of both.
  *
- * In: tests/examples/FOLDER.txt, a row a kernel: `file kernel kernels drivers`, drivers separated by commas in the order of the launches, phases of one launch joined
- * by `+`. Held to it: both forms take that many launches by those drivers, whatever their order by hand; parameters have the same names and types; every output
- * agrees by the oracle on the data of the test blocks that are small enough, one at least; every kernel has a test block, every file a bench block too; the tables leave
- * out no file and no kernel. tests/examples/FOLDER/wrong/FILE-MISTAKE.fx has kernels of an example with a mistake that was once made: on some small test block each must give
- * a value that the block's tolerance refuses. Where tests/examples/FOLDER/FILE.values gives values, printed by whom the example comes from, both forms give them by the oracle. */
+ * In: tests/examples/FOLDER.txt, a row a kernel: `file kernel kernels drivers`, drivers separated by commas in the
+ * order of the launches, phases of one launch joined by `+`. Held to it: both forms take that many launches by those
+ * drivers, whatever their order by hand; parameters have the same names and types; every output agrees by the oracle on
+ * the data of the test blocks that are small enough, one at least; every kernel has a test block, every file a bench
+ * block too; the tables leave out no file and no kernel. tests/examples/FOLDER/wrong/FILE-MISTAKE.fx has kernels of an
+ * example with a mistake that was once made: on some small test block each must give a value that the block's tolerance
+ * refuses. Where tests/examples/FOLDER/FILE.values gives values, printed by whom the example comes from, both forms
+ * give them by the oracle. */
 #include <check.h>
 #include <dirent.h>
 #include <math.h>
@@ -60,7 +64,8 @@ static void find_mistakes(const char *folder) {
     for (int i = 0; i < n; i++) {
         if (!ends_in(entries[i]->d_name, ".fx") || n_mistakes == MAX_ROWS) continue;
         struct mistake *m = &mistakes[n_mistakes++];
-        snprintf(m->folder, sizeof m->folder, "%.63s", folder), snprintf(m->name, sizeof m->name, "%.127s", entries[i]->d_name);
+        snprintf(m->folder, sizeof m->folder, "%.63s", folder),
+            snprintf(m->name, sizeof m->name, "%.127s", entries[i]->d_name);
     }
     free_entries(entries, n);
 }
@@ -72,7 +77,8 @@ static void read_table(const char *name) {
     while (f && fgets(line, sizeof line, f)) {
         struct row *r = &rows[n_rows];
         if (*line == '#' || *line == '\n') continue;
-        if (n_rows == MAX_ROWS || sscanf(line, "%63s %63s %d %255s", r->file, r->kernel, &r->n_launches, r->drivers) != 4) {
+        if (n_rows == MAX_ROWS ||
+            sscanf(line, "%63s %63s %d %255s", r->file, r->kernel, &r->n_launches, r->drivers) != 4) {
             snprintf(wrong_row, sizeof wrong_row, "%.80s: no row: %.500s", path, line);
             break;
         }
@@ -98,7 +104,8 @@ static void read_tables(void) {
 
 static const char *path_of(const struct row *r, bool is_by_hand) {
     static char paths[2][300];
-    snprintf(paths[is_by_hand], sizeof *paths, "%s/%s/%s.fx", is_by_hand ? "tests/examples" : "examples", r->folder, r->file);
+    snprintf(paths[is_by_hand], sizeof *paths, "%s/%s/%s.fx", is_by_hand ? "tests/examples" : "examples", r->folder,
+        r->file);
     return paths[is_by_hand];
 }
 
@@ -128,7 +135,9 @@ START_TEST(same_kernels) {
         ck_assert_msg(fx_get_plan(c) != NULL, "%s: %s is refused:\n%s", spec.path, r->kernel, fx_messages(c));
         snprintf(want, sizeof want, "%s", r->drivers);
         if (side) sort_words(want), sort_words(got);
-        ck_assert_msg(n == r->n_launches && strcmp(got, want) == 0, "%s: %s takes %d kernels, %s; its row of %s.txt says %d, %s", spec.path, r->kernel, n, got, r->folder, r->n_launches, want);
+        ck_assert_msg(n == r->n_launches && strcmp(got, want) == 0,
+            "%s: %s takes %d kernels, %s; its row of %s.txt says %d, %s", spec.path, r->kernel, n, got, r->folder,
+            r->n_launches, want);
         fx_close(c);
         spec_release(&spec);
     }
@@ -155,13 +164,15 @@ static bool is_small(const struct request *r) {
 }
 
 /* The labels of the second kernel that stand where the first has labels, "LABEL=N" with the extents of the job. */
-static int extents_by_place(const struct job *job, const struct fx_kernel *other, char texts[][96], const char **extents) {
+static int extents_by_place(
+    const struct job *job, const struct fx_kernel *other, char texts[][96], const char **extents) {
     int n = 0;
     for (int p = 0; p < other->n_params; p++)
         for (int i = 0; i < other->params[p].rank; i++) {
             const struct fx_extent *e = &other->extents[other->params[p].extents[i]];
             ck_assert_int_lt(n, FX_MAX_EXTENTS);
-            snprintf(texts[n], sizeof texts[n], "%s=%lld", e->name, (long long)job->extents[job->kernel->params[p].extents[i]]);
+            snprintf(texts[n], sizeof texts[n], "%s=%lld", e->name,
+                (long long)job->extents[job->kernel->params[p].extents[i]]);
             extents[n] = texts[n];
             n++;
         }
@@ -170,12 +181,15 @@ static int extents_by_place(const struct job *job, const struct fx_kernel *other
 
 static void compare_parameters(const char *path, const struct fx_kernel *k, const struct fx_kernel *other) {
     ck_assert_msg(other != NULL, "%s has no kernel %s", path, k->name);
-    ck_assert_msg(k->n_params == other->n_params, "%s: %s has %d parameters, the example %d", path, k->name, other->n_params, k->n_params);
+    ck_assert_msg(k->n_params == other->n_params, "%s: %s has %d parameters, the example %d", path, k->name,
+        other->n_params, k->n_params);
     for (int i = 0; i < k->n_params; i++) {
         const struct fx_param *a = &k->params[i], *b = &other->params[i];
-        bool is_same = !strcmp(a->name, b->name) && a->dtype == b->dtype && a->rank == b->rank && a->is_scalar == b->is_scalar && a->is_const == b->is_const &&
-                       a->is_input == b->is_input && a->is_output == b->is_output;
-        ck_assert_msg(is_same, "%s: parameter %d of %s is not as in the example: %s, there %s", path, i, k->name, b->name, a->name);
+        bool is_same = !strcmp(a->name, b->name) && a->dtype == b->dtype && a->rank == b->rank &&
+                       a->is_scalar == b->is_scalar && a->is_const == b->is_const && a->is_input == b->is_input &&
+                       a->is_output == b->is_output;
+        ck_assert_msg(is_same, "%s: parameter %d of %s is not as in the example: %s, there %s", path, i, k->name,
+            b->name, a->name);
     }
 }
 
@@ -190,8 +204,10 @@ static void compare_outputs(const struct job jobs[2], struct pairing *pairing) {
         ck_assert_uint_eq(a->n_elements, jobs[1].arguments[job_output(&jobs[1], i)].n_elements);
         for (int64_t e = 0; e < n; e++) elements[e] = n == 1 ? 0 : e * (all - 1) / (n - 1);
         for (int side = 0; side < 2; side++) {
-            value[side] = calloc((size_t)n + 1, 8), bound[side] = calloc((size_t)n + 1, 8), integer[side] = calloc((size_t)n + 1, 8);
-            ck_assert_int_eq(n ? job_evaluate(&jobs[side], i, elements, n, value[side], integer[side], bound[side]) : FX_OK, FX_OK);
+            value[side] = calloc((size_t)n + 1, 8), bound[side] = calloc((size_t)n + 1, 8),
+            integer[side] = calloc((size_t)n + 1, 8);
+            ck_assert_int_eq(
+                n ? job_evaluate(&jobs[side], i, elements, n, value[side], integer[side], bound[side]) : FX_OK, FX_OK);
         }
         pair_compare(path_of(pairing->row, true), a->param, n, value, integer, bound, &(int){0}, &pairing->n_finite);
         for (int side = 0; side < 2; side++) free(value[side]), free(bound[side]), free(integer[side]);
@@ -213,7 +229,8 @@ static fx_status compare_block(struct request *r, const struct machine *machine,
     compare_parameters(other.spec->path, jobs[0].kernel, k);
     other.extents = extents;
     other.n_extents = extents_by_place(&jobs[0], k, texts, extents);
-    ck_assert_msg(job_open(&other, machine, true, &jobs[1]) == FX_OK, "%s, the block on line %d", other.spec->path, r->block->line);
+    ck_assert_msg(job_open(&other, machine, true, &jobs[1]) == FX_OK, "%s, the block on line %d", other.spec->path,
+        r->block->line);
     compare_outputs(jobs, pairing);
     pairing->n_compared++;
     fx_close(c);
@@ -232,7 +249,8 @@ START_TEST(same_values) {
     ck_assert_int_eq(command_parse(4, (char *[]){"fxc", "test", "-k", rows[_i].kernel, NULL}, &cmd), FX_OK);
     ck_assert_int_eq(act_on_blocks(&cmd, &spec, &machine, false, &n, compare_block, &pairing), FX_OK);
     ck_assert_msg(n > 0, "%s: %s has no test block", spec.path, rows[_i].kernel);
-    ck_assert_msg(pairing.n_compared > 0, "%s: no test block of %s is small enough to be compared", spec.path, rows[_i].kernel);
+    ck_assert_msg(
+        pairing.n_compared > 0, "%s: no test block of %s is small enough to be compared", spec.path, rows[_i].kernel);
     ck_assert_msg(pairing.n_finite > 0, "%s: no element of %s has a bounded error", spec.path, rows[_i].kernel);
     spec_release(&spec), spec_release(&pairing.by_hand);
     command_release(&cmd);
@@ -256,11 +274,16 @@ static int refused_in(const struct job jobs[2], const struct fx_tolerance *toler
         int64_t *integer = calloc((size_t)n + 1, 8);
         for (int side = 0; side < 2; side++) {
             value[side] = calloc((size_t)n + 1, 8);
-            ck_assert_int_eq(n ? job_evaluate(&jobs[side], i, NULL, n, value[side], side ? NULL : integer, side ? NULL : bound) : FX_OK, FX_OK);
+            ck_assert_int_eq(
+                n ? job_evaluate(&jobs[side], i, NULL, n, value[side], side ? NULL : integer, side ? NULL : bound)
+                  : FX_OK,
+                FX_OK);
         }
-        for (int64_t e = 0; e < n; e++) largest = fabs(value[0][e]) > largest && isfinite(value[0][e]) ? fabs(value[0][e]) : largest;
         for (int64_t e = 0; e < n; e++)
-            n_refused += !fx_is_within(tolerance, largest, a->shape.dtype, fx_round_to(a->shape.dtype, value[1][e]), value[0][e], bound[e], NULL);
+            largest = fabs(value[0][e]) > largest && isfinite(value[0][e]) ? fabs(value[0][e]) : largest;
+        for (int64_t e = 0; e < n; e++)
+            n_refused += !fx_is_within(tolerance, largest, a->shape.dtype, fx_round_to(a->shape.dtype, value[1][e]),
+                value[0][e], bound[e], NULL);
         free(value[0]), free(value[1]), free(bound), free(integer);
     }
     return n_refused;
@@ -304,7 +327,8 @@ START_TEST(mistakes_are_refused) {
         trial.n_refused = trial.n_blocks = 0;
         ck_assert_int_eq(command_parse(4, (char *[]){"fxc", "test", "-k", (char *)kernel, NULL}, &cmd), FX_OK);
         ck_assert_int_eq(act_on_blocks(&cmd, &spec, &machine, false, &n, try_block, &trial), FX_OK);
-        ck_assert_msg(trial.n_refused > 0, "%s: no small test block of %s refuses %s (%d compared)", path[1], path[0], kernel, trial.n_blocks);
+        ck_assert_msg(trial.n_refused > 0, "%s: no small test block of %s refuses %s (%d compared)", path[1], path[0],
+            kernel, trial.n_blocks);
         command_release(&cmd);
     }
     fx_close(c);
@@ -321,10 +345,12 @@ START_TEST(printed_values) {
         const char *name = v->specs[s->spec].name;
         char path[300];
         struct spec spec;
-        ck_assert_msg(!s->error[0] && v->specs[s->spec].text, "%s/%s.values, %s", v->folder, name, s->error[0] ? s->error : "which no spec stands beside");
+        ck_assert_msg(!s->error[0] && v->specs[s->spec].text, "%s/%s.values, %s", v->folder, name,
+            s->error[0] ? s->error : "which no spec stands beside");
         snprintf(path, sizeof path, "%s/%s.fx", v->folder + strlen("tests/"), name);
         ck_assert_int_eq(spec_read(path, &spec), FX_OK);
-        fx_compilation *c[2] = {pair_compile(spec.text, path, s->kernel, true), pair_compile(v->specs[s->spec].text, name, s->kernel, true)};
+        fx_compilation *c[2] = {pair_compile(spec.text, path, s->kernel, true),
+            pair_compile(v->specs[s->spec].text, name, s->kernel, true)};
         for (int side = 0; side < 2; side++) {
             values_check(c[side], name, s);
             fx_close(c[side]);
@@ -339,7 +365,8 @@ END_TEST
 static int rows_of(const char *folder, const char *file, const char *kernel) {
     int n = 0;
     for (int i = 0; i < n_rows; i++)
-        n += !strcmp(rows[i].folder, folder) && !strcmp(rows[i].file, file) && (!kernel || !strcmp(rows[i].kernel, kernel));
+        n += !strcmp(rows[i].folder, folder) && !strcmp(rows[i].file, file) &&
+             (!kernel || !strcmp(rows[i].kernel, kernel));
     return n;
 }
 
@@ -356,8 +383,10 @@ static void check_file(const char *folder, const char *file) {
     ck_assert_int_eq(fx_compile(spec.text, spec.n_bytes, spec.path, &options, &c), FX_OK);
     const struct fx_plan *plan = fx_get_plan(c);
     for (int i = 0; i < plan->n_kernels; i++)
-        ck_assert_msg(rows_of(folder, file, plan->kernels[i].name) == 1, "%s: %d rows of %s.txt are about %s", spec.path, rows_of(folder, file, plan->kernels[i].name), folder, plan->kernels[i].name);
-    ck_assert_msg(rows_of(folder, file, NULL) == plan->n_kernels, "%s.txt: %s has a row of a kernel that is not there", folder, file);
+        ck_assert_msg(rows_of(folder, file, plan->kernels[i].name) == 1, "%s: %d rows of %s.txt are about %s",
+            spec.path, rows_of(folder, file, plan->kernels[i].name), folder, plan->kernels[i].name);
+    ck_assert_msg(rows_of(folder, file, NULL) == plan->n_kernels, "%s.txt: %s has a row of a kernel that is not there",
+        folder, file);
     const struct fx_test *tests = fx_tests(c, &n);
     for (int i = 0; i < n; i++) n_benches += tests[i].is_bench;
     ck_assert_msg(n_benches > 0 && n > n_benches, "%s: it needs a test block and a bench block", spec.path);
@@ -377,7 +406,8 @@ static int check_folder(const char *folder, bool is_by_hand) {
         if (!ends_in(name, ".fx")) continue;
         name[strlen(name) - 3] = '\0';
         n_files++;
-        ck_assert_msg(rows_of(folder, name, NULL) > 0, "%s/%s.fx has no row in tests/examples/%s.txt", path, name, folder);
+        ck_assert_msg(
+            rows_of(folder, name, NULL) > 0, "%s/%s.fx has no row in tests/examples/%s.txt", path, name, folder);
         if (!is_by_hand) check_file(folder, name);
     }
     free_entries(entries, n);
@@ -392,12 +422,14 @@ START_TEST(tables_are_complete) {
         if (entries[i]->d_type != DT_DIR || name[0] == '.') continue;
         char path[300];
         struct dirent **files;
-        int n_specs = 0, n_files = (snprintf(path, sizeof path, "examples/%s", name), scandir(path, &files, NULL, by_name));
+        int n_specs = 0,
+            n_files = (snprintf(path, sizeof path, "examples/%s", name), scandir(path, &files, NULL, by_name));
         for (int f = 0; f < n_files; f++) n_specs += ends_in(files[f]->d_name, ".fx");
         free_entries(files, n_files);
         if (!n_specs) continue;
         n_folders++;
-        ck_assert_msg(check_folder(name, false) == check_folder(name, true), "examples/%s and tests/examples/%s have not the same files", name, name);
+        ck_assert_msg(check_folder(name, false) == check_folder(name, true),
+            "examples/%s and tests/examples/%s have not the same files", name, name);
     }
     free_entries(entries, n);
     ck_assert_msg(!*wrong_row, "%s", wrong_row);

@@ -1,5 +1,5 @@
-/* Equations between extents and conditions: compiled from text, solved by fx_bind_extents from every side, refused with both sides
- * named; what else a parameter may be than a plain tensor. */
+/* Equations between extents and conditions: compiled from text, solved by fx_bind_extents from every side, refused with
+ * both sides named; what else a parameter may be than a plain tensor. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,14 +33,17 @@ static int64_t extent_of(const struct fx_kernel *k, const int64_t *extents, cons
     return -1;
 }
 
-/* Binds the first n inputs of kernel `name` to one-dimensional or given shapes; -1 as an extent leaves the parameter out. */
-static fx_status bind(fx_compilation *c, const char *name, const int64_t (*shapes)[2], int n, int64_t *extents, char *message) {
+/* Binds the first n inputs of kernel `name` to one-dimensional or given shapes; -1 as an extent leaves the parameter
+ * out. */
+static fx_status bind(
+    fx_compilation *c, const char *name, const int64_t (*shapes)[2], int n, int64_t *extents, char *message) {
     const struct fx_kernel *k = fx_find_kernel(fx_get_plan(c), name);
     struct fx_shape s[8];
     const struct fx_shape *p[8] = {0};
     for (int i = 0; i < n; i++) {
         if (shapes[i][0] < 0) continue;
-        s[i] = (struct fx_shape){.dtype = FX_F32, .rank = shapes[i][1] >= 0 ? 2 : 1, .extents = {shapes[i][0], shapes[i][1]}};
+        s[i] = (struct fx_shape){
+            .dtype = FX_F32, .rank = shapes[i][1] >= 0 ? 2 : 1, .extents = {shapes[i][0], shapes[i][1]}};
         p[i] = &s[i];
     }
     return fx_bind_extents(k, p, extents, message, 256);
@@ -115,13 +118,13 @@ static const struct {
     int64_t l, a, b;      /* -1: unknown */
     int64_t want;         /* what the unknown comes to; -1: refused */
 } solved[] = {
-    {"A/8", 3, -1, 0, 24},         {"A/8", -1, 24, 0, 3},          {"A/8", -1, 25, 0, -1},       {"(A+1)*B", 12, 3, -1, 3},
-    {"(A+1)*B", 12, -1, 4, 2},     {"(A+1)*B", 12, -1, 5, -1},     {"(A+1)*B", 3, -1, 4, -1},    {"3*(A+B)-A", 17, -1, 5, 1},
-    {"3*(A+B)-A", 17, 1, -1, 5},   {"3*(A+B)-A", 16, -1, 5, -1},   {"2*L-A", -1, 7, 0, 7},       {"L*A-B", -1, 3, 10, 5},
-    {"L*A-B", -1, 1, 10, -1},      {"A*B", 0, 0, -1, -1},          {"A*B", 5, 0, -1, -1},        {"A-B", 3, -1, 4, 7},
-    {"A-B", 3, 4, -1, 1},          {"A-B", 5, 4, -1, -1},          {"A/2+A/3", 5, -1, 0, 6},     {"A/2+A/3", 10, -1, 0, 12},
-    {"A/2+A/2", 3, -1, 0, -1},     {"(A+B)/B-1", 4, -1, 3, 12},    {"B/2*A", 6, -1, 4, 3},       {"B//2*A", 4, -1, 5, 2},
-    {"B%4+A", 9, -1, 7, 6},        {"0-A+B", 2, -1, 9, 7},         {"(B-A)*(0-3)", 12, -1, 5, 9}, {"A*1099511627776*1048576*B", 0, -1, 4, 0},
+    {"A/8", 3, -1, 0, 24}, {"A/8", -1, 24, 0, 3}, {"A/8", -1, 25, 0, -1}, {"(A+1)*B", 12, 3, -1, 3},
+    {"(A+1)*B", 12, -1, 4, 2}, {"(A+1)*B", 12, -1, 5, -1}, {"(A+1)*B", 3, -1, 4, -1}, {"3*(A+B)-A", 17, -1, 5, 1},
+    {"3*(A+B)-A", 17, 1, -1, 5}, {"3*(A+B)-A", 16, -1, 5, -1}, {"2*L-A", -1, 7, 0, 7}, {"L*A-B", -1, 3, 10, 5},
+    {"L*A-B", -1, 1, 10, -1}, {"A*B", 0, 0, -1, -1}, {"A*B", 5, 0, -1, -1}, {"A-B", 3, -1, 4, 7}, {"A-B", 3, 4, -1, 1},
+    {"A-B", 5, 4, -1, -1}, {"A/2+A/3", 5, -1, 0, 6}, {"A/2+A/3", 10, -1, 0, 12}, {"A/2+A/2", 3, -1, 0, -1},
+    {"(A+B)/B-1", 4, -1, 3, 12}, {"B/2*A", 6, -1, 4, 3}, {"B//2*A", 4, -1, 5, 2}, {"B%4+A", 9, -1, 7, 6},
+    {"0-A+B", 2, -1, 9, 7}, {"(B-A)*(0-3)", 12, -1, 5, 9}, {"A*1099511627776*1048576*B", 0, -1, 4, 0},
     {"A*1099511627776*1048576*B", 0, -1, 65536, -1}, /* beyond 64 bits */
 };
 
@@ -130,7 +133,13 @@ START_TEST(solves_what_is_linear) {
     int64_t e[16], got;
     const char *unknown = solved[_i].l < 0 ? "L" : solved[_i].a < 0 ? "A" : "B";
     snprintf(text, sizeof text, "kernel f[A,B,L=%s](x: f32[%s%s%s]) -> y: f32[L,A,B] { y = 1 }\n", solved[_i].equation,
-             solved[_i].l < 0 ? "" : solved[_i].a < 0 ? "L," : "L,", solved[_i].a < 0 ? "" : "A", solved[_i].b < 0 ? "" : solved[_i].a < 0 ? "B" : ",B");
+        solved[_i].l < 0   ? ""
+        : solved[_i].a < 0 ? "L,"
+                           : "L,",
+        solved[_i].a < 0 ? "" : "A",
+        solved[_i].b < 0   ? ""
+        : solved[_i].a < 0 ? "B"
+                           : ",B");
     fx_compilation *c = compile(text, NULL);
     struct fx_shape s = {.dtype = FX_F32};
     const struct fx_shape *shapes[] = {&s, NULL};
@@ -150,25 +159,30 @@ END_TEST
 START_TEST(rounding_is_not_undone) {
     fx_compilation *c = compile("kernel f(x: f32[Q=(T-1)//2], t: f32[T]) -> y: f32[Q] { y = x }", NULL);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
-    const struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {3}}, t = {.dtype = FX_F32, .rank = 1, .extents = {8}};
+    const struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {3}},
+                          t = {.dtype = FX_F32, .rank = 1, .extents = {8}};
     const struct fx_shape *one[] = {&x, NULL, NULL}, *both[] = {&x, &t, NULL};
     int64_t e[8];
     char message[256];
     ck_assert_int_eq(fx_bind_extents(k, both, e, message, sizeof message), FX_OK);
     ck_assert_int_eq(fx_bind_extents(k, one, e, message, sizeof message), FX_ERR_USAGE);
-    ck_assert_str_eq(message, "extent T is not known: no argument with that axis was given, and Q = (T - 1) // 2 may hold for more than one");
+    ck_assert_str_eq(message,
+        "extent T is not known: no argument with that axis was given, and Q = (T - 1) // 2 may hold for more than one");
     fx_close(c);
 }
 END_TEST
 
 /* ---- labels of outputs alone ---- */
 
-static const char outputs_alone[] = "kernel f(x: f32[M]) -> (y: f32[M,N], z: f32[P,Q=2*P]) {\n  y = x + f32(idx(N))\n  z = f32(idx(P) + idx(Q))\n}\n";
+static const char outputs_alone[] =
+    "kernel f(x: f32[M]) -> (y: f32[M,N], z: f32[P,Q=2*P]) {\n  y = x + f32(idx(N))\n  z = f32(idx(P) + idx(Q))\n}\n";
 
 START_TEST(outputs_bind) {
     fx_compilation *c = compile(outputs_alone, NULL);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
-    struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {5}}, y = {.dtype = FX_F32, .rank = 2, .extents = {5, 7}}, z = {.dtype = FX_F32, .rank = 2, .extents = {3, 6}};
+    struct fx_shape x = {.dtype = FX_F32, .rank = 1, .extents = {5}},
+                    y = {.dtype = FX_F32, .rank = 2, .extents = {5, 7}},
+                    z = {.dtype = FX_F32, .rank = 2, .extents = {3, 6}};
     const struct fx_shape *all[] = {&x, &y, &z}, *without[] = {&x, NULL, &z};
     int64_t e[4];
     char message[256] = "";
@@ -214,19 +228,25 @@ static const struct {
 
 START_TEST(requires_of_scalars) {
     char text[512], message[256] = "";
-    snprintf(text, sizeof text, "const scale = 0.25\nkernel f(x: f32[M], p: f32, q: f32) -> y: f32[M] { require %s\n y = x * p + q }\n", conditions[_i].require);
+    snprintf(text, sizeof text,
+        "const scale = 0.25\nkernel f(x: f32[M], p: f32, q: f32) -> y: f32[M] { require %s\n y = x * p + q }\n",
+        conditions[_i].require);
     fx_compilation *c = compile(text, NULL);
     const float x[12] = {0}, p = strtof(conditions[_i].p, NULL), q = strtof(conditions[_i].q, NULL);
-    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 1, .extents = {12}, .data = x}, {.dtype = FX_F32, .data = &p}, {.dtype = FX_F32, .data = &q}};
+    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 1, .extents = {12}, .data = x},
+        {.dtype = FX_F32, .data = &p}, {.dtype = FX_F32, .data = &q}};
     double y[12];
-    fx_status status = fx_evaluate(c, NULL, inputs, 3, 0, NULL, 12, y, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(
+        c, NULL, inputs, 3, 0, NULL, 12, y, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == (conditions[_i].says ? FX_ERR_USAGE : FX_OK), "%s: %s", conditions[_i].require, message);
-    if (conditions[_i].says) ck_assert_msg(strstr(message, conditions[_i].says) != NULL, "%s says: %s", conditions[_i].require, message);
+    if (conditions[_i].says)
+        ck_assert_msg(strstr(message, conditions[_i].says) != NULL, "%s says: %s", conditions[_i].require, message);
     fx_close(c);
 }
 END_TEST
 
-/* What a fn requires of its labels, scalars and constants is required of the kernel that calls it, at each call for itself. */
+/* What a fn requires of its labels, scalars and constants is required of the kernel that calls it, at each call for
+ * itself. */
 static const char fns[] =
     "fn part[K](v, n, s = 1) -> r {\n  require K % n == 0 && n > 1\n  require s > 0\n  r = v * s\n}\n"
     "kernel f(x: f32[M,N], p: f32) -> y: f32[M,N] {\n  y = part[N](x, 4, p) + part[N](x, 4, p) + part[M,N](x, 5)\n}\n";
@@ -259,22 +279,28 @@ START_TEST(in_place) {
     fx_compilation *c;
     char message[256] = "";
     const float x[6] = {1, 2, 3, 4, 5, 6}, b[3] = {10, 20, 30};
-    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 2, .extents = {2, 3}, .data = x}, {.dtype = FX_F32, .rank = 1, .extents = {3}, .data = b}};
+    const struct fx_host inputs[] = {{.dtype = FX_F32, .rank = 2, .extents = {2, 3}, .data = x},
+        {.dtype = FX_F32, .rank = 1, .extents = {3}, .data = b}};
     double v[6];
     options.oracle_only = true;
     ck_assert_int_eq(fx_compile(text, strlen(text), "spec.fx", &options, &c), FX_OK);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
     ck_assert_int_eq(k->n_params, 3);
-    ck_assert(k->params[0].is_input && k->params[0].is_output && k->params[1].is_input && !k->params[1].is_output && !k->params[2].is_input);
-    ck_assert_msg(fx_evaluate(c, NULL, inputs, 2, 0, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message) == FX_OK, "%s", message);
+    ck_assert(k->params[0].is_input && k->params[0].is_output && k->params[1].is_input && !k->params[1].is_output &&
+              !k->params[2].is_input);
+    ck_assert_msg(
+        fx_evaluate(c, NULL, inputs, 2, 0, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message) == FX_OK,
+        "%s", message);
     for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(x[i] + b[i % 3]));
-    ck_assert_int_eq(fx_evaluate(c, NULL, inputs, 2, 1, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(
+        fx_evaluate(c, NULL, inputs, 2, 1, NULL, 6, v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
     for (int i = 0; i < 6; i++) ck_assert_double_eq(v[i], (double)(2 * x[i]));
     fx_close(c);
 }
 END_TEST
 
-/* The kernels of a spec by structure: how many there are, and how many of its buffers hold what goes to a parameter last. */
+/* The kernels of a spec by structure: how many there are, and how many of its buffers hold what goes to a parameter
+ * last. */
 static const struct {
     const char *text;
     int n_launches, n_buffers;
@@ -296,9 +322,11 @@ static const struct {
     /* phases of one launch: all blocks wait, then the copy runs */
     {"kernel f(x: inout f32[M]) with { fuse: require } { x = x[M: size(M) - 1 - idx(M)] }", 1, 2},
     /* accumulators of several sums; a factor that is computed as it is loaded */
-    {"kernel f(c: inout f32[M,N], a: f16[M,K], b: f16[K,F=2*N]) with { fuse: require } { l, r = halves[F->N](a @ b)\n c = c + l * r }", 1, 0},
+    {"kernel f(c: inout f32[M,N], a: f16[M,K], b: f16[K,F=2*N]) with { fuse: require } { l, r = halves[F->N](a @ b)\n c = c + l * r }",
+        1, 0},
     {"kernel f(x: inout f16[M,K], s: f32[K], w: f16[K,N]) -> y: f16[M,N] { y = (x * s) @ w\n x = 0.5 * x }", 3, 1},
-    {"kernel f(x: inout f16[M,K], w: f16[L,N], i: i64[M]) -> y: f16[M,N] with { fuse: require } { y = (x[M: i] ?? 0){K->L} @ w\n x = 0.5 * x }", 1, 1},
+    {"kernel f(x: inout f16[M,K], w: f16[L,N], i: i64[M]) -> y: f16[M,N] with { fuse: require } { y = (x[M: i] ?? 0){K->L} @ w\n x = 0.5 * x }",
+        1, 1},
     {"kernel f(x: inout f32[M,N], i: i64[M]) { x = x[M: i] ?? 0 }", 2, 1},
     {"kernel f(x: inout i64[N], t: i64[V]) { x = t[V: x] ?? 0 }", 1, 0},
     {"kernel f(x: inout f32[M,K=8], w: f32[K,N=K]) { x = (x @ w)[N: idx(K)] }", 2, 1},
@@ -308,18 +336,20 @@ static const struct {
 START_TEST(in_place_kernels) {
     fx_compilation *c = compile(in_places[_i].text, NULL);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
-    ck_assert_msg(k->n_launches == in_places[_i].n_launches && k->n_buffers == in_places[_i].n_buffers, "%s: %d launches, %d buffers\n%s", in_places[_i].text,
-                  k->n_launches, k->n_buffers, k->receipt);
+    ck_assert_msg(k->n_launches == in_places[_i].n_launches && k->n_buffers == in_places[_i].n_buffers,
+        "%s: %d launches, %d buffers\n%s", in_places[_i].text, k->n_launches, k->n_buffers, k->receipt);
     fx_close(c);
 }
 END_TEST
 
-/* What a variant that takes vectors needs of strides: 1 along the last axis, whole vectors elsewhere; the other variant needs nothing. */
+/* What a variant that takes vectors needs of strides: 1 along the last axis, whole vectors elsewhere; the other variant
+ * needs nothing. */
 START_TEST(strides_are_conditions) {
     fx_compilation *c = compile("kernel f(x: f32[M,N] strided, w: f32[N]) -> y: f32[M,N] strided { y = x * w }", NULL);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
     const struct fx_launch *l = &k->launches[0];
-    int64_t extents[] = {4, 8}, strides[3 * FX_MAX_RANK] = {[0] = -12, [1] = 1, [2 * FX_MAX_RANK] = 8, [2 * FX_MAX_RANK + 1] = 1};
+    int64_t extents[] = {4, 8},
+            strides[3 * FX_MAX_RANK] = {[0] = -12, [1] = 1, [2 * FX_MAX_RANK] = 8, [2 * FX_MAX_RANK + 1] = 1};
     struct fx_env env = {.extents = extents, .sm_count = 132, .strides = strides};
     int n_strides = 0;
     for (int i = 0; i < l->n_args; i++) n_strides += l->args[i].kind == FX_ARG_STRIDE;
@@ -343,7 +373,8 @@ START_TEST(strides_choose_variants) {
     static const struct {
         int64_t x[2];       /* strides */
         const char *suffix; /* of the entry that is chosen */
-    } views[] = {{{128, 1}, "64x64"}, {{-128, 1}, "64x64"}, {{0, 1}, "64x64"}, {{67, 1}, "64x64_unit"}, {{1, 64}, "64x64_any"}, {{192, 3}, "64x64_any"}, {{-64, -1}, "64x64_any"}};
+    } views[] = {{{128, 1}, "64x64"}, {{-128, 1}, "64x64"}, {{0, 1}, "64x64"}, {{67, 1}, "64x64_unit"},
+        {{1, 64}, "64x64_any"}, {{192, 3}, "64x64_any"}, {{-64, -1}, "64x64_any"}};
     fx_compilation *c = compile("kernel f(x: f16[M,K] strided, w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", NULL);
     const struct fx_launch *l = &fx_get_plan(c)->kernels[0].launches[0];
     int64_t extents[] = {64, 64, 64}, strides[3 * FX_MAX_RANK] = {0};
@@ -352,16 +383,19 @@ START_TEST(strides_choose_variants) {
         strides[0] = views[i].x[0], strides[1] = views[i].x[1];
         int v = fx_choose_variant(l, &env);
         ck_assert_int_ge(v, 0);
-        ck_assert_msg(strcmp(l->variants[v].entry + strlen("fx_f_"), views[i].suffix) == 0, "strides %lld, %lld choose %s", (long long)views[i].x[0], (long long)views[i].x[1],
-                      l->variants[v].entry);
+        ck_assert_msg(strcmp(l->variants[v].entry + strlen("fx_f_"), views[i].suffix) == 0,
+            "strides %lld, %lld choose %s", (long long)views[i].x[0], (long long)views[i].x[1], l->variants[v].entry);
     }
     fx_close(c);
 }
 END_TEST
 
-/* Which variant is the faster choice does not depend on whether the extents stand in the spec or come with the arguments. */
+/* Which variant is the faster choice does not depend on whether the extents stand in the spec or come with the
+ * arguments. */
 START_TEST(fixed_extents_choose_alike) {
-    static const struct { int64_t b, t; } shapes[] = {{4, 100}, {4, 1000}, {37, 4000}, {4, 20000}, {3, 7}, {5, 2001}, {4096, 8192}};
+    static const struct {
+        int64_t b, t;
+    } shapes[] = {{4, 100}, {4, 1000}, {37, 4000}, {4, 20000}, {3, 7}, {5, 2001}, {4096, 8192}};
     fx_compilation *free_ones = compile("kernel f(x: f32[B,T]) -> z: f32[B] { z = sum[T](x) }", NULL);
     const struct fx_launch *l = &fx_get_plan(free_ones)->kernels[0].launches[0];
     int n_kinds = 0;
@@ -370,11 +404,14 @@ START_TEST(fixed_extents_choose_alike) {
         char text[128];
         int64_t extents[] = {shapes[i].b, shapes[i].t};
         struct fx_env env = {.extents = extents, .sm_count = 132};
-        snprintf(text, sizeof text, "kernel f(x: f32[B=%d,T=%d]) -> z: f32[B] { z = sum[T](x) }", (int)shapes[i].b, (int)shapes[i].t);
+        snprintf(text, sizeof text, "kernel f(x: f32[B=%d,T=%d]) -> z: f32[B] { z = sum[T](x) }", (int)shapes[i].b,
+            (int)shapes[i].t);
         fx_compilation *fixed = compile(text, NULL);
         const struct fx_launch *other = &fx_get_plan(fixed)->kernels[0].launches[0];
-        const char *want = l->variants[fx_choose_variant(l, &env)].entry, *got = other->variants[fx_choose_variant(other, &env)].entry;
-        ck_assert_msg(strcmp(want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
+        const char *want = l->variants[fx_choose_variant(l, &env)].entry,
+                   *got = other->variants[fx_choose_variant(other, &env)].entry;
+        ck_assert_msg(
+            strcmp(want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
         n_kinds += strcmp(last, want) != 0;
         last = want;
         fx_close(fixed);
@@ -386,22 +423,30 @@ END_TEST
 
 /* A running sum over 2^40 elements is more than the oracle keeps. */
 START_TEST(oracle_out_of_memory) {
-    fx_compilation *c = compile("kernel long_sum(x: f32[M]) -> (s: f32[M], y: f32[T=1099511627776]) { s = 2 * x\n y = cumsum[T](idx(T) * (x[M: 0] ?? 0)) }", NULL);
+    fx_compilation *c = compile(
+        "kernel long_sum(x: f32[M]) -> (s: f32[M], y: f32[T=1099511627776]) { s = 2 * x\n y = cumsum[T](idx(T) * (x[M: 0] ?? 0)) }",
+        NULL);
     const float x = 1;
     const struct fx_host input = {.dtype = FX_F32, .rank = 1, .extents = {1}, .data = &x};
     const int64_t last = (INT64_C(1) << 40) - 1;
     char message[256] = "";
     double v;
-    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 0, NULL, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
-    ck_assert_int_eq(fx_evaluate(c, NULL, &input, 1, 1, &last, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_ERR_NOMEM);
-    ck_assert_str_eq(message, "long_sum: the elements of y asked for need more intermediate values at a time than the oracle keeps, 67108864, or more memory than there is: ask for fewer");
+    ck_assert_int_eq(
+        fx_evaluate(c, NULL, &input, 1, 0, NULL, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message), FX_OK);
+    ck_assert_int_eq(
+        fx_evaluate(c, NULL, &input, 1, 1, &last, 1, &v, NULL, FX_BOUND_WORST, NULL, message, sizeof message),
+        FX_ERR_NOMEM);
+    ck_assert_str_eq(message,
+        "long_sum: the elements of y asked for need more intermediate values at a time than the oracle keeps, 67108864, or more memory than there is: ask for fewer");
     fx_close(c);
 }
 END_TEST
 
 /* Operands of a concat have extents that the user wrote under other names. */
 START_TEST(concat_names_its_operands) {
-    fx_compilation *c = compile("kernel f(x: f32[A], z: f32[B], s: f32[D,E], w: f32[P]) -> y: f32[P] { y = concat[P](x{A->P}, z{B->P}, s{(D,E)->P}) * w }", NULL);
+    fx_compilation *c = compile(
+        "kernel f(x: f32[A], z: f32[B], s: f32[D,E], w: f32[P]) -> y: f32[P] { y = concat[P](x{A->P}, z{B->P}, s{(D,E)->P}) * w }",
+        NULL);
     int64_t e[16];
     char message[256];
     ck_assert_int_eq(bind(c, "f", (int64_t[][2]){{2, -1}, {3, -1}, {2, 4}, {13, -1}}, 4, e, message), FX_OK);
@@ -418,7 +463,8 @@ START_TEST(align_is_a_promise) {
     ck_assert_int_eq(k->params[0].align, 64);
     ck_assert_int_eq(k->params[1].align, 16);
     for (int v = 0; v < k->launches[0].n_variants; v++)
-        for (int i = 0; i < k->launches[0].variants[v].needs.n; i++) ck_assert_int_ne(k->launches[0].variants[v].needs.terms[i].op, FX_T_ALIGN);
+        for (int i = 0; i < k->launches[0].variants[v].needs.n; i++)
+            ck_assert_int_ne(k->launches[0].variants[v].needs.terms[i].op, FX_T_ALIGN);
     fx_close(c);
 }
 END_TEST
@@ -441,7 +487,8 @@ static const struct {
     {"kernel f(x: f32[M]) -> y: f32[M] { require M % 16\n y = x }", "FX2047"},
     {"kernel f(x: f32[M=3]) -> y: f32[M] { require M % 16 == 0\n y = x }", "FX2047"},
     {"fn g(v, n) -> r { require n > 4\n r = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x, 3) }", "FX2047"},
-    {"fn g(v, n) -> r { require n > 4\n r = v }\nkernel f(x: f32[M], p: f32) -> y: f32[M] { y = g(x, 2 * p) }", "FX2007"},
+    {"fn g(v, n) -> r { require n > 4\n r = v }\nkernel f(x: f32[M], p: f32) -> y: f32[M] { y = g(x, 2 * p) }",
+        "FX2007"},
     {"fn g(v) -> r { require M > 4\n r = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2001"},
     {"kernel f(x: f32[M]) -> y: f32[M] { require x > 0\n y = x }", "FX2007"},
     {"kernel f(x: f32[M], M: f32) -> y: f32[M] { require M > 0\n y = x }", "FX2016"},

@@ -42,7 +42,8 @@ static void interrupt(int signal_number) {
     raise(interruption);
 }
 
-/* Writes in a process of its own, which sends itself a signal once the file is as long as it may be, and began with that disposed of so; how it ended. */
+/* Writes in a process of its own, which sends itself a signal once the file is as long as it may be, and began with
+ * that disposed of so; how it ended. */
 static int write_until_full(int signal_number, void (*disposition)(int)) {
     pid_t child = fork();
     int status = 0;

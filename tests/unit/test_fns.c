@@ -1,5 +1,5 @@
-/* Functions with axis parameters, bodies and several results, and the prelude's softmax and logsumexp: expanded by the checker, evaluated
- * by the oracle, whether or not a schedule takes them, and compared with closed forms. */
+/* Functions with axis parameters, bodies and several results, and the prelude's softmax and logsumexp: expanded by the
+ * checker, evaluated by the oracle, whether or not a schedule takes them, and compared with closed forms. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static void evaluate(const char *text, int output, int64_t n, double *value) {
     fx_compilation *c = compile(text);
     struct fx_host x = {.dtype = FX_F32, .rank = 2, .extents = {ROWS, COLUMNS}, .data = rows};
     char message[256];
-    fx_status status = fx_evaluate(c, NULL, &x, 1, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(
+        c, NULL, &x, 1, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s", message);
     fx_close(c);
 }
@@ -58,16 +59,21 @@ START_TEST(softmax_of_rows) {
         bool has_nan = b == 5;
         expect(l[b], has_nan ? NAN : s == 0 ? -INFINITY : (double)(logl(s) + top), b, 0);
         for (int t = 0; t < COLUMNS; t++)
-            expect(z[b * COLUMNS + t], has_nan ? NAN : s == 0 ? 0 : (double)(expl((long double)rows[b][t] - top) / s), b, t);
+            expect(z[b * COLUMNS + t],
+                has_nan  ? NAN
+                : s == 0 ? 0
+                         : (double)(expl((long double)rows[b][t] - top) / s),
+                b, t);
     }
 }
 END_TEST
 
 START_TEST(several_results) {
-    static const char text[] = "fn ends[K](v, scale = 2) -> lo, hi {\n  lo = scale * min[K](v)\n  t = max[K](v)\n  hi = scale * t\n}\n"
-                               "fn twice[A,B](v) -> r { r = sum[A](max[B](v)) }\n"
-                               "kernel f(x: f32[B,T]) -> (lo: f32[B], hi: f32[B], all: f32[], r: f32[]) {\n"
-                               "  lo, hi = ends[T](x, scale: 3)\n  a, all = ends[B,T](x)\n  r = twice[B,T](where(x < 0, 0, x))\n}\n";
+    static const char text[] =
+        "fn ends[K](v, scale = 2) -> lo, hi {\n  lo = scale * min[K](v)\n  t = max[K](v)\n  hi = scale * t\n}\n"
+        "fn twice[A,B](v) -> r { r = sum[A](max[B](v)) }\n"
+        "kernel f(x: f32[B,T]) -> (lo: f32[B], hi: f32[B], all: f32[], r: f32[]) {\n"
+        "  lo, hi = ends[T](x, scale: 3)\n  a, all = ends[B,T](x)\n  r = twice[B,T](where(x < 0, 0, x))\n}\n";
     double lo[ROWS], hi[ROWS], all, r;
     evaluate(text, 0, ROWS, lo);
     evaluate(text, 1, ROWS, hi);
@@ -86,17 +92,23 @@ static const struct {
     const char *text, *code, *says;
 } rejects[] = {
     {"fn g[K](v) = sum[K](v)\nkernel f(x: f32[M]) -> y: f32[M] { y = x - g(x) }", "FX2011", "g takes 1 label"},
-    {"fn g[A,B](v) = sum[A,B](v)\nkernel f(x: f32[M]) -> y: f32[M] { y = x - g[M](x) }", "FX2011", "g takes 2 labels, 1 was given"},
+    {"fn g[A,B](v) = sum[A,B](v)\nkernel f(x: f32[M]) -> y: f32[M] { y = x - g[M](x) }", "FX2011",
+        "g takes 2 labels, 1 was given"},
     {"fn g(v) = v\nkernel f(x: f32[M]) -> y: f32[M] { y = g[M](x) }", "FX2011", "g takes 0 labels"},
     {"fn g(v) = sum[M](v)\nkernel f(x: f32[M]) -> y: f32[M] { y = x - g(x) }", "FX2003", "fn g[M](..)"},
-    {"fn g[K](v) = sum[K](v)\nkernel f(x: f32[M], z: f32[N]) -> y: f32[M] { y = x - g[N](x) }", "FX2003", "the operand has no axis N"},
-    {"fn g(v) -> a, b { a = v\n b = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2011", "g has 2 results, 1 is wanted"},
-    {"fn g(v) -> a, b { a = v\n b = v }\nkernel f(x: f32[M]) -> y: f32[M] { y, p, q = g(x) }", "FX2011", "g has 2 results, 3 are wanted"},
+    {"fn g[K](v) = sum[K](v)\nkernel f(x: f32[M], z: f32[N]) -> y: f32[M] { y = x - g[N](x) }", "FX2003",
+        "the operand has no axis N"},
+    {"fn g(v) -> a, b { a = v\n b = v }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2011",
+        "g has 2 results, 1 is wanted"},
+    {"fn g(v) -> a, b { a = v\n b = v }\nkernel f(x: f32[M]) -> y: f32[M] { y, p, q = g(x) }", "FX2011",
+        "g has 2 results, 3 are wanted"},
     {"fn g(v) -> a, b { a = v }\nkernel f(x: f32[M]) -> y: f32[M] { y, p = g(x) }", "FX2014", "the result b of g"},
     {"kernel f(x: f32[M]) -> y: f32[M] { y, p = x + 1 }", "FX2011", "2 targets"},
     {"fn g(v) -> a { a = g(v) }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) }", "FX2012", "g calls itself"},
-    {"fn g(v) -> a { t = v + v\n a = t }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) + t }", "FX2001", "nothing here is named t"},
-    {"fn g[K](v) -> a { a = sum[K,K](v) }\nkernel f(x: f32[M]) -> y: f32[M] { y = g[M](x) + x }", "FX2004", "M is named twice"},
+    {"fn g(v) -> a { t = v + v\n a = t }\nkernel f(x: f32[M]) -> y: f32[M] { y = g(x) + t }", "FX2001",
+        "nothing here is named t"},
+    {"fn g[K](v) -> a { a = sum[K,K](v) }\nkernel f(x: f32[M]) -> y: f32[M] { y = g[M](x) + x }", "FX2004",
+        "M is named twice"},
 };
 
 START_TEST(rejects_text) {
@@ -104,7 +116,8 @@ START_TEST(rejects_text) {
     fx_compilation *c;
     options.oracle_only = true;
     ck_assert_int_eq(fx_compile(rejects[_i].text, strlen(rejects[_i].text), "spec.fx", &options, &c), FX_ERR_COMPILE);
-    ck_assert_msg(strstr(fx_messages(c), rejects[_i].code) && strstr(fx_messages(c), rejects[_i].says), "%s:\n%s", rejects[_i].text, fx_messages(c));
+    ck_assert_msg(strstr(fx_messages(c), rejects[_i].code) && strstr(fx_messages(c), rejects[_i].says), "%s:\n%s",
+        rejects[_i].text, fx_messages(c));
     fx_close(c);
 }
 END_TEST

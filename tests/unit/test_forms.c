@@ -1,8 +1,10 @@
-/* The emitted form of every op, run on the host: what stands in the cuda columns of ops.def and in kernels/math.cuh and integer.cuh, over a sweep of operands
- * in f32, f64 and the integer types, against the op's value in the table and within the error that the table states.
+/* The emitted form of every op, run on the host: what stands in the cuda columns of ops.def and in kernels/math.cuh and
+ * integer.cuh, over a sweep of operands in f32, f64 and the integer types, against the op's value in the table and
+ * within the error that the table states.
  *
- * The forms are written by the emitter's own value_operation and compiled as C++ by $CLANG behind host twins of the few items of ptx.cuh they name. A GPU's own
- * exp, reciprocal and so on are swept by test_gpu; here an op's form is held to its row wherever tests run. */
+ * The forms are written by the emitter's own value_operation and compiled as C++ by $CLANG behind host twins of the few
+ * items of ptx.cuh they name. A GPU's own exp, reciprocal and so on are swept by test_gpu; here an op's form is held to
+ * its row wherever tests run. */
 #include <dlfcn.h>
 #include <float.h>
 #include <math.h>
@@ -44,7 +46,8 @@ static bool takes(enum op op, enum fx_dtype t) {
     const struct op_info *info = &op_info[op];
     if (info->rule == RULE_LOGIC) return t == FX_BOOL;
     if (info->rule == RULE_BITS) return t == FX_U64;
-    if (t == FX_BOOL || (info->rule == RULE_INTEGER && !is_integer(t)) || (info->rule == RULE_FLOAT && is_integer(t))) return false;
+    if (t == FX_BOOL || (info->rule == RULE_INTEGER && !is_integer(t)) || (info->rule == RULE_FLOAT && is_integer(t)))
+        return false;
     return *(is_integer(t) ? info->cuda_integer : info->cuda) != 0;
 }
 
@@ -55,15 +58,19 @@ static enum fx_dtype result_type(enum op op, enum fx_dtype t) {
 
 static void print_form(FILE *out, struct values *w, enum op op, enum fx_dtype t) {
     static const char *const names[] = {"a", "b", "c"};
-    struct node operands[MAX_ARGS] = {0}, n = {.kind = N_OP, .op = op, .dtype = result_type(op, t), .n_args = op_info[op].arity};
-    fprintf(out, "extern \"C\" void form_%s_%s(const struct word *x, struct word *y) {\n", op_info[op].id, fx_dtype_name(t));
+    struct node operands[MAX_ARGS] = {0},
+                n = {.kind = N_OP, .op = op, .dtype = result_type(op, t), .n_args = op_info[op].arity};
+    fprintf(out, "extern \"C\" void form_%s_%s(const struct word *x, struct word *y) {\n", op_info[op].id,
+        fx_dtype_name(t));
     for (int i = 0; i < n.n_args; i++) {
         bool is_condition = op_info[op].rule == RULE_SELECT && i == 0;
         operands[i] = (struct node){.kind = N_INPUT, .dtype = is_condition ? FX_BOOL : t};
         n.args[i] = &operands[i];
-        fprintf(out, "  const %s %s = x[%d].%s;\n", value_ctype(operands[i].dtype), names[i], i, is_condition || !fx_is_float(t) ? "i" : "f");
+        fprintf(out, "  const %s %s = x[%d].%s;\n", value_ctype(operands[i].dtype), names[i], i,
+            is_condition || !fx_is_float(t) ? "i" : "f");
     }
-    fprintf(out, "  y->%s = (%s)(%s);\n}\n", fx_is_float(n.dtype) ? "f" : "i", value_ctype(n.dtype), value_operation(w, &n, names));
+    fprintf(out, "  y->%s = (%s)(%s);\n}\n", fx_is_float(n.dtype) ? "f" : "i", value_ctype(n.dtype),
+        value_operation(w, &n, names));
 }
 
 static void build_forms(void) {
@@ -82,7 +89,9 @@ static void build_forms(void) {
             if (takes((enum op)op, types[t])) print_form(out, &w, (enum op)op, types[t]);
     fclose(out);
     arena_release(&cx.arena);
-    snprintf(command, sizeof command, "%s -x c++ -std=c++17 -O1 -w -ffp-contract=off -fno-exceptions -fPIC -shared -iquote . -o %s %s", clang && *clang ? clang : "clang", object, source);
+    snprintf(command, sizeof command,
+        "%s -x c++ -std=c++17 -O1 -w -ffp-contract=off -fno-exceptions -fPIC -shared -iquote . -o %s %s",
+        clang && *clang ? clang : "clang", object, source);
     if (system(command) == 0) library = dlopen(FX_TEST_DIR "/forms.so", RTLD_NOW);
 }
 
@@ -100,16 +109,24 @@ static form *find_form(enum op op, enum fx_dtype t) {
 
 /* ---- operands ---- */
 
-static const double landmarks[] = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 0.59999, 0.6, -0.7, 9.5, -9.6, -13, 30, -30.5, 89, -104, -110, 127, -1e-30, 1e30, 1e-38, 3e38, -3e38, INFINITY, -INFINITY, NAN};
-static const int64_t integer_landmarks[] = {0, 1, -1, 2, -2, 3, -3, 7, -8, 10, 65536, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN};
-enum { N_LANDMARKS = sizeof landmarks / sizeof *landmarks, N_INTEGERS = sizeof integer_landmarks / sizeof *integer_landmarks };
+static const double landmarks[] = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 0.59999, 0.6, -0.7, 9.5, -9.6, -13, 30,
+    -30.5, 89, -104, -110, 127, -1e-30, 1e30, 1e-38, 3e38, -3e38, INFINITY, -INFINITY, NAN};
+static const int64_t integer_landmarks[] = {
+    0, 1, -1, 2, -2, 3, -3, 7, -8, 10, 65536, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN};
+enum {
+    N_LANDMARKS = sizeof landmarks / sizeof *landmarks,
+    N_INTEGERS = sizeof integer_landmarks / sizeof *integer_landmarks
+};
 
 /* Operand number i of its type: landmarks, then half of any bits, half of a middling size. */
 static struct word operand(enum fx_dtype t, int i, uint64_t *random) {
     struct word x = {0};
     uint64_t bits = random_next(random);
     if (t == FX_BOOL) x.i = i >= 0 ? i & 1 : (int64_t)(bits & 1);
-    else if (is_integer(t)) x.i = fx_wrap(t, i >= 0 ? integer_landmarks[i % N_INTEGERS] : bits & 1 ? (int64_t)bits : (int64_t)(bits >> 8 & 255) - 128);
+    else if (is_integer(t))
+        x.i = fx_wrap(t, i >= 0     ? integer_landmarks[i % N_INTEGERS]
+                         : bits & 1 ? (int64_t)bits
+                                    : (int64_t)(bits >> 8 & 255) - 128);
     else if (i >= 0) x.f = landmarks[i % N_LANDMARKS];
     else if (bits & 1) x.f = ((double)(bits >> 11) * 0x1p-53 - 0.5) * 40;
     else memcpy(&x.f, &bits, 8);
@@ -136,7 +153,8 @@ static double allowed(enum op op, enum fx_dtype t, const struct word *x, double 
 
 static bool is_right(enum op op, enum fx_dtype t, const struct word *x, double want, double got) {
     if (isnan(want)) return isnan(got);
-    if (t == FX_F32 && fabs(want) > FLT_MAX * (1 - 0x1p-22)) return got == (want > 0 ? INFINITY : -INFINITY) || fabs(got) > FLT_MAX * (1 - 0x1p-20);
+    if (t == FX_F32 && fabs(want) > FLT_MAX * (1 - 0x1p-22))
+        return got == (want > 0 ? INFINITY : -INFINITY) || fabs(got) > FLT_MAX * (1 - 0x1p-20);
     if (isinf(want) || isinf(got)) return want == got || fabs(want) > DBL_MAX / 2;
     return fabs(got - want) <= allowed(op, t, x, want);
 }
@@ -147,14 +165,18 @@ static void check_at(enum op op, enum fx_dtype t, form *f, const struct word *x)
     struct word got = {0};
     f(x, &got);
     if (fx_is_float(r)) {
-        double want = op_info[op].rule == RULE_SELECT ? op_eval(op, (double)x[0].i, x[1].f, x[2].f) : op_eval(op, x[0].f, x[1].f, x[2].f);
-        ck_assert_msg(is_right(op, t, x, want, got.f), "%s of %s: %.17g, %.17g, %.17g give %.17g, not %.17g", op_info[op].id, fx_dtype_name(t), x[0].f, x[1].f, x[2].f, got.f, want);
+        double want = op_info[op].rule == RULE_SELECT ? op_eval(op, (double)x[0].i, x[1].f, x[2].f)
+                                                      : op_eval(op, x[0].f, x[1].f, x[2].f);
+        ck_assert_msg(is_right(op, t, x, want, got.f), "%s of %s: %.17g, %.17g, %.17g give %.17g, not %.17g",
+            op_info[op].id, fx_dtype_name(t), x[0].f, x[1].f, x[2].f, got.f, want);
         return;
     }
-    int64_t want = !has_floats ? op_eval_integer(op, t, x[0].i, x[1].i, x[2].i)
-                   : t == FX_BOOL ? (int64_t)op_eval(op, (double)x[0].i, (double)x[1].i, 0) : (int64_t)op_eval(op, x[0].f, x[1].f, x[2].f);
-    ck_assert_msg(got.i == want, "%s of %s: %.17g, %.17g or %lld, %lld, %lld give %lld, not %lld", op_info[op].id, fx_dtype_name(t), x[0].f, x[1].f, (long long)x[0].i,
-                  (long long)x[1].i, (long long)x[2].i, (long long)got.i, (long long)want);
+    int64_t want = !has_floats    ? op_eval_integer(op, t, x[0].i, x[1].i, x[2].i)
+                   : t == FX_BOOL ? (int64_t)op_eval(op, (double)x[0].i, (double)x[1].i, 0)
+                                  : (int64_t)op_eval(op, x[0].f, x[1].f, x[2].f);
+    ck_assert_msg(got.i == want, "%s of %s: %.17g, %.17g or %lld, %lld, %lld give %lld, not %lld", op_info[op].id,
+        fx_dtype_name(t), x[0].f, x[1].f, (long long)x[0].i, (long long)x[1].i, (long long)x[2].i, (long long)got.i,
+        (long long)want);
 }
 
 static void check_form(enum op op, enum fx_dtype t) {
@@ -166,7 +188,8 @@ static void check_form(enum op op, enum fx_dtype t) {
     for (int i = 0; i < n + n_random; i++) {
         struct word x[3] = {{0}};
         for (int j = 0, at = i; j < arity; j++, at /= n_landmarks)
-            x[j] = operand(op_info[op].rule == RULE_SELECT && j == 0 ? FX_BOOL : t, i < n ? at % n_landmarks : -1, &random);
+            x[j] = operand(
+                op_info[op].rule == RULE_SELECT && j == 0 ? FX_BOOL : t, i < n ? at % n_landmarks : -1, &random);
         check_at(op, t, f, x);
     }
 }

@@ -1,6 +1,7 @@
-/* --emit=fx: what it prints compiles, to the same graph as the spec it was printed from. Compared after canonicalise, cse and dce, by a hash of what each
- * output is made of, labels told apart by the names they were printed under; that the hash tells graphs apart is tested too. Over the goldens, the
- * examples, the specs of the language's tests and generated ones. */
+/* --emit=fx: what it prints compiles, to the same graph as the spec it was printed from. Compared after canonicalise,
+ * cse and dce, by a hash of what each output is made of, labels told apart by the names they were printed under; that
+ * the hash tells graphs apart is tested too. Over the goldens, the examples, the specs of the language's tests and
+ * generated ones. */
 #include <check.h>
 #include <glob.h>
 #include <stdio.h>
@@ -74,7 +75,8 @@ static uint64_t mix_set(uint64_t h, const int *axes, int n, const int *label) {
 }
 
 static bool is_commutative(enum op op) {
-    return op == O_ADD || op == O_MUL || op == O_MAX || op == O_MIN || op == O_AND || op == O_OR || op == O_EQ || op == O_NE;
+    return op == O_ADD || op == O_MUL || op == O_MAX || op == O_MIN || op == O_AND || op == O_OR || op == O_EQ ||
+           op == O_NE;
 }
 
 static uint64_t mix_args(uint64_t h, const struct node *n, const uint64_t *of, const int *label) {
@@ -122,19 +124,21 @@ static const char *ir_of(struct subject *s, const struct kernel *k) {
 /* ---- a kernel and itself, printed and read ---- */
 
 /* The axes of b by the names those of a were printed under: label[axis of b] = axis of a. */
-static void match_axes(struct subject *s, const struct kernel *a, const struct kernel *b, int *label, const char *text) {
+static void match_axes(
+    struct subject *s, const struct kernel *a, const struct kernel *b, int *label, const char *text) {
     const char *const *names = fx_print_axis_names(&s->cx.arena, a);
     for (int i = 0; i < b->n_axes; i++) {
         label[i] = -1;
         for (int j = 0; j < a->n_axes; j++)
             if (name_is(b->axes[i].name, names[j])) label[i] = j;
         ck_assert_msg(label[i] >= 0, "no label was printed as " NAME_FMT ":\n%s", NAME_ARG(b->axes[i].name), text);
-        ck_assert_msg(b->axes[i].extent == a->axes[label[i]].extent, NAME_FMT " is %lld, was %lld:\n%s", NAME_ARG(b->axes[i].name), (long long)b->axes[i].extent,
-                      (long long)a->axes[label[i]].extent, text);
+        ck_assert_msg(b->axes[i].extent == a->axes[label[i]].extent, NAME_FMT " is %lld, was %lld:\n%s",
+            NAME_ARG(b->axes[i].name), (long long)b->axes[i].extent, (long long)a->axes[label[i]].extent, text);
     }
 }
 
-static void compare_kernels(struct subject *s, const struct kernel *a, struct subject *t, const struct kernel *b, const char *text) {
+static void compare_kernels(
+    struct subject *s, const struct kernel *a, struct subject *t, const struct kernel *b, const char *text) {
     int *own = NEW_ARRAY(&s->cx.arena, int, a->n_axes + 1), *label = NEW_ARRAY(&s->cx.arena, int, b->n_axes + 1);
     for (int i = 0; i < a->n_axes; i++) own[i] = i;
     match_axes(s, a, b, label, text);
@@ -144,9 +148,11 @@ static void compare_kernels(struct subject *s, const struct kernel *a, struct su
         ck_assert_int_eq(a->params[i].dtype, b->params[i].dtype);
         ck_assert_int_eq(a->params[i].is_scalar, b->params[i].is_scalar);
         ck_assert_int_eq(a->params[i].n_axes, b->params[i].n_axes);
-        for (int x = 0; x < a->params[i].n_axes; x++) ck_assert_int_eq(a->params[i].axes[x], label[b->params[i].axes[x]]);
+        for (int x = 0; x < a->params[i].n_axes; x++)
+            ck_assert_int_eq(a->params[i].axes[x], label[b->params[i].axes[x]]);
     }
-    ck_assert_msg(hash_kernel(s, a, own) == hash_kernel(t, b, label), "the graph of\n%s\nis\n%s\nwhen read again, it was\n%s", text, ir_of(t, b), ir_of(s, a));
+    ck_assert_msg(hash_kernel(s, a, own) == hash_kernel(t, b, label),
+        "the graph of\n%s\nis\n%s\nwhen read again, it was\n%s", text, ir_of(t, b), ir_of(s, a));
 }
 
 /* How many kernels of the spec were compared; 0 when it has errors. */
@@ -167,7 +173,8 @@ static int round_trip(const char *text, const char *name) {
 
 /* ---- specs ---- */
 
-static const char *const patterns[] = {"tests/golden/*/*.fx", "examples/*.fx", "examples/*/*.fx", "tests/language/*.fx"};
+static const char *const patterns[] = {
+    "tests/golden/*/*.fx", "examples/*.fx", "examples/*/*.fx", "tests/language/*.fx"};
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
 static char *read_file(const char *path) {
@@ -204,7 +211,8 @@ static void print_spec(struct buf *out, const struct spec *s) {
     int n = 0;
     spec_print(out, s);
     for (int i = 0; i < s->n_params; i++)
-        if (strchr(s->params[i].dtype, 'f')) buf_printf(out, "%s%s", n++ ? ", " : "\nkernel back = grad(g, wrt: ", s->params[i].name);
+        if (strchr(s->params[i].dtype, 'f'))
+            buf_printf(out, "%s%s", n++ ? ", " : "\nkernel back = grad(g, wrt: ", s->params[i].name);
     if (n) buf_puts(out, ")\n");
 }
 
@@ -287,13 +295,16 @@ END_TEST
 
 /* Pairs that differ must have different hashes, or nothing above could fail. */
 static const char *const different[][2] = {
-    {"kernel f(x: f32[A,B]) -> y: f32[A,B] { y = x - x[A: 0] ?? 0 }", "kernel f(x: f32[A,B]) -> y: f32[A,B] { y = x[A: 0] ?? 0 - x }"},
+    {"kernel f(x: f32[A,B]) -> y: f32[A,B] { y = x - x[A: 0] ?? 0 }",
+        "kernel f(x: f32[A,B]) -> y: f32[A,B] { y = x[A: 0] ?? 0 - x }"},
     {"kernel f(x: f32[A,B]) -> y: f32[A] { y = sum[B](x) }", "kernel f(x: f32[A,B]) -> y: f32[B] { y = sum[A](x) }"},
     {"kernel f(x: f32[A,B]) -> y: f32[A] { y = max[B](x) }", "kernel f(x: f32[A,B]) -> y: f32[A] { y = min[B](x) }"},
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x + 2 }", "kernel f(x: f32[A]) -> y: f32[A] { y = x + 3 }"},
     {"kernel f(x: f32[A]) -> y: f16[A] { y = f16(x) }", "kernel f(x: f32[A]) -> y: f16[A] { y = bf16(x) }"},
-    {"kernel f(x: f32[A]) -> y: f32[A] { y = x[A: A - 1] ?? 0 }", "kernel f(x: f32[A]) -> y: f32[A] { y = x[A: A + 1] ?? 0 }"},
-    {"kernel f(x: f32[A], z: f32[A]) -> y: f32[A] { y = x / z }", "kernel f(x: f32[A], z: f32[A]) -> y: f32[A] { y = z / x }"},
+    {"kernel f(x: f32[A]) -> y: f32[A] { y = x[A: A - 1] ?? 0 }",
+        "kernel f(x: f32[A]) -> y: f32[A] { y = x[A: A + 1] ?? 0 }"},
+    {"kernel f(x: f32[A], z: f32[A]) -> y: f32[A] { y = x / z }",
+        "kernel f(x: f32[A], z: f32[A]) -> y: f32[A] { y = z / x }"},
 };
 
 START_TEST(hashes_differ) {

@@ -1,10 +1,11 @@
-/* Gradients against central differences of the kernel they are of, both through the oracle in f64, for every rule: each op of ops.def, reductions, scans,
- * accesses of every form that is solved, and what the prelude makes of them. Also what is chosen where there is no derivative, the names of a gradient's
- * parameters, and what is refused.
+/* Gradients against central differences of the kernel they are of, both through the oracle in f64, for every rule: each
+ * op of ops.def, reductions, scans, accesses of every form that is solved, and what the prelude makes of them. Also
+ * what is chosen where there is no derivative, the names of a gradient's parameters, and what is refused.
  *
- * The tolerance. With L = the sum of outputs times adjoints and D(h) = (L(x + h) - L(x - h)) / 2h, the limit is taken as (4 D(h) - D(2h)) / 3. Its error
- * is below |D(h) - D(2h)|, which is about 3 h^2 / 6 L''', by another power of h^2; L itself is off by a few roundings of the sum S of its terms'
- * magnitudes, which h divides: 256 * 2^-53 * S / h. A tolerance above 2e-5 of the gradient's scale would say nothing and is a failure. */
+ * The tolerance. With L = the sum of outputs times adjoints and D(h) = (L(x + h) - L(x - h)) / 2h, the limit is taken
+ * as (4 D(h) - D(2h)) / 3. Its error is below |D(h) - D(2h)|, which is about 3 h^2 / 6 L''', by another power of h^2; L
+ * itself is off by a few roundings of the sum S of its terms' magnitudes, which h divides: 256 * 2^-53 * S / h. A
+ * tolerance above 2e-5 of the gradient's scale would say nothing and is a failure. */
 #include <check.h>
 #include <math.h>
 #include <stdarg.h>
@@ -89,7 +90,8 @@ static void fill(struct sample *s, const char *extents, enum flavour flavour, ui
     }
 }
 
-static void open_sample(struct sample *s, const char *text, const char *f, const char *g, const char *extents, enum flavour flavour, uint64_t random) {
+static void open_sample(struct sample *s, const char *text, const char *f, const char *g, const char *extents,
+    enum flavour flavour, uint64_t random) {
     memset(s, 0, sizeof *s);
     s->c = compile(text);
     s->f = fx_find_kernel(fx_get_plan(s->c), f);
@@ -102,7 +104,8 @@ static void open_sample(struct sample *s, const char *text, const char *f, const
 /* ---- values ---- */
 
 /* Output number `output` of k into value[0..n), n from the label extents; how many. */
-static int evaluate(struct sample *s, const struct fx_kernel *k, int n_inputs, int output, const char *extents, double *value) {
+static int evaluate(
+    struct sample *s, const struct fx_kernel *k, int n_inputs, int output, const char *extents, double *value) {
     struct fx_host hosts[2 * MAX_PARAMS];
     int64_t n = 1;
     char message[256];
@@ -116,7 +119,8 @@ static int evaluate(struct sample *s, const struct fx_kernel *k, int n_inputs, i
     ck_assert_int_ge(at, 0);
     for (int x = 0; x < k->params[at].rank; x++) n *= extent_of(k, k->params[at].extents[x], extents);
     ck_assert_int_le((int)n, MAX_ELEMENTS);
-    fx_status status = fx_evaluate(s->c, k->name, hosts, n_inputs, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(
+        s->c, k->name, hosts, n_inputs, output, NULL, n, value, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s: %s", k->name, message);
     return (int)n;
 }
@@ -131,7 +135,8 @@ static double total(struct sample *s, const char *extents, double *magnitude) {
         if (!s->f->params[i].is_output) continue;
         if (fx_is_float(s->f->params[i].dtype)) {
             int n = evaluate(s, s->f, s->n_in, o, extents, value);
-            for (int e = 0; e < n; e++) sum += value[e] * s->in[adjoint].f[e], *magnitude += fabs(value[e] * s->in[adjoint].f[e]);
+            for (int e = 0; e < n; e++)
+                sum += value[e] * s->in[adjoint].f[e], *magnitude += fabs(value[e] * s->in[adjoint].f[e]);
             adjoint++;
         }
         o++;
@@ -155,7 +160,9 @@ static int input_of(const struct sample *s, const struct fx_param *gradient) {
     for (int i = 0; i < s->f->n_params; i++) {
         if (!s->f->params[i].is_input) continue;
         size_t len = strlen(s->f->params[i].name);
-        if (gradient->name[0] == 'd' && strncmp(gradient->name + 1, s->f->params[i].name, len) == 0 && strspn(gradient->name + 1 + len, "_") == strlen(gradient->name + 1 + len)) return n;
+        if (gradient->name[0] == 'd' && strncmp(gradient->name + 1, s->f->params[i].name, len) == 0 &&
+            strspn(gradient->name + 1 + len, "_") == strlen(gradient->name + 1 + len))
+            return n;
         n++;
     }
     ck_abort_msg("%s is the gradient of nothing", gradient->name);
@@ -171,10 +178,14 @@ static void compare(struct sample *s, const char *text, const char *extents) {
         int input = input_of(s, &s->g->params[i]), n = evaluate(s, s->g, count_inputs(s->g), o++, extents, got);
         ck_assert_int_eq(n, s->in[input].n);
         for (int e = 0; e < n; e++) {
-            double magnitude, d = slope(s, extents, &s->in[input].f[e], h, &magnitude), d2 = slope(s, extents, &s->in[input].f[e], 2 * h, &magnitude);
+            double magnitude, d = slope(s, extents, &s->in[input].f[e], h, &magnitude),
+                              d2 = slope(s, extents, &s->in[input].f[e], 2 * h, &magnitude);
             double want = (4 * d - d2) / 3, tolerance = fabs(d - d2) + 256 * 0x1p-53 * magnitude / h;
-            ck_assert_msg(tolerance <= 2e-5 * (1 + fabs(want) + magnitude), "%s\nthe difference of %s[%d] is not smooth: %g, %g", text, s->g->params[i].name, e, d, d2);
-            ck_assert_msg(fabs(got[e] - want) <= tolerance, "%s\n%s[%d] is %.12g, the difference %.12g, the tolerance %g", text, s->g->params[i].name, e, got[e], want, tolerance);
+            ck_assert_msg(tolerance <= 2e-5 * (1 + fabs(want) + magnitude),
+                "%s\nthe difference of %s[%d] is not smooth: %g, %g", text, s->g->params[i].name, e, d, d2);
+            ck_assert_msg(fabs(got[e] - want) <= tolerance,
+                "%s\n%s[%d] is %.12g, the difference %.12g, the tolerance %g", text, s->g->params[i].name, e, got[e],
+                want, tolerance);
         }
     }
 }
@@ -205,7 +216,8 @@ START_TEST(ops) {
     char call[64], text[512];
     if (_i == O_DETACH || !op_text((enum op)_i, call, sizeof call)) return;
     bool is_positive = _i == O_POW || _i == O_LOG || _i == O_LOG2 || _i == O_SQRT || _i == O_RSQRT;
-    snprintf(text, sizeof text, "kernel f(a: f64[A], b: f64[A], c: f64[A]) -> y: f64[A] { y = %s }\nkernel g = grad(f, wrt: a, b, c)", call);
+    snprintf(text, sizeof text,
+        "kernel f(a: f64[A], b: f64[A], c: f64[A]) -> y: f64[A] { y = %s }\nkernel g = grad(f, wrt: a, b, c)", call);
     check_case(text, "f", "g", "A=7", POSITIVE);
     if (!is_positive) check_case(text, "f", "g", "A=7", SIGNED);
 }
@@ -235,14 +247,17 @@ static const struct {
     {"(x: f64[A]) -> z: f64[A,B=3] { z = x * x }", "x", "A=4", SIGNED},
     {"(x: f64[A], y: f64[A]) -> z: f64[A] { z = where(x > y, x * y, x - 3 * y) }", "x, y", "A=9", SIGNED},
     {"(x: f64[A], y: f64[A]) -> z: f64[A] { z = detach(x) * y + x }", "y", "A=5", SIGNED},
-    {"(x: f64[A], y: f64[A]) -> (a: f64[A], n: i64[A], b: f64[]) { a = x * y\n n = idx(A)\n b = sum[A](x) }", "x, y", "A=4", SIGNED},
+    {"(x: f64[A], y: f64[A]) -> (a: f64[A], n: i64[A], b: f64[]) { a = x * y\n n = idx(A)\n b = sum[A](x) }", "x, y",
+        "A=4", SIGNED},
     {"(x: f64[A], y: f64[]) -> z: f64[A] { z = x / y }", "x, y", "A=4", SIGNED},
     {"(x: f64[A], y: f64[A]) -> z: f64[A] { z = y }", "x, y", "A=4", SIGNED},
     {"(x: f64[A], n: i64[A]) -> z: f64[A] { z = x * n + where(n > 0, x * x, 0) }", "x", "A=6", SIGNED},
     /* contractions */
     {"(x: f64[M,K], w: f64[K,N], b: f64[N]) -> y: f64[M,N] { y = gelu(x @ w + b) }", "x, w, b", "M=3 K=4 N=2", SIGNED},
-    {"(x: f64[B,M,K], w: f64[N,K], s: f64) -> y: f64[B,M,N] { y = tanh(x @ w * s) }", "x, w, s", "B=2 M=3 K=4 N=2", SIGNED},
-    {"(x: f64[M,K], w: f64[K,H], v: f64[H,N]) -> y: f64[M,N] { y = silu(x @ w) @ v - x @ w @ v }", "x, w, v", "M=3 K=4 N=2 H=3", SIGNED},
+    {"(x: f64[B,M,K], w: f64[N,K], s: f64) -> y: f64[B,M,N] { y = tanh(x @ w * s) }", "x, w, s", "B=2 M=3 K=4 N=2",
+        SIGNED},
+    {"(x: f64[M,K], w: f64[K,H], v: f64[H,N]) -> y: f64[M,N] { y = silu(x @ w) @ v - x @ w @ v }", "x, w, v",
+        "M=3 K=4 N=2 H=3", SIGNED},
     {"(x: f64[M,K]) -> y: f64[M,J=M] { y = x @ x{M->J} }", "x", "M=3 K=4 J=3", SIGNED},
     {"(x: f64[I,J,K], y: f64[K,J,L]) -> z: f64[I,L] { z = x @[J,K] y }", "x, y", "I=2 J=3 K=2 L=3", SIGNED},
     /* reductions */
@@ -251,7 +266,8 @@ static const struct {
     {"(x: f64[A,B,C]) -> y: f64[A] { y = prod[B,C](x) + prod[C](prod[B](x)) }", "x", "A=2 B=2 C=3", WITH_ZEROS},
     {"(x: f64[A], y: f64[B]) -> z: f64[] { z = prod[A,B](x + y) }", "x, y", "A=2 B=3", SIGNED},
     {"(x: f64[A,B]) -> y: f64[] { y = max[A,B](abs(x)) }", "x", "A=3 B=5", SIGNED},
-    {"(x: f64[A,B]) -> y: f64[A] { y = mean[B](x * x) + var[B](x) + var[B](x, correction: 1) }", "x", "A=3 B=5", SIGNED},
+    {"(x: f64[A,B]) -> y: f64[A] { y = mean[B](x * x) + var[B](x) + var[B](x, correction: 1) }", "x", "A=3 B=5",
+        SIGNED},
     /* scans */
     {"(x: f64[A,B]) -> y: f64[A,B] { y = cumsum[B](x * x) }", "x", "A=2 B=5", SIGNED},
     {"(x: f64[A,B]) -> y: f64[A] { y = sum[B](cumsum[B](x) + cumsum[A](x)) }", "x", "A=3 B=4", SIGNED},
@@ -261,14 +277,17 @@ static const struct {
     {"(x: f64[B,T]) -> z: f64[B,T] { z = softmax[T](x) }", "x", "B=3 T=5", SIGNED},
     {"(x: f64[B,T]) -> z: f64[B] { z = logsumexp[T](x) }", "x", "B=3 T=5", SIGNED},
     {"(x: f64[B,T,C]) -> z: f64[B,T,C] { z = softmax[T,C](x) }", "x", "B=2 T=2 C=3", SIGNED},
-    {"(x: f64[M,K], g: f64[K], b: f64[K]) -> y: f64[M,K] { y = layernorm[K](x) * g + b }", "x, g, b", "M=3 K=5", SIGNED},
+    {"(x: f64[M,K], g: f64[K], b: f64[K]) -> y: f64[M,K] { y = layernorm[K](x) * g + b }", "x, g, b", "M=3 K=5",
+        SIGNED},
     {"(x: f64[M,K], w: f64[K,N]) -> y: f64[M,N] { y = gelu_tanh(rmsnorm[K](x) @ w) }", "x, w", "M=3 K=5 N=2", SIGNED},
     {"(q: f64[H,S,D], k: f64[H,T,D], v: f64[H,T,D], scale: f64) -> (o: f64[H,S,D], lse: f64[H,S]) {\n"
      "s = where(idx(T) - size(T) <= idx(S) - size(S), (q @ k) * scale, -inf)\n lse = logsumexp[T](s)\n o = softmax[T](s) @ v }",
-     "q, k, v, scale", "H=2 S=3 T=4 D=2", SIGNED},
+        "q, k, v, scale", "H=2 S=3 T=4 D=2", SIGNED},
     /* activations of the prelude */
-    {"(x: f64[A]) -> y: f64[A] { y = relu(x) + relu6(2 * x) + leaky_relu(x) + hardtanh(x / 2) + elu(x) + selu(x) }", "x", "A=9", SIGNED},
-    {"(x: f64[A]) -> y: f64[A] { y = softplus(x) + mish(x) + hardswish(x) + hardsigmoid(x) + gelu_tanh(x) + dgelu(x) }", "x", "A=9", SIGNED},
+    {"(x: f64[A]) -> y: f64[A] { y = relu(x) + relu6(2 * x) + leaky_relu(x) + hardtanh(x / 2) + elu(x) + selu(x) }",
+        "x", "A=9", SIGNED},
+    {"(x: f64[A]) -> y: f64[A] { y = softplus(x) + mish(x) + hardswish(x) + hardsigmoid(x) + gelu_tanh(x) + dgelu(x) }",
+        "x", "A=9", SIGNED},
     /* relabels */
     {"(x: f64[A,B]) -> y: f64[B,C=A] { y = x{A->C} * x{A->C} }", "x", "A=3 B=2 C=3", SIGNED},
     {"(x: f64[A,B], w: f64[P=A*B]) -> y: f64[P] { y = x{(A,B)->P} * w }", "x, w", "A=3 B=2 P=6", SIGNED},
@@ -277,20 +296,27 @@ static const struct {
     {"(x: f64[P], w: f64[A,B,C]) -> y: f64[B,A] { y = x{P->(A,B,C)} @[C] w }", "x, w", "P=12 A=2 B=3 C=2", SIGNED},
     {"(x: f64[M, F=2*N]) -> y: f64[M,N] { l, r = halves[F->N](x)\n y = l * sigmoid(r) }", "x", "M=2 F=6 N=3", SIGNED},
     {"(x: f64[M, F=2*N]) -> y: f64[M,N] { l, r = evenodd[F->N](x)\n y = l * exp(r) }", "x", "M=2 F=6 N=3", SIGNED},
-    {"(x: f64[M,K], w: f64[K,F=2*N]) -> y: f64[M,N] { l, r = halves[F->N](x @ w)\n y = l * tanh(r) }", "x, w", "M=2 K=3 F=6 N=3", SIGNED},
-    {"(a: f64[A], b: f64[B], c: f64[B], w: f64[P=A+2*B]) -> y: f64[] { p = concat[P](a{A->P}, b{B->P}, c{B->P})\n y = sum[P](p * p * w) }", "a, b, c, w", "A=3 B=2 P=7", SIGNED},
+    {"(x: f64[M,K], w: f64[K,F=2*N]) -> y: f64[M,N] { l, r = halves[F->N](x @ w)\n y = l * tanh(r) }", "x, w",
+        "M=2 K=3 F=6 N=3", SIGNED},
+    {"(a: f64[A], b: f64[B], c: f64[B], w: f64[P=A+2*B]) -> y: f64[] { p = concat[P](a{A->P}, b{B->P}, c{B->P})\n y = sum[P](p * p * w) }",
+        "a, b, c, w", "A=3 B=2 P=7", SIGNED},
     /* windows */
-    {"(x: f64[C,H,W], k: f64[O,C,U=3,V=2]) -> z: f64[O,H,W] { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }", "x, k", "C=2 H=4 W=3 O=2", SIGNED},
+    {"(x: f64[C,H,W], k: f64[O,C,U=3,V=2]) -> z: f64[O,H,W] { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }",
+        "x, k", "C=2 H=4 W=3 O=2", SIGNED},
     {"(x: f64[T], k: f64[U]) -> z: f64[T] { z = sum[U](k * (x[T: T+U-1] ?? 0)) }", "x, k", "T=5 U=3", SIGNED},
-    {"(x: f64[T], k: f64[U]) -> z: f64[Q=T//2] { z = sum[U](k * exp(x[T: 2*Q+U] ?? 0)) }", "x, k", "T=7 U=3 Q=3", SIGNED},
+    {"(x: f64[T], k: f64[U]) -> z: f64[Q=T//2] { z = sum[U](k * exp(x[T: 2*Q+U] ?? 0)) }", "x, k", "T=7 U=3 Q=3",
+        SIGNED},
     {"(x: f64[T], k: f64[U=3]) -> z: f64[Q=(T-1)//2] { z = sum[U](k * x[T: 2*Q+U]) }", "x, k", "T=7 Q=3", SIGNED},
     {"(x: f64[T], k: f64[U=2]) -> z: f64[Q=T//3] { z = sum[U](k * x[T: 3*Q+U]) }", "x, k", "T=8 Q=2", SIGNED},
-    {"(x: f64[T], k: f64[U=3]) -> z: f64[Q=T//3] { z = sum[U](k * (x[T: 3*Q+2*U] ?? 0.5)) }", "x, k", "T=8 Q=2", SIGNED},
+    {"(x: f64[T], k: f64[U=3]) -> z: f64[Q=T//3] { z = sum[U](k * (x[T: 3*Q+2*U] ?? 0.5)) }", "x, k", "T=8 Q=2",
+        SIGNED},
     {"(x: f64[T], w: f64[U=3]) -> z: f64[Q=(T-1)//2] { z = max[U](w * x[T: 2*Q+U]) }", "x, w", "T=9 Q=4", SIGNED},
-    {"[U=3](x: f64[B,T]) -> z: f64[B] { require T >= U\n z = sum[U](x[T: U] * x[T: size(T)-1-U]) }", "x", "B=2 T=5 U=3", SIGNED},
+    {"[U=3](x: f64[B,T]) -> z: f64[B] { require T >= U\n z = sum[U](x[T: U] * x[T: size(T)-1-U]) }", "x", "B=2 T=5 U=3",
+        SIGNED},
     {"(x: f64[T]) -> z: f64[T] { z = x[T: size(T)-1-T] * x }", "x", "T=5", SIGNED},
     {"(x: f64[T]) -> z: f64[T] { z = x[T: T-1] ?? 3 }", "x", "T=5", SIGNED},
-    {"(x: f64[T], y: f64[T], s: f64) -> z: f64[T] { z = (x[T: T+2] ?? y) * s + (x[T: T+3] ?? s) }", "x, y, s", "T=5", SIGNED},
+    {"(x: f64[T], y: f64[T], s: f64) -> z: f64[T] { z = (x[T: T+2] ?? y) * s + (x[T: T+3] ?? s) }", "x, y, s", "T=5",
+        SIGNED},
     {"(x: f64[T], o: i64) -> z: f64[T] { z = x[T: T+o] ?? 0 }", "x", "T=5", SIGNED},
     /* positions shared, repeated, constant, folded */
     {"(x: f64[A,B=A]) -> z: f64[A] { z = x[A: A, B: A] }", "x", "A=4 B=4", SIGNED},
@@ -298,7 +324,8 @@ static const struct {
     {"(x: f64[A,B]) -> z: f64[A] { z = x[B: A] ?? 0 }", "x", "A=3 B=4", SIGNED},
     {"(x: f64[A,B=3]) -> z: f64[A] { z = x[B: 0] * x[B: 2] }", "x", "A=3", SIGNED},
     {"(x: f64[A,B], w: f64[I,J]) -> z: f64[I,J] { z = w * (x[A: I+J, B: I] ?? 0) }", "x, w", "A=4 B=3 I=3 J=2", SIGNED},
-    {"(x: f64[A,B], w: f64[I,J]) -> z: f64[I,J] { z = w * (x[A: I+J, B: I-J] ?? 0) }", "x, w", "A=4 B=3 I=3 J=2", SIGNED},
+    {"(x: f64[A,B], w: f64[I,J]) -> z: f64[I,J] { z = w * (x[A: I+J, B: I-J] ?? 0) }", "x, w", "A=4 B=3 I=3 J=2",
+        SIGNED},
     {"(s: f64[G], x: f64[L]) -> y: f64[L] { y = x * (s[G: L//2] ?? 0) }", "s, x", "L=7 G=4", SIGNED},
     {"(s: f64[G], x: f64[L]) -> y: f64[L] { y = x * (s[G: L%3] ?? 0) }", "s, x", "L=7 G=3", SIGNED},
     {"(s: f64[G=L/2], x: f64[L]) -> y: f64[L] { y = x * s[G: L/2] }", "s, x", "L=6 G=3", SIGNED},
@@ -311,9 +338,11 @@ static const struct {
     {"(x: f64[H,U]) -> z: f64[H,U] { z = x[H: H+U] ?? 0 }", "x", "H=4 U=3", SIGNED},
     {"(x: f64[H], w: f64[H,Q]) -> z: f64[Q,H] { z = w * exp(x[H: 2*Q+H] ?? 0) }", "x, w", "H=5 Q=2", SIGNED},
     {"(x: f64[H], w: f64[H=5,Q=9]) -> z: f64[Q,H] { z = w * exp(x[H: 2*Q+H] ?? 0) }", "x, w", "", SIGNED},
-    {"(x: f64[T], k: f64[U=3]) -> z: f64[Q=T//6] { z = sum[U](k * (x[T: 6*Q+2*U] ?? 0.5)) }", "x, k", "T=14 Q=2", SIGNED},
+    {"(x: f64[T], k: f64[U=3]) -> z: f64[Q=T//6] { z = sum[U](k * (x[T: 6*Q+2*U] ?? 0.5)) }", "x, k", "T=14 Q=2",
+        SIGNED},
     {"(x: f64[T], y: f64[Q,T]) -> z: f64[Q] { z = sum[T](y * (x[T: Q] ?? 0)) }", "x, y", "T=4 Q=3", SIGNED},
-    {"(d: f64[B,E], s: f64[B,S,E], W: f64[H, P=(S+1)*E, Q=P]) -> h: f64[B,H] {\n c = concat[P](d{E->P}, s{(S,E)->P})\n h = silu((c * c{P->Q}) @[P,Q] W) }", "d, s, W", "B=2 P=4 S=1 E=2 H=2 Q=4", SIGNED},
+    {"(d: f64[B,E], s: f64[B,S,E], W: f64[H, P=(S+1)*E, Q=P]) -> h: f64[B,H] {\n c = concat[P](d{E->P}, s{(S,E)->P})\n h = silu((c * c{P->Q}) @[P,Q] W) }",
+        "d, s, W", "B=2 P=4 S=1 E=2 H=2 Q=4", SIGNED},
 };
 
 START_TEST(rules) {
@@ -351,7 +380,8 @@ static char some_label(struct random_access *r) {
 static int put_position(struct random_access *r, char *out, size_t size) {
     static const int n_labels[] = {0, 1, 1, 2, 1, 1, 1, 2, 3, 3};
     uint64_t *random = &r->random;
-    int form = random_below(random, 10), c = 1 + random_below(random, 3), d = random_below(random, 4) - 1, e = random_below(random, 3);
+    int form = random_below(random, 10), c = 1 + random_below(random, 3), d = random_below(random, 4) - 1,
+        e = random_below(random, 3);
     char l[3] = {0};
     for (int i = 0; i < n_labels[form]; i++) l[i] = some_label(r);
     switch (form) {
@@ -384,7 +414,9 @@ static void make_access(struct random_access *r, uint64_t seed) {
     *r = (struct random_access){.random = seed * 0x9e3779b97f4a7c15u + 1};
     int n = put(access, sizeof access, "x[A: "), pair = random_below(random, 3);
     n += put_position(r, access + n, sizeof access - (size_t)n);
-    if (pair) n += put(access + n, sizeof access - (size_t)n, ", B: "), n += put_position(r, access + n, sizeof access - (size_t)n);
+    if (pair)
+        n += put(access + n, sizeof access - (size_t)n, ", B: "),
+            n += put_position(r, access + n, sizeof access - (size_t)n);
     else r->is_used[1] = true; /* it passes through */
     put(access + n, sizeof access - (size_t)n, "] ?? 0.5");
     int e = 0, d = 0, summed = -1, at = 0;
@@ -392,14 +424,17 @@ static void make_access(struct random_access *r, uint64_t seed) {
         r->length[i] = 2 + random_below(random, 4);
         r->is_fixed[i] = random_below(random, 2);
         if (r->is_used[i] && random_below(random, 4) == 0) summed = i;
-        if (r->is_fixed[i] && (i < 2 || r->is_used[i])) d += put(declared + d, sizeof declared - (size_t)d, "%s%c=%d", d ? ", " : "[", labels[i], r->length[i]);
+        if (r->is_fixed[i] && (i < 2 || r->is_used[i]))
+            d += put(declared + d, sizeof declared - (size_t)d, "%s%c=%d", d ? ", " : "[", labels[i], r->length[i]);
         else e += put(r->extents + e, sizeof r->extents - (size_t)e, "%c=%d ", labels[i], r->length[i]);
     }
     at += put(r->text, sizeof r->text, "kernel f%s%s(%s, w: ", declared, d ? "]" : "", x);
     at += put_type(r, r->text + at, sizeof r->text - (size_t)at, -1);
     at += put(r->text + at, sizeof r->text - (size_t)at, ") -> z: ");
     at += put_type(r, r->text + at, sizeof r->text - (size_t)at, summed);
-    if (summed >= 0) put(r->text + at, sizeof r->text - (size_t)at, " { z = sum[%c](w * (%s)) }\nkernel g = grad(f, wrt: x, w)", labels[summed], access);
+    if (summed >= 0)
+        put(r->text + at, sizeof r->text - (size_t)at, " { z = sum[%c](w * (%s)) }\nkernel g = grad(f, wrt: x, w)",
+            labels[summed], access);
     else put(r->text + at, sizeof r->text - (size_t)at, " { z = w * (%s) }\nkernel g = grad(f, wrt: x, w)", access);
 }
 
@@ -418,7 +453,8 @@ END_TEST
 
 /* The gradient of a gradient, whichever stands first in the file. */
 START_TEST(second_order) {
-    static const char text[] = "kernel h = grad(g, wrt: x, dy)\nkernel g = grad(f, wrt: x)\nkernel f(x: f64[A,B], w: f64[B]) -> y: f64[A] { y = tanh(x) @ w + prod[B](x) }";
+    static const char text[] =
+        "kernel h = grad(g, wrt: x, dy)\nkernel g = grad(f, wrt: x)\nkernel f(x: f64[A,B], w: f64[B]) -> y: f64[A] { y = tanh(x) @ w + prod[B](x) }";
     check_case(text, "g", "h", "A=2 B=3", SIGNED);
 }
 END_TEST
@@ -428,9 +464,11 @@ END_TEST
 static void evaluate_at(const char *text, const double *x, int n, const double *d, int n_d, double *out, int n_out) {
     char message[256];
     fx_compilation *c = compile(text);
-    struct fx_host in[2] = {{.dtype = FX_F64, .rank = 1, .extents = {n}, .data = x}, {.dtype = FX_F64, .rank = 1, .extents = {n_d}, .data = d}};
+    struct fx_host in[2] = {{.dtype = FX_F64, .rank = 1, .extents = {n}, .data = x},
+        {.dtype = FX_F64, .rank = 1, .extents = {n_d}, .data = d}};
     if (n_d == 1) in[1].rank = 0;
-    fx_status status = fx_evaluate(c, "g", in, 2, 0, NULL, n_out, out, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(
+        c, "g", in, 2, 0, NULL, n_out, out, NULL, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s", message);
     fx_close(c);
 }
@@ -461,9 +499,12 @@ START_TEST(chosen_values) {
     static const double d[3] = {1, 2, 3};
     char text[512];
     double got[3];
-    snprintf(text, sizeof text, "kernel f(x: f64[A]) -> y: f64[A] { y = %s }\nkernel g = grad(f, wrt: x)", points[_i].value);
+    snprintf(
+        text, sizeof text, "kernel f(x: f64[A]) -> y: f64[A] { y = %s }\nkernel g = grad(f, wrt: x)", points[_i].value);
     evaluate_at(text, points[_i].x, 3, d, 3, got, 3);
-    for (int i = 0; i < 3; i++) ck_assert_msg(got[i] == points[_i].want[i], "%s at %g: %g, expected %g", points[_i].value, points[_i].x[i], got[i], points[_i].want[i]);
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(got[i] == points[_i].want[i], "%s at %g: %g, expected %g", points[_i].value, points[_i].x[i],
+            got[i], points[_i].want[i]);
 }
 END_TEST
 
@@ -483,9 +524,11 @@ END_TEST
 START_TEST(masked_rows) {
     static const double x[3] = {-INFINITY, -INFINITY, -INFINITY}, d[3] = {1, 2, 3}, one[1] = {1};
     double got[3];
-    evaluate_at("kernel f(x: f64[A]) -> y: f64[A] { y = softmax[A](x) }\nkernel g = grad(f, wrt: x)", x, 3, d, 3, got, 3);
+    evaluate_at(
+        "kernel f(x: f64[A]) -> y: f64[A] { y = softmax[A](x) }\nkernel g = grad(f, wrt: x)", x, 3, d, 3, got, 3);
     for (int i = 0; i < 3; i++) ck_assert_msg(got[i] == 0, "%g", got[i]);
-    evaluate_at("kernel f(x: f64[A]) -> y: f64[] { y = logsumexp[A](x) }\nkernel g = grad(f, wrt: x)", x, 3, one, 1, got, 3);
+    evaluate_at(
+        "kernel f(x: f64[A]) -> y: f64[] { y = logsumexp[A](x) }\nkernel g = grad(f, wrt: x)", x, 3, one, 1, got, 3);
     for (int i = 0; i < 3; i++) ck_assert_msg(got[i] == 0, "%g", got[i]);
 }
 END_TEST
@@ -495,10 +538,14 @@ END_TEST
 static const struct {
     const char *text, *want;
 } signatures[] = {
-    {"kernel f(x: f32[A], s: f32) -> (y: f16[A], n: i32[A], z: f32[]) { y = x * s\n n = i32(x)\n z = sum[A](x) }\nkernel g = grad(f, wrt: s, x)", "x f32[A] s f32 dy f16[A] dz f32[] -> ds f32[] dx f32[A]"},
-    {"kernel f(x: f32[A], dy: f32[A]) -> y: f32[A] { y = x * dy }\nkernel g = grad(f, wrt: dy, x)", "x f32[A] dy f32[A] dy_ f32[A] -> ddy f32[A] dx f32[A]"},
-    {"kernel f(x: inout f32[A], b: bf16[A]) { x = x * b }\nkernel g = grad(f, wrt: x, b)", "x f32[A] b bf16[A] dx f32[A] -> dx_ f32[A] db bf16[A]"},
-    {"kernel f(x: f32[], n: i64[A]) -> y: f32[A] { y = x * n }\nkernel g = grad(f, wrt: x)", "x f32[] n i64[A] dy f32[A] -> dx f32[]"},
+    {"kernel f(x: f32[A], s: f32) -> (y: f16[A], n: i32[A], z: f32[]) { y = x * s\n n = i32(x)\n z = sum[A](x) }\nkernel g = grad(f, wrt: s, x)",
+        "x f32[A] s f32 dy f16[A] dz f32[] -> ds f32[] dx f32[A]"},
+    {"kernel f(x: f32[A], dy: f32[A]) -> y: f32[A] { y = x * dy }\nkernel g = grad(f, wrt: dy, x)",
+        "x f32[A] dy f32[A] dy_ f32[A] -> ddy f32[A] dx f32[A]"},
+    {"kernel f(x: inout f32[A], b: bf16[A]) { x = x * b }\nkernel g = grad(f, wrt: x, b)",
+        "x f32[A] b bf16[A] dx f32[A] -> dx_ f32[A] db bf16[A]"},
+    {"kernel f(x: f32[], n: i64[A]) -> y: f32[A] { y = x * n }\nkernel g = grad(f, wrt: x)",
+        "x f32[] n i64[A] dy f32[A] -> dx f32[]"},
 };
 
 START_TEST(signature) {
@@ -512,7 +559,8 @@ START_TEST(signature) {
             const struct fx_param *p = &g->params[i];
             if (p->is_output != pass) continue;
             n += (size_t)snprintf(got + n, sizeof got - n, "%s%s %s", n ? " " : "", p->name, fx_dtype_name(p->dtype));
-            for (int x = 0; x < p->rank; x++) n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", x ? "," : "[", g->extents[p->extents[x]].name);
+            for (int x = 0; x < p->rank; x++)
+                n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", x ? "," : "[", g->extents[p->extents[x]].name);
             if (!p->is_scalar) n += (size_t)snprintf(got + n, sizeof got - n, p->rank ? "]" : "[]");
         }
     }
@@ -540,10 +588,13 @@ END_TEST
 static const struct {
     const char *text, *code, *says;
 } rejects[] = {
-    {"kernel f(t: f32[V,E], i: i64[S]) -> y: f32[S,E] { y = t[V: i] ?? 0 }\nkernel g = grad(f, wrt: t)", "FX2050", "the position along V depends on data, i"},
-    {"kernel f(t: f32[V], s: u64) -> y: f32[S=4] { y = t[V: i64(philox(idx(S), s, 0))] ?? 0 }\nkernel g = grad(f, wrt: t)", "FX2050", "t[V: "},
+    {"kernel f(t: f32[V,E], i: i64[S]) -> y: f32[S,E] { y = t[V: i] ?? 0 }\nkernel g = grad(f, wrt: t)", "FX2050",
+        "the position along V depends on data, i"},
+    {"kernel f(t: f32[V], s: u64) -> y: f32[S=4] { y = t[V: i64(philox(idx(S), s, 0))] ?? 0 }\nkernel g = grad(f, wrt: t)",
+        "FX2050", "t[V: "},
     {"kernel f(x: f32[A], n: i32[A]) -> y: f32[A] { y = x * n }\nkernel g = grad(f, wrt: n)", "FX2051", "n is i32"},
-    {"kernel f(x: f32[A]) -> y: i32[A] { y = i32(x) }\nkernel g = grad(f, wrt: x)", "FX2051", "f has no output of floats"},
+    {"kernel f(x: f32[A]) -> y: i32[A] { y = i32(x) }\nkernel g = grad(f, wrt: x)", "FX2051",
+        "f has no output of floats"},
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: z)", "FX2001", "f has no input named z"},
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: y)", "FX2001", "f has no input named y"},
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: x, x)", "FX2002", "asked for twice"},
@@ -551,8 +602,10 @@ static const struct {
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel f = grad(f, wrt: x)", "FX2002", "f is defined twice"},
     {"kernel f = grad(g, wrt: x)\nkernel g = grad(f, wrt: x)", "FX2012", "one of itself"},
     {"kernel g = grad(g, wrt: x)", "FX2012", "one of itself"},
-    {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: x) with { fuse: maybe }", "FX2017", "fuse is"},
-    {"kernel f(x: f32[A,B,C,D,E,F,G,H], w: f32[I]) -> y: f32[I] { y = prod[A,B,C,D,E,F,G,H](x * w) }\nkernel g = grad(f, wrt: x)", "FX2022", "16 labels"},
+    {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: x) with { fuse: maybe }", "FX2017",
+        "fuse is"},
+    {"kernel f(x: f32[A,B,C,D,E,F,G,H], w: f32[I]) -> y: f32[I] { y = prod[A,B,C,D,E,F,G,H](x * w) }\nkernel g = grad(f, wrt: x)",
+        "FX2022", "16 labels"},
 };
 
 START_TEST(refusals) {
@@ -560,7 +613,8 @@ START_TEST(refusals) {
     fx_compilation *c;
     options.oracle_only = true;
     ck_assert_int_eq(fx_compile(rejects[_i].text, strlen(rejects[_i].text), "spec.fx", &options, &c), FX_ERR_COMPILE);
-    ck_assert_msg(strstr(fx_messages(c), rejects[_i].code) && strstr(fx_messages(c), rejects[_i].says), "%s:\n%s", rejects[_i].text, fx_messages(c));
+    ck_assert_msg(strstr(fx_messages(c), rejects[_i].code) && strstr(fx_messages(c), rejects[_i].says), "%s:\n%s",
+        rejects[_i].text, fx_messages(c));
     fx_close(c);
 }
 END_TEST

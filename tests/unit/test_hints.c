@@ -78,7 +78,8 @@ START_TEST(says_what_compiles) {
         ck_assert_ptr_nonnull(close);
         char code[256];
         snprintf(code, sizeof code, "%.*s", (int)(close - open - 1), open + 1);
-        if (strstr(code, "..") || strspn(code, "abcdefghijklmnopqrstuvwxyz") == strlen(code)) continue; /* a word of the language */
+        if (strstr(code, "..") || strspn(code, "abcdefghijklmnopqrstuvwxyz") == strlen(code))
+            continue; /* a word of the language */
         snprintf(text, sizeof text, context, strstr(code, " = ") ? "" : "a = ", code);
         ck_assert_msg(compiles(text, said, sizeof said), "%s: `%s` does not compile:\n%s", r->words, code, said);
     }
@@ -88,12 +89,14 @@ END_TEST
 START_TEST(names_are_near_by_letters) {
     static const struct {
         const char *wanted, *offered, *near;
-    } cases[] = {{"gleu", "gelu", "gelu"}, {"Gelu", "gelu", "gelu"}, {"sigmod", "sigmoid", "sigmoid"}, {"sotmaxx", "softmax", "softmax"}, {"y2", "y", ""},
-                 {"X", "x", "x"}, {"x", "y", ""}, {"tanh", "tan", "tan"}, {"foo", "fma", ""}, {"rleu", "rulee", ""}, {"gelu", "gelu", ""}};
+    } cases[] = {{"gleu", "gelu", "gelu"}, {"Gelu", "gelu", "gelu"}, {"sigmod", "sigmoid", "sigmoid"},
+        {"sotmaxx", "softmax", "softmax"}, {"y2", "y", ""}, {"X", "x", "x"}, {"x", "y", ""}, {"tanh", "tan", "tan"},
+        {"foo", "fma", ""}, {"rleu", "rulee", ""}, {"gelu", "gelu", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct nearest n = {.wanted = {cases[i].wanted, (uint32_t)strlen(cases[i].wanted)}};
         nearest_offer(&n, (struct name){cases[i].offered, (uint32_t)strlen(cases[i].offered)});
-        ck_assert_msg(name_is(n.name, cases[i].near), "%s, %s: found " NAME_FMT, cases[i].wanted, cases[i].offered, NAME_ARG(n.name));
+        ck_assert_msg(name_is(n.name, cases[i].near), "%s, %s: found " NAME_FMT, cases[i].wanted, cases[i].offered,
+            NAME_ARG(n.name));
     }
     struct nearest n = {.wanted = {"maxx", 4}};
     nearest_offer(&n, (struct name){"mxxa", 4});

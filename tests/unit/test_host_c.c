@@ -1,8 +1,9 @@
 /* The C launcher: it compiles without warnings, and launches what the plan says.
  *
- * Every launcher is compiled against the toolkit's cuda.h where there is one, and against a small one of this test whose
- * driver records what it is asked to launch; that recording is compared with fx_choose_variant and fx_expr_eval. Plans come
- * from specs and, with random expressions that overflow, divide by zero and nest anyhow, from a generator. */
+ * Every launcher is compiled against the toolkit's cuda.h where there is one, and against a small one of this test
+ * whose driver records what it is asked to launch; that recording is compared with fx_choose_variant and fx_expr_eval.
+ * Plans come from specs and, with random expressions that overflow, divide by zero and nest anyhow, from a generator.
+ */
 #include "fx.h"
 
 #include <check.h>
@@ -19,7 +20,12 @@
 #include "symbolic/plan_expr.h"
 #include "suite.h"
 
-enum { MAX_NAMES = 16, MAX_RECORDS = 16, HELD = 3, COOPERATIVE = 1000 }; /* blocks an SM of the fake driver holds; recorded for a cluster */
+enum {
+    MAX_NAMES = 16,
+    MAX_RECORDS = 16,
+    HELD = 3,
+    COOPERATIVE = 1000
+}; /* blocks an SM of the fake driver holds; recorded for a cluster */
 
 static const char fake_cuda[] =
     "#pragma once\n#include <stddef.h>\ntypedef unsigned long long CUdeviceptr;\n"
@@ -56,32 +62,32 @@ RECORD
 #define TEXT_OF(...) #__VA_ARGS__
 #define EXPAND(...) TEXT_OF(__VA_ARGS__)
 
-static const char fake_driver[] =
-    "#include <string.h>\n" EXPAND(RECORD) "\n"
-    "int sm_count, n_records, shared_limit, is_loaded; struct record records[16];\n"
-    "int (*arg_bytes)(const char *entry, int i); int (*shared_bytes)(const char *entry, int bytes);\n"
-    "CUresult cuModuleLoadData(CUmodule *m, const void *p) { *m = (CUmodule)&is_loaded; is_loaded++; return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
-    "CUresult cuModuleUnload(CUmodule m) { is_loaded -= m == (CUmodule)&is_loaded; return CUDA_SUCCESS; }\n"
-    "CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { *f = name; return m == (CUmodule)&is_loaded && arg_bytes(name, -1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n"
-    "CUresult cuFuncSetAttribute(CUfunction f, int what, int n) { (void)what; return shared_bytes(f, n) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
-    "CUresult cuCtxGetDevice(CUdevice *d) { *d = 0; return CUDA_SUCCESS; }\n"
-    "CUresult cuDeviceGetAttribute(int *v, int what, CUdevice d) {\n"
-    "    (void)d; *v = what == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? sm_count : shared_limit; return CUDA_SUCCESS; }\n"
-    "static CUresult record(CUfunction f, unsigned grid, unsigned block, unsigned shared, unsigned cluster, void **args) {\n"
-    "    struct record *r = &records[n_records++];\n"
-    "    memset(r, 0, sizeof *r);\n"
-    "    r->entry = f, r->grid = grid, r->block = block, r->shared = shared, r->cluster = cluster;\n"
-    "    for (int i = 0, n; (n = arg_bytes(f, i)) > 0; i++) memcpy(&r->args[i], args[i], (size_t)n);\n"
-    "    return CUDA_SUCCESS; }\n"
-    "CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
-    "                        void **args, void **extra) {\n"
-    "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
-    "CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {\n"
-    "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n"
-    "CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
-    "                                   void **args) { return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1000, args) : CUDA_ERROR_NOT_FOUND; }\n"
-    "CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int block, size_t shared) {\n"
-    "    (void)shared; *n = 3; return f && block > 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n";
+static const char fake_driver[] = "#include <string.h>\n" EXPAND(
+    RECORD) "\n"
+            "int sm_count, n_records, shared_limit, is_loaded; struct record records[16];\n"
+            "int (*arg_bytes)(const char *entry, int i); int (*shared_bytes)(const char *entry, int bytes);\n"
+            "CUresult cuModuleLoadData(CUmodule *m, const void *p) { *m = (CUmodule)&is_loaded; is_loaded++; return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
+            "CUresult cuModuleUnload(CUmodule m) { is_loaded -= m == (CUmodule)&is_loaded; return CUDA_SUCCESS; }\n"
+            "CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { *f = name; return m == (CUmodule)&is_loaded && arg_bytes(name, -1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n"
+            "CUresult cuFuncSetAttribute(CUfunction f, int what, int n) { (void)what; return shared_bytes(f, n) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }\n"
+            "CUresult cuCtxGetDevice(CUdevice *d) { *d = 0; return CUDA_SUCCESS; }\n"
+            "CUresult cuDeviceGetAttribute(int *v, int what, CUdevice d) {\n"
+            "    (void)d; *v = what == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? sm_count : shared_limit; return CUDA_SUCCESS; }\n"
+            "static CUresult record(CUfunction f, unsigned grid, unsigned block, unsigned shared, unsigned cluster, void **args) {\n"
+            "    struct record *r = &records[n_records++];\n"
+            "    memset(r, 0, sizeof *r);\n"
+            "    r->entry = f, r->grid = grid, r->block = block, r->shared = shared, r->cluster = cluster;\n"
+            "    for (int i = 0, n; (n = arg_bytes(f, i)) > 0; i++) memcpy(&r->args[i], args[i], (size_t)n);\n"
+            "    return CUDA_SUCCESS; }\n"
+            "CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
+            "                        void **args, void **extra) {\n"
+            "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
+            "CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {\n"
+            "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n"
+            "CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
+            "                                   void **args) { return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1000, args) : CUDA_ERROR_NOT_FOUND; }\n"
+            "CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int block, size_t shared) {\n"
+            "    (void)shared; *n = 3; return f && block > 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND; }\n";
 
 /* ---- compiling what was emitted ---- */
 
@@ -94,7 +100,8 @@ static void write_file(const char *path, const char *text) {
 static void compile(const char *source, const char *flags, const char *out) {
     char command[1200], said[4000] = "";
     const char *cc = getenv("CC");
-    snprintf(command, sizeof command, "%s -std=c11 -O1 -Wall -Wextra -Werror %s -o %s %s 2>&1", cc && *cc ? cc : "cc", flags, out, source);
+    snprintf(command, sizeof command, "%s -std=c11 -O1 -Wall -Wextra -Werror %s -o %s %s 2>&1", cc && *cc ? cc : "cc",
+        flags, out, source);
     FILE *p = popen(command, "r");
     ck_assert(p != NULL);
     size_t n = fread(said, 1, sizeof said - 1, p);
@@ -128,9 +135,20 @@ static void *symbol(const struct library *l, const char *name) {
     return p;
 }
 
-static const char *const scalar_types[FX_N_DTYPES] = {
-    [FX_BOOL] = "bool", [FX_I8] = "int8_t", [FX_U8] = "uint8_t", [FX_I16] = "int16_t", [FX_I32] = "int32_t", [FX_I64] = "int64_t", [FX_U32] = "uint32_t",
-    [FX_U64] = "uint64_t", [FX_F8E4M3] = "uint8_t", [FX_F8E5M2] = "uint8_t", [FX_F16] = "uint16_t", [FX_BF16] = "uint16_t", [FX_F32] = "float", [FX_F64] = "double"};
+static const char *const scalar_types[FX_N_DTYPES] = {[FX_BOOL] = "bool",
+    [FX_I8] = "int8_t",
+    [FX_U8] = "uint8_t",
+    [FX_I16] = "int16_t",
+    [FX_I32] = "int32_t",
+    [FX_I64] = "int64_t",
+    [FX_U32] = "uint32_t",
+    [FX_U64] = "uint64_t",
+    [FX_F8E4M3] = "uint8_t",
+    [FX_F8E5M2] = "uint8_t",
+    [FX_F16] = "uint16_t",
+    [FX_BF16] = "uint16_t",
+    [FX_F32] = "float",
+    [FX_F64] = "double"};
 
 /* A function of one shape for every kernel: run_I(params, workspace, extents), load_I, workspace_I(extents). */
 static void put_shim(struct buf *out, const struct fx_plan *p, const char *const *names) {
@@ -138,18 +156,26 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         const struct fx_kernel *k = &p->kernels[i];
         const char *name = names[i];
         buf_printf(out, "static struct %s_module module_%d;\n", name, i);
-        buf_printf(out, "int load_%d(void) { return %s_load(&module_%d, \"cubin\"); }\nint unload_%d(void) { return %s_unload(&module_%d); }\n", i, name, i, i, name, i);
-        buf_printf(out, "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e, long long *s) {\n    (void)p, (void)e, (void)s;\n", i);
+        buf_printf(out,
+            "int load_%d(void) { return %s_load(&module_%d, \"cubin\"); }\nint unload_%d(void) { return %s_unload(&module_%d); }\n",
+            i, name, i, i, name, i);
+        buf_printf(out,
+            "int run_%d(unsigned long long *p, unsigned long long workspace, long long *e, long long *s) {\n    (void)p, (void)e, (void)s;\n",
+            i);
         for (int j = 0; j < k->n_params; j++)
-            if (k->params[j].is_scalar) buf_printf(out, "    %s s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", scalar_types[k->params[j].dtype], j, j, j, j);
+            if (k->params[j].is_scalar)
+                buf_printf(out, "    %s s%d; memcpy(&s%d, &p[%d], sizeof s%d);\n", scalar_types[k->params[j].dtype], j,
+                    j, j, j);
         buf_printf(out, "    return %s_launch(&module_%d, (CUstream)8", name, i);
         for (int j = 0; j < k->n_params; j++) buf_printf(out, k->params[j].is_scalar ? ", s%d" : ", p[%d]", j);
         buf_puts(out, ", workspace");
         for (int j = 0; j < k->n_extents; j++)
             if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
         for (int j = 0; j < k->n_params; j++)
-            for (int axis = 0; k->params[j].is_strided && axis < k->params[j].rank; axis++) buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
-        buf_printf(out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
+            for (int axis = 0; k->params[j].is_strided && axis < k->params[j].rank; axis++)
+                buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
+        buf_printf(
+            out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
         const char *separator = "";
         for (int b = 0; b < k->n_buffers; b++)
             for (int t = 0; t < k->buffers[b].bytes.n; t++)
@@ -185,21 +211,25 @@ static int arg_bytes(const char *entry, int i) {
     return p && p->is_scalar ? fx_dtype_bits(p->dtype) / 8 : 8;
 }
 
-/* Whether `bytes` is a right limit of shared memory for the entry: what it needs, or all there is where that depends. */
+/* Whether `bytes` is a right limit of shared memory for the entry: what it needs, or all there is where that depends.
+ */
 static int shared_bytes(const char *entry, int bytes) {
     int v;
     int64_t need;
     const struct fx_launch *l = launch_of(entry, &v);
     if (!l) return 0;
     for (int i = 0; i < l->variants[v].smem.n; i++)
-        if (l->variants[v].smem.terms[i].op >= FX_T_EXTENT && l->variants[v].smem.terms[i].op <= FX_T_STRIDE) return bytes == 100000;
-    return fx_expr_eval(&l->variants[v].smem, &(struct fx_env){0}, &need) && bytes == (need < INT_MAX ? need : INT_MAX) && need > 48 * 1024;
+        if (l->variants[v].smem.terms[i].op >= FX_T_EXTENT && l->variants[v].smem.terms[i].op <= FX_T_STRIDE)
+            return bytes == 100000;
+    return fx_expr_eval(&l->variants[v].smem, &(struct fx_env){0}, &need) &&
+           bytes == (need < INT_MAX ? need : INT_MAX) && need > 48 * 1024;
 }
 
 /* The file behind the header that declares it: they agree. */
 static void check_header(struct arena *a, const struct fx_plan *p, const char *dir, const char *host_c) {
     struct buf text;
-    char *h = arena_printf(a, "%s/declared.h", dir), *c = arena_printf(a, "%s/both.c", dir), *o = arena_printf(a, "%s/both.o", dir);
+    char *h = arena_printf(a, "%s/declared.h", dir), *c = arena_printf(a, "%s/both.c", dir),
+         *o = arena_printf(a, "%s/both.o", dir);
     buf_init(&text, a);
     emit_host_h(&text, p);
     write_file(h, text.s);
@@ -208,14 +238,16 @@ static void check_header(struct arena *a, const struct fx_plan *p, const char *d
     remove(h), remove(c), remove(o);
 }
 
-static struct library load_library(struct arena *a, const struct fx_plan *p, const char *host_c, const char *const *names) {
+static struct library load_library(
+    struct arena *a, const struct fx_plan *p, const char *host_c, const char *const *names) {
     struct library l;
     struct buf source;
     const char *include = cuda_include();
     mkdir(FX_TEST_DIR, 0777);
     snprintf(l.dir, sizeof l.dir, "%s/host_c.XXXXXX", FX_TEST_DIR);
     ck_assert(mkdtemp(l.dir) != NULL);
-    char *header = arena_printf(a, "%s/cuda.h", l.dir), *c = arena_printf(a, "%s/launcher.c", l.dir), *so = arena_printf(a, "%s/launcher.so", l.dir);
+    char *header = arena_printf(a, "%s/cuda.h", l.dir), *c = arena_printf(a, "%s/launcher.c", l.dir),
+         *so = arena_printf(a, "%s/launcher.so", l.dir);
     write_file(c, host_c);
     if (include) compile(c, arena_printf(a, "%s -c", include), so); /* see has_cuda_h */
     buf_init(&source, a);
@@ -226,7 +258,10 @@ static struct library load_library(struct arena *a, const struct fx_plan *p, con
     check_header(a, p, l.dir, host_c);
     write_file(c, source.s);
     /* Undefined behaviour traps: it would be an overflow in an expression. */
-    compile(c, arena_printf(a, "-I%s -shared -fPIC -Wl,-Bsymbolic -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir), so);
+    compile(c,
+        arena_printf(
+            a, "-I%s -shared -fPIC -Wl,-Bsymbolic -fsanitize=undefined -fsanitize-undefined-trap-on-error", l.dir),
+        so);
     l.handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
     ck_assert_msg(l.handle != NULL, "%s", dlerror());
     l.sm_count = symbol(&l, "sm_count"), l.n_records = symbol(&l, "n_records"), l.records = symbol(&l, "records");
@@ -257,7 +292,8 @@ static void take_strides(const struct fx_kernel *k, const struct call *c, const 
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++) {
             bool is_free = fx_argument_extent(&k->params[i], j, extents) == 1;
-            for (int axis = 0; axis < k->params[i].rank; axis++) is_free |= fx_argument_extent(&k->params[i], axis, extents) == 0;
+            for (int axis = 0; axis < k->params[i].rank; axis++)
+                is_free |= fx_argument_extent(&k->params[i], axis, extents) == 0;
             strides[fx_stride_index(i, j)] = is_free ? 0 : c->strides[fx_stride_index(i, j)];
         }
 }
@@ -276,7 +312,8 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     }
     for (int i = 0; i < k->n_params; i++) {
         align[i] = k->params[i].is_scalar ? 256 : align_of(c->params[i]);
-        if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(fx_argument_dtype(&k->params[i])) / 8)) return -1;
+        if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(fx_argument_dtype(&k->params[i])) / 8))
+            return -1;
         if (k->params[i].align && c->params[i] % (unsigned)k->params[i].align) return -1;
         scalars[i] = k->params[i].is_scalar ? &c->params[i] : NULL;
     }
@@ -297,11 +334,14 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         if (grid == 0) continue;
         if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
         struct record *r = &out[n++];
-        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared, l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}};
+        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
+            l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
-            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at] : l->args[a].kind == FX_ARG_BUFFER ? c->workspace + offsets[at]
-                         : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? strides[at] : extents[at]);
+            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at]
+                         : l->args[a].kind == FX_ARG_BUFFER
+                             ? c->workspace + offsets[at]
+                             : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? strides[at] : extents[at]);
         }
     }
     return n;
@@ -316,15 +356,17 @@ static void check_call(const struct library *l, const struct fx_kernel *k, int i
     snprintf(name, sizeof name, "load_%d", i);
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
     snprintf(name, sizeof name, "run_%d", i);
-    int got = ((int (*)(unsigned long long *, unsigned long long, long long *, long long *))symbol(l, name))(c->params, c->workspace, c->extents, c->strides);
+    int got = ((int (*)(unsigned long long *, unsigned long long, long long *, long long *))symbol(l, name))(
+        c->params, c->workspace, c->extents, c->strides);
     int n = expect(k, c, want);
     ck_assert_msg(got == (n < 0), "%s: launch gave %d, expected %s", k->name, got, n < 0 ? "a refusal" : "success");
     ck_assert_int_eq(*l->n_records, n < 0 ? 0 : n);
     for (int r = 0; r < n; r++) {
         ck_assert_str_eq(l->records[r].entry, want[r].entry);
         l->records[r].entry = want[r].entry;
-        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0, "%s: grid %u block %u shared %u, expected %u %u %u, or an argument differs",
-                      want[r].entry, l->records[r].grid, l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
+        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0,
+            "%s: grid %u block %u shared %u, expected %u %u %u, or an argument differs", want[r].entry,
+            l->records[r].grid, l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
     }
     snprintf(name, sizeof name, "unload_%d", i);
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
@@ -340,14 +382,16 @@ static void check_workspace(const struct library *l, const struct fx_kernel *k, 
         extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : c->extents[e];
         is_valid &= k->extents[e].value >= 0 || (extents[e] >= 0 && extents[e] <= INT64_C(1) << 40);
     }
-    is_valid = is_valid && fx_workspace_layout(k, &(struct fx_env){.extents = extents, .sm_count = c->sm_count}, NULL, &total);
+    is_valid = is_valid &&
+               fx_workspace_layout(k, &(struct fx_env){.extents = extents, .sm_count = c->sm_count}, NULL, &total);
     snprintf(name, sizeof name, "load_%d", i);
     *l->sm_count = c->sm_count;
     current = k;
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
     snprintf(name, sizeof name, "workspace_%d", i);
     unsigned long long got = ((unsigned long long (*)(long long *))symbol(l, name))(c->extents);
-    ck_assert_msg(got == (is_valid ? (unsigned long long)total : ULLONG_MAX), "%s: workspace of %llu bytes", k->name, got);
+    ck_assert_msg(
+        got == (is_valid ? (unsigned long long)total : ULLONG_MAX), "%s: workspace of %llu bytes", k->name, got);
     *l->is_loaded = 0;
 }
 
@@ -360,7 +404,8 @@ static uint64_t next_random(uint64_t *s) {
 static uint64_t random_scalar(uint64_t *seed, enum fx_dtype t) {
     static const double special[] = {0, 1, -1, 0.5, 1.5, 3, -2.25, 100, 448, 1e30, -1e30, INFINITY, -INFINITY, NAN};
     uint64_t bits = 0;
-    if (next_random(seed) % 3) fx_store_double(t, &bits, 0, special[next_random(seed) % (sizeof special / sizeof *special)]);
+    if (next_random(seed) % 3)
+        fx_store_double(t, &bits, 0, special[next_random(seed) % (sizeof special / sizeof *special)]);
     else bits = next_random(seed) ^ next_random(seed) << 32;
     if (t == FX_BOOL) bits &= 1;
     return fx_dtype_bits(t) == 64 ? bits : bits & ((UINT64_C(1) << fx_dtype_bits(t)) - 1);
@@ -368,9 +413,10 @@ static uint64_t random_scalar(uint64_t *seed, enum fx_dtype t) {
 
 /* Shapes from empty to impossible, addresses of every alignment, devices of several sizes. */
 static void check_kernel(const struct library *l, const struct fx_kernel *k, int i, int n_calls) {
-    static const long long extents[] = {0, 1, 2, 3, 7, 8, 16, 17, 64, 100, 128, 129, 512, 4096, 4097, 65536, 1 << 20, 2147418112,
-                                        2147483648, 1099511627775, 1099511627776, 1099511627777, -1, LLONG_MIN};
-    static const long long strides[] = {1, 1, 1, 0, -1, 2, 8, 16, -16, 4096, 4100, -7, 1099511627776, 1152921504606846975, -1152921504606846975};
+    static const long long extents[] = {0, 1, 2, 3, 7, 8, 16, 17, 64, 100, 128, 129, 512, 4096, 4097, 65536, 1 << 20,
+        2147418112, 2147483648, 1099511627775, 1099511627776, 1099511627777, -1, LLONG_MIN};
+    static const long long strides[] = {
+        1, 1, 1, 0, -1, 2, 8, 16, -16, 4096, 4100, -7, 1099511627776, 1152921504606846975, -1152921504606846975};
     static const int n_extents = sizeof extents / sizeof *extents, sms[] = {1, 20, 132};
     uint64_t seed = 0x9E3779B97F4A7C15u + (unsigned)i;
     for (int call = 0; call < n_calls; call++) {
@@ -378,7 +424,8 @@ static void check_kernel(const struct library *l, const struct fx_kernel *k, int
         int kinds = call % 8 == 0 ? n_extents : call % 8 < 3 ? n_extents - 6 : 16;
         if (call % 32 == 5) c.workspace += 128;
         for (int e = 0; e < k->n_extents; e++) c.extents[e] = extents[next_random(&seed) % (unsigned)kinds];
-        for (int s = 0; s < fx_stride_index(k->n_params, 0); s++) c.strides[s] = strides[next_random(&seed) % (call % 2 ? sizeof strides / sizeof *strides : 9)];
+        for (int s = 0; s < fx_stride_index(k->n_params, 0); s++)
+            c.strides[s] = strides[next_random(&seed) % (call % 2 ? sizeof strides / sizeof *strides : 9)];
         for (int p = 0; p < k->n_params; p++) {
             unsigned shift = call % 4 ? 8 : (unsigned)(next_random(&seed) % 9);
             c.params[p] = 0x500000000000 + ((uint64_t)(p + 1) << 32) + (UINT64_C(1) << shift);
@@ -395,21 +442,26 @@ static const struct {
     const char *text;
     const char *names[4]; /* of the kernels, re-encoded */
 } specs[] = {
-    {"kernel linear_gelu(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }", {"linear_gelu"}},
-    {"kernel f(x: f16[M,K], w: f16[K,N], v: f32[N,P], s: f32 = 2) -> (y: f32[M,P], z: f16[N,M]) {\n h = x @ w\n z = relu(h) * s\n y = h @ v + s\n}", {"f"}},
+    {"kernel linear_gelu(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }",
+        {"linear_gelu"}},
+    {"kernel f(x: f16[M,K], w: f16[K,N], v: f32[N,P], s: f32 = 2) -> (y: f32[M,P], z: f16[N,M]) {\n h = x @ w\n z = relu(h) * s\n y = h @ v + s\n}",
+        {"f"}},
     {"kernel phases(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f16[M,N], t: f32[]) with { kernels: 1 } {\n r = rsqrt(mean[K](x * x) + 1e-5)\n y = r * (x @ w)\n t = sum[M,N](g)\n}",
-     {"phases"}},
+        {"phases"}},
     {"kernel fixed(x: f32[M=64,K=32], w: f32[K,N=16]) -> y: f32[M,N] { y = x @ w }", {"fixed"}},
     {"kernel batched(x: f16[B,H,M,K], w: f16[B,H,K,N]) -> y: f16[B,M,H,N] { y = x @ w }", {"batched"}},
-    {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }", {"add", "twice"}},
+    {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }",
+        {"add", "twice"}},
     {"kernel move(x: f32[M,N] strided, i: i32[M,K=1] strided, y: inout f16[M,N] strided) -> z: bf16[N,M] strided { y = y + x\n z = x * i[K: 0] }\n"
-     "kernel product(x: f16[M,K] strided, w: f16[K,N] strided, q: u4[N,K] packed(i32, K, lsb) strided) -> y: f16[M,N] { y = x @ w + sum[K](q) }", {"move", "product"}},
-    {"kernel stride(x: f32[M,N] strided, x_stride: f32[M], x_stride_M: f32[N]) -> y: f32[M,N] { y = x * x_stride + x_stride_M }", {"stride"}},
+     "kernel product(x: f16[M,K] strided, w: f16[K,N] strided, q: u4[N,K] packed(i32, K, lsb) strided) -> y: f16[M,N] { y = x @ w + sum[K](q) }",
+        {"move", "product"}},
+    {"kernel stride(x: f32[M,N] strided, x_stride: f32[M], x_stride_M: f32[N]) -> y: f32[M,N] { y = x * x_stride + x_stride_M }",
+        {"stride"}},
     /* Names that are words of C, macros, or what the launcher calls its own things. */
     {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
      "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
      "kernel fx(cuda: f32[sizes,offsets], NULL: f32[offsets]) -> out: f32[sizes] { out = relu(cuda @ NULL) @[sizes] cuda @ NULL + cuda @ NULL }",
-     {"atomic", "x_x_atomic", "fx"}},
+        {"atomic", "x_x_atomic", "fx"}},
 };
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
@@ -444,9 +496,11 @@ struct random_plan {
 static int pick(struct random_plan *r, int n) { return (int)(next_random(&r->seed) % (unsigned)n); }
 
 static void add_terms(struct random_plan *r, struct fx_expr *e, struct fx_term **terms, int depth) {
-    static const enum fx_term_op scalar_leaves[] = {FX_T_CONST, FX_T_EXTENT, FX_T_SCALAR, FX_T_SCALAR, FX_T_SCALAR, FX_T_REAL};
+    static const enum fx_term_op scalar_leaves[] = {
+        FX_T_CONST, FX_T_EXTENT, FX_T_SCALAR, FX_T_SCALAR, FX_T_SCALAR, FX_T_REAL};
     static const double reals[] = {0.5, -1.5, 3, 0.1, 1e300, INFINITY, NAN};
-    static const int64_t constants[] = {0, 1, 2, 3, 128, 255, -1, -7, 1000000, INT_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX - 1, INT64_MIN + 1};
+    static const int64_t constants[] = {
+        0, 1, 2, 3, 128, 255, -1, -7, 1000000, INT_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX - 1, INT64_MIN + 1};
     struct fx_term t = {.op = (enum fx_term_op)pick(r, r->has_strides ? 5 : 4)};
     if (r->is_on_scalars) t.op = scalar_leaves[pick(r, 6)];
     if (depth > 0 && pick(r, 5)) t.op = (enum fx_term_op)(FX_T_ADD + pick(r, FX_T_NOT - FX_T_ADD + 1));
@@ -501,38 +555,67 @@ static struct fx_launch random_launch(struct random_plan *r, int number, int n_b
     struct fx_variant *variants = NEW_ARRAY(r->arena, struct fx_variant, n);
     struct fx_arg *args = NEW_ARRAY(r->arena, struct fx_arg, n_args + 1);
     for (int v = 0; v < n; v++)
-        variants[v] = (struct fx_variant){.entry = arena_printf(r->arena, "fx_random_%d_%d", number, v), .config = "", .needs = random_expr(r, 4),
-                                          .prefers = random_expr(r, 4), .grid = random_size(r, 1 << 20), .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
-                                          .block = 32 << v, .cluster = number == 1 && !is_cooperative ? v + 1 : 1};
+        variants[v] = (struct fx_variant){.entry = arena_printf(r->arena, "fx_random_%d_%d", number, v),
+            .config = "",
+            .needs = random_expr(r, 4),
+            .prefers = random_expr(r, 4),
+            .grid = random_size(r, 1 << 20),
+            .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
+            .block = 32 << v,
+            .cluster = number == 1 && !is_cooperative ? v + 1 : 1};
     for (int i = 0; i < n_args; i++) {
         static const enum fx_arg_kind kinds[] = {FX_ARG_PARAM, FX_ARG_STRIDE, FX_ARG_BUFFER, FX_ARG_EXTENT};
         args[i].kind = kinds[pick(r, n_buffers ? 4 : 2)];
-        args[i].index = pick(r, args[i].kind == FX_ARG_PARAM ? r->n_params : args[i].kind == FX_ARG_BUFFER ? n_buffers : r->n_extents);
+        args[i].index = pick(r, args[i].kind == FX_ARG_PARAM    ? r->n_params
+                                : args[i].kind == FX_ARG_BUFFER ? n_buffers
+                                                                : r->n_extents);
         if (args[i].kind == FX_ARG_STRIDE) args[i].index = fx_stride_index(r->n_params - 1, pick(r, 2));
     }
     r->has_strides = false;
-    return (struct fx_launch){.name = "l", .driver = "pointwise", .is_cooperative = is_cooperative, .n_args = n_args, .n_variants = n, .args = args, .variants = variants};
+    return (struct fx_launch){.name = "l",
+        .driver = "pointwise",
+        .is_cooperative = is_cooperative,
+        .n_args = n_args,
+        .n_variants = n,
+        .args = args,
+        .variants = variants};
 }
 
 static struct fx_kernel random_kernel(struct random_plan *r) {
     static const enum fx_dtype dtypes[] = {FX_F32, FX_F16, FX_I8, FX_BOOL, FX_F64};
-    static const enum fx_dtype scalars[] = {FX_F32, FX_F64, FX_F16, FX_BF16, FX_F8E4M3, FX_F8E5M2, FX_BOOL, FX_I8, FX_I16, FX_I32, FX_U32, FX_I64, FX_U64};
-    struct fx_kernel k = {.name = "random", .n_extents = r->n_extents, .n_params = r->n_params, .n_buffers = pick(r, 3), .n_launches = 1 + pick(r, 2),
-                          .n_checks = pick(r, 6) == 0 ? 2 : pick(r, 2), .receipt = ""};
+    static const enum fx_dtype scalars[] = {
+        FX_F32, FX_F64, FX_F16, FX_BF16, FX_F8E4M3, FX_F8E5M2, FX_BOOL, FX_I8, FX_I16, FX_I32, FX_U32, FX_I64, FX_U64};
+    struct fx_kernel k = {.name = "random",
+        .n_extents = r->n_extents,
+        .n_params = r->n_params,
+        .n_buffers = pick(r, 3),
+        .n_launches = 1 + pick(r, 2),
+        .n_checks = pick(r, 6) == 0 ? 2 : pick(r, 2),
+        .receipt = ""};
     struct fx_extent *extents = NEW_ARRAY(r->arena, struct fx_extent, k.n_extents);
     struct fx_param *params = NEW_ARRAY(r->arena, struct fx_param, k.n_params);
     struct fx_buffer *buffers = NEW_ARRAY(r->arena, struct fx_buffer, k.n_buffers + 1);
     struct fx_launch *launches = NEW_ARRAY(r->arena, struct fx_launch, k.n_launches);
     struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 2);
-    for (int i = 0; i < k.n_extents; i++) extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
+    for (int i = 0; i < k.n_extents; i++)
+        extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
     for (int i = 0; i < k.n_params; i++) {
         bool is_scalar = i < r->n_scalars;
-        params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/", .dtype = is_scalar ? scalars[pick(r, sizeof scalars / sizeof *scalars)] : dtypes[pick(r, 5)],
-                                      .is_scalar = is_scalar, .is_input = i != k.n_params - 1, .is_output = i >= k.n_params - 2, .is_strided = i == k.n_params - 1,
-                                      .rank = is_scalar ? 0 : i == k.n_params - 1 ? 2 : 1, .extents = {0, 1},
-                                      .align = is_scalar || pick(r, 8) ? 0 : 1 << pick(r, 9)};
+        params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/",
+            .dtype = is_scalar ? scalars[pick(r, sizeof scalars / sizeof *scalars)] : dtypes[pick(r, 5)],
+            .is_scalar = is_scalar,
+            .is_input = i != k.n_params - 1,
+            .is_output = i >= k.n_params - 2,
+            .is_strided = i == k.n_params - 1,
+            .rank = is_scalar             ? 0
+                    : i == k.n_params - 1 ? 2
+                                          : 1,
+            .extents = {0, 1},
+            .align = is_scalar || pick(r, 8) ? 0 : 1 << pick(r, 9)};
     }
-    for (int i = 0; i < k.n_buffers; i++) buffers[i] = (struct fx_buffer){"", FX_BUFFER_WORKSPACE, pick(r, 8) ? random_size(r, 1 << 30) : random_expr(r, 3)};
+    for (int i = 0; i < k.n_buffers; i++)
+        buffers[i] = (struct fx_buffer){
+            "", FX_BUFFER_WORKSPACE, pick(r, 8) ? random_size(r, 1 << 30) : random_expr(r, 3)};
     for (int i = 0; i < k.n_launches; i++) launches[i] = random_launch(r, i, k.n_buffers);
     checks[0] = (struct fx_check){random_condition(r), "a check on scalars"};
     checks[1] = (struct fx_check){random_expr(r, 3), "a check"};
@@ -547,7 +630,8 @@ START_TEST(test_random_plan) {
     const char *names[MAX_NAMES];
     struct fx_kernel kernels[8];
     arena_init(&a, &oom);
-    struct random_plan r = {.arena = &a, .seed = 88172645463325252u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
+    struct random_plan r = {
+        .arena = &a, .seed = 88172645463325252u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
     for (int i = 0; i < 8; i++) {
         kernels[i] = random_kernel(&r);
         names[i] = i ? arena_printf(&a, "random%d", i + 1) : "random";
@@ -569,7 +653,8 @@ START_TEST(test_random_conditions) {
     jmp_buf oom;
     struct buf text;
     arena_init(&a, &oom);
-    struct random_plan r = {.arena = &a, .seed = 362436069u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
+    struct random_plan r = {
+        .arena = &a, .seed = 362436069u + 77 * (unsigned)_i, .n_extents = 3, .n_params = 6, .n_scalars = 3};
     struct fx_kernel *kernels = NEW_ARRAY(&a, struct fx_kernel, N_CONDITIONS);
     const char **names = NEW_ARRAY(&a, const char *, N_CONDITIONS);
     for (int i = 0; i < N_CONDITIONS; i++) {
@@ -594,12 +679,19 @@ START_TEST(test_nothing_to_launch) {
     jmp_buf oom;
     struct buf text;
     arena_init(&a, &oom);
-    const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true, .is_input = true}, {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
+    const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true, .is_input = true},
+        {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
     const struct fx_extent extents[] = {{"N", -1}};
     const struct fx_arg args[] = {{FX_ARG_PARAM, 0}, {FX_ARG_PARAM, 1}};
     const struct fx_launch launches[] = {{.name = "l", .driver = "gemm", .n_args = 2, .args = args}};
-    const struct fx_kernel kernels[] = {{.name = "f", .n_extents = 1, .n_params = 2, .n_launches = 1, .extents = extents, .params = params, .launches = launches},
-                                        {.name = "g", .n_extents = 1, .n_params = 2, .extents = extents, .params = params}};
+    const struct fx_kernel kernels[] = {{.name = "f",
+                                            .n_extents = 1,
+                                            .n_params = 2,
+                                            .n_launches = 1,
+                                            .extents = extents,
+                                            .params = params,
+                                            .launches = launches},
+        {.name = "g", .n_extents = 1, .n_params = 2, .extents = extents, .params = params}};
     const struct fx_plan p = {.file = "t.fx", .arch = "sm_90a", .source = "", .n_kernels = 2, .kernels = kernels};
     const char *const names[] = {"f", "g"};
     buf_init(&text, &a);

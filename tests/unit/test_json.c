@@ -1,4 +1,5 @@
-/* Messages as JSON: read by a strict parser of RFC 8259, and held against the same messages as text and against the bytes they point at. */
+/* Messages as JSON: read by a strict parser of RFC 8259, and held against the same messages as text and against the
+ * bytes they point at. */
 #include "base/base.h"
 #include "fx.h"
 #include "base/json.h"
@@ -165,17 +166,20 @@ static int check_messages(const char *text, const char *define, bool is_clean) {
     if (define) options.defines = &define, options.n_defines = 1;
     fx_compile(text, strlen(text), "spec.fx", &options, &c);
     const char *shown = fx_messages(c);
-    for (const char *b = shown; *b; b++) ck_assert_msg(*b == '\n' || ((unsigned char)*b >= 0x20 && *b != 0x7f), "a control byte in: %s", shown);
+    for (const char *b = shown; *b; b++)
+        ck_assert_msg(*b == '\n' || ((unsigned char)*b >= 0x20 && *b != 0x7f), "a control byte in: %s", shown);
     struct object *objects = read_array(fx_messages_json(c), &n);
     ck_assert_ptr_eq(fx_messages_json(c), fx_messages_json(c));
     for (int i = 0; i < n; i++) {
         const struct object *o = &objects[i];
         ck_assert_int_eq(o->n, 12);
         ck_assert_int_gt(strlen(member(o, "title")), 0);
-        const char *head = arena_printf(&arena, "spec.fx:%ld:%ld: %s: ", number(o, "line"), number(o, "column"), member(o, "severity"));
+        const char *head = arena_printf(
+            &arena, "spec.fx:%ld:%ld: %s: ", number(o, "line"), number(o, "column"), member(o, "severity"));
         const char *body = arena_printf(&arena, "%s [%s]\n", member(o, "message"), member(o, "code"));
         ck_assert_msg(strncmp(shown, head, strlen(head)) == 0, "not `%s`: %s", head, shown);
-        if (is_clean) ck_assert_msg(strncmp(shown + strlen(head), body, strlen(body)) == 0, "not `%s`: %s", body, shown);
+        if (is_clean)
+            ck_assert_msg(strncmp(shown + strlen(head), body, strlen(body)) == 0, "not `%s`: %s", body, shown);
         const char *next = strstr(shown, "\nspec.fx:"), *fix = strstr(shown, "\n  fix: ");
         bool has_fix = fix && (!next || fix < next);
         ck_assert_int_eq(has_fix, member(o, "fix") != NULL);
@@ -219,10 +223,16 @@ END_TEST
 /* Bytes of all kinds, in words, strings and comments. */
 START_TEST(any_bytes_are_escaped) {
     static const char *const texts[] = {
-        "kernel f(x: f32[M]) -> y: f32[M] { y = \x1b[31m x }", "include \"\x80\xff\"", "# \xe2\x80\xae\nkernel \"", "\xef\xbb\xbfkernel \\ \x7f",
-        "kernel f(x: f32[M]) -> y: f32[M] { y = \xc3\xa4 + x\xc3\xa4 }", "\x01\x02\x03\t\"\\", "# \xf0\x9f\x98\x80 \xf0\x9f\nkernel 1.2.3",
+        "kernel f(x: f32[M]) -> y: f32[M] { y = \x1b[31m x }",
+        "include \"\x80\xff\"",
+        "# \xe2\x80\xae\nkernel \"",
+        "\xef\xbb\xbfkernel \\ \x7f",
+        "kernel f(x: f32[M]) -> y: f32[M] { y = \xc3\xa4 + x\xc3\xa4 }",
+        "\x01\x02\x03\t\"\\",
+        "# \xf0\x9f\x98\x80 \xf0\x9f\nkernel 1.2.3",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) ck_assert_int_gt(check_messages(texts[i], NULL, false), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ck_assert_int_gt(check_messages(texts[i], NULL, false), 0);
 }
 END_TEST
 
@@ -237,7 +247,8 @@ START_TEST(what_concerns_the_call_has_no_place) {
     struct object *o = read_array(fx_messages_json(c), &n);
     ck_assert_int_eq(n, 1);
     ck_assert_str_eq(member(o, "message"), "there is no pass t\x1b\"e\xef\xbf\xbd" "a");
-    static const char *const absent[] = {"code", "title", "fix", "file", "line", "column", "end_line", "end_column", "byte_offset", "byte_length"};
+    static const char *const absent[] = {
+        "code", "title", "fix", "file", "line", "column", "end_line", "end_column", "byte_offset", "byte_length"};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) ck_assert_ptr_null(member(o, absent[i]));
     fx_close(c);
 }

@@ -1,11 +1,12 @@
-/* Every spec of tests/language, evaluated by the oracle and compared with values worked out independently of the compiler
- * (tests/language/values.py, which states the format of a .values file). A spec without values, a kernel without a case, an output or an
- * element without a value and an input its dtype does not hold are failures.
+/* Every spec of tests/language, evaluated by the oracle and compared with values worked out independently of the
+ * compiler (tests/language/values.py, which states the format of a .values file). A spec without values, a kernel
+ * without a case, an output or an element without a value and an input its dtype does not hold are failures.
  *
- * The tolerance. Both sides compute in double in some order: a sum of K terms errs by at most K * 2^-53 * sum |term|, a function by a few
- * 2^-53 of its result. Here K stays below 200, no more than six such steps follow each other, and the data keep sums of magnitudes within
- * 20 of the largest result of an output: 200 * 6 * 20 * 2^-53 = 3e-12. So a value may be off by 1e-11 of the largest of its output; a wrong
- * index, term or formula shows at once, as all data are of order one. Integers, conditions, NaN and infinities must be equal. */
+ * The tolerance. Both sides compute in double in some order: a sum of K terms errs by at most K * 2^-53 * sum |term|, a
+ * function by a few 2^-53 of its result. Here K stays below 200, no more than six such steps follow each other, and the
+ * data keep sums of magnitudes within 20 of the largest result of an output: 200 * 6 * 20 * 2^-53 = 3e-12. So a value
+ * may be off by 1e-11 of the largest of its output; a wrong index, term or formula shows at once, as all data are of
+ * order one. Integers, conditions, NaN and infinities must be equal. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static fx_compilation *compile(const struct values_spec *spec, const char *kerne
     }
     ck_assert_msg(spec->text != NULL, FOLDER "/%s.fx does not exist", spec->name);
     fx_status status = fx_compile(spec->text, strlen(spec->text), file, &options, &c);
-    ck_assert_msg(status == FX_OK, "%s%s%s does not compile (status %d)\n%.2000s", file, kernel ? ": " : "", kernel ? kernel : "", status, fx_messages(c));
+    ck_assert_msg(status == FX_OK, "%s%s%s does not compile (status %d)\n%.2000s", file, kernel ? ": " : "",
+        kernel ? kernel : "", status, fx_messages(c));
     return c;
 }
 
@@ -63,7 +65,8 @@ START_TEST(spec_has_values) {
     ck_assert_int_gt(plan->n_kernels, 0);
     for (int i = 0; i < plan->n_kernels; i++) {
         bool has_case = false;
-        for (int j = 0; j < language.n_samples; j++) has_case |= language.samples[j]->spec == _i && !strcmp(language.samples[j]->kernel, plan->kernels[i].name);
+        for (int j = 0; j < language.n_samples; j++)
+            has_case |= language.samples[j]->spec == _i && !strcmp(language.samples[j]->kernel, plan->kernels[i].name);
         ck_assert_msg(has_case, "%s.values has no case of %s", spec->name, plan->kernels[i].name);
     }
     fx_close(c);

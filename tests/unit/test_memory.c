@@ -1,7 +1,7 @@
 /* Memory that runs out at every allocation of every call of the public API. malloc, calloc and realloc of this program,
- * of libfx, of libc and of the stand-ins for driver and NVRTC are those below, which let the n-th call fail, alone or with
- * all that follow. For n from 1 on until there is no n-th call: the status is FX_ERR_NOMEM, nothing is leaked, nothing
- * crashes, and the same call without a failure then works. Every scenario runs in a process of its own. */
+ * of libfx, of libc and of the stand-ins for driver and NVRTC are those below, which let the n-th call fail, alone or
+ * with all that follow. For n from 1 on until there is no n-th call: the status is FX_ERR_NOMEM, nothing is leaked,
+ * nothing crashes, and the same call without a failure then works. Every scenario runs in a process of its own. */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -135,7 +135,8 @@ static fx_status evaluates(int i) {
         {.dtype = FX_F32, .data = &a}};
     char message[256];
     x[31] = (float)(i + 1), value[31] = 0;
-    fx_status status = fx_evaluate(c, "f", inputs, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, bound, message, sizeof message);
+    fx_status status = fx_evaluate(
+        c, "f", inputs, 2, 0, NULL, 32, value, NULL, FX_BOUND_WORST, bound, message, sizeof message);
     if (status == FX_OK && value[31] != 2 * x[31]) wrong = "the value";
     return status;
 }

@@ -41,7 +41,8 @@ static void check_refused(const char *header, const void *data, size_t n_data) {
 }
 
 START_TEST(round_trip) {
-    static const int64_t shapes[][FX_MAX_RANK + 1] = {{0}, {1, 5}, {2, 3, 4}, {3, 2, 0, 7}, {8, 1, 2, 1, 2, 1, 2, 1, 2}};
+    static const int64_t shapes[][FX_MAX_RANK + 1] = {
+        {0}, {1, 5}, {2, 3, 4}, {3, 2, 0, 7}, {8, 1, 2, 1, 2, 1, 2, 1, 2}};
     for (int t = 0; t < FX_N_DTYPES; t++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             struct fx_shape shape = {.dtype = (enum fx_dtype)t, .rank = (int)shapes[s][0]};
@@ -103,7 +104,8 @@ END_TEST
 START_TEST(every_digit) {
     struct npy a;
     ck_assert(read_header(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (12345, 0, 67890)}", NULL, 0, &a));
-    ck_assert(a.shape.rank == 3 && a.shape.extents[0] == 12345 && a.shape.extents[1] == 0 && a.shape.extents[2] == 67890);
+    ck_assert(
+        a.shape.rank == 3 && a.shape.extents[0] == 12345 && a.shape.extents[1] == 0 && a.shape.extents[2] == 67890);
     npy_release(&a);
     check_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (/, 0)}", NULL, 0); /* the byte before 0 */
     check_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (:, 0)}", NULL, 0); /* and behind 9 */
@@ -111,7 +113,8 @@ START_TEST(every_digit) {
 END_TEST
 
 START_TEST(fortran_order) {
-    static const int32_t stored[24] = {0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23};
+    static const int32_t stored[24] = {
+        0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23};
     struct npy a;
     ck_assert(read_header(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4)}", stored, sizeof stored, &a));
     for (int i = 0; i < 24; i++) ck_assert_int_eq(((int32_t *)a.data)[i], i);

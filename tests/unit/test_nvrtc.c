@@ -1,6 +1,7 @@
-/* Compiles everything fx emits for the examples and the cuda goldens with NVRTC, for an Ampere and a Hopper target, each entry by itself as fx_prepare
- * does: no error and no warning but of spills, and no launch takes an entry that spills, whatever the extents and the arguments. Which entries spill is
- * the compiler's doing and differs between its releases; what takes their place is fx's. Needs no GPU. */
+/* Compiles everything fx emits for the examples and the cuda goldens with NVRTC, for an Ampere and a Hopper target,
+ * each entry by itself as fx_prepare does: no error and no warning but of spills, and no launch takes an entry that
+ * spills, whatever the extents and the arguments. Which entries spill is the compiler's doing and differs between its
+ * releases; what takes their place is fx's. Needs no GPU. */
 #include <check.h>
 #include <glob.h>
 #include <stdio.h>
@@ -43,11 +44,13 @@ static const char *unexpected_line(const char *log) {
 }
 
 static void read_entry(struct file *f, const struct fx_variant *v, struct task *t) {
-    ck_assert_msg(t->status == FX_OK, "%s of %s for %s: %s", v->entry, f->path, f->plan->arch, t->error ? t->error : "out of memory");
+    ck_assert_msg(t->status == FX_OK, "%s of %s for %s: %s", v->entry, f->path, f->plan->arch,
+        t->error ? t->error : "out of memory");
     const char *line = unexpected_line(t->compile.log);
     ck_assert_msg(!line, "%s of %s for %s: the compiler says:\n%s", v->entry, f->path, f->plan->arch, line);
     struct fx_resources *r = &f->compiled[v->number];
-    ck_assert_msg(fx_cubin_resources(t->compile.image, t->compile.n_bytes, v->entry, r) == FX_OK, "%s", fx_last_error());
+    ck_assert_msg(
+        fx_cubin_resources(t->compile.image, t->compile.n_bytes, v->entry, r) == FX_OK, "%s", fx_last_error());
     ck_assert_int_gt(r->registers, 0);
     f->n_spilling += r->local_bytes > 0;
 }
@@ -57,8 +60,10 @@ static void compile_entries(struct file *f, const struct fx_kernel *k) {
     struct task *tasks = calloc((size_t)fx_entry_count(f->plan) + 1, sizeof *tasks);
     for (int i = 0; i < k->n_launches; i++)
         for (int v = 0; v < k->launches[i].n_variants; v++)
-            tasks[n++].compile = (struct compile){
-                .source = f->plan->source, .file = f->path, .arch = f->plan->arch, .only = k->launches[i].variants[v].number};
+            tasks[n++].compile = (struct compile){.source = f->plan->source,
+                .file = f->path,
+                .arch = f->plan->arch,
+                .only = k->launches[i].variants[v].number};
     tasks_compile(tasks, n, getenv("FX_CACHE_DIR") != NULL);
     n = 0;
     for (int i = 0; i < k->n_launches; i++)
@@ -84,7 +89,9 @@ static bool draw_extents(const struct fx_kernel *k, int64_t *extents) {
     for (int e = 0; e < k->n_extents; e++) {
         bool is_solved = false;
         for (int i = 0; i < k->n_equations; i++) is_solved |= k->equations[i].extent == e;
-        extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : is_solved ? -1 : sizes[draw(sizeof sizes / sizeof *sizes)];
+        extents[e] = k->extents[e].value >= 0 ? k->extents[e].value
+                     : is_solved              ? -1
+                                              : sizes[draw(sizeof sizes / sizeof *sizes)];
     }
     if (fx_solve_extents(k, extents, message, sizeof message) != FX_OK) return false;
     for (int e = 0; e < k->n_extents; e++)
@@ -98,7 +105,8 @@ static void launch_once(const struct file *f, const struct fx_kernel *k, const i
     int even = draw(3); /* all arguments aligned, none, or each as it comes */
     for (int i = 0; i < k->n_params; i++) align[i] = even == 0 ? 256 : even == 1 ? 1 : 1u << draw(9);
     fx_row_major_strides(k, extents, strides);
-    struct fx_env env = {.extents = extents, .align = align, .sm_count = draw(2) ? 132 : 108, .strides = draw(4) ? strides : NULL};
+    struct fx_env env = {
+        .extents = extents, .align = align, .sm_count = draw(2) ? 132 : 108, .strides = draw(4) ? strides : NULL};
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         const struct fx_resources *of[64];
@@ -106,7 +114,8 @@ static void launch_once(const struct file *f, const struct fx_kernel *k, const i
         for (int v = 0; v < l->n_variants; v++) of[v] = &f->compiled[l->variants[v].number];
         int v = fx_choose_compiled(l, &env, of);
         if (v < 0) continue;
-        ck_assert_msg(of[v]->local_bytes == 0, "%s for %s: %s is launched and spills %d bytes", f->path, f->plan->arch, l->variants[v].entry, of[v]->local_bytes);
+        ck_assert_msg(of[v]->local_bytes == 0, "%s for %s: %s is launched and spills %d bytes", f->path, f->plan->arch,
+            l->variants[v].entry, of[v]->local_bytes);
     }
 }
 
@@ -139,7 +148,8 @@ START_TEST(nothing_launched_spills) {
         compile_entries(&f, &f.plan->kernels[i]);
         launch_many(&f, &f.plan->kernels[i]);
     }
-    if (getenv("FX_TEST_VERBOSE")) printf("%s for %s: %d of %d entries spill\n", f.path, f.plan->arch, f.n_spilling, fx_entry_count(f.plan));
+    if (getenv("FX_TEST_VERBOSE"))
+        printf("%s for %s: %d of %d entries spill\n", f.path, f.plan->arch, f.n_spilling, fx_entry_count(f.plan));
     free(f.compiled);
     free(text);
     fx_close(c);
@@ -147,7 +157,8 @@ START_TEST(nothing_launched_spills) {
 END_TEST
 
 int main(void) {
-    if (glob("examples/*.fx", 0, NULL, &specs) != 0 || glob("tests/golden/cuda/*.fx", GLOB_APPEND, NULL, &specs) != 0) return 1;
+    if (glob("examples/*.fx", 0, NULL, &specs) != 0 || glob("tests/golden/cuda/*.fx", GLOB_APPEND, NULL, &specs) != 0)
+        return 1;
     Suite *s = suite_create("nvrtc");
     TCase *t = tcase_create("emitted");
     tcase_set_timeout(t, 600);

@@ -13,36 +13,111 @@ static const struct point {
     enum op op;
     double a, b, c, want;
 } points[] = {
-    {O_ADD, 2, 3, 0, 5}, {O_SUB, 2, 3, 0, -1}, {O_MUL, -2, 3, 0, -6}, {O_DIV, 3, 4, 0, 0.75},
-    {O_DIV, 1, 0, 0, INFINITY}, {O_DIV, -1, 0, 0, -INFINITY}, {O_DIV, 0, 0, 0, NAN}, {O_NEG, 2.5, 0, 0, -2.5},
-    {O_POW, 2, 10, 0, 1024}, {O_POW, 9, 0.5, 0, 3}, {O_POW, -8, 1, 0, -8}, {O_POW, -8, 0.5, 0, NAN},
+    {O_ADD, 2, 3, 0, 5},
+    {O_SUB, 2, 3, 0, -1},
+    {O_MUL, -2, 3, 0, -6},
+    {O_DIV, 3, 4, 0, 0.75},
+    {O_DIV, 1, 0, 0, INFINITY},
+    {O_DIV, -1, 0, 0, -INFINITY},
+    {O_DIV, 0, 0, 0, NAN},
+    {O_NEG, 2.5, 0, 0, -2.5},
+    {O_POW, 2, 10, 0, 1024},
+    {O_POW, 9, 0.5, 0, 3},
+    {O_POW, -8, 1, 0, -8},
+    {O_POW, -8, 0.5, 0, NAN},
     {O_POW, NAN, 0, 0, 1},
-    {O_MAX, 2, 3, 0, 3}, {O_MAX, -2, -3, 0, -2}, {O_MAX, INFINITY, 3, 0, INFINITY},
-    {O_MAX, NAN, 3, 0, NAN}, {O_MAX, 3, NAN, 0, NAN}, {O_MAX, NAN, INFINITY, 0, NAN},
-    {O_MIN, 2, 3, 0, 2}, {O_MIN, -2, -3, 0, -3}, {O_MIN, NAN, 3, 0, NAN}, {O_MIN, 3, NAN, 0, NAN},
-    {O_FMA, 2, 3, 4, 10}, {O_FMA, 2, 3, -6, 0}, {O_ABS, -3, 0, 0, 3}, {O_ABS, -INFINITY, 0, 0, INFINITY},
-    {O_SIGN, -3, 0, 0, -1}, {O_SIGN, 0, 0, 0, 0}, {O_SIGN, 7, 0, 0, 1}, {O_SIGN, NAN, 0, 0, NAN},
-    {O_FLOOR, -1.5, 0, 0, -2}, {O_CEIL, -1.5, 0, 0, -1}, {O_ROUND, 2.5, 0, 0, 2}, {O_ROUND, 3.5, 0, 0, 4},
-    {O_ROUND, -0.5, 0, 0, 0}, {O_EXP, 1, 0, 0, 2.718281828459045}, {O_EXP, -INFINITY, 0, 0, 0},
-    {O_EXP, INFINITY, 0, 0, INFINITY}, {O_EXP2, -3, 0, 0, 0.125}, {O_LOG, 1, 0, 0, 0},
-    {O_LOG, 0, 0, 0, -INFINITY}, {O_LOG, -1, 0, 0, NAN}, {O_LOG2, 8, 0, 0, 3}, {O_SQRT, 2.25, 0, 0, 1.5},
-    {O_SQRT, -1, 0, 0, NAN}, {O_RSQRT, 4, 0, 0, 0.5}, {O_RSQRT, 0, 0, 0, INFINITY},
-    {O_ERF, 0.5, 0, 0, 0.5204998778130465}, {O_ERF, INFINITY, 0, 0, 1}, {O_SIN, 0.5, 0, 0, 0.479425538604203},
-    {O_SIN, INFINITY, 0, 0, NAN}, {O_COS, 0.5, 0, 0, 0.8775825618903728},
-    {O_TANH, 0.5, 0, 0, 0.46211715726000973}, {O_TANH, -INFINITY, 0, 0, -1},
-    {O_SIGMOID, 0, 0, 0, 0.5}, {O_SIGMOID, 2, 0, 0, 0.8807970779778823}, {O_SIGMOID, -2, 0, 0, 0.11920292202211755},
-    {O_SIGMOID, -800, 0, 0, 0}, {O_SIGMOID, 800, 0, 0, 1}, {O_SILU, 2, 0, 0, 1.7615941559557646},
-    {O_GELU, 1, 0, 0, 0.8413447460685429}, {O_GELU, -1, 0, 0, -0.15865525393145707},
-    {O_GELU, -10, 0, 0, -7.619853024160527e-23}, {O_GELU, INFINITY, 0, 0, INFINITY}, {O_GELU, -INFINITY, 0, 0, 0},
-    {O_ISNAN, NAN, 0, 0, 1}, {O_ISNAN, INFINITY, 0, 0, 0},
-    {O_LT, 1, 2, 0, 1}, {O_LT, 2, 2, 0, 0}, {O_LE, 2, 2, 0, 1}, {O_LE, 3, 2, 0, 0}, {O_GT, 3, 2, 0, 1}, {O_GT, 2, 2, 0, 0},
-    {O_GE, 2, 2, 0, 1}, {O_GE, 1, 2, 0, 0}, {O_EQ, 2, 2, 0, 1}, {O_EQ, 1, 2, 0, 0}, {O_NE, 1, 2, 0, 1}, {O_NE, 2, 2, 0, 0},
-    {O_LT, NAN, 1, 0, 0}, {O_LE, NAN, 1, 0, 0}, {O_GT, NAN, 1, 0, 0}, {O_GE, NAN, 1, 0, 0}, {O_EQ, NAN, NAN, 0, 0},
-    {O_NE, NAN, NAN, 0, 1}, {O_DETACH, -2.5, 0, 0, -2.5},
-    {O_FLOORDIV, 7, 2, 0, 3}, {O_FLOORDIV, -7, 2, 0, -4}, {O_FLOORDIV, 7, 0, 0, 0}, {O_MOD, 7, 3, 0, 1}, {O_MOD, -7, 3, 0, 2}, {O_MOD, 7, -3, 0, -2}, {O_MOD, 7, 0, 0, 0},
+    {O_MAX, 2, 3, 0, 3},
+    {O_MAX, -2, -3, 0, -2},
+    {O_MAX, INFINITY, 3, 0, INFINITY},
+    {O_MAX, NAN, 3, 0, NAN},
+    {O_MAX, 3, NAN, 0, NAN},
+    {O_MAX, NAN, INFINITY, 0, NAN},
+    {O_MIN, 2, 3, 0, 2},
+    {O_MIN, -2, -3, 0, -3},
+    {O_MIN, NAN, 3, 0, NAN},
+    {O_MIN, 3, NAN, 0, NAN},
+    {O_FMA, 2, 3, 4, 10},
+    {O_FMA, 2, 3, -6, 0},
+    {O_ABS, -3, 0, 0, 3},
+    {O_ABS, -INFINITY, 0, 0, INFINITY},
+    {O_SIGN, -3, 0, 0, -1},
+    {O_SIGN, 0, 0, 0, 0},
+    {O_SIGN, 7, 0, 0, 1},
+    {O_SIGN, NAN, 0, 0, NAN},
+    {O_FLOOR, -1.5, 0, 0, -2},
+    {O_CEIL, -1.5, 0, 0, -1},
+    {O_ROUND, 2.5, 0, 0, 2},
+    {O_ROUND, 3.5, 0, 0, 4},
+    {O_ROUND, -0.5, 0, 0, 0},
+    {O_EXP, 1, 0, 0, 2.718281828459045},
+    {O_EXP, -INFINITY, 0, 0, 0},
+    {O_EXP, INFINITY, 0, 0, INFINITY},
+    {O_EXP2, -3, 0, 0, 0.125},
+    {O_LOG, 1, 0, 0, 0},
+    {O_LOG, 0, 0, 0, -INFINITY},
+    {O_LOG, -1, 0, 0, NAN},
+    {O_LOG2, 8, 0, 0, 3},
+    {O_SQRT, 2.25, 0, 0, 1.5},
+    {O_SQRT, -1, 0, 0, NAN},
+    {O_RSQRT, 4, 0, 0, 0.5},
+    {O_RSQRT, 0, 0, 0, INFINITY},
+    {O_ERF, 0.5, 0, 0, 0.5204998778130465},
+    {O_ERF, INFINITY, 0, 0, 1},
+    {O_SIN, 0.5, 0, 0, 0.479425538604203},
+    {O_SIN, INFINITY, 0, 0, NAN},
+    {O_COS, 0.5, 0, 0, 0.8775825618903728},
+    {O_TANH, 0.5, 0, 0, 0.46211715726000973},
+    {O_TANH, -INFINITY, 0, 0, -1},
+    {O_SIGMOID, 0, 0, 0, 0.5},
+    {O_SIGMOID, 2, 0, 0, 0.8807970779778823},
+    {O_SIGMOID, -2, 0, 0, 0.11920292202211755},
+    {O_SIGMOID, -800, 0, 0, 0},
+    {O_SIGMOID, 800, 0, 0, 1},
+    {O_SILU, 2, 0, 0, 1.7615941559557646},
+    {O_GELU, 1, 0, 0, 0.8413447460685429},
+    {O_GELU, -1, 0, 0, -0.15865525393145707},
+    {O_GELU, -10, 0, 0, -7.619853024160527e-23},
+    {O_GELU, INFINITY, 0, 0, INFINITY},
+    {O_GELU, -INFINITY, 0, 0, 0},
+    {O_ISNAN, NAN, 0, 0, 1},
+    {O_ISNAN, INFINITY, 0, 0, 0},
+    {O_LT, 1, 2, 0, 1},
+    {O_LT, 2, 2, 0, 0},
+    {O_LE, 2, 2, 0, 1},
+    {O_LE, 3, 2, 0, 0},
+    {O_GT, 3, 2, 0, 1},
+    {O_GT, 2, 2, 0, 0},
+    {O_GE, 2, 2, 0, 1},
+    {O_GE, 1, 2, 0, 0},
+    {O_EQ, 2, 2, 0, 1},
+    {O_EQ, 1, 2, 0, 0},
+    {O_NE, 1, 2, 0, 1},
+    {O_NE, 2, 2, 0, 0},
+    {O_LT, NAN, 1, 0, 0},
+    {O_LE, NAN, 1, 0, 0},
+    {O_GT, NAN, 1, 0, 0},
+    {O_GE, NAN, 1, 0, 0},
+    {O_EQ, NAN, NAN, 0, 0},
+    {O_NE, NAN, NAN, 0, 1},
+    {O_DETACH, -2.5, 0, 0, -2.5},
+    {O_FLOORDIV, 7, 2, 0, 3},
+    {O_FLOORDIV, -7, 2, 0, -4},
+    {O_FLOORDIV, 7, 0, 0, 0},
+    {O_MOD, 7, 3, 0, 1},
+    {O_MOD, -7, 3, 0, 2},
+    {O_MOD, 7, -3, 0, -2},
+    {O_MOD, 7, 0, 0, 0},
     {O_PHILOX, 0, 0, 0, 0},
-    {O_AND, 1, 1, 0, 1}, {O_AND, 1, 0, 0, 0}, {O_OR, 0, 1, 0, 1}, {O_OR, 0, 0, 0, 0}, {O_NOT, 0, 0, 0, 1}, {O_NOT, 1, 0, 0, 0},
-    {O_WHERE, 1, 2, 3, 2}, {O_WHERE, 0, 2, 3, 3}, {O_WHERE, 1, 2, NAN, 2}, {O_WHERE, 0, NAN, 3, 3},
+    {O_AND, 1, 1, 0, 1},
+    {O_AND, 1, 0, 0, 0},
+    {O_OR, 0, 1, 0, 1},
+    {O_OR, 0, 0, 0, 0},
+    {O_NOT, 0, 0, 0, 1},
+    {O_NOT, 1, 0, 0, 0},
+    {O_WHERE, 1, 2, 3, 2},
+    {O_WHERE, 0, 2, 3, 3},
+    {O_WHERE, 1, 2, NAN, 2},
+    {O_WHERE, 0, NAN, 3, 3},
 };
 enum { N_POINTS = sizeof points / sizeof *points };
 
@@ -69,7 +144,8 @@ START_TEST(test_nan) {
         x[j] = NAN;
         double got = op_eval(_i, x[0], x[1], x[2]);
         if (op->rule == RULE_ARITH || op->rule == RULE_FLOAT) ck_assert_msg(isnan(got), "%s loses NaN %d", op->id, j);
-        if (op->rule == RULE_COMPARE || op->rule == RULE_LOGIC) ck_assert_msg(got == 0 || got == 1, "%s gives %g", op->id, got);
+        if (op->rule == RULE_COMPARE || op->rule == RULE_LOGIC)
+            ck_assert_msg(got == 0 || got == 1, "%s gives %g", op->id, got);
     }
 }
 END_TEST
@@ -94,23 +170,50 @@ static const struct integer_point {
     enum fx_dtype t;
     int64_t a, b, c, want;
 } integer_points[] = {
-    {O_ADD, FX_I32, INT32_MAX, 1, 0, INT32_MIN}, {O_ADD, FX_I64, INT64_MAX, 1, 0, INT64_MIN}, {O_ADD, FX_U32, UINT32_MAX, 2, 0, 1},
-    {O_SUB, FX_U64, 0, 1, 0, -1}, {O_SUB, FX_I32, INT32_MIN, 1, 0, INT32_MAX}, {O_MUL, FX_I32, 65536, 65536, 0, 0},
-    {O_MUL, FX_U64, -1, -1, 0, 1}, {O_MUL, FX_I64, INT64_MIN, -1, 0, INT64_MIN}, {O_NEG, FX_I32, INT32_MIN, 0, 0, INT32_MIN}, {O_NEG, FX_U32, 1, 0, 0, UINT32_MAX},
-    {O_FLOORDIV, FX_I64, -7, 2, 0, -4}, {O_FLOORDIV, FX_I64, 7, -2, 0, -4}, {O_FLOORDIV, FX_I64, -8, 2, 0, -4}, {O_FLOORDIV, FX_I64, 5, 0, 0, 0},
-    {O_FLOORDIV, FX_I64, INT64_MIN, -1, 0, INT64_MIN}, {O_FLOORDIV, FX_U64, -1, 2, 0, INT64_MAX}, {O_MOD, FX_I32, -7, 3, 0, 2}, {O_MOD, FX_I32, 7, -3, 0, -2},
-    {O_MOD, FX_I32, 7, 0, 0, 0}, {O_MOD, FX_U64, -1, 10, 0, 5}, {O_MAX, FX_U64, -1, 1, 0, -1}, {O_MAX, FX_I64, -1, 1, 0, 1}, {O_MIN, FX_U64, -1, 1, 0, 1},
-    {O_ABS, FX_I32, -5, 0, 0, 5}, {O_SIGN, FX_I64, -9, 0, 0, -1}, {O_SIGN, FX_U64, -9, 0, 0, 1}, {O_FLOOR, FX_I32, -3, 0, 0, -3}, {O_FMA, FX_I32, 3, 4, -5, 7},
-    {O_LT, FX_U64, 1, -1, 0, 1}, {O_LT, FX_I64, 1, -1, 0, 0}, {O_GE, FX_U64, -1, 1, 0, 1}, {O_EQ, FX_I64, 4, 4, 0, 1}, {O_ISNAN, FX_I32, 4, 0, 0, 0},
-    {O_WHERE, FX_I64, 1, -5, 7, -5}, {O_WHERE, FX_U32, 0, 5, 7, 7}, {O_DETACH, FX_I32, -5, 0, 0, -5},
+    {O_ADD, FX_I32, INT32_MAX, 1, 0, INT32_MIN},
+    {O_ADD, FX_I64, INT64_MAX, 1, 0, INT64_MIN},
+    {O_ADD, FX_U32, UINT32_MAX, 2, 0, 1},
+    {O_SUB, FX_U64, 0, 1, 0, -1},
+    {O_SUB, FX_I32, INT32_MIN, 1, 0, INT32_MAX},
+    {O_MUL, FX_I32, 65536, 65536, 0, 0},
+    {O_MUL, FX_U64, -1, -1, 0, 1},
+    {O_MUL, FX_I64, INT64_MIN, -1, 0, INT64_MIN},
+    {O_NEG, FX_I32, INT32_MIN, 0, 0, INT32_MIN},
+    {O_NEG, FX_U32, 1, 0, 0, UINT32_MAX},
+    {O_FLOORDIV, FX_I64, -7, 2, 0, -4},
+    {O_FLOORDIV, FX_I64, 7, -2, 0, -4},
+    {O_FLOORDIV, FX_I64, -8, 2, 0, -4},
+    {O_FLOORDIV, FX_I64, 5, 0, 0, 0},
+    {O_FLOORDIV, FX_I64, INT64_MIN, -1, 0, INT64_MIN},
+    {O_FLOORDIV, FX_U64, -1, 2, 0, INT64_MAX},
+    {O_MOD, FX_I32, -7, 3, 0, 2},
+    {O_MOD, FX_I32, 7, -3, 0, -2},
+    {O_MOD, FX_I32, 7, 0, 0, 0},
+    {O_MOD, FX_U64, -1, 10, 0, 5},
+    {O_MAX, FX_U64, -1, 1, 0, -1},
+    {O_MAX, FX_I64, -1, 1, 0, 1},
+    {O_MIN, FX_U64, -1, 1, 0, 1},
+    {O_ABS, FX_I32, -5, 0, 0, 5},
+    {O_SIGN, FX_I64, -9, 0, 0, -1},
+    {O_SIGN, FX_U64, -9, 0, 0, 1},
+    {O_FLOOR, FX_I32, -3, 0, 0, -3},
+    {O_FMA, FX_I32, 3, 4, -5, 7},
+    {O_LT, FX_U64, 1, -1, 0, 1},
+    {O_LT, FX_I64, 1, -1, 0, 0},
+    {O_GE, FX_U64, -1, 1, 0, 1},
+    {O_EQ, FX_I64, 4, 4, 0, 1},
+    {O_ISNAN, FX_I32, 4, 0, 0, 0},
+    {O_WHERE, FX_I64, 1, -5, 7, -5},
+    {O_WHERE, FX_U32, 0, 5, 7, 7},
+    {O_DETACH, FX_I32, -5, 0, 0, -5},
 };
 enum { N_INTEGER_POINTS = sizeof integer_points / sizeof *integer_points };
 
 START_TEST(test_integer_point) {
     const struct integer_point *p = &integer_points[_i];
     int64_t got = op_eval_integer(p->op, p->t, p->a, p->b, p->c);
-    ck_assert_msg(got == p->want, "%s of %s(%lld, %lld, %lld) = %lld, expected %lld", op_info[p->op].name, fx_dtype_name(p->t), (long long)p->a, (long long)p->b,
-                  (long long)p->c, (long long)got, (long long)p->want);
+    ck_assert_msg(got == p->want, "%s of %s(%lld, %lld, %lld) = %lld, expected %lld", op_info[p->op].name,
+        fx_dtype_name(p->t), (long long)p->a, (long long)p->b, (long long)p->c, (long long)got, (long long)p->want);
 }
 END_TEST
 
@@ -121,7 +224,8 @@ START_TEST(test_philox) {
     } vectors[] = {
         {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
         {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0},
+            {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         uint32_t out[4];
@@ -142,7 +246,8 @@ START_TEST(test_derivative) {
     int parts = 1;
     for (const char *s = op->derivative; *s; s++) parts += *s == ';';
     ck_assert(!*op->derivative || parts == op->arity);
-    if (op->rule == RULE_COMPARE || op->rule == RULE_LOGIC || op->rule == RULE_INTEGER || op->rule == RULE_BITS) ck_assert_str_eq(op->derivative, "");
+    if (op->rule == RULE_COMPARE || op->rule == RULE_LOGIC || op->rule == RULE_INTEGER || op->rule == RULE_BITS)
+        ck_assert_str_eq(op->derivative, "");
 }
 END_TEST
 

@@ -1,10 +1,11 @@
-/* The language's examples beside the same computations written out by hand: no prelude function, other labels, operands commuted, statements in
- * another order. A compiler that goes by structure makes the same kernels of both.
+/* The language's examples beside the same computations written out by hand: no prelude function, other labels, operands
+ * commuted, statements in another order. A compiler that goes by structure makes the same kernels of both.
  *
- * In: tests/language/NN_NAME.fx, NN_NAME.values, tests/language/hand/NN_NAME.fx, which has the same kernels with the same parameters in the same
- * order. Compared of every kernel: how many GPU kernels it takes and by which drivers, whatever their order; every output by the oracle, on the data of
- * the .values file and on whole numbers of the same shapes. `fuse: require` is compared as written and as `prefer`; what the compiler
- * refuses is listed below, and a list that no longer holds fails. */
+ * In: tests/language/NN_NAME.fx, NN_NAME.values, tests/language/hand/NN_NAME.fx, which has the same kernels with the
+ * same parameters in the same order. Compared of every kernel: how many GPU kernels it takes and by which drivers,
+ * whatever their order; every output by the oracle, on the data of the .values file and on whole numbers of the same
+ * shapes. `fuse: require` is compared as written and as `prefer`; what the compiler refuses is listed below, and a list
+ * that no longer holds fails. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static const struct refusal {
     {"", ""}, /* none */
 };
 
-/* What each example takes as `fuse: prefer`, drivers in alphabetical order. A change that makes it fewer changes its row; one that makes it more says why. */
+/* What each example takes as `fuse: prefer`, drivers in alphabetical order. A change that makes it fewer changes its
+ * row; one that makes it more says why. */
 static const struct {
     const char *kernel, *drivers;
 } taken[] = {
@@ -72,23 +74,28 @@ static char *relaxed(const char *text) {
 static void check_taken(const char *kernel, const char *drivers) {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(taken[i].kernel, kernel) == 0) {
-            ck_assert_msg(strcmp(taken[i].drivers, drivers) == 0, "%s takes the kernels %s, its row in this file says %s", kernel, drivers, taken[i].drivers);
+            ck_assert_msg(strcmp(taken[i].drivers, drivers) == 0,
+                "%s takes the kernels %s, its row in this file says %s", kernel, drivers, taken[i].drivers);
             return;
         }
     ck_abort_msg("%s takes the kernels %s and has no row in this file", kernel, drivers);
 }
 
-static void compare_kernels(const char *file, const char *kernel, const char *text, const char *hand_text, const char *code, bool is_relaxed) {
+static void compare_kernels(
+    const char *file, const char *kernel, const char *text, const char *hand_text, const char *code, bool is_relaxed) {
     char got[2][512];
     const char *const texts[2] = {text, hand_text};
     for (int side = 0; side < 2; side++) {
         fx_compilation *c = pair_compile(texts[side], file, kernel, false);
         pair_drivers(c, kernel, true, got[side], sizeof got[side]);
-        ck_assert_msg(code || fx_get_plan(c), "%s: %s%s is refused, which the list of refusals does not say:\n%s", file, kernel, side ? " by hand" : "", fx_messages(c));
-        ck_assert_msg(!code || !fx_get_plan(c), "%s: %s%s compiles: take it off the list of refusals", file, kernel, side ? " by hand" : "");
+        ck_assert_msg(code || fx_get_plan(c), "%s: %s%s is refused, which the list of refusals does not say:\n%s", file,
+            kernel, side ? " by hand" : "", fx_messages(c));
+        ck_assert_msg(!code || !fx_get_plan(c), "%s: %s%s compiles: take it off the list of refusals", file, kernel,
+            side ? " by hand" : "");
         fx_close(c);
     }
-    ck_assert_msg(!code || strcmp(got[0], code) == 0, "%s: %s is refused with %s, by the list of refusals with %s", file, kernel, got[0], code);
+    ck_assert_msg(!code || strcmp(got[0], code) == 0, "%s: %s is refused with %s, by the list of refusals with %s",
+        file, kernel, got[0], code);
     ck_assert_msg(strcmp(got[0], got[1]) == 0, "%s: %s takes the kernels %s, by hand %s", file, kernel, got[0], got[1]);
     if (is_relaxed) check_taken(kernel, got[0]);
 }
@@ -104,7 +111,9 @@ static bool find_pair(int i, struct pair *p) {
     const struct sample *s = examples.samples[i];
     if (s->spec >= N_EXAMPLES || s->n_defines || s->error[0]) return false;
     for (int j = 0; j < i; j++)
-        if (examples.samples[j]->spec == s->spec && !examples.samples[j]->n_defines && !strcmp(examples.samples[j]->kernel, s->kernel)) return false;
+        if (examples.samples[j]->spec == s->spec && !examples.samples[j]->n_defines &&
+            !strcmp(examples.samples[j]->kernel, s->kernel))
+            return false;
     *p = (struct pair){examples.specs[s->spec].text, hand.specs[s->spec].text, examples.specs[s->spec].name, s};
     ck_assert_msg(p->text && p->hand_text, "%s: a text is missing", p->file);
     return true;
@@ -115,7 +124,8 @@ START_TEST(same_kernels) {
     if (!find_pair(_i, &p)) return;
     const char *kernel = p.sample->kernel;
     char *text = relaxed(p.text), *hand_text = relaxed(p.hand_text);
-    compare_kernels(p.file, kernel, p.text, p.hand_text, code_of_refusal(refused, sizeof refused / sizeof *refused, kernel), false);
+    compare_kernels(
+        p.file, kernel, p.text, p.hand_text, code_of_refusal(refused, sizeof refused / sizeof *refused, kernel), false);
     compare_kernels(p.file, kernel, text, hand_text, NULL, true);
     free(text), free(hand_text);
 }
@@ -129,9 +139,10 @@ static const struct fx_kernel *kernel_of(const fx_compilation *c, const char *na
     return k;
 }
 
-/* The inputs of k in order, as the case gives them; floats as small whole numbers where `random` is given, whose data is drawn[input], else NULL.
- * Returns how many. */
-static int inputs_of(const struct fx_kernel *k, const struct sample *s, uint64_t *random, struct fx_host *inputs, void **drawn) {
+/* The inputs of k in order, as the case gives them; floats as small whole numbers where `random` is given, whose data
+ * is drawn[input], else NULL. Returns how many. */
+static int inputs_of(
+    const struct fx_kernel *k, const struct sample *s, uint64_t *random, struct fx_host *inputs, void **drawn) {
     int n = 0;
     for (int p = 0; p < k->n_params; p++) {
         if (!k->params[p].is_input) continue;
@@ -157,7 +168,8 @@ static int64_t elements_of(const struct sample *s, const struct fx_param *p) {
 }
 
 static void compare_values(const struct pair *p, uint64_t *random, int *n_exact) {
-    fx_compilation *c[2] = {pair_compile(p->text, p->file, p->sample->kernel, true), pair_compile(p->hand_text, p->file, p->sample->kernel, true)};
+    fx_compilation *c[2] = {pair_compile(p->text, p->file, p->sample->kernel, true),
+        pair_compile(p->hand_text, p->file, p->sample->kernel, true)};
     const struct fx_kernel *k = kernel_of(c[0], p->sample->kernel), *by_hand = kernel_of(c[1], p->sample->kernel);
     struct fx_host inputs[VALUES_MAX_ARRAYS];
     void *drawn[VALUES_MAX_ARRAYS];
@@ -172,8 +184,10 @@ static void compare_values(const struct pair *p, uint64_t *random, int *n_exact)
         double *value[2], *bound[2];
         int64_t *integer[2];
         for (int side = 0; side < 2; side++) {
-            value[side] = calloc((size_t)n + 1, 8), bound[side] = calloc((size_t)n + 1, 8), integer[side] = calloc((size_t)n + 1, 8);
-            fx_status status = fx_evaluate(c[side], k->name, inputs, n_inputs, n_outputs, NULL, n, value[side], integer[side], FX_BOUND_WORST, bound[side], message, sizeof message);
+            value[side] = calloc((size_t)n + 1, 8), bound[side] = calloc((size_t)n + 1, 8),
+            integer[side] = calloc((size_t)n + 1, 8);
+            fx_status status = fx_evaluate(c[side], k->name, inputs, n_inputs, n_outputs, NULL, n, value[side],
+                integer[side], FX_BOUND_WORST, bound[side], message, sizeof message);
             ck_assert_msg(status == FX_OK, "%s%s: %s", p->file, side ? " by hand" : "", message);
         }
         pair_compare(p->file, &k->params[i], n, value, integer, bound, n_exact, &(int){0});
@@ -187,7 +201,8 @@ static void compare_values(const struct pair *p, uint64_t *random, int *n_exact)
 
 /* On every case of the file, and on whole numbers, of which what only adds and multiplies is exact. */
 START_TEST(same_values) {
-    static const char *const sums_alone[] = {"lora", "w4", "bmm", "conv_relu", "mul_relu", "mul_relu_bwd", "row_sum", "maxpool", "embed", "top1", "add_mul_act"};
+    static const char *const sums_alone[] = {"lora", "w4", "bmm", "conv_relu", "mul_relu", "mul_relu_bwd", "row_sum",
+        "maxpool", "embed", "top1", "add_mul_act"};
     struct pair p;
     uint64_t random = 0x5DEECE66Du + (uint64_t)_i;
     int n_exact = 0;
@@ -201,7 +216,8 @@ START_TEST(same_values) {
         compare_values(&one, &random, &n_exact);
     }
     for (size_t i = 0; i < sizeof sums_alone / sizeof *sums_alone; i++)
-        ck_assert_msg(strcmp(sums_alone[i], p.sample->kernel) != 0 || n_exact > 0, "%s: nothing was exact on whole numbers", p.sample->kernel);
+        ck_assert_msg(strcmp(sums_alone[i], p.sample->kernel) != 0 || n_exact > 0,
+            "%s: nothing was exact on whole numbers", p.sample->kernel);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
-/* lex.re, parse.y, ast_print.c: what reads, what does not and what is said about it, and that printing is the inverse of
- * reading. Runs in the root of the tree. Texts are handed over in blocks of their exact size, so that a sanitizer sees a
- * read past the end. */
+/* lex.re, parse.y, ast_print.c: what reads, what does not and what is said about it, and that printing is the inverse
+ * of reading. Runs in the root of the tree. Texts are handed over in blocks of their exact size, so that a sanitizer
+ * sees a read past the end. */
 #include "front/ast.h"
 #include "suite.h"
 
@@ -102,7 +102,8 @@ END_TEST
 
 START_TEST(every_example_of_the_language_reads) {
     int n[ITEM_BENCH + 1] = {0};
-    for (const struct ast_item *i = parse(read_file("tests/golden/parse/language.fx"))->items; i; i = i->next) n[i->kind]++;
+    for (const struct ast_item *i = parse(read_file("tests/golden/parse/language.fx"))->items; i; i = i->next)
+        n[i->kind]++;
     ck_assert_str_eq(messages(), "");
     ck_assert_int_eq(n[ITEM_KERNEL], 19);
     ck_assert_int_eq(n[ITEM_GRAD], 1);
@@ -119,7 +120,8 @@ START_TEST(the_prelude_reads) {
 END_TEST
 
 START_TEST(spans_cover_what_they_name) {
-    const struct ast_item *f = parse("\n  kernel f(x: f32[M]) -> y: f32[M] {\n  a, y = (x + 1) * halves[F->N](x)\n}\n")->items;
+    const struct ast_item *f =
+        parse("\n  kernel f(x: f32[M]) -> y: f32[M] {\n  a, y = (x + 1) * halves[F->N](x)\n}\n")->items;
     const char *text = cx.files[0].text;
     const struct ast_expr *e = f->body->value;
     ck_assert_int_eq(strncmp(text + e->span.start, "(x + 1) * halves[F->N](x)\n", e->span.len + 1), 0);
@@ -136,10 +138,20 @@ START_TEST(spans_cover_what_they_name) {
 END_TEST
 
 START_TEST(numbers_are_exact) {
-    static const struct { const char *text; double value; bool is_integer; } cases[] = {
-        {"0", 0, true}, {"512", 512, true}, {"9007199254740993", 9007199254740992.0, true}, {"0.1", 0.1, false},
-        {"1e-5", 1e-5, false}, {"2.", 2, false}, {".5", 0.5, false}, {"1E+3", 1000, false}, {"0e9", 0, false},
-        {"4.9e-324", 4.9e-324, false}, {"1.7976931348623157e308", 1.7976931348623157e308, false}, {"inf", INFINITY, false},
+    static const struct { const char *text; double value; bool is_integer;
+    } cases[] = {
+        {"0", 0, true},
+        {"512", 512, true},
+        {"9007199254740993", 9007199254740992.0, true},
+        {"0.1", 0.1, false},
+        {"1e-5", 1e-5, false},
+        {"2.", 2, false},
+        {".5", 0.5, false},
+        {"1E+3", 1000, false},
+        {"0e9", 0, false},
+        {"4.9e-324", 4.9e-324, false},
+        {"1.7976931348623157e308", 1.7976931348623157e308, false},
+        {"inf", INFINITY, false},
         {"0.1000000000000000055511151231257827021181583404541015625", 0.1, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -345,10 +357,14 @@ START_TEST(limit_of_brackets) {
 END_TEST
 
 START_TEST(limit_of_depth) {
-    static const struct { const char *before, *unit, *after; int n; } cases[] = {
-        {"const X = 1", " + 1", "\n", AST_MAX_DEPTH - 1},  {"const X = ", "-", "1\n", AST_MAX_DEPTH - 1},
-        {"const X = ", "1 ? 1 : ", "1\n", AST_MAX_DEPTH - 1}, {"const X = ", "2 ** ", "1\n", AST_MAX_DEPTH - 1},
-        {"const X = ", "a[1] ?? ", "1\n", AST_MAX_DEPTH - 2}, {"const X = a", "{A->B}", "\n", (AST_MAX_DEPTH - 1) / RELABEL_LEVELS},
+    static const struct { const char *before, *unit, *after; int n;
+    } cases[] = {
+        {"const X = 1", " + 1", "\n", AST_MAX_DEPTH - 1},
+        {"const X = ", "-", "1\n", AST_MAX_DEPTH - 1},
+        {"const X = ", "1 ? 1 : ", "1\n", AST_MAX_DEPTH - 1},
+        {"const X = ", "2 ** ", "1\n", AST_MAX_DEPTH - 1},
+        {"const X = ", "a[1] ?? ", "1\n", AST_MAX_DEPTH - 2},
+        {"const X = a", "{A->B}", "\n", (AST_MAX_DEPTH - 1) / RELABEL_LEVELS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_limit(repeated(cases[i].before, cases[i].unit, cases[i].n, cases[i].after),
@@ -408,10 +424,36 @@ END_TEST
 
 START_TEST(parentheses_are_minimal) {
     static const char *const same[] = {
-        "0.5 * x @ A @ B", "(a * b) @ c", "a - (b - c)", "a - b - c", "-a ** -b", "(-a) ** b", "(a ? b : c) ? d : e",
-        "a ? b : c ? d : e", "!(a < b)", "x[T: 2 * Q + U] ?? -inf", "(x + y)[H: 1]", "(-a){A->(P,Q=2)}", "a @[K,L] -b",
-        "(a ** b) ** c", "a ** b ** c", "f[K,F->N](x, eps: 1e-5)", "f16(a + b)", "(a < b) == c", "a || b && c",
-        "(a || b) && c", "x[i] ?? y[j] ?? 0", "1.0", "1e-7", "0.1", "123456789.125", "1e22", "nan", "true", "a // b % c", "--a",
+        "0.5 * x @ A @ B",
+        "(a * b) @ c",
+        "a - (b - c)",
+        "a - b - c",
+        "-a ** -b",
+        "(-a) ** b",
+        "(a ? b : c) ? d : e",
+        "a ? b : c ? d : e",
+        "!(a < b)",
+        "x[T: 2 * Q + U] ?? -inf",
+        "(x + y)[H: 1]",
+        "(-a){A->(P,Q=2)}",
+        "a @[K,L] -b",
+        "(a ** b) ** c",
+        "a ** b ** c",
+        "f[K,F->N](x, eps: 1e-5)",
+        "f16(a + b)",
+        "(a < b) == c",
+        "a || b && c",
+        "(a || b) && c",
+        "x[i] ?? y[j] ?? 0",
+        "1.0",
+        "1e-7",
+        "0.1",
+        "123456789.125",
+        "1e22",
+        "nan",
+        "true",
+        "a // b % c",
+        "--a",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         ck_assert_str_eq(printed(parse(arena_printf(&cx.arena, "const X = %s", same[i]))->items->value), same[i]);
@@ -481,7 +523,8 @@ static struct ast_expr *random_expr(int depth) {
     if (e->kind == AST_NUM) random_num(&e->num);
     if (e->kind == AST_ID || e->kind == AST_CALL) e->name = random_name();
     if (e->kind > AST_ID && e->kind != AST_CALL) e->a = random_expr(depth - 1);
-    if (e->kind == AST_BINARY || e->kind == AST_MATMUL || e->kind == AST_COND || e->kind == AST_FILL) e->b = random_expr(depth - 1);
+    if (e->kind == AST_BINARY || e->kind == AST_MATMUL || e->kind == AST_COND || e->kind == AST_FILL)
+        e->b = random_expr(depth - 1);
     if (e->kind == AST_COND) e->c = random_expr(depth - 1);
     if (e->kind == AST_UNARY) e->op = pick(2) ? OP_NEG : OP_NOT;
     if (e->kind == AST_BINARY) e->op = OP_ADD + pick(OP_OR - OP_ADD + 1);
@@ -538,7 +581,8 @@ START_TEST(what_is_printed_short_is_how_the_whole_begins) {
     struct ast_expr *sum = random_expr(0); /* deeper than what is shown */
     for (int i = 0; i < 900; i++) {
         struct ast_expr *wider = NEW(&cx.arena, struct ast_expr);
-        *wider = (struct ast_expr){.kind = i % 3 ? AST_BINARY : AST_MATMUL, .op = i % 7 ? OP_MUL : OP_ADD, .a = sum, .b = random_expr(1)};
+        *wider = (struct ast_expr){
+            .kind = i % 3 ? AST_BINARY : AST_MATMUL, .op = i % 7 ? OP_MUL : OP_ADD, .a = sum, .b = random_expr(1)};
         sum = wider;
         if (i % 50 == 0) check_short(sum, 60);
     }

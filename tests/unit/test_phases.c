@@ -1,5 +1,6 @@
-/* Launches of several phases, as a plan: what comes out of specs said in several ways, and what has to hold of every joined launch for any extents and alignments.
- * Expectations are written by hand; the properties are checked on what fx_expr_eval and fx_choose_variant make of the plan. */
+/* Launches of several phases, as a plan: what comes out of specs said in several ways, and what has to hold of every
+ * joined launch for any extents and alignments. Expectations are written by hand; the properties are checked on what
+ * fx_expr_eval and fx_choose_variant make of the plan. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,32 +20,49 @@ struct subject {
 #define REQUIRE "with { fuse: require } "
 static const struct subject subjects[] = {
     /* statistics of rows before the contraction whose epilogue reads them, in any order and by any name */
-    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ r = rsqrt(mean[K](x * x))\n y = r * (x @ w) }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ y = (x @ w) * rsqrt(mean[K](x * x)) }", 1, 2, 1, NULL},
-    {"kernel f(b: f16[P,Q], a: f16[R,P]) -> y: f16[R,Q] " REQUIRE "{ y = sum[P](b * a) / sqrt(sum[P](a ** 2)) }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 1 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 2 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 2, 1, 0, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ r = rsqrt(mean[K](x * x))\n y = r * (x @ w) }", 1,
+        2, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ y = (x @ w) * rsqrt(mean[K](x * x)) }", 1, 2, 1,
+        NULL},
+    {"kernel f(b: f16[P,Q], a: f16[R,P]) -> y: f16[R,Q] " REQUIRE "{ y = sum[P](b * a) / sqrt(sum[P](a ** 2)) }", 1, 2,
+        1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 1 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 1,
+        2, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 2 } { y = (x @ w) * rsqrt(mean[K](x * x)) }", 2,
+        1, 0, NULL},
     {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = (x @ w) * rsqrt(mean[K](x * x)) }", 2, 1, 0, NULL},
-    {"kernel f(x: f16[M,K], w: f16[K,N]) -> (y: f16[M,N], m: f32[M]) " REQUIRE "{ m = sum[K](x)\n y = (x @ w) * m }", 1, 3, 1, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> (y: f16[M,N], m: f32[M]) " REQUIRE "{ m = sum[K](x)\n y = (x @ w) * m }", 1,
+        3, 1, NULL},
     /* a product of low rank; of a rank that may be any; in f32; of small matrices */
     {"kernel f(x: f16[M,K], a: f16[K,R=16], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
-    {"kernel f(x: f32[M,K], a: f32[R=8,K], b: f32[N,R]) -> y: f32[M,N] " REQUIRE "{ y = sum[R](b * sum[K](a * x)) }", 1, 2, 1, NULL},
+    {"kernel f(x: f32[M,K], a: f32[R=8,K], b: f32[N,R]) -> y: f32[M,N] " REQUIRE "{ y = sum[R](b * sum[K](a * x)) }", 1,
+        2, 1, NULL},
     {"kernel f(x: f16[M,K], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 0, 0, 0, "FX3001"},
-    {"kernel f(x: f16[M=64,K=64], a: f16[K,R=64], b: f32[R,N=64]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1, NULL},
-    {"kernel f(x: f16[M,K], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ a @ b }", 0, 0, 0, "FX3002"},
-    /* a chain hands nothing over; beside the kernel of what it leaves on the chip; behind one that makes an operand of it */
+    {"kernel f(x: f16[M=64,K=64], a: f16[K,R=64], b: f32[R,N=64]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 2, 1,
+        NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f32[R,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ a @ b }", 0, 0, 0,
+        "FX3002"},
+    /* a chain hands nothing over; beside the kernel of what it leaves on the chip; behind one that makes an operand of
+       it */
     {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> y: f16[M,N] " REQUIRE "{ y = x @ a @ b }", 1, 1, 0, NULL},
-    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> (h: f16[M,R], y: f16[M,N]) " REQUIRE "{ h = relu(x @ a)\n y = h @ b }", 1, 2, 0, NULL},
-    {"kernel f(x: f16[M,K=64], w: f16[K,D=64], k: f16[T,D], v: f16[T,N]) -> y: f16[M,N] " REQUIRE "{ y = softmax[T]((x @ w) @ k) @ v }", 1, 2, 1, NULL},
+    {"kernel f(x: f16[M,K], a: f16[K,R], b: f16[R,N]) -> (h: f16[M,R], y: f16[M,N]) " REQUIRE
+     "{ h = relu(x @ a)\n y = h @ b }",
+        1, 2, 0, NULL},
+    {"kernel f(x: f16[M,K=64], w: f16[K,D=64], k: f16[T,D], v: f16[T,N]) -> y: f16[M,N] " REQUIRE
+     "{ y = softmax[T]((x @ w) @ k) @ v }",
+        1, 2, 1, NULL},
     /* rows in parts: each walk is a phase */
     {"kernel f(x: f32[M,N]) -> t: f32[] " REQUIRE "{ t = sum[M,N](x) }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M,N]) -> v: f32[] " REQUIRE "{ v = var[M,N](x) }", 1, 3, 2, NULL},
     {"kernel f(x: f32[M,N]) -> t: f32[] { t = sum[M,N](x) }", 2, 1, 0, NULL},
     /* nothing is handed over: nobody waits */
     {"kernel f(x: f32[M,N]) -> (r: f32[M], c: f32[N]) " REQUIRE "{ r = sum[N](x)\n c = sum[M](x) }", 1, 2, 0, NULL},
-    {"kernel f(x: f16[M,K], w: f16[K,N], v: f16[K,P]) -> (y: f16[M,N], z: f16[M,P]) " REQUIRE "{ y = x @ w\n z = x @ v }", 1, 2, 0, NULL},
+    {"kernel f(x: f16[M,K], w: f16[K,N], v: f16[K,P]) -> (y: f16[M,N], z: f16[M,P]) " REQUIRE
+     "{ y = x @ w\n z = x @ v }",
+        1, 2, 0, NULL},
     /* two contractions, one apart from the joined walks */
-    {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], t: f32[]) with { kernels: 2 } { y = x @ w\n t = sum[M,K](x) }", 2, 2, 1, NULL},
+    {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], t: f32[]) with { kernels: 2 } { y = x @ w\n t = sum[M,K](x) }",
+        2, 2, 1, NULL},
 };
 enum { N_SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -69,7 +87,8 @@ START_TEST(test_subject) {
     struct fx_options o = FX_OPTIONS;
     fx_compilation *c;
     fx_status status = fx_compile(s->text, strlen(s->text), "spec.fx", &o, &c);
-    ck_assert_msg((status == FX_OK) == (s->code == NULL) && (!s->code || strstr(fx_messages(c), s->code)), "%s\n%s", s->text, fx_messages(c));
+    ck_assert_msg((status == FX_OK) == (s->code == NULL) && (!s->code || strstr(fx_messages(c), s->code)), "%s\n%s",
+        s->text, fx_messages(c));
     if (status != FX_OK) {
         fx_close(c);
         return;
@@ -77,7 +96,8 @@ START_TEST(test_subject) {
     const struct fx_plan *p = fx_get_plan(c);
     const struct fx_kernel *k = &p->kernels[0];
     const struct fx_launch *last = &k->launches[k->n_launches - 1];
-    ck_assert_msg(k->n_launches == s->n_launches && last->n_phases == s->n_phases, "%s\n%d launches, %d phases", s->text, k->n_launches, last->n_phases);
+    ck_assert_msg(k->n_launches == s->n_launches && last->n_phases == s->n_phases, "%s\n%d launches, %d phases",
+        s->text, k->n_launches, last->n_phases);
     ck_assert_int_eq(last->is_cooperative, s->n_waits > 0);
     for (int v = 0; v < last->n_variants; v++) ck_assert_int_eq(waits_of(p, last->variants[v].entry), s->n_waits);
     fx_close(c);
@@ -110,14 +130,18 @@ static bool has_output(const struct fx_kernel *k, const int64_t *extents) {
 }
 
 /* Variant v of a joined launch: its blocks have flags, and room on the device at once. */
-static void check_variant(const struct fx_kernel *k, const struct fx_launch *l, const struct fx_variant *v, const struct fx_env *env) {
+static void check_variant(
+    const struct fx_kernel *k, const struct fx_launch *l, const struct fx_variant *v, const struct fx_env *env) {
     int64_t grid = evaluated(&v->grid, env), flags = 0;
     for (int b = 0; b < k->n_buffers; b++)
         if (k->buffers[b].kind == FX_BUFFER_FLAGS) flags = evaluated(&k->buffers[b].bytes, env);
-    ck_assert_msg(!l->is_cooperative || grid * 8 <= flags, "%s: %lld blocks, %lld bytes of flags", v->entry, (long long)grid, (long long)flags);
-    ck_assert_msg(grid <= 2048 / v->block * SM_COUNT, "%s: %lld blocks of %d threads are not resident at once", v->entry, (long long)grid, v->block);
+    ck_assert_msg(!l->is_cooperative || grid * 8 <= flags, "%s: %lld blocks, %lld bytes of flags", v->entry,
+        (long long)grid, (long long)flags);
+    ck_assert_msg(grid <= 2048 / v->block * SM_COUNT, "%s: %lld blocks of %d threads are not resident at once",
+        v->entry, (long long)grid, v->block);
     ck_assert(grid == 0 || evaluated(&v->smem, env) * ((grid + SM_COUNT - 1) / SM_COUNT) <= 227 * 1024);
-    ck_assert_msg(grid > 0 || k->n_launches > 1 || !has_output(k, env->extents), "%s does not run, but something is to be written", v->entry);
+    ck_assert_msg(grid > 0 || k->n_launches > 1 || !has_output(k, env->extents),
+        "%s does not run, but something is to be written", v->entry);
 }
 
 static void check_env(const struct fx_kernel *k, const struct fx_env *env, int *n_joined) {
@@ -143,7 +167,9 @@ START_TEST(test_any_extents) {
         int64_t extents[16];
         unsigned align[16];
         ck_assert(k->n_extents <= 16 && k->n_params <= 16);
-        for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : sizes[next_random(&seed) % (sizeof sizes / sizeof *sizes)];
+        for (int e = 0; e < k->n_extents; e++)
+            extents[e] = k->extents[e].value >= 0 ? k->extents[e].value
+                                                  : sizes[next_random(&seed) % (sizeof sizes / sizeof *sizes)];
         for (int i = 0; i < k->n_params; i++) align[i] = n % 3 ? 256 : 4u << next_random(&seed) % 7;
         struct fx_env env = {.extents = extents, .align = align, .sm_count = SM_COUNT};
         check_env(k, &env, &n_joined);

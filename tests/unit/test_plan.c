@@ -1,5 +1,5 @@
-/* The pure functions of plan.h: expressions with their edges, every refusal of fx_bind_extents, the choice of a variant, the
- * layout of the workspace. Input: plans written out here. */
+/* The pure functions of plan.h: expressions with their edges, every refusal of fx_bind_extents, the choice of a
+ * variant, the layout of the workspace. Input: plans written out here. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,19 @@ static bool binary(enum fx_term_op op, int64_t a, int64_t b, int64_t *out) {
 }
 
 START_TEST(arithmetic) {
-    static const struct { enum fx_term_op op; int64_t a, b, want; } rows[] = {
-        {FX_T_ADD, 2, 3, 5},     {FX_T_SUB, 2, 3, -1},   {FX_T_MUL, -4, 3, -12},  {FX_T_DIV, 7, 2, 3},     {FX_T_DIV, -7, 2, -4},
-        {FX_T_DIV, 7, -2, -4},   {FX_T_DIV, -7, -2, 3},  {FX_T_DIV, 7, 0, 0},     {FX_T_MOD, 7, 3, 1},     {FX_T_MOD, -7, 3, 2},
-        {FX_T_MOD, 7, -3, -2},   {FX_T_MOD, 7, 0, 0},    {FX_T_DIV_EXACT, 6, -2, -3}, {FX_T_DIV_EXACT, 0, 5, 0}, {FX_T_CDIV, 7, 2, 4},    {FX_T_CDIV, 8, 2, 4},    {FX_T_CDIV, -7, 2, -3},
-        {FX_T_CDIV, 7, 0, 0},    {FX_T_MIN, 2, 3, 2},    {FX_T_MAX, 2, 3, 3},     {FX_T_LT, 2, 3, 1},      {FX_T_LT, 3, 3, 0},
-        {FX_T_LE, 3, 3, 1},      {FX_T_LE, 4, 3, 0},     {FX_T_EQ, 3, 3, 1},      {FX_T_EQ, 3, 4, 0},      {FX_T_AND, 2, 4, 1},
-        {FX_T_AND, 2, 0, 0},     {FX_T_OR, 0, 4, 1},     {FX_T_OR, 0, 0, 0},      {FX_T_MOD, INT64_MIN, -1, 0},
+    static const struct { enum fx_term_op op; int64_t a, b, want;
+    } rows[] = {{FX_T_ADD, 2, 3, 5}, {FX_T_SUB, 2, 3, -1}, {FX_T_MUL, -4, 3, -12}, {FX_T_DIV, 7, 2, 3},
+        {FX_T_DIV, -7, 2, -4}, {FX_T_DIV, 7, -2, -4}, {FX_T_DIV, -7, -2, 3}, {FX_T_DIV, 7, 0, 0}, {FX_T_MOD, 7, 3, 1},
+        {FX_T_MOD, -7, 3, 2}, {FX_T_MOD, 7, -3, -2}, {FX_T_MOD, 7, 0, 0}, {FX_T_DIV_EXACT, 6, -2, -3},
+        {FX_T_DIV_EXACT, 0, 5, 0}, {FX_T_CDIV, 7, 2, 4}, {FX_T_CDIV, 8, 2, 4}, {FX_T_CDIV, -7, 2, -3},
+        {FX_T_CDIV, 7, 0, 0}, {FX_T_MIN, 2, 3, 2}, {FX_T_MAX, 2, 3, 3}, {FX_T_LT, 2, 3, 1}, {FX_T_LT, 3, 3, 0},
+        {FX_T_LE, 3, 3, 1}, {FX_T_LE, 4, 3, 0}, {FX_T_EQ, 3, 3, 1}, {FX_T_EQ, 3, 4, 0}, {FX_T_AND, 2, 4, 1},
+        {FX_T_AND, 2, 0, 0}, {FX_T_OR, 0, 4, 1}, {FX_T_OR, 0, 0, 0}, {FX_T_MOD, INT64_MIN, -1, 0},
         {FX_T_CDIV, INT64_MAX, 1, INT64_MAX}};
     for (int i = 0; i < COUNT(rows); i++) {
         int64_t out;
-        ck_assert_msg(binary(rows[i].op, rows[i].a, rows[i].b, &out) && out == rows[i].want, "row %d gives %lld", i, (long long)out);
+        ck_assert_msg(binary(rows[i].op, rows[i].a, rows[i].b, &out) && out == rows[i].want, "row %d gives %lld", i,
+            (long long)out);
     }
 }
 END_TEST
@@ -60,7 +62,8 @@ START_TEST(leaves) {
     const int64_t extents[] = {5, 7};
     const unsigned align[] = {1, 16};
     const struct fx_expr extent = EXPR(X(1)), aligned = EXPR({FX_T_ALIGN, 1}), sms = EXPR({FX_T_SM_COUNT, 0}),
-                         not = EXPR(X(0), OP(NOT)), empty = {0, NULL}, stride = EXPR({FX_T_STRIDE, 9}), rest = EXPR({FX_T_STRIDE, 9}, C(4), OP(MOD));
+                         not = EXPR(X(0), OP(NOT)), empty = {0, NULL}, stride = EXPR({FX_T_STRIDE, 9}),
+                         rest = EXPR({FX_T_STRIDE, 9}, C(4), OP(MOD));
     const int64_t strides[10] = {[9] = -6};
     struct fx_env env = {extents, align, 132, strides};
     int64_t out;
@@ -81,8 +84,12 @@ END_TEST
 
 START_TEST(row_major_strides) {
     const struct fx_param params[] = {{.name = "x", .rank = 3, .extents = {0, 1, 2}, .is_strided = true},
-                                      {.name = "y", .rank = 1, .extents = {0}},
-                                      {.name = "q", .rank = 2, .extents = {2, 0}, .is_strided = true, .packed = {.factor = 8, .storage = FX_I32, .axis = 1}}};
+        {.name = "y", .rank = 1, .extents = {0}},
+        {.name = "q",
+            .rank = 2,
+            .extents = {2, 0},
+            .is_strided = true,
+            .packed = {.factor = 8, .storage = FX_I32, .axis = 1}}};
     const struct fx_kernel k = {.n_params = 3, .params = params};
     int64_t s[3 * FX_MAX_RANK], extents[] = {17, 1, 5};
     memset(s, 0x55, sizeof s);
@@ -133,8 +140,15 @@ static const struct fx_check checks_of[] = {{EXPR(X(N), C(5), OP(MOD), C(0), OP(
 static const struct fx_buffer buffers_of[] = {{"h", FX_BUFFER_WORKSPACE, EXPR(X(M), X(K), OP(MUL))},
                                               {"z", FX_BUFFER_WORKSPACE, EXPR(C(0))},
                                               {"g", FX_BUFFER_WORKSPACE, EXPR(X(N), C(256), OP(MUL))}};
-static const struct fx_kernel linear = {.name = "linear", .n_extents = 4, .n_params = 4, .n_buffers = 3, .n_checks = 1,
-                                        .extents = extents_of, .params = params_of, .buffers = buffers_of, .checks = checks_of};
+static const struct fx_kernel linear = {.name = "linear",
+    .n_extents = 4,
+    .n_params = 4,
+    .n_buffers = 3,
+    .n_checks = 1,
+    .extents = extents_of,
+    .params = params_of,
+    .buffers = buffers_of,
+    .checks = checks_of};
 
 struct shapes { struct fx_shape x, w, y; };
 static struct shapes good(void) {
@@ -207,7 +221,8 @@ static const struct fx_extent packed_extents[] = {{"M", -1}, {"K", -1}};
 static const struct fx_param packed_params[] = {
     {.name = "w", .dtype = FX_U4, .is_input = true, .packed = {8, FX_I32, 1, false}, .rank = 2, .extents = {0, 1}},
     {.name = "s", .dtype = FX_F32, .is_input = true, .rank = 1, .extents = {1}}};
-static const struct fx_kernel w4 = {.name = "w4", .n_extents = 2, .n_params = 2, .extents = packed_extents, .params = packed_params};
+static const struct fx_kernel w4 = {
+    .name = "w4", .n_extents = 2, .n_params = 2, .extents = packed_extents, .params = packed_params};
 
 START_TEST(packed) {
     static const struct { enum fx_dtype dtype; int64_t words, k; const char *says; } rows[] = {
@@ -222,7 +237,8 @@ START_TEST(packed) {
         ck_assert_int_eq(status, rows[i].says ? FX_ERR_USAGE : FX_OK);
         if (rows[i].says) ck_assert_str_eq(message, rows[i].says);
         else ck_assert(bound[0] == 3 && bound[1] == rows[i].k);
-        ck_assert_int_eq(fx_bind_extents(&w4, alone, bound, message, sizeof message), FX_ERR_USAGE); /* words do not tell K */
+        ck_assert_int_eq(
+            fx_bind_extents(&w4, alone, bound, message, sizeof message), FX_ERR_USAGE); /* words do not tell K */
     }
     ck_assert_int_eq(fx_argument_dtype(&packed_params[0]), FX_I32);
     ck_assert_int_eq(fx_argument_extent(&packed_params[0], 1, (int64_t[]){3, 17}), 3);
@@ -235,9 +251,10 @@ END_TEST
 
 enum { S_I, S_U, S_B, S_D, S_H };
 #define S(p) {FX_T_SCALAR, p}
-static const struct fx_param scalar_params[] = {
-    {.name = "i", .dtype = FX_I64, .is_scalar = true, .is_input = true}, {.name = "u", .dtype = FX_U64, .is_scalar = true, .is_input = true},
-    {.name = "b", .dtype = FX_BOOL, .is_scalar = true, .is_input = true}, {.name = "d", .dtype = FX_F64, .is_scalar = true, .is_input = true},
+static const struct fx_param scalar_params[] = {{.name = "i", .dtype = FX_I64, .is_scalar = true, .is_input = true},
+    {.name = "u", .dtype = FX_U64, .is_scalar = true, .is_input = true},
+    {.name = "b", .dtype = FX_BOOL, .is_scalar = true, .is_input = true},
+    {.name = "d", .dtype = FX_F64, .is_scalar = true, .is_input = true},
     {.name = "h", .dtype = FX_F16, .is_scalar = true, .is_input = true}};
 
 static const struct {
@@ -248,10 +265,12 @@ static const struct {
     const char *says; /* NULL: holds */
 } scalar_rows[] = {
     {EXPR(S(S_U), C(1), OP(ADD), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX - 1, 0, NULL},
-    {EXPR(S(S_U), C(1), OP(ADD), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0, "c: it goes beyond 64 bits, as u is 18446744073709551615"},
+    {EXPR(S(S_U), C(1), OP(ADD), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0,
+        "c: it goes beyond 64 bits, as u is 18446744073709551615"},
     {EXPR(S(S_U), C(10), OP(MOD), C(5), OP(EQ)), 0, UINT64_MAX, 0, NULL}, /* a double would have 6 */
     {EXPR(S(S_U), C(3), OP(DIV_EXACT), C(3), OP(MUL), S(S_U), OP(EQ)), 0, UINT64_MAX, 0, NULL},
-    {EXPR(S(S_U), C(7), OP(DIV_EXACT), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0, "c: `/` must divide exactly, but u is 18446744073709551615"},
+    {EXPR(S(S_U), C(7), OP(DIV_EXACT), C(0), OP(LT), OP(NOT)), 0, UINT64_MAX, 0,
+        "c: `/` must divide exactly, but u is 18446744073709551615"},
     {EXPR(S(S_U), C(2), OP(DIV), C(INT64_MAX), OP(EQ)), 0, UINT64_MAX, 0, NULL},
     {EXPR(S(S_I), C(2), OP(DIV), C(-4), OP(EQ)), -7, 0, 0, NULL},
     {EXPR(S(S_I), C(-2), OP(DIV), C(-4), OP(EQ)), 7, 0, 0, NULL},
@@ -276,7 +295,13 @@ static const struct {
 START_TEST(conditions_on_scalars) {
     const struct fx_extent extents[] = {{"E", -1}};
     const struct fx_check check = {scalar_rows[_i].holds, "c"};
-    const struct fx_kernel k = {.name = "s", .n_extents = 1, .n_params = 5, .n_checks = 1, .extents = extents, .params = scalar_params, .checks = &check};
+    const struct fx_kernel k = {.name = "s",
+        .n_extents = 1,
+        .n_params = 5,
+        .n_checks = 1,
+        .extents = extents,
+        .params = scalar_params,
+        .checks = &check};
     const bool b = true;
     const uint16_t half = 0x3800;
     const int64_t extent = 12;

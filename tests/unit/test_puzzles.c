@@ -1,6 +1,7 @@
-/* The puzzles of examples/s2_puzzles, evaluated by the oracle and compared with plain loops over the same data: what a spec says, held to what its puzzle asks, where
- * the kernels that the compiler makes are compared with the oracle alone. Inputs are few multiples of 1/8 from -2 to 2, zeros among them, so that corners are hit and
- * most results are exact; shapes have no two axes alike, so that no index can stand for another. */
+/* The puzzles of examples/s2_puzzles, evaluated by the oracle and compared with plain loops over the same data: what a
+ * spec says, held to what its puzzle asks, where the kernels that the compiler makes are compared with the oracle
+ * alone. Inputs are few multiples of 1/8 from -2 to 2, zeros among them, so that corners are hit and most results are
+ * exact; shapes have no two axes alike, so that no index can stand for another. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,18 +37,21 @@ static struct fx_host host(enum fx_dtype dtype, const void *data, int rank, int6
 }
 
 /* The first output, all n elements of it. */
-static void evaluate(const char *file, const char *kernel, const struct fx_host *inputs, int n_inputs, int64_t n, double *value, int64_t *integer) {
+static void evaluate(const char *file, const char *kernel, const struct fx_host *inputs, int n_inputs, int64_t n,
+    double *value, int64_t *integer) {
     char message[256] = "";
     fx_compilation *c = compile(file, kernel);
     ck_assert_int_le(n, MOST);
-    fx_status status = fx_evaluate(c, kernel, inputs, n_inputs, 0, NULL, n, value, integer, FX_BOUND_WORST, NULL, message, sizeof message);
+    fx_status status = fx_evaluate(
+        c, kernel, inputs, n_inputs, 0, NULL, n, value, integer, FX_BOUND_WORST, NULL, message, sizeof message);
     ck_assert_msg(status == FX_OK, "%s of %s: %s", kernel, file, message);
     fx_close(c);
 }
 
 static void compare(const char *kernel, const double *got, const double *want, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(fabs(got[i] - want[i]) <= 1e-12 * (1 + fabs(want[i])), "%s: element %lld is %.17g, %.17g by loops", kernel, (long long)i, got[i], want[i]);
+        ck_assert_msg(fabs(got[i] - want[i]) <= 1e-12 * (1 + fabs(want[i])),
+            "%s: element %lld is %.17g, %.17g by loops", kernel, (long long)i, got[i], want[i]);
 }
 
 /* Multiples of 1/8 between -2 and 2, the same every time. */
@@ -80,13 +84,15 @@ START_TEST(add) {
 END_TEST
 
 START_TEST(outer) {
-    static const struct { const char *file, *kernel; int ni, nj; } cases[] = {
-        {"p03_outer_add", "outer_add", 32, 31}, {"p04_outer_add_blocked", "outer_add_blocked", 100, 40}, {"p05_mul_relu", "mul_relu", 100, 40}};
+    static const struct { const char *file, *kernel; int ni, nj;
+    } cases[] = {{"p03_outer_add", "outer_add", 32, 31}, {"p04_outer_add_blocked", "outer_add_blocked", 100, 40},
+        {"p05_mul_relu", "mul_relu", 100, 40}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int ni = cases[c].ni, nj = cases[c].nj;
         draw(x, ni, 2), draw(y, nj, 3);
         for (int j = 0; j < nj; j++)
-            for (int i = 0; i < ni; i++) want[j * ni + i] = c < 2 ? (double)x[i] + (double)y[j] : fmax((double)x[i] * (double)y[j], 0);
+            for (int i = 0; i < ni; i++)
+                want[j * ni + i] = c < 2 ? (double)x[i] + (double)y[j] : fmax((double)x[i] * (double)y[j], 0);
         struct fx_host in[] = {host(FX_F32, x, 1, ni, 0, 0), host(FX_F32, y, 1, nj, 0, 0)};
         evaluate(cases[c].file, cases[c].kernel, in, 2, ni * nj, got, NULL);
         compare(cases[c].kernel, got, want, ni * nj);
@@ -94,7 +100,8 @@ START_TEST(outer) {
 }
 END_TEST
 
-/* Where the product is 0, by either factor, dx is 0 whatever dz is; relu by `x * y < 0 ? 0 : 1` would pass dz on times y. */
+/* Where the product is 0, by either factor, dx is 0 whatever dz is; relu by `x * y < 0 ? 0 : 1` would pass dz on times
+ * y. */
 START_TEST(gradient_at_zero) {
     enum { J = 9, I = 10 };
     int n_zero = 0;
@@ -144,7 +151,8 @@ START_TEST(rows) {
 }
 END_TEST
 
-/* Negative q as much as positive, and k of one sign, so that a padded key times a negative q would be the largest; T a multiple of 32 and not. */
+/* Negative q as much as positive, and k of one sign, so that a padded key times a negative q would be the largest; T a
+ * multiple of 32 and not. */
 START_TEST(attention) {
     enum { S = 20 };
     for (int t = 192; t <= 200; t += 8) {
@@ -224,7 +232,8 @@ START_TEST(quantised) {
             n_other += z != bare;
         }
     ck_assert_int_ge(n_other, J * C - 1);
-    struct fx_host in[] = {host(FX_F32, x, 2, J, G, 0), host(FX_I32, offset, 2, J, 1, 0), host(FX_I32, weight, 2, J, L / 8, 0), host(FX_F32, y, 2, L, C, 0)};
+    struct fx_host in[] = {host(FX_F32, x, 2, J, G, 0), host(FX_I32, offset, 2, J, 1, 0),
+        host(FX_I32, weight, 2, J, L / 8, 0), host(FX_F32, y, 2, L, C, 0)};
     evaluate("p12_quant_dot", "quant_dot", in, 4, J * C, got, NULL);
     compare("quant_dot", got, want, J * C);
     in[1] = host(FX_I32, offset, 1, J, 0, 0);
@@ -233,7 +242,8 @@ START_TEST(quantised) {
 }
 END_TEST
 
-/* What the notebook's cells print: offsets 0, 1, 2 as eight fields each, every one of them for eight columns; the words 0 .. 23, eight a row, as 64 fields a row. */
+/* What the notebook's cells print: offsets 0, 1, 2 as eight fields each, every one of them for eight columns; the words
+ * 0 .. 23, eight a row, as 64 fields a row. */
 START_TEST(helper_cells) {
     int32_t offset[3] = {0, 1, 2}, words[24];
     int64_t integer[192];
@@ -243,7 +253,8 @@ START_TEST(helper_cells) {
     for (int i = 0; i < 192; i++) ck_assert_int_eq(integer[i], i % 64 < 8 ? i / 64 : 0);
     in = host(FX_I32, words, 2, 3, 8, 0);
     evaluate("p12_unpack", "unpack", &in, 1, 192, got, integer);
-    for (int i = 0; i < 192; i++) ck_assert_int_eq(integer[i], i % 8 == 0 ? i / 8 % 16 : i % 8 == 1 && i / 8 >= 16 ? 1 : 0);
+    for (int i = 0; i < 192; i++)
+        ck_assert_int_eq(integer[i], i % 8 == 0 ? i / 8 % 16 : i % 8 == 1 && i / 8 >= 16 ? 1 : 0);
 }
 END_TEST
 

@@ -1,4 +1,5 @@
-/* The receipt: bytes and kernels against numbers worked out by hand, text and JSON against each other, and what it says once entries are compiled. */
+/* The receipt: bytes and kernels against numbers worked out by hand, text and JSON against each other, and what it says
+ * once entries are compiled. */
 #include <check.h>
 #include <glob.h>
 #include <stdio.h>
@@ -35,34 +36,48 @@ static const struct {
     int64_t read, written; /* by the first launch of the plan; -1: as many launches as it likes */
 } sizes[] = {
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = relu(x) }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
-    {"kernel f(x: f32[M,K], b: f32[K]) -> y: f32[M,K] { y = relu(x + b) }", 2, (32 * 64 * 4 * 2 + 64 * 4) + 2 * 32 * 64 * 4, 32 * 64 * 4 + 64 * 4, 32 * 64 * 4},
+    {"kernel f(x: f32[M,K], b: f32[K]) -> y: f32[M,K] { y = relu(x + b) }", 2,
+        (32 * 64 * 4 * 2 + 64 * 4) + 2 * 32 * 64 * 4, 32 * 64 * 4 + 64 * 4, 32 * 64 * 4},
     /* the sum is stored as f16, as its operands are */
-    {"kernel f(x: f16[M,K], b: f16[K]) -> y: f32[M,K] { y = relu(x + b) }", 2, (32 * 64 * 2 * 2 + 64 * 2) + 32 * 64 * (2 + 4), 32 * 64 * 2 + 64 * 2, 32 * 64 * 4},
-    {"kernel f(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = x @ w }", 1, 32 * 64 * 2 + 64 * 16 * 2 + 32 * 16 * 4, 32 * 64 * 2 + 64 * 16 * 2, 32 * 16 * 4},
+    {"kernel f(x: f16[M,K], b: f16[K]) -> y: f32[M,K] { y = relu(x + b) }", 2,
+        (32 * 64 * 2 * 2 + 64 * 2) + 32 * 64 * (2 + 4), 32 * 64 * 2 + 64 * 2, 32 * 64 * 4},
+    {"kernel f(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = x @ w }", 1, 32 * 64 * 2 + 64 * 16 * 2 + 32 * 16 * 4,
+        32 * 64 * 2 + 64 * 16 * 2, 32 * 16 * 4},
     {"kernel f(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }", 3,
-     (32 * 64 + 64 * 16 + 32 * 16) * 2 + (32 * 16 * 2 + 16) * 2 + 2 * 32 * 16 * 2, (32 * 64 + 64 * 16 + 16) * 2, 32 * 16 * 2},
+        (32 * 64 + 64 * 16 + 32 * 16) * 2 + (32 * 16 * 2 + 16) * 2 + 2 * 32 * 16 * 2, (32 * 64 + 64 * 16 + 16) * 2,
+        32 * 16 * 2},
     /* x is read once by one operation, whatever it is called with twice */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = x * x }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
-    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum, the sum and the quotient */
+    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum, the sum and the quotient
+     */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = softmax[K](x) }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { e = exp(x - max[K](x))\n y = e / sum[K](e) }", 5,
-     (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4 + 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4, 32 * 64 * 4, 32 * 64 * 4},
+        (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4 + 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4,
+        32 * 64 * 4, 32 * 64 * 4},
     /* halves are views: two reads of M * N each, by the operation that needs them */
-    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x)\n y = l * r }", 1, 3 * 32 * 16 * 4, 2 * 32 * 16 * 4, 32 * 16 * 4},
-    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](abs(x))\n y = l * r }", 2, 2 * 32 * 32 * 4 + 3 * 32 * 16 * 4, 2 * 32 * 16 * 4, 32 * 16 * 4},
+    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x)\n y = l * r }", 1, 3 * 32 * 16 * 4,
+        2 * 32 * 16 * 4, 32 * 16 * 4},
+    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](abs(x))\n y = l * r }", 2,
+        2 * 32 * 32 * 4 + 3 * 32 * 16 * 4, 2 * 32 * 16 * 4, 32 * 16 * 4},
     /* one half alone: no more than that is read */
-    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x)\n y = -l }", 1, 2 * 32 * 16 * 4, 32 * 16 * 4, 32 * 16 * 4},
+    {"kernel f(x: f32[M,F=2*N]) -> y: f32[M,N] { l, r = halves[F->N](x)\n y = -l }", 1, 2 * 32 * 16 * 4, 32 * 16 * 4,
+        32 * 16 * 4},
     /* a rename is a copy only where it is the output */
     {"kernel f(x: f32[M,K]) -> y: f32[P] { y = x{(M,K)->P} }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
     /* a gather reads its indices and as many rows as there are, not the table */
-    {"kernel f(i: i32[M], t: f32[V=100000,K]) -> y: f32[M,K] { y = t[V: i] ?? 0 }", 1, 32 * 4 + 2 * 32 * 64 * 4, 32 * 4 + 32 * 64 * 4, 32 * 64 * 4},
+    {"kernel f(i: i32[M], t: f32[V=100000,K]) -> y: f32[M,K] { y = t[V: i] ?? 0 }", 1, 32 * 4 + 2 * 32 * 64 * 4,
+        32 * 4 + 32 * 64 * 4, 32 * 64 * 4},
     /* a small table, whole */
-    {"kernel f(i: i32[M], t: f32[V=2,K]) -> y: f32[M,K] { y = t[V: i] ?? 0 }", 1, 32 * 4 + 2 * 64 * 4 + 32 * 64 * 4, 32 * 4 + 2 * 64 * 4, 32 * 64 * 4},
+    {"kernel f(i: i32[M], t: f32[V=2,K]) -> y: f32[M,K] { y = t[V: i] ?? 0 }", 1, 32 * 4 + 2 * 64 * 4 + 32 * 64 * 4,
+        32 * 4 + 2 * 64 * 4, 32 * 64 * 4},
     /* four bits an element, rounded up */
-    {"kernel f(x: u4[M,K] packed(i32, K, lsb)) -> y: f32[M,K] { y = 2.0 * x }", 1, 32 * 64 / 2 + 32 * 64 * 4, 32 * 64 / 2, 32 * 64 * 4},
-    {"kernel f(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) { y = relu(x)\n s = sum[K](y) }", 2, 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4, -1, -1},
+    {"kernel f(x: u4[M,K] packed(i32, K, lsb)) -> y: f32[M,K] { y = 2.0 * x }", 1, 32 * 64 / 2 + 32 * 64 * 4,
+        32 * 64 / 2, 32 * 64 * 4},
+    {"kernel f(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) { y = relu(x)\n s = sum[K](y) }", 2,
+        2 * 32 * 64 * 4 + (32 * 64 + 32) * 4, -1, -1},
     /* fns of the spec are looked into, and count once a call */
-    {"fn twice(v) = v + v\nkernel f(x: f32[M,K]) -> y: f32[M,K] { y = twice(twice(x)) }", 2, 4 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
+    {"fn twice(v) = v + v\nkernel f(x: f32[M,K]) -> y: f32[M,K] { y = twice(twice(x)) }", 2, 4 * 32 * 64 * 4,
+        32 * 64 * 4, 32 * 64 * 4},
     /* a byte, which is not nothing */
     {"kernel f(x: f32[M]) -> y: bool[] { y = any[M](x > 0) }", 2, (32 * 4 + 32) + (32 + 1), 32 * 4, 1},
     /* numbers and broadcasts */
@@ -75,7 +90,8 @@ START_TEST(bytes_by_hand) {
     int n = 0;
     for (int i = 0; i < 3; i++) {
         char in_type[8] = {'[', all[i][0], 0}, later[8] = {',', all[i][0], 0}, scaled[8] = {'*', all[i][0], 0};
-        if (strstr(sizes[_i].text, in_type) || strstr(sizes[_i].text, later) || strstr(sizes[_i].text, scaled)) defines[n++] = all[i];
+        if (strstr(sizes[_i].text, in_type) || strstr(sizes[_i].text, later) || strstr(sizes[_i].text, scaled))
+            defines[n++] = all[i];
     }
     fx_compilation *c = compile(sizes[_i].text, defines, n);
     const struct fx_kernel *k = fx_get_plan(c)->kernels;
@@ -83,11 +99,15 @@ START_TEST(bytes_by_hand) {
     int64_t unfused, bytes, written;
     for (int i = 0; i < k->n_extents; i++) ((int64_t *)env.extents)[i] = k->extents[i].value;
     ck_assert(fx_expr_eval(&k->unfused_bytes, &env, &unfused));
-    ck_assert(fx_expr_eval(&k->launches[0].bytes, &env, &bytes) && fx_expr_eval(&k->launches[0].written, &env, &written));
+    ck_assert(
+        fx_expr_eval(&k->launches[0].bytes, &env, &bytes) && fx_expr_eval(&k->launches[0].written, &env, &written));
     ck_assert_msg(k->n_unfused == sizes[_i].n_unfused, "%s: %d kernels", sizes[_i].text, k->n_unfused);
-    ck_assert_msg(unfused == sizes[_i].unfused, "%s: unfused %lld, not %lld", sizes[_i].text, (long long)unfused, (long long)sizes[_i].unfused);
-    ck_assert_msg(sizes[_i].read < 0 || bytes - written == sizes[_i].read, "%s: read %lld", sizes[_i].text, (long long)(bytes - written));
-    ck_assert_msg(sizes[_i].written < 0 || written == sizes[_i].written, "%s: written %lld", sizes[_i].text, (long long)written);
+    ck_assert_msg(unfused == sizes[_i].unfused, "%s: unfused %lld, not %lld", sizes[_i].text, (long long)unfused,
+        (long long)sizes[_i].unfused);
+    ck_assert_msg(sizes[_i].read < 0 || bytes - written == sizes[_i].read, "%s: read %lld", sizes[_i].text,
+        (long long)(bytes - written));
+    ck_assert_msg(
+        sizes[_i].written < 0 || written == sizes[_i].written, "%s: written %lld", sizes[_i].text, (long long)written);
     fx_close(c);
 }
 END_TEST
@@ -103,7 +123,9 @@ static const struct json_value *member(const struct json_value *v, const char *k
 
 static const char *text_of(const struct json_value *v, const char *key) { return member(v, key, JSON_STRING)->text; }
 static const char *number_of(const struct json_value *v, const char *key) { return member(v, key, JSON_NUMBER)->text; }
-static bool flag_of(const struct json_value *v, const char *key) { return member(v, key, json_member(v, key) ? json_member(v, key)->kind : JSON_TRUE)->kind == JSON_TRUE; }
+static bool flag_of(const struct json_value *v, const char *key) {
+    return member(v, key, json_member(v, key) ? json_member(v, key)->kind : JSON_TRUE)->kind == JSON_TRUE;
+}
 
 static const char *size_text(const struct json_value *v, const char *key) {
     const struct json_value *s = member(v, key, JSON_OBJECT);
@@ -126,40 +148,50 @@ static const char *us(const struct json_value *v, const char *key) {
     if (t < 999500) return arena_printf(&arena, "%.3g ms", t / 1e3);
     if (t < 120e6) return arena_printf(&arena, "%.3g s", t / 1e6);
     if (t < 7200e6) return arena_printf(&arena, "%.3g minutes", t / 60e6);
-    return t < 48 * 3600e6 ? arena_printf(&arena, "%.3g hours", t / 3600e6) : t < 3.2e13 ? arena_printf(&arena, "%.3g days", t / 86400e6) : "more than a year";
+    return t < 48 * 3600e6 ? arena_printf(&arena, "%.3g hours", t / 3600e6)
+           : t < 3.2e13    ? arena_printf(&arena, "%.3g days", t / 86400e6)
+                           : "more than a year";
 }
 
 static void check_entry(const struct json_value *e, const char **text) {
-    expect(text, arena_printf(&arena, "entry %s: %s, %s threads, %s bytes of shared memory", text_of(e, "entry"), text_of(e, "config"), number_of(e, "threads"),
-                              size_text(e, "shared_bytes")));
+    expect(text, arena_printf(&arena, "entry %s: %s, %s threads, %s bytes of shared memory", text_of(e, "entry"),
+                     text_of(e, "config"), number_of(e, "threads"), size_text(e, "shared_bytes")));
     const struct json_value *c = member(e, "compiled", JSON_OBJECT);
     if (c->kind == JSON_OBJECT)
-        expect(text, arena_printf(&arena, ", %s registers, %s bytes of local memory", number_of(c, "registers"), number_of(c, "local_bytes")));
+        expect(text, arena_printf(&arena, ", %s registers, %s bytes of local memory", number_of(c, "registers"),
+                         number_of(c, "local_bytes")));
     if (flag_of(e, "passed_over")) expect(text, "would be launched here, but it spills");
     if (flag_of(e, "launched"))
-        expect(text, arena_printf(&arena, "launched here: grid %s, %s block%s an SM, %s wave", size_text(e, "grid"), number_of(e, "blocks_an_sm"),
-                                  strcmp(number_of(e, "blocks_an_sm"), "1") ? "s" : "", number_of(e, "waves")));
+        expect(text, arena_printf(&arena, "launched here: grid %s, %s block%s an SM, %s wave", size_text(e, "grid"),
+                         number_of(e, "blocks_an_sm"), strcmp(number_of(e, "blocks_an_sm"), "1") ? "s" : "",
+                         number_of(e, "waves")));
 }
 
 static void check_launch(const struct json_value *l, const char **text) {
-    const struct json_value *lines = member(l, "lines", JSON_LIST), *others = member(l, "schedules_not_taken", JSON_LIST);
+    const struct json_value *lines = member(l, "lines", JSON_LIST),
+                            *others = member(l, "schedules_not_taken", JSON_LIST);
     const struct json_value *entries = member(l, "entries", JSON_LIST);
     int n_launched = 0;
-    expect(text, arena_printf(&arena, ": %s, driver %s, schedule %s\n", text_of(l, "name"), text_of(l, "driver"), text_of(l, "schedule")));
+    expect(text, arena_printf(&arena, ": %s, driver %s, schedule %s\n", text_of(l, "name"), text_of(l, "driver"),
+                     text_of(l, "schedule")));
     for (int i = 0; i < lines->n; i++) {
         const struct json_value *x = lines->items[i];
-        expect(text, arena_printf(&arena, "line %s  %-9s  %s%s%s%s%s\n", number_of(x, "line"), text_of(x, "place"), text_of(x, "name") ? text_of(x, "name") : "",
-                                  text_of(x, "name") ? " = " : "", text_of(x, "expression"), text_of(x, "call") ? "   in " : "", text_of(x, "call") ? text_of(x, "call") : ""));
+        expect(text,
+            arena_printf(&arena, "line %s  %-9s  %s%s%s%s%s\n", number_of(x, "line"), text_of(x, "place"),
+                text_of(x, "name") ? text_of(x, "name") : "", text_of(x, "name") ? " = " : "", text_of(x, "expression"),
+                text_of(x, "call") ? "   in " : "", text_of(x, "call") ? text_of(x, "call") : ""));
     }
     expect(text, arena_printf(&arena, "    bytes %s", size_text(l, "bytes")));
     const char *written = number_of(member(l, "bytes_written", JSON_OBJECT), "value");
     if (written) expect(text, arena_printf(&arena, " read and %s written\n", written));
     if (strcmp(size_text(l, "flops"), "0")) expect(text, arena_printf(&arena, "    flops %s\n", size_text(l, "flops")));
-    expect(text, arena_printf(&arena, "predicted %s, bound by %s; its bytes alone take %s\n", us(l, "predicted_us"), text_of(l, "bound"), us(l, "bytes_alone_us")));
+    expect(text, arena_printf(&arena, "predicted %s, bound by %s; its bytes alone take %s\n", us(l, "predicted_us"),
+                     text_of(l, "bound"), us(l, "bytes_alone_us")));
     for (int i = 0; i < others->n; i++) {
         const struct json_value *o = others->items[i];
         expect(text, arena_printf(&arena, "    not %s: %s\n", text_of(o, "schedule"),
-                                  text_of(o, "why_not") ? text_of(o, "why_not") : arena_printf(&arena, "predicted %s", us(o, "predicted_us"))));
+                         text_of(o, "why_not") ? text_of(o, "why_not")
+                                               : arena_printf(&arena, "predicted %s", us(o, "predicted_us"))));
     }
     for (int i = 0; i < entries->n; i++) {
         check_entry(entries->items[i], text);
@@ -170,11 +202,13 @@ static void check_launch(const struct json_value *l, const char **text) {
 }
 
 static void check_kernel(const struct json_value *k, const char **text) {
-    const struct json_value *launches = member(k, "launches", JSON_LIST), *rules = member(k, "rules", JSON_LIST), *others = member(k, "alternatives", JSON_LIST);
-    const struct json_value *buffers = member(k, "workspace", JSON_LIST), *extents = member(k, "extents", JSON_LIST), *notes = member(k, "notes", JSON_LIST);
+    const struct json_value *launches = member(k, "launches", JSON_LIST), *rules = member(k, "rules", JSON_LIST),
+                            *others = member(k, "alternatives", JSON_LIST);
+    const struct json_value *buffers = member(k, "workspace", JSON_LIST), *extents = member(k, "extents", JSON_LIST),
+                            *notes = member(k, "notes", JSON_LIST);
     const struct json_value *unfused = member(k, "unfused", JSON_OBJECT);
-    expect(text, arena_printf(&arena, "%s: partition `%s`, %d kernel%s, predicted %s on an H200\n", text_of(k, "name"), text_of(k, "partition"), launches->n,
-                              launches->n == 1 ? "" : "s", us(k, "predicted_us")));
+    expect(text, arena_printf(&arena, "%s: partition `%s`, %d kernel%s, predicted %s on an H200\n", text_of(k, "name"),
+                     text_of(k, "partition"), launches->n, launches->n == 1 ? "" : "s", us(k, "predicted_us")));
     for (int i = 0; i < others->n; i++) {
         const struct json_value *o = others->items[i];
         expect(text, arena_printf(&arena, "not `%s`, %s kernel", text_of(o, "partition"), number_of(o, "kernels")));
@@ -183,15 +217,20 @@ static void check_kernel(const struct json_value *k, const char **text) {
     for (int nominal = 0; nominal < 2; nominal++)
         for (int i = 0; i < extents->n; i++)
             if (flag_of(extents->items[i], "nominal") == nominal)
-                expect(text, arena_printf(&arena, " %s=%s", text_of(extents->items[i], "name"), number_of(extents->items[i], "value")));
-    expect(text, number_of(k, "bytes") ? arena_printf(&arena, "  bytes %s; ", number_of(k, "bytes")) : "  bytes overflow; ");
-    expect(text, arena_printf(&arena, "unfused, %s kernel%s: %s", number_of(unfused, "kernels"), strcmp(number_of(unfused, "kernels"), "1") ? "s" : "", size_text(unfused, "bytes")));
+                expect(text, arena_printf(&arena, " %s=%s", text_of(extents->items[i], "name"),
+                                 number_of(extents->items[i], "value")));
+    expect(text,
+        number_of(k, "bytes") ? arena_printf(&arena, "  bytes %s; ", number_of(k, "bytes")) : "  bytes overflow; ");
+    expect(text, arena_printf(&arena, "unfused, %s kernel%s: %s", number_of(unfused, "kernels"),
+                     strcmp(number_of(unfused, "kernels"), "1") ? "s" : "", size_text(unfused, "bytes")));
     for (int i = 0; i < rules->n; i++)
-        expect(text, arena_printf(&arena, "rule %s at line %s", text_of(rules->items[i], "rule"), number_of(rules->items[i], "line")));
+        expect(text, arena_printf(&arena, "rule %s at line %s", text_of(rules->items[i], "rule"),
+                         number_of(rules->items[i], "line")));
     if (text_of(k, "saved")) expect(text, text_of(k, "saved"));
     for (int i = 0; i < buffers->n; i++) {
         const struct json_value *b = buffers->items[i];
-        expect(text, arena_printf(&arena, "workspace %s: %s bytes, as %s: %s\n", text_of(b, "name"), size_text(b, "bytes"), text_of(b, "dtype"), text_of(b, "why")));
+        expect(text, arena_printf(&arena, "workspace %s: %s bytes, as %s: %s\n", text_of(b, "name"),
+                         size_text(b, "bytes"), text_of(b, "dtype"), text_of(b, "why")));
         if (flag_of(b, "rounded_once")) expect(text, "rounded once to");
     }
     for (int i = 0; i < notes->n; i++) expect(text, notes->items[i]->text);
@@ -212,7 +251,8 @@ static const struct json_value *check_forms(const fx_compilation *c, const struc
     return v;
 }
 
-static const char *const patterns[] = {"examples/*.fx", "examples/*/*.fx", "tests/golden/cuda/*.fx", "tests/golden/plan/*.fx", "tests/golden/fuse/*.fx", "tests/golden/explain/*.fx"};
+static const char *const patterns[] = {"examples/*.fx", "examples/*/*.fx", "tests/golden/cuda/*.fx",
+    "tests/golden/plan/*.fx", "tests/golden/fuse/*.fx", "tests/golden/explain/*.fx"};
 
 START_TEST(text_and_json_say_the_same) {
     glob_t found;
@@ -228,7 +268,8 @@ START_TEST(text_and_json_say_the_same) {
         if (fx_compile(text, len, found.gl_pathv[i], NULL, &c) == FX_OK) {
             check_forms(c, NULL);
             ck_assert_ptr_null(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "  not "));
-            ck_assert_str_eq(fx_receipt(c, FX_FORMAT_TEXT, NULL), arena_printf(&arena, "%s", fx_receipt(c, FX_FORMAT_TEXT, NULL)));
+            ck_assert_str_eq(
+                fx_receipt(c, FX_FORMAT_TEXT, NULL), arena_printf(&arena, "%s", fx_receipt(c, FX_FORMAT_TEXT, NULL)));
             n++;
         }
         fx_close(c);
@@ -239,9 +280,11 @@ START_TEST(text_and_json_say_the_same) {
 END_TEST
 
 START_TEST(extents_that_overflow) {
-    const char *const defines[] = {"B=16777216", "M=16777216", "N=16777216"}; /* tensors of 2^48 elements, the most there are */
+    const char *const defines[] = {
+        "B=16777216", "M=16777216", "N=16777216"}; /* tensors of 2^48 elements, the most there are */
     fx_compilation *c = compile("kernel f(x: f32[B,M], w: f32[M,N]) -> y: f32[B,N] { y = x @ w }", defines, 3);
-    const struct json_value *v = check_forms(c, NULL), *k = json_member(json_member(v, "kernels")->items[0], "launches")->items[0];
+    const struct json_value *v = check_forms(c, NULL),
+                            *k = json_member(json_member(v, "kernels")->items[0], "launches")->items[0];
     ck_assert_int_eq(json_member(json_member(k, "flops"), "value")->kind, JSON_NULL);
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_TEXT, NULL), "which overflows"));
     ck_assert_ptr_null(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "flop"));
@@ -249,22 +292,29 @@ START_TEST(extents_that_overflow) {
 }
 END_TEST
 
-/* Of an entry of 64 x 64 x 64, the first there is, and of a later one: the note has the columns of the entry that is launched. */
+/* Of an entry of 64 x 64 x 64, the first there is, and of a later one: the note has the columns of the entry that is
+ * launched. */
 START_TEST(columns_of_a_chain) {
-    static const char *const defines[][4] = {{"M=64", "K=64", "H=64", "N=64"}, {"M=4096", "K=512", "H=2048", "N=256"}}, *const columns[] = {"cdiv(N, 64) = 1 time\n", "cdiv(N, 128) = 2 times\n"};
+    static const char *const defines[][4] = {{"M=64", "K=64", "H=64", "N=64"}, {"M=4096", "K=512", "H=2048", "N=256"}},
+                             *const columns[] = {"cdiv(N, 64) = 1 time\n", "cdiv(N, 128) = 2 times\n"};
     static const char *const entries[] = {"launches fx_f_64x64x64:", "launches fx_f_64x64x128:"};
-    fx_compilation *c = compile("kernel f(x: f32[M,K], u: f32[K,H], w: f32[H,N]) -> y: f32[M,N] with { fuse: require } { y = sigmoid(relu(x @ u) @ w) }", defines[_i], 4);
+    fx_compilation *c = compile(
+        "kernel f(x: f32[M,K], u: f32[K,H], w: f32[H,N]) -> y: f32[M,N] with { fuse: require } { y = sigmoid(relu(x @ u) @ w) }",
+        defines[_i], 4);
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), entries[_i]));
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_TEXT, NULL), columns[_i]));
     fx_close(c);
 }
 END_TEST
 
-/* A tile of 128 x 256 f32 with 8 columns beside it, as its sums are staged, and what 8 warps have of each column in 8 bytes. */
+/* A tile of 128 x 256 f32 with 8 columns beside it, as its sums are staged, and what 8 warps have of each column in 8
+ * bytes. */
 START_TEST(memory_of_a_tile) {
-    fx_compilation *c = compile("kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096]) -> c: i64[N] { c = sum[M](i64((x @ w) > 0)) }", NULL, 0);
+    fx_compilation *c = compile(
+        "kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096]) -> c: i64[N] { c = sum[M](i64((x @ w) > 0)) }", NULL, 0);
     ck_assert_int_eq(128 * (256 + 8) * 4 + 8 * 256 * 8, 151552);
-    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), "launches fx_f_0_128x256: grid 512, 256 threads, 151552 bytes of shared memory"));
+    ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL),
+        "launches fx_f_0_128x256: grid 512, 256 threads, 151552 bytes of shared memory"));
     fx_close(c);
 }
 END_TEST
@@ -280,25 +330,27 @@ START_TEST(nothing_unfused) {
 }
 END_TEST
 
-/* Where each line of the spec went stands in a few lines, and none of what was not taken; times have a unit that a person reads. */
+/* Where each line of the spec went stands in a few lines, and none of what was not taken; times have a unit that a
+ * person reads. */
 START_TEST(a_summary_is_short) {
-    static const struct { const char *text, *summary; } of[] = {
+    static const struct { const char *text, *summary;
+    } of[] = {
         {"kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)\n}",
-         "f: 1 GPU kernel, predicted 275.9 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
-         "  kernel 1, f_: gemm by mma, 101 MB, 137 Gflop, 273.9 us bound by multiply-adds of mma\n"
-         "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
-         "    launches fx_f_128x256: grid 512, 256 threads, 147456 bytes of shared memory; 1 block an SM, 4 waves\n"},
+            "f: 1 GPU kernel, predicted 275.9 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
+            "  kernel 1, f_: gemm by mma, 101 MB, 137 Gflop, 273.9 us bound by multiply-adds of mma\n"
+            "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
+            "    launches fx_f_128x256: grid 512, 256 threads, 147456 bytes of shared memory; 1 block an SM, 4 waves\n"},
         {"kernel f(x: f32[M=1048576,K=1048576], w: f32[K,N=1048576]) -> y: f32[M,N] { y = x @ w }",
-         "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
-         "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
-         "    line 1: mainloop y = x @ w\n"
-         "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"},
+            "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
+            "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
+            "    line 1: mainloop y = x @ w\n"
+            "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"},
         /* a row a block, along which it stores, whatever lies along the rows */
         {"kernel f(x: f32[M=4096]) -> y: f32[M,N=2048] { y = softmax[N](x * f32(idx(N))) }",
-         "f: 1 GPU kernel, predicted 26.9 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
-         "  kernel 1, f_: row, 33.6 MB, 24.9 us bound by instructions and latency\n"
-         "    line 1: of a row softmax[N](x * f32(idx(N))); in a row softmax[N](x * f32(idx(N)))\n"
-         "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 512 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};
+            "f: 1 GPU kernel, predicted 26.9 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
+            "  kernel 1, f_: row, 33.6 MB, 24.9 us bound by instructions and latency\n"
+            "    line 1: of a row softmax[N](x * f32(idx(N))); in a row softmax[N](x * f32(idx(N)))\n"
+            "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 512 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         fx_compilation *c = compile(of[i].text, NULL, 0);
         ck_assert_str_eq(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), of[i].summary);
@@ -308,7 +360,8 @@ START_TEST(a_summary_is_short) {
 END_TEST
 
 START_TEST(no_receipt_without_a_plan) {
-    static const char text[] = "kernel f(x: f32[M]) -> y: f32[M] { y = z }", good[] = "kernel f(x: f32[M]) -> y: f32[M] { y = x }";
+    static const char text[] = "kernel f(x: f32[M]) -> y: f32[M] { y = z }",
+                      good[] = "kernel f(x: f32[M]) -> y: f32[M] { y = x }";
     fx_compilation *c;
     struct fx_options o = FX_OPTIONS;
     o.oracle_only = true;
@@ -325,7 +378,8 @@ END_TEST
 
 /* The entry of the only launch for which the flag is true, or NULL. */
 static const struct json_value *flagged(const struct json_value *v, const char *flag) {
-    const struct json_value *entries = json_member(json_member(json_member(v, "kernels")->items[0], "launches")->items[0], "entries");
+    const struct json_value *entries = json_member(
+        json_member(json_member(v, "kernels")->items[0], "launches")->items[0], "entries");
     for (int i = 0; i < entries->n; i++)
         if (flag_of(entries->items[i], flag)) return entries->items[i];
     return NULL;
@@ -370,7 +424,8 @@ static const struct {
 
 START_TEST(blocks_an_sm_holds) {
     const char *const defines[] = {"M=1048576"};
-    fx_compilation *c = compile("kernel f(x: f32[M]) -> y: f32[M] { y = relu(x) }", defines, 1); /* 256 threads, no shared memory */
+    fx_compilation *c = compile(
+        "kernel f(x: f32[M]) -> y: f32[M] { y = relu(x) }", defines, 1); /* 256 threads, no shared memory */
     const struct fx_plan *plan = fx_get_plan(c);
     struct fx_resources *r = arena_alloc(&arena, (size_t)fx_entry_count(plan) * sizeof *r);
     for (int i = 0; i < fx_entry_count(plan); i++) r[i] = (struct fx_resources){residents[_i].registers, 0, 0, 256};
@@ -381,14 +436,18 @@ END_TEST
 
 /* ---- the reader itself ---- */
 
-static const char *const no_json[] = {"", "{", "{\"a\":1,}", "[1,]", "[1 2]", "{\"a\":1,\"a\":2}", "01", "+1", "1.", ".5", "1e", "nul", "\"\t\"", "\"\xff\"", "\"\xc0\x80\"",
-                                      "\"\\x\"", "\"\\ud800\"", "{a:1}", "[1]x", "'a'", "NaN", "[1]]"};
-static const char *const is_json[] = {"0", "-0.5e+3", "[]", "{}", " [ 1 , null,true ,false ] ", "{\"a\":{\"b\":[\"\\u00e9\xc3\xa9\"]}}"};
+static const char *const no_json[] = {"", "{", "{\"a\":1,}", "[1,]", "[1 2]", "{\"a\":1,\"a\":2}", "01", "+1", "1.",
+    ".5", "1e", "nul", "\"\t\"", "\"\xff\"", "\"\xc0\x80\"", "\"\\x\"", "\"\\ud800\"", "{a:1}", "[1]x", "'a'", "NaN",
+    "[1]]"};
+static const char *const is_json[] = {
+    "0", "-0.5e+3", "[]", "{}", " [ 1 , null,true ,false ] ", "{\"a\":{\"b\":[\"\\u00e9\xc3\xa9\"]}}"};
 
 START_TEST(the_reader_is_strict) {
     size_t wrong;
-    for (size_t i = 0; i < sizeof no_json / sizeof *no_json; i++) ck_assert_msg(!json_read(&arena, no_json[i], &wrong), "%s was read", no_json[i]);
-    for (size_t i = 0; i < sizeof is_json / sizeof *is_json; i++) ck_assert_msg(json_read(&arena, is_json[i], &wrong), "%s was not read", is_json[i]);
+    for (size_t i = 0; i < sizeof no_json / sizeof *no_json; i++)
+        ck_assert_msg(!json_read(&arena, no_json[i], &wrong), "%s was read", no_json[i]);
+    for (size_t i = 0; i < sizeof is_json / sizeof *is_json; i++)
+        ck_assert_msg(json_read(&arena, is_json[i], &wrong), "%s was not read", is_json[i]);
 }
 END_TEST
 

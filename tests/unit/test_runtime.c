@@ -1,6 +1,7 @@
-/* The runtime over stand-ins for driver and NVRTC (fake_cuda.so, fake_nvrtc.so in $FX_TEST_FAKES, else in the folder of the
- * tests): prepare and launch as the driver sees them, every refusal of an argument, every entry point failing. Where a real
- * NVRTC is found, it compiles too. Every test runs in a process of its own, since libraries are found once a process. */
+/* The runtime over stand-ins for driver and NVRTC (fake_cuda.so, fake_nvrtc.so in $FX_TEST_FAKES, else in the folder of
+ * the tests): prepare and launch as the driver sees them, every refusal of an argument, every entry point failing.
+ * Where a real NVRTC is found, it compiles too. Every test runs in a process of its own, since libraries are found once
+ * a process. */
 #include <check.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -102,29 +103,54 @@ static int occurrences(const char *text, const char *word) {
 enum { M, K };
 enum { P_X, P_W, P_A, P_N, P_Y, N_PARAMS };
 static const struct fx_extent extents_of[] = {{"M", -1}, {"K", -1}};
-static const struct fx_param params_of[] = {{.name = "x", .dtype = FX_F32, .is_input = true, .rank = 2, .extents = {M, K}},
-                                            {.name = "w", .dtype = FX_F16, .is_input = true, .rank = 1, .extents = {K}},
-                                            {.name = "a", .dtype = FX_F32, .is_scalar = true, .is_input = true},
-                                            {.name = "n", .dtype = FX_I8, .is_scalar = true, .is_input = true},
-                                            {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 2, .extents = {M, K}}};
+static const struct fx_param params_of[] = {
+    {.name = "x", .dtype = FX_F32, .is_input = true, .rank = 2, .extents = {M, K}},
+    {.name = "w", .dtype = FX_F16, .is_input = true, .rank = 1, .extents = {K}},
+    {.name = "a", .dtype = FX_F32, .is_scalar = true, .is_input = true},
+    {.name = "n", .dtype = FX_I8, .is_scalar = true, .is_input = true},
+    {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 2, .extents = {M, K}}};
 static const struct fx_buffer buffers_of[] = {{"h", FX_BUFFER_WORKSPACE, EXPR(X(M), X(K), OP(MUL), C(4), OP(MUL))}};
-static const struct fx_variant first_of[] = {
-    {.entry = "f_0_big", .number = 0, .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)), .prefers = EXPR(C(64), X(M), OP(LT)),
-     .grid = EXPR(X(M), C(128), OP(CDIV)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1},
-    {.entry = "f_0_aligned", .number = 1, .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)),
-     .grid = EXPR(X(M), C(64), OP(CDIV)), .smem = EXPR(C(1024)), .block = 128, .cluster = 1},
+static const struct fx_variant first_of[] = {{.entry = "f_0_big",
+                                                 .number = 0,
+                                                 .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)),
+                                                 .prefers = EXPR(C(64), X(M), OP(LT)),
+                                                 .grid = EXPR(X(M), C(128), OP(CDIV)),
+                                                 .smem = EXPR(C(100000)),
+                                                 .block = 256,
+                                                 .cluster = 1},
+    {.entry = "f_0_aligned",
+        .number = 1,
+        .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)),
+        .grid = EXPR(X(M), C(64), OP(CDIV)),
+        .smem = EXPR(C(1024)),
+        .block = 128,
+        .cluster = 1},
     {.entry = "f_0_any", .number = 2, .grid = EXPR(X(M), C(32), OP(CDIV)), .block = 64, .cluster = 1},
     {.entry = "f_0_huge", .number = 3, .smem = EXPR(C(1000000)), .grid = EXPR(C(1)), .block = 64, .cluster = 1}};
-static const struct fx_variant second_of[] = {{.entry = "f_1", .number = 4, .grid = EXPR(X(M), X(K), OP(MUL), C(2), OP(MUL)),
-                                               .smem = EXPR(X(K), C(4), OP(MUL)), .block = 32, .cluster = 2}};
-static const struct fx_arg first_args[] = {{FX_ARG_PARAM, P_X}, {FX_ARG_PARAM, P_W}, {FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_A}};
-static const struct fx_arg second_args[] = {{FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_Y}, {FX_ARG_PARAM, P_N}, {FX_ARG_EXTENT, K}};
+static const struct fx_variant second_of[] = {{.entry = "f_1",
+    .number = 4,
+    .grid = EXPR(X(M), X(K), OP(MUL), C(2), OP(MUL)),
+    .smem = EXPR(X(K), C(4), OP(MUL)),
+    .block = 32,
+    .cluster = 2}};
+static const struct fx_arg first_args[] = {
+    {FX_ARG_PARAM, P_X}, {FX_ARG_PARAM, P_W}, {FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_A}};
+static const struct fx_arg second_args[] = {
+    {FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_Y}, {FX_ARG_PARAM, P_N}, {FX_ARG_EXTENT, K}};
 static const struct fx_launch launches_of[] = {
     {.name = "f_0", .n_args = 4, .n_variants = 4, .args = first_args, .variants = first_of},
     {.name = "f_1", .n_args = 4, .n_variants = 1, .args = second_args, .variants = second_of}};
-static const struct fx_kernel f = {.name = "f", .n_extents = 2, .n_params = N_PARAMS, .n_buffers = 1, .n_launches = 2,
-                                   .extents = extents_of, .params = params_of, .buffers = buffers_of, .launches = launches_of};
-static const struct fx_plan plan = {.file = "f.fx", .arch = "sm_90a", .source = "the source", .source_len = 10, .n_kernels = 1, .kernels = &f};
+static const struct fx_kernel f = {.name = "f",
+    .n_extents = 2,
+    .n_params = N_PARAMS,
+    .n_buffers = 1,
+    .n_launches = 2,
+    .extents = extents_of,
+    .params = params_of,
+    .buffers = buffers_of,
+    .launches = launches_of};
+static const struct fx_plan plan = {
+    .file = "f.fx", .arch = "sm_90a", .source = "the source", .source_len = 10, .n_kernels = 1, .kernels = &f};
 
 /* ---- a call of it, on memory that is only pointed to ---- */
 
@@ -292,7 +318,8 @@ START_TEST(refuses_launches_beyond_the_hints) {
     ck_assert_int_eq(launch(&c, NULL), FX_OK);
     make_call(&c, 80, 4);
     ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
-    ck_assert_str_eq(fx_last_error(), "kernel f: no variant of f_0 that was compiled takes these arguments; it was prepared for M = 8, K = 4");
+    ck_assert_str_eq(fx_last_error(),
+        "kernel f: no variant of f_0 that was compiled takes these arguments; it was prepared for M = 8, K = 4");
     close_all();
 }
 END_TEST
@@ -427,7 +454,8 @@ START_TEST(passes_over_what_spills) {
     struct call c;
     struct fx_resources r;
     struct fx_plan p = plan_with_kinds();
-    for (int v = 0; v < 4; v++) ((struct fx_variant *)p.kernels->launches[0].variants)[v].most_local = spills[_i].most_local;
+    for (int v = 0; v < 4; v++)
+        ((struct fx_variant *)p.kernels->launches[0].variants)[v].most_local = spills[_i].most_local;
     use_fakes();
     cuda.spill(spills[_i].spills, spills[_i].n_bytes);
     ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
@@ -444,7 +472,8 @@ START_TEST(passes_over_what_spills) {
         ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
         for (int v = 0; *spills[_i].spills && v < 3; v++) {
             bool is_it = strcmp(first_of[v].entry, spills[_i].spills) == 0;
-            if (fx_variant_resources(prepared, 0, v, &r) == FX_OK) ck_assert_int_eq(r.local_bytes, is_it ? spills[_i].n_bytes : 0);
+            if (fx_variant_resources(prepared, 0, v, &r) == FX_OK)
+                ck_assert_int_eq(r.local_bytes, is_it ? spills[_i].n_bytes : 0);
         }
         fx_prepared_release(prepared);
         fx_context_close(own);
@@ -468,10 +497,11 @@ START_TEST(launches) {
     cuda.clear();
     cuda.take_arguments(4);
     ck_assert_msg(launch(&c, &c) == FX_OK, "%s", fx_last_error());
-    ck_assert_str_eq(cuda.log(), "cuCtxGetCurrent\ncuCtxPushCurrent_v2\n"
-                                 "cuLaunchKernel grid 1 1 1 block 256 1 1 shared 100000 stream 1\n"
-                                 "cuLaunchKernelEx grid 1000 block 32 shared 20 stream 1 attributes 1 id 4 cluster 2 1 1\n"
-                                 "cuCtxPopCurrent_v2\n");
+    ck_assert_str_eq(cuda.log(),
+        "cuCtxGetCurrent\ncuCtxPushCurrent_v2\n"
+        "cuLaunchKernel grid 1 1 1 block 256 1 1 shared 100000 stream 1\n"
+        "cuLaunchKernelEx grid 1000 block 32 shared 20 stream 1 attributes 1 id 4 cluster 2 1 1\n"
+        "cuCtxPopCurrent_v2\n");
     ck_assert_uint_eq(cuda.argument(0), (uintptr_t)workspace);
     ck_assert_uint_eq(cuda.argument(1), (uintptr_t)c.y.data);
     uint64_t slot = cuda.argument(2);
@@ -494,7 +524,8 @@ START_TEST(launches_resident_blocks) {
     struct fx_kernel resident_f = f;
     struct fx_plan resident_plan = plan;
     struct call c;
-    const struct fx_variant each_row[] = {{.entry = "f_0_big", .grid = EXPR(X(M)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1}};
+    const struct fx_variant each_row[] = {
+        {.entry = "f_0_big", .grid = EXPR(X(M)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1}};
     l.is_cooperative = true;
     l.variants = each_row, l.n_variants = 1;
     resident_f.launches = &l, resident_f.n_launches = 1;
@@ -507,7 +538,8 @@ START_TEST(launches_resident_blocks) {
     make_call(&c, 131, 5);
     cuda.clear();
     ck_assert_msg(launch(&c, &c) == FX_OK, "%s", fx_last_error());
-    ck_assert_ptr_nonnull(strstr(cuda.log(), "cuLaunchKernelEx grid 131 block 256 shared 100000 stream 1 attributes 1 id 2 cluster 1 0 0\n"));
+    ck_assert_ptr_nonnull(strstr(
+        cuda.log(), "cuLaunchKernelEx grid 131 block 256 shared 100000 stream 1 attributes 1 id 2 cluster 1 0 0\n"));
     make_call(&c, 133, 5);
     cuda.clear();
     ck_assert_int_eq(launch(&c, &c), FX_OK);
@@ -699,14 +731,22 @@ START_TEST(takes_strides) {
 }
 END_TEST
 
-static const struct fx_arg strided_args[] = {{FX_ARG_PARAM, P_X}, {FX_ARG_STRIDE, P_X * FX_MAX_RANK}, {FX_ARG_STRIDE, P_X * FX_MAX_RANK + 1}};
+static const struct fx_arg strided_args[] = {
+    {FX_ARG_PARAM, P_X}, {FX_ARG_STRIDE, P_X *FX_MAX_RANK}, {FX_ARG_STRIDE, P_X *FX_MAX_RANK + 1}};
 static const struct fx_variant strided_variants[] = {
-    {.entry = "s_unit", .number = 0, .needs = EXPR({FX_T_STRIDE, P_X * FX_MAX_RANK + 1}, C(1), OP(EQ), {FX_T_STRIDE, P_X * FX_MAX_RANK}, C(4), OP(MOD), C(0), OP(EQ), OP(AND)),
-     .grid = EXPR(C(1)), .block = 32, .cluster = 1},
+    {.entry = "s_unit",
+        .number = 0,
+        .needs = EXPR({FX_T_STRIDE, P_X *FX_MAX_RANK + 1}, C(1), OP(EQ), {FX_T_STRIDE, P_X *FX_MAX_RANK}, C(4), OP(MOD),
+            C(0), OP(EQ), OP(AND)),
+        .grid = EXPR(C(1)),
+        .block = 32,
+        .cluster = 1},
     {.entry = "s_any", .number = 1, .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
-static const struct fx_launch strided_launch = {.name = "s", .n_args = 3, .n_variants = 2, .args = strided_args, .variants = strided_variants};
+static const struct fx_launch strided_launch = {
+    .name = "s", .n_args = 3, .n_variants = 2, .args = strided_args, .variants = strided_variants};
 
-/* The kernel gets the strides of the tensor, and those of a row-major one where it has none; 0 where an axis has one element. */
+/* The kernel gets the strides of the tensor, and those of a row-major one where it has none; 0 where an axis has one
+ * element. */
 static void launch_strided(struct call *c, const char *entry, int64_t stride_m, int64_t stride_k) {
     ck_assert_msg(launch(c, NULL) == FX_OK, "%s", fx_last_error());
     ck_assert_int_eq((int64_t)cuda.argument(1), stride_m);
@@ -738,12 +778,14 @@ START_TEST(gives_strides) {
     launch_strided(&c, "s_unit", 0, 1);
     nvrtc.clear();
     other_plan.source = "s";
-    ck_assert_int_eq(fx_prepare(context, &other_plan, NULL, hints, 2, &hinted), FX_OK); /* row-major or not: both may be reached */
+    ck_assert_int_eq(
+        fx_prepare(context, &other_plan, NULL, hints, 2, &hinted), FX_OK); /* row-major or not: both may be reached */
     ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 2);
     fx_prepared_release(hinted);
     nvrtc.clear();
     other_plan.source = "t";
-    ck_assert_int_eq(fx_prepare(context, &other_plan, NULL, odd, 2, &hinted), FX_OK); /* row-major rows of 5: not as vectors */
+    ck_assert_int_eq(
+        fx_prepare(context, &other_plan, NULL, odd, 2, &hinted), FX_OK); /* row-major rows of 5: not as vectors */
     ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 1);
     fx_prepared_release(hinted);
     close_all();
@@ -769,7 +811,8 @@ START_TEST(takes_packed_words) {
 END_TEST
 
 static const struct fx_check on_scalars[] = {
-    {EXPR({FX_T_SCALAR, P_A}, X(M), OP(LT), {FX_T_SCALAR, P_N}, C(0), OP(LT), OP(AND)), "`require a < M && n < 0` does not hold (f, line 2)"}};
+    {EXPR({FX_T_SCALAR, P_A}, X(M), OP(LT), {FX_T_SCALAR, P_N}, C(0), OP(LT), OP(AND)),
+        "`require a < M && n < 0` does not hold (f, line 2)"}};
 
 START_TEST(requires_of_scalars) {
     struct call c;
@@ -841,7 +884,9 @@ START_TEST(refuses_sizes) {
         c.w.data = (void *)(uintptr_t)(1ull << 46);
         c.workspace_bytes = SIZE_MAX / 2;
         if (more) refused(&c, "kernel f: f_1 would need more shared memory than the 232448 bytes of Fake GPU");
-        else ck_assert_msg(fx_launch(prepared, c.values, N_PARAMS, workspace, c.workspace_bytes, NULL) == FX_OK, "%s", fx_last_error());
+        else
+            ck_assert_msg(fx_launch(prepared, c.values, N_PARAMS, workspace, c.workspace_bytes, NULL) == FX_OK, "%s",
+                fx_last_error());
     }
     close_all();
 }
@@ -900,12 +945,15 @@ START_TEST(every_driver_call_fails) {
             bool is_reached = cuda.has_failed();
             if (status != FX_OK) {
                 ck_assert_int_eq(status, FX_ERR_GPU);
-                ck_assert_msg(is_reached && strstr(fx_last_error(), ".c:"), "%s, call %d: %s", names[i], nth, fx_last_error());
+                ck_assert_msg(
+                    is_reached && strstr(fx_last_error(), ".c:"), "%s, call %d: %s", names[i], nth, fx_last_error());
             } else {
-                ck_assert_msg(only_gives_back || !is_reached || strstr(names[i], "PopCurrent"), "%s, call %d", names[i], nth);
+                ck_assert_msg(
+                    only_gives_back || !is_reached || strstr(names[i], "PopCurrent"), "%s, call %d", names[i], nth);
             }
             ck_assert_int_eq(cuda.depth(), 0);
-            ck_assert_msg(only_gives_back || cuda.live() == live || strstr(names[i], "cuCtx"), "%s, call %d leaks", names[i], nth);
+            ck_assert_msg(only_gives_back || cuda.live() == live || strstr(names[i], "cuCtx"), "%s, call %d leaks",
+                names[i], nth);
         }
     }
     cuda.clear();
@@ -920,7 +968,8 @@ START_TEST(failures_say_everything) {
     ck_assert_int_eq(fx_device_alloc(context, 64, &p), FX_ERR_GPU);
     ck_assert_ptr_null(p);
     const char *text = fx_last_error();
-    ck_assert_ptr_nonnull(strstr(text, "out of memory (2, CUDA_ERROR_OUT_OF_MEMORY) from cuMemAlloc(&address, n_bytes) at "));
+    ck_assert_ptr_nonnull(
+        strstr(text, "out of memory (2, CUDA_ERROR_OUT_OF_MEMORY) from cuMemAlloc(&address, n_bytes) at "));
     ck_assert_ptr_nonnull(strstr(text, "device.c:"));
     close_all();
 }
@@ -958,8 +1007,8 @@ START_TEST(a_lost_context_is_left_alone) {
 END_TEST
 
 START_TEST(every_nvrtc_call_fails) {
-    static const char *const names[] = {"nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog",
-                                        "nvrtcGetCUBINSize", "nvrtcGetCUBIN", "nvrtcDestroyProgram"};
+    static const char *const names[] = {"nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize",
+        "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN", "nvrtcDestroyProgram"};
     use_fakes();
     nvrtc.behave(10, 0, 13);
     ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
@@ -972,7 +1021,8 @@ START_TEST(every_nvrtc_call_fails) {
             ck_assert_int_eq(fx_doctor(NULL, 0), FX_OK); /* its test compile must not be the one to fail */
             nvrtc.clear();
             nvrtc.let_fail(names[i], 2, code);
-            ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), code == 1 ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN);
+            ck_assert_int_eq(
+                fx_prepare(context, &other, NULL, NULL, 0, &prepared), code == 1 ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN);
             ck_assert_ptr_nonnull(strstr(fx_last_error(), code < 18 ? "NVRTC_ERROR_" : "an unknown NVRTC error"));
             ck_assert_int_eq(nvrtc.live(), 0);
             ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_OK);
@@ -1000,9 +1050,11 @@ START_TEST(a_log_of_any_size_is_kept) {
     nvrtc.let_fail("nvrtcCompileProgram", 1, 6);
     ck_assert_int_eq(fx_nvrtc("s", "s.cu", "sm_90a", false, &image, &n, &log), FX_ERR_TOOLCHAIN);
     ck_assert(!image && !log && strlen(fx_last_error()) > bytes);
-    ck_assert_ptr_nonnull(strstr(fx_last_error(), "NVRTC cannot compile s.cu for sm_90a: NVRTC_ERROR_COMPILATION (6)\nxxx"));
+    ck_assert_ptr_nonnull(
+        strstr(fx_last_error(), "NVRTC cannot compile s.cu for sm_90a: NVRTC_ERROR_COMPILATION (6)\nxxx"));
     static const char *const wrong[] = {"", "sm", "sm_", "sm_9", "sm_90b", "sm_90a ", "90a", "sm_90a --x"};
-    for (int i = 0; i < COUNT(wrong); i++) ck_assert_int_eq(fx_nvrtc("s", "s.cu", wrong[i], false, &image, &n, &log), FX_ERR_USAGE);
+    for (int i = 0; i < COUNT(wrong); i++)
+        ck_assert_int_eq(fx_nvrtc("s", "s.cu", wrong[i], false, &image, &n, &log), FX_ERR_USAGE);
 }
 END_TEST
 
@@ -1032,7 +1084,9 @@ END_TEST
 
 START_TEST(an_nvrtc_that_cannot_compile_is_passed_over) {
     static const char *const calls[] = {"nvrtcCompileProgram", "nvrtcVersion"};
-    static const char *const lines[] = {"fake_nvrtc.so: it cannot compile a line: NVRTC_ERROR_BUILTIN_OPERATION_FAILURE (7)\n", "fake_nvrtc.so: nvrtcVersion returns 7\n"};
+    static const char *const lines[] = {
+        "fake_nvrtc.so: it cannot compile a line: NVRTC_ERROR_BUILTIN_OPERATION_FAILURE (7)\n",
+        "fake_nvrtc.so: nvrtcVersion returns 7\n"};
     static char text[16384];
     use_fakes();
     nvrtc.let_fail(calls[_i], 1, 7);
@@ -1059,7 +1113,8 @@ static bool has_nvrtc(void) {
     void *image;
     size_t n;
     char *log;
-    fx_status status = fx_nvrtc("extern \"C\" __global__ void f(float *y) { y[threadIdx.x] = 1; }", "f.cu", "sm_90a", false, &image, &n, &log);
+    fx_status status = fx_nvrtc(
+        "extern \"C\" __global__ void f(float *y) { y[threadIdx.x] = 1; }", "f.cu", "sm_90a", false, &image, &n, &log);
     if (status == FX_ERR_TOOLCHAIN && strstr(fx_last_error(), "no library of NVRTC works")) return false;
     ck_assert_msg(status == FX_OK, "%s", fx_last_error());
     ck_assert(n > 64 && !memcmp(image, "\x7f" "ELF", 4));
@@ -1088,7 +1143,8 @@ START_TEST(nvrtc_errors_are_whole) {
     size_t n = 0;
     char *log;
     if (!has_nvrtc()) SKIP_TEST("no NVRTC works here");
-    for (int i = 0; i < 60; i++) n += (size_t)snprintf(source + n, sizeof source - n, "__device__ int v%d = undeclared_%d;\n", i, i);
+    for (int i = 0; i < 60; i++)
+        n += (size_t)snprintf(source + n, sizeof source - n, "__device__ int v%d = undeclared_%d;\n", i, i);
     ck_assert_int_eq(fx_nvrtc(source, "wrong.cu", "sm_90a", false, &image, &n, &log), FX_ERR_TOOLCHAIN);
     ck_assert(!image && !log);
     ck_assert_ptr_nonnull(strstr(fx_last_error(), "wrong.cu(1): error: identifier \"undeclared_0\" is undefined"));
@@ -1120,7 +1176,8 @@ static const struct json_value *read_trace(void) {
     fclose(file);
     text[n] = 0;
     const struct json_value *v = json_read(&trace_arena, text, &wrong);
-    ck_assert_msg(v != NULL && v->kind == JSON_LIST, "no JSON from byte %zu:\n%.300s", wrong, text + (wrong > 100 ? wrong - 100 : 0));
+    ck_assert_msg(v != NULL && v->kind == JSON_LIST, "no JSON from byte %zu:\n%.300s", wrong,
+        text + (wrong > 100 ? wrong - 100 : 0));
     return v;
 }
 
@@ -1153,7 +1210,8 @@ START_TEST(traces) {
     struct call c;
     want_trace();
     open_all();
-    const struct json_value *t = read_trace(), *prepare = find_event(t, "prepare f", 0), *build = find_event(t, "build f_0_big", 0), *load = find_event(t, "load f_1", 0);
+    const struct json_value *t = read_trace(), *prepare = find_event(t, "prepare f", 0),
+                            *build = find_event(t, "build f_0_big", 0), *load = find_event(t, "load f_1", 0);
     ck_assert(fx_trace_is_on(NULL));
     ck_assert(find_event(t, "open Fake GPU", 0) && prepare && build && load);
     ck_assert(is_within(build, prepare) && is_within(load, prepare));
@@ -1164,7 +1222,8 @@ START_TEST(traces) {
     make_call(&c, 100, 4);
     ck_assert_int_eq(launch(&c, (void *)0x1230), FX_OK);
     t = read_trace();
-    const struct json_value *whole = find_event(t, "launch f", 0), *first = find_event(t, "enqueue f_0_big", 0), *second = find_event(t, "enqueue f_1", 0);
+    const struct json_value *whole = find_event(t, "launch f", 0), *first = find_event(t, "enqueue f_0_big", 0),
+                            *second = find_event(t, "enqueue f_1", 0);
     ck_assert(whole && first && second && is_within(first, whole) && is_within(second, whole));
     const struct json_value *args = json_member(second, "args");
     ck_assert_str_eq(text_of(args, "kernel"), "f");
@@ -1216,7 +1275,8 @@ START_TEST(traces_of_threads) {
     int n_launches = 0, n_threads = 0;
     want_trace();
     open_all();
-    for (int i = 0; i < N_LAUNCHING; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, launch_often, &threads), 0);
+    for (int i = 0; i < N_LAUNCHING; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, launch_often, &threads), 0);
     for (int i = 0; i < N_LAUNCHING; i++) {
         void *failed;
         pthread_join(threads[i], &failed);

@@ -1,5 +1,5 @@
-/* Every stage in a thread of the stack that fx.h states to be enough, on specs that stand at the limits of the language: where a recursion takes more, the thread ends in
- * a signal. */
+/* Every stage in a thread of the stack that fx.h states to be enough, on specs that stand at the limits of the
+ * language: where a recursion takes more, the thread ends in a signal. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,18 +30,24 @@ static const struct deep {
     {"accesses", KERNEL, "x[N: clamp(i64(", "x", "), 0, size(N)-1)]", "\n}\n", 60},
     {"shifts", KERNEL, "(", "x", "[N: N + 1] ?? 0)", "\n}\n", 60},
     {"relabels", KERNEL, "", "x", "{N->J}{J->N}", "\n}\n", 99},
-    {"gradient", "kernel k(x: f32[M]) -> y: f32 { y = sum[M](x", "", "", " + x * x", ") }\nkernel g = grad(k, wrt: x)\n", 330},
+    {"gradient", "kernel k(x: f32[M]) -> y: f32 { y = sum[M](x", "", "", " + x * x",
+        ") }\nkernel g = grad(k, wrt: x)\n", 330},
     {"positions", "kernel k(x: f32[N], s: i32) -> y: f32[N] {\n  y = x[N", "", "", " + s", "] ?? 0\n}\n", 980},
     {"extents", "kernel k[P=1", "", "", " + 1", "](x: f32[P]) -> y: f32[P] { y = x }\n", 980},
-    {"extent_terms", "kernel k[P=N", "", "", " // 2 + N", "](x: f32[N]) -> y: f32[P] { y = 0 * idx(P) + sum[N](x) }\n", 300},
-    {"requires", "kernel k(x: f32[N]) -> y: f32[N] {\n  require N > 0", "", "", " && N % 2 == 0", "\n  y = x\n}\n", 480},
+    {"extent_terms", "kernel k[P=N", "", "", " // 2 + N", "](x: f32[N]) -> y: f32[P] { y = 0 * idx(P) + sum[N](x) }\n",
+        300},
+    {"requires", "kernel k(x: f32[N]) -> y: f32[N] {\n  require N > 0", "", "", " && N % 2 == 0", "\n  y = x\n}\n",
+        480},
     {"constants", "const a = 1", "", "", " + 1", "\nkernel k(x: f32[N]) -> y: f32[N] { y = a * x }\n", 980},
     {"statements", "kernel k(x: f32[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = exp(a) + x\n", "  y = a\n}\n", 2000},
-    {"bindings", "kernel k(x: f32[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = where(a > 0, a, x * a)\n", "  y = a\n}\n", 1000},
-    {"reads", "kernel k(x: f32[N], i: i64[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = a[N: i] ?? 0\n", "  y = a\n}\n", 1000},
+    {"bindings", "kernel k(x: f32[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = where(a > 0, a, x * a)\n",
+        "  y = a\n}\n", 1000},
+    {"reads", "kernel k(x: f32[N], i: i64[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = a[N: i] ?? 0\n",
+        "  y = a\n}\n", 1000},
     {"scans", "kernel k(x: f32[N]) -> y: f32[N] {\n  a = x\n", "", "", "  a = cumsum[N](a) + x\n", "  y = a\n}\n", 100},
     {"fns", "fn f(v) = v", "", "", " + v", "\nkernel k(x: f32[N]) -> y: f32[N] { y = f(f(f(x))) + x }\n", 900},
-    {"gradients", "kernel k(x: f32[N]) -> y: f32 {\n  a = x\n", "", "", "  a = tanh(a) * x\n", "  y = sum[N](a)\n}\nkernel g = grad(k, wrt: x)\n", 200},
+    {"gradients", "kernel k(x: f32[N]) -> y: f32 {\n  a = x\n", "", "", "  a = tanh(a) * x\n",
+        "  y = sum[N](a)\n}\nkernel g = grad(k, wrt: x)\n", 200},
 #undef KERNEL
 };
 enum { N_SPECS = sizeof specs / sizeof *specs };
@@ -81,7 +87,8 @@ static fx_status evaluate(const fx_compilation *c, char *message, size_t size) {
         const struct fx_param *p = &k->params[i];
         if (!p->is_input) continue;
         inputs[n] = (struct fx_host){.dtype = p->dtype, .rank = p->rank, .data = zeros};
-        for (int a = 0; a < p->rank; a++) inputs[n].extents[a] = k->extents[p->extents[a]].value >= 0 ? k->extents[p->extents[a]].value : 2;
+        for (int a = 0; a < p->rank; a++)
+            inputs[n].extents[a] = k->extents[p->extents[a]].value >= 0 ? k->extents[p->extents[a]].value : 2;
         n++;
     }
     return fx_evaluate(c, k->name, inputs, n, 0, &element, 1, value, NULL, FX_BOUND_INDEPENDENT, NULL, message, size);
@@ -94,9 +101,11 @@ static void *act(void *user) {
     w->status = fx_compile(w->text, strlen(w->text), "deep.fx", &options, &c);
     if (c) snprintf(w->says, sizeof w->says, "%s", fx_messages(c));
     w->has_texts = w->status == FX_OK;
-    for (int t = FX_TEXT_AST; w->status == FX_OK && t <= FX_TEXT_NOTES; t++) w->has_texts &= fx_text(c, (enum fx_text)t) != NULL;
+    for (int t = FX_TEXT_AST; w->status == FX_OK && t <= FX_TEXT_NOTES; t++)
+        w->has_texts &= fx_text(c, (enum fx_text)t) != NULL;
     if (w->status == FX_OK) {
-        w->has_texts &= fx_receipt(c, FX_FORMAT_TEXT, NULL) && fx_receipt(c, FX_FORMAT_JSON, NULL) && fx_receipt(c, FX_FORMAT_SUMMARY, NULL);
+        w->has_texts &= fx_receipt(c, FX_FORMAT_TEXT, NULL) && fx_receipt(c, FX_FORMAT_JSON, NULL) &&
+                        fx_receipt(c, FX_FORMAT_SUMMARY, NULL);
         w->evaluated = evaluate(c, w->says, sizeof w->says);
     }
     fx_close(c);

@@ -1,5 +1,5 @@
-/* Traces: the cells that each block reads and writes, held against plain loops over what the entry's configuration says a block does; documents as JSON, read by a
- * strict reader, and as pages, whose every tag is closed. */
+/* Traces: the cells that each block reads and writes, held against plain loops over what the entry's configuration says
+ * a block does; documents as JSON, read by a strict reader, and as pages, whose every tag is closed. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +121,8 @@ static long long total(const struct json_value *launch, int block, int tensor, i
 #define POINTWISE "kernel twice(x: f32[M,N]) -> y: f32[M,N] { y = x + x }\n"
 #define TURN "kernel turn(x: f32[M,N]) -> y: f32[N,M] { y = x }\n"
 #define MATMUL "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }\n"
-#define TENSOR_CORES "kernel mm(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)  # <&>\n}\n"
+#define TENSOR_CORES \
+    "kernel mm(x: bf16[M,K], w: bf16[K,N], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)  # <&>\n}\n"
 
 static bool got[MOST], want[MOST];
 
@@ -214,7 +215,8 @@ START_TEST(test_matmul) {
 }
 END_TEST
 
-/* The smallest, a 16 x 16 tile, and one that walks along k through a ring of stages: what is read later belongs to a later epoch. */
+/* The smallest, a 16 x 16 tile, and one that walks along k through a ring of stages: what is read later belongs to a
+ * later epoch. */
 START_TEST(test_tensor_cores) {
     ck_assert_int_eq(trace(TENSOR_CORES, "-D M=16 -D N=16 -D K=16 -o trace.json"), FX_OK);
     check_tiles(read_launch(), 16, 16, 16);
@@ -223,10 +225,12 @@ START_TEST(test_tensor_cores) {
     check_tiles(l, 16, 16, 512);
     ck_assert_str_eq(get(l, "mma")->text, "m16n8k16");
     /* b is read again for each row, first before anything is written. */
-    const struct json_value *of_y = get(get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "y"), "written"), "runs");
+    const struct json_value *of_y = get(
+        get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "y"), "written"), "runs");
     ck_assert_int_eq(of_y->n, 1);
     ck_assert_int_lt(order_of(l, 0, "b", "read"), number(of_y->items[0]->items[4]));
-    const struct json_value *runs = get(get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "x"), "read"), "runs");
+    const struct json_value *runs = get(
+        get(find(get(get(l, "blocks")->items[0], "tensors"), "tensor", "x"), "read"), "runs");
     long long epoch = 0, order = -1;
     int n_later = 0;
     for (int i = 0; i < runs->n && number(runs->items[i]->items[0]) < 512; i++) {
@@ -241,7 +245,9 @@ END_TEST
 /* In place: what a block reads it writes. */
 START_TEST(test_in_place) {
     static bool read[MOST];
-    ck_assert_int_eq(trace("kernel k(h: inout f32[M,N], x: f32[M,N]) { h = h * 0.5 + x }", "-D M=60 -D N=70 --block 0,2 -o trace.json"), FX_OK);
+    ck_assert_int_eq(trace("kernel k(h: inout f32[M,N], x: f32[M,N]) { h = h * 0.5 + x }",
+                         "-D M=60 -D N=70 --block 0,2 -o trace.json"),
+        FX_OK);
     const struct json_value *l = read_launch();
     for (int b = 0; b < 4; b += 2) {
         ck_assert_int_eq(touched(l, b, "h", "read", read), 1024);
@@ -251,12 +257,15 @@ START_TEST(test_in_place) {
 }
 END_TEST
 
-/* Over several launches and workspace: totals of blocks add up to those of the launch, and every element of an output is written once. */
+/* Over several launches and workspace: totals of blocks add up to those of the launch, and every element of an output
+ * is written once. */
 START_TEST(test_totals) {
     size_t wrong;
-    const char *spec = "kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], c: f32[N]) {\n  y = x @ w\n  c = sum[M](y)\n}";
+    const char *spec =
+        "kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], c: f32[N]) {\n  y = x @ w\n  c = sum[M](y)\n}";
     ck_assert_int_eq(trace(spec, "-D M=130 -D K=24 -D N=80 -o trace.json"), FX_OK);
-    const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], *tensors = get(k, "tensors");
+    const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0],
+                            *tensors = get(k, "tensors");
     long long written = 0;
     for (int i = 0; i < get(k, "launches")->n; i++) {
         const struct json_value *l = get(k, "launches")->items[i], *touched_here = get(l, "tensors");
@@ -267,14 +276,16 @@ START_TEST(test_totals) {
             for (int b = 0; b < get(l, "totals")->n; b++) reads += total(l, b, t, 1), writes += total(l, b, t, 3);
             ck_assert_int_eq(reads, here ? number(get(get(here, "read"), "accesses")) : 0);
             ck_assert_int_eq(writes, here ? number(get(get(here, "written"), "accesses")) : 0);
-            if (here && !strcmp(get(tensors->items[t], "kind")->text, "output")) written += number(get(get(here, "written"), "cells"));
+            if (here && !strcmp(get(tensors->items[t], "kind")->text, "output"))
+                written += number(get(get(here, "written"), "cells"));
         }
     }
     ck_assert_int_eq(written, 130 * 80 + 80);
 }
 END_TEST
 
-/* Of shared memory a lane takes 16 bytes where it copies, reads a row of ldmatrix or reads back sums, and stores sums by two. */
+/* Of shared memory a lane takes 16 bytes where it copies, reads a row of ldmatrix or reads back sums, and stores sums
+ * by two. */
 START_TEST(test_shared) {
     ck_assert_int_eq(trace(TENSOR_CORES, "-D M=128 -D N=64 -D K=128 -o trace.json"), FX_OK);
     const struct json_value *l = read_launch();
@@ -307,7 +318,8 @@ START_TEST(test_lines) {
         ck_assert_str_eq(get(lines->items[i], "memory")->text, "global");
         ck_assert(number(get(lines->items[i], "line")) > 0 && *get(lines->items[i], "code")->text);
         ck_assert_int_ge(number(get(lines->items[i], "taken")), number(get(lines->items[i], "least")));
-        requests[is_write] += number(get(lines->items[i], "requests")), taken[is_write] += number(get(lines->items[i], "taken"));
+        requests[is_write] += number(get(lines->items[i], "requests")),
+            taken[is_write] += number(get(lines->items[i], "taken"));
     }
     for (int side = 0; side < 2; side++) { /* 16 bytes a lane; 32 bytes a sector */
         ck_assert_int_eq(requests[side], (4000 / 4 + 31) / 32);
@@ -343,7 +355,10 @@ static void check_tags(const char *text) {
     char open[DEEP][LONG];
     int depth = 0;
     for (const char *s = text + strlen("<!DOCTYPE html>"); *s; s++) {
-        if (*s == '&') ck_assert_msg(!strncmp(s, "&lt;", 4) || !strncmp(s, "&gt;", 4) || !strncmp(s, "&amp;", 5) || !strncmp(s, "&quot;", 6), "a bare & at: %.40s", s);
+        if (*s == '&')
+            ck_assert_msg(
+                !strncmp(s, "&lt;", 4) || !strncmp(s, "&gt;", 4) || !strncmp(s, "&amp;", 5) || !strncmp(s, "&quot;", 6),
+                "a bare & at: %.40s", s);
         if (*s != '<') continue;
         const char *name = s + 1 + (s[1] == '/'), *end = name + strcspn(name, " \n/>");
         size_t n = (size_t)(end - name);
@@ -354,7 +369,8 @@ static void check_tags(const char *text) {
         }
         ck_assert_msg(*end == '>', "a tag without end: %.40s", s);
         if (s[1] == '/') {
-            ck_assert_msg(depth > 0 && strlen(open[depth - 1]) == n && !memcmp(open[depth - 1], name, n), "closed, not open: %.40s", s);
+            ck_assert_msg(depth > 0 && strlen(open[depth - 1]) == n && !memcmp(open[depth - 1], name, n),
+                "closed, not open: %.40s", s);
             depth--;
         } else if (end[-1] != '/') {
             ck_assert_int_lt(depth, DEEP);
@@ -375,7 +391,8 @@ static const char *read_page(const char *path) {
     const char *page = read_text(path);
     check_tags(page);
     static const char *const outside[] = {"://", "src=", "href=", "url(", "@import"};
-    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) ck_assert_msg(!strstr(page, outside[i]), "the page has %s", outside[i]);
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        ck_assert_msg(!strstr(page, outside[i]), "the page has %s", outside[i]);
     return page;
 }
 
@@ -383,7 +400,8 @@ START_TEST(test_page) {
     ck_assert_int_eq(trace(POINTWISE, "-D M=40 -D N=100"), FX_OK);
     const char *page = read_page("twice.html");
     /* A map of x and one of y, each with the colours of four blocks, and three blocks outlined. */
-    for (int c = 0; c < 12; c++) ck_assert_int_eq(count(page, arena_printf(&arena, "<path class=\"c%d\"", c)), c < 4 ? 2 : 0);
+    for (int c = 0; c < 12; c++)
+        ck_assert_int_eq(count(page, arena_printf(&arena, "<path class=\"c%d\"", c)), c < 4 ? 2 : 0);
     ck_assert_int_eq(count(page, "<path class=\"outline"), 2 * 3);
     ck_assert_int_eq(count(page, "<path class=\"read\""), 3);
     ck_assert_int_eq(count(page, "<path class=\"written\""), 3);
@@ -391,13 +409,14 @@ START_TEST(test_page) {
     ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 0);
     ck_assert_ptr_nonnull(strstr(page, "<b>N = 100</b>"));
     ck_assert_ptr_nonnull(strstr(page, "<b>M = 40</b>"));
-    for (const char *name = "xy"; *name; name++) ck_assert_int_eq(count(page, arena_printf(&arena, "<tr><td>%c</td><td class=\"n\">4000</td>", *name)), 1);
+    for (const char *name = "xy"; *name; name++)
+        ck_assert_int_eq(count(page, arena_printf(&arena, "<tr><td>%c</td><td class=\"n\">4000</td>", *name)), 1);
     ck_assert_int_eq(count(page, "<h2>"), 2);
 }
 END_TEST
 
-/* The squares of block 0's row of a 2 x 8 tensor, and what is around them, to the pixel: an element is 18 of them. Lines between elements are drawn where both sides
- * have room for them: 200 x 4 are squares of 9 x 3. */
+/* The squares of block 0's row of a 2 x 8 tensor, and what is around them, to the pixel: an element is 18 of them.
+ * Lines between elements are drawn where both sides have room for them: 200 x 4 are squares of 9 x 3. */
 START_TEST(test_picture) {
     ck_assert_int_eq(trace("kernel k(x: f32[M,N]) -> y: f32[M,N] { y = -x }", "-D M=2 -D N=8"), FX_OK);
     const char *page = read_page("k.html"), *at = strstr(page, "class=\"written\"");
@@ -456,11 +475,14 @@ END_TEST
 
 /* Blocks of a launch that waits for itself are as many as the emulator has room for. */
 START_TEST(test_multiprocessors) {
-    ck_assert_int_eq(trace("kernel k(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) with { fuse: require } { y = x * sum[M](x); s = sum[K](y) }",
-                           "--device=emu:3 -D M=512 -D K=64 -o trace.json"),
-                     FX_OK);
+    ck_assert_int_eq(
+        trace(
+            "kernel k(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) with { fuse: require } { y = x * sum[M](x); s = sum[K](y) }",
+            "--device=emu:3 -D M=512 -D K=64 -o trace.json"),
+        FX_OK);
     size_t wrong;
-    const struct json_value *launches = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "launches");
+    const struct json_value *launches = get(
+        get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "launches");
     ck_assert_int_eq(number(get(launches->items[0], "grid")), 3);
 }
 END_TEST
@@ -479,11 +501,13 @@ END_TEST
 
 /* Which instruction an entry multiplies by. */
 START_TEST(test_mma) {
-    static const struct { const char *spec, *mma; } cases[] = {
+    static const struct { const char *spec, *mma;
+    } cases[] = {
         {"kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m16n8k16"},
         {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},
         {"kernel mm(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }", "m16n8k32"},
-        {"kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }", "m16n8k16"},
+        {"kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }",
+            "m16n8k16"},
         {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
     };
     ck_assert_int_eq(trace(cases[_i].spec, "-D M=16 -D N=16 -D K=32 -o trace.json"), FX_OK);
@@ -495,20 +519,27 @@ END_TEST
 /* Extents that passes made are none of the spec's: the unfused one is compiled without them. */
 START_TEST(test_made_extents) {
     size_t wrong;
-    ck_assert_int_eq(trace("kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], r: f32[M]) {\n  y = x @ w\n  r = sum[N](y)\n}", "-D M=17 -D K=24 -D N=136 -o trace.json"), FX_OK);
+    ck_assert_int_eq(
+        trace("kernel k(x: f16[M,K], w: f16[K,N]) -> (y: f32[M,N], r: f32[M]) {\n  y = x @ w\n  r = sum[N](y)\n}",
+            "-D M=17 -D K=24 -D N=136 -o trace.json"),
+        FX_OK);
     const struct json_value *k = get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0];
     ck_assert_int_gt(get(k, "extents")->n, 3);
     ck_assert_int_ge(get(get(k, "unfused"), "launches")->n, 2);
 }
 END_TEST
 
-/* The element of A, B or the sums that `lane` holds as number i, as the PTX ISA has it for 16-bit floats, tf32 and bytes. */
+/* The element of A, B or the sums that `lane` holds as number i, as the PTX ISA has it for 16-bit floats, tf32 and
+ * bytes. */
 static void place_of(char matrix, int k, int lane, int i, int *row, int *column) {
     int group = lane >> 2, thread = lane & 3;
     if (matrix == 'C') *row = i < 2 ? group : group + 8, *column = thread * 2 + (i & 1);
-    else if (matrix == 'A' && k == 8) *row = i == 0 || i == 2 ? group : group + 8, *column = i < 2 ? thread : thread + 4;
-    else if (matrix == 'A' && k == 16) *row = i < 2 || (i >= 4 && i < 6) ? group : group + 8, *column = thread * 2 + (i & 1) + (i >= 4 ? 8 : 0);
-    else if (matrix == 'A') *row = i < 4 || (i >= 8 && i < 12) ? group : group + 8, *column = thread * 4 + (i & 3) + (i >= 8 ? 16 : 0);
+    else if (matrix == 'A' && k == 8)
+        *row = i == 0 || i == 2 ? group : group + 8, *column = i < 2 ? thread : thread + 4;
+    else if (matrix == 'A' && k == 16)
+        *row = i < 2 || (i >= 4 && i < 6) ? group : group + 8, *column = thread * 2 + (i & 1) + (i >= 4 ? 8 : 0);
+    else if (matrix == 'A')
+        *row = i < 4 || (i >= 8 && i < 12) ? group : group + 8, *column = thread * 4 + (i & 3) + (i >= 8 ? 16 : 0);
     else if (k == 8) *row = i == 0 ? thread : thread + 4, *column = group;
     else if (k == 16) *row = thread * 2 + (i & 1) + (i >= 2 ? 8 : 0), *column = group;
     else *row = thread * 4 + (i & 3) + (i >= 4 ? 16 : 0), *column = group;
@@ -526,8 +557,10 @@ START_TEST(test_fragments) {
             for (int i = 0; i < (*m == 'A' ? 4 * each : *m == 'B' ? 2 * each : 4); i++) {
                 int row, column, parts = *m == 'C' ? 1 : each;
                 place_of(*m, k, lane, i, &row, &column);
-                char *title = arena_printf(&arena, "<title>%c[%d][%d]: lane %d, register %d", *m, row, column, lane, i / parts);
-                title = parts > 1 ? arena_printf(&arena, "%s, element %d of it</title>", title, i % parts) : arena_printf(&arena, "%s</title>", title);
+                char *title = arena_printf(
+                    &arena, "<title>%c[%d][%d]: lane %d, register %d", *m, row, column, lane, i / parts);
+                title = parts > 1 ? arena_printf(&arena, "%s, element %d of it</title>", title, i % parts)
+                                  : arena_printf(&arena, "%s</title>", title);
                 ck_assert_msg(count(out.s, title) == 1, "%s", title);
             }
 }
@@ -557,13 +590,18 @@ END_TEST
 /* Strides stand beside the names of axes: over extents where those are free, as numbers where they are not. */
 START_TEST(strides_over_extents) {
     size_t wrong = 0;
-    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C], w: f32[B=3,D=5]) -> y: f32[C,A,D] { y = x @[B] w }", "-o trace.json -D A=2 -k f -D C=4"), FX_OK);
-    const struct json_value *tensors = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
+    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C], w: f32[B=3,D=5]) -> y: f32[C,A,D] { y = x @[B] w }",
+                         "-o trace.json -D A=2 -k f -D C=4"),
+        FX_OK);
+    const struct json_value *tensors = get(
+        get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
     static const struct {
         const char *tensor, *axes[3], *steps[3];
-    } wanted[] = {{"x", {"A", "B", "C"}, {"12", "4", "1"}}, {"w", {"B", "D"}, {"5", "1"}}, {"y", {"C", "A", "D"}, {"10", "5", "1"}}};
+    } wanted[] = {{"x", {"A", "B", "C"}, {"12", "4", "1"}}, {"w", {"B", "D"}, {"5", "1"}},
+        {"y", {"C", "A", "D"}, {"10", "5", "1"}}};
     for (int i = 0; i < 3; i++) {
-        const struct json_value *steps = get(find(tensors, "name", wanted[i].tensor), "stride_expressions"), *strides = get(find(tensors, "name", wanted[i].tensor), "strides");
+        const struct json_value *steps = get(find(tensors, "name", wanted[i].tensor), "stride_expressions"),
+                                *strides = get(find(tensors, "name", wanted[i].tensor), "strides");
         const struct json_value *axes = get(find(tensors, "name", wanted[i].tensor), "axes");
         ck_assert_int_eq(axes->n, steps->n);
         for (int a = 0; a < steps->n; a++) {
@@ -572,11 +610,13 @@ START_TEST(strides_over_extents) {
             ck_assert_int_eq(number(strides->items[a]), atoi(wanted[i].steps[a]));
         }
     }
-    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.json"), FX_OK);
+    ck_assert_int_eq(
+        trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.json"), FX_OK);
     tensors = get(get(json_read(&arena, read_text("trace.json"), &wrong), "kernels")->items[0], "tensors");
     ck_assert_str_eq(get(find(tensors, "name", "x"), "stride_expressions")->items[0]->text, "B * C");
     ck_assert_str_eq(get(find(tensors, "name", "y"), "stride_expressions")->items[1]->text, "B");
-    ck_assert_int_eq(trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.html"), FX_OK);
+    ck_assert_int_eq(
+        trace("kernel f(x: f32[A,B,C]) -> y: f32[C,A,B] { y = x }\ntest f { A=2 B=3 C=4 }", "-o trace.html"), FX_OK);
     ck_assert_ptr_nonnull(strstr(read_text("trace.html"), "strides A: B * C, B: C, C: 1</figcaption>"));
 }
 END_TEST

@@ -111,7 +111,8 @@ static bool read_array(struct reader *r, bool is_output) {
     a->host.dtype = (enum fx_dtype)t;
     while (next_word(r, word, true)) {
         int64_t n;
-        if (a->host.rank == FX_MAX_RANK || !read_integer(FX_I32, word, &n) || n < 0) return wrong(r, "%s is no extent", word);
+        if (a->host.rank == FX_MAX_RANK || !read_integer(FX_I32, word, &n) || n < 0)
+            return wrong(r, "%s is no extent", word);
         a->host.extents[a->host.rank++] = n;
         a->n *= n;
     }
@@ -120,8 +121,11 @@ static bool read_array(struct reader *r, bool is_output) {
     a->integer = calloc((size_t)a->n + 1, sizeof *a->integer);
     a->host.data = data;
     for (int64_t i = 0; i < a->n; i++) {
-        if (!next_word(r, word, false)) return wrong(r, "%s has %lld elements, %lld were expected", a->name, (long long)i, (long long)a->n);
-        if (!store(a, data, i, word)) return wrong(r, "element %lld of %s: %s is no %s", (long long)i, a->name, word, fx_dtype_name(a->host.dtype));
+        if (!next_word(r, word, false))
+            return wrong(r, "%s has %lld elements, %lld were expected", a->name, (long long)i, (long long)a->n);
+        if (!store(a, data, i, word))
+            return wrong(
+                r, "element %lld of %s: %s is no %s", (long long)i, a->name, word, fx_dtype_name(a->host.dtype));
     }
     return true;
 }
@@ -129,7 +133,8 @@ static bool read_array(struct reader *r, bool is_output) {
 static bool read_define(struct reader *r, bool is_extent) {
     struct sample *s = r->sample;
     char label[64], value[64] = "";
-    bool is_whole = s->n_defines < VALUES_MAX_DEFINES && next_word(r, label, true) && (!is_extent || next_word(r, value, true));
+    bool is_whole = s->n_defines < VALUES_MAX_DEFINES && next_word(r, label, true) &&
+                    (!is_extent || next_word(r, value, true));
     if (!is_whole) return wrong(r, "what -D says was expected");
     snprintf(s->defines[s->n_defines++], 64, is_extent ? "%.30s=%.30s" : "%s%s", label, value);
     return true;

@@ -1,8 +1,8 @@
-/* The values of tests/language: what every kernel of every spec there gives on given data, worked out independently of the compiler
- * (tests/language/values.py, which states the format of a .values file).
+/* The values of tests/language: what every kernel of every spec there gives on given data, worked out independently of
+ * the compiler (tests/language/values.py, which states the format of a .values file).
  *
- * In: the folder. Out: its specs in order, with their texts, and every case of every .values file. What is wrong with a file is kept with the
- * case that it concerns, for the test to report; nothing is ever freed. */
+ * In: the folder. Out: its specs in order, with their texts, and every case of every .values file. What is wrong with a
+ * file is kept with the case that it concerns, for the test to report; nothing is ever freed. */
 #ifndef FX_TEST_VALUES_FILE_H
 #define FX_TEST_VALUES_FILE_H
 
@@ -49,7 +49,8 @@ void values_read(struct values *v, const char *folder);
 const struct array *sample_find(const struct sample *s, const char *name, bool is_output);
 /* Element i of an output as a double. */
 double array_value(const struct array *a, int64_t i);
-/* How far from what the file says a right value may be (the tolerance of test_language.c): 1e-11 of the largest of the output; 0 of integers. */
+/* How far from what the file says a right value may be (the tolerance of test_language.c): 1e-11 of the largest of the
+ * output; 0 of integers. */
 double array_slack(const struct array *a);
 bool values_equal(double a, double b); /* NaN is NaN */
 
