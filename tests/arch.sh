@@ -161,10 +161,26 @@ CODE
 emitted_unread() {
     for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
         "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o "$dir/arch.cu" >"$dir/arch.log" 2>&1 </dev/null || cat "$dir/arch.log"
-        LC_ALL=C "${FX_CXX:-g++}" -x c++ -std=c++17 -fsyntax-only -Wunused -Wshadow -isystem runtime/emu -include calls.h -include ptx_emu.h -DFX_PTX "$dir/arch.cu" 2>&1 |
+        LC_ALL=C "${FX_CXX:-g++}" -x c++ -std=c++17 -fsyntax-only -Wunused -Wunused-parameter -Wshadow -isystem runtime/emu -include calls.h -include ptx_emu.h -DFX_PTX "$dir/arch.cu" 2>&1 |
             grep -E 'error|warning' | grep -vE "variable '[A-Z]+' |declaration of '[a-z0-9_]*[a-z0-9]' shadows" | sed "s|^|$spec: |"
     done
     rm -f "$dir/arch.cu" "$dir/arch.log"
+}
+
+# Structs without members and fields that no member reads, in what is generated.
+emitted_empty() {
+    for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
+        "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o - 2>&1 </dev/null | awk -v spec="$spec" '
+            /^\/\/ ==== generated/ { is_ours = 1 }
+            !is_ours { next }
+            { sub(/ *\/\/.*/, "") }
+            /struct [a-z0-9_]* *\{\}/ || (is_open && /^ *\};/) { print spec ": an empty struct: " $0 }
+            { is_open = /struct [A-Za-z0-9_]* *\{$/ }
+            /^struct [A-Za-z0-9_]* \{$/ { n = 0; split("", seen) }
+            /^  [a-z][A-Za-z0-9_ ]* \**[A-Za-z0-9_]*_;$/ { name = $NF; gsub(/[*;]/, "", name); fields[++n] = name }
+            { words = split($0, word, /[^A-Za-z0-9_]+/); for (i = 1; i <= words; i++) seen[word[i]]++ }
+            /^\};/ { for (i = 1; i <= n; i++) if (seen[fields[i]] < 2) print spec ": nothing reads " fields[i] }'
+    done
 }
 
 # hints.def names words that people type into a spec, none of which is emitted.
@@ -269,6 +285,7 @@ rule 'the emulator has every function of ptx.cuh' twin_lacks
 rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
 rule 'problems written by hand are what the drivers ask for' by_hand
 rule 'emitted code computes nothing that is not read' emitted_unread
+rule 'emitted structs have no member that is not read' emitted_empty
 rule 'no cuda in C strings' cuda_strings
 rule 'the library never prints, exits or changes the process' prints_or_exits
 rule 'the archive has the names of the public headers only' archive_exports

@@ -112,7 +112,7 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 
 /* ---- entries ---- */
 
-static const char *arg_name(const struct launch *l, const struct fx_arg *arg) {
+const char *emit_argument(const struct launch *l, const struct fx_arg *arg) {
     const char *const *names[] = {[FX_ARG_PARAM] = l->param_names, [FX_ARG_BUFFER] = l->buffer_names, [FX_ARG_EXTENT] = l->axis_names, [FX_ARG_STRIDE] = l->stride_names};
     return names[arg->kind][arg->index];
 }
@@ -128,8 +128,8 @@ static void put_product(struct buf *out, const struct scheduled_graph *c, const 
     }
 }
 
-/* The call of the driver: the whole of an entry, or one of its phases. */
-static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct config *f, bool is_phase) {
+/* The call of the driver: the whole of an entry, or one of its phases; is_read: the fields of the struct. */
+static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const bool *is_read, const struct config *f, bool is_phase) {
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
@@ -137,9 +137,9 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
-    for (int a = 0; a < l->n_args; a++) {
+    for (int a = 0, n = 0; a < l->n_args; a++) {
         bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(s, l->args[a].index);
-        buf_printf(out, "%s%s%s", a ? ", " : "", is_index ? "(int)" : "", arg_name(l, &l->args[a]));
+        if (is_read[a]) buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
     }
     buf_puts(out, "}");
     if (s->group->contraction && is_phase) {
@@ -167,35 +167,42 @@ static void emit_wait(struct buf *out, const struct scheduled_graph *c, const st
     buf_printf(out, "%s whole from here on\n", n > 1 ? " are" : n ? " is" : "what is written in place is");
 }
 
-/* Arguments of an entry: memory is const where no phase writes it. */
-static void emit_parameter(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int n, const struct fx_arg *a) {
+/* An argument of an entry: memory is const where no phase writes it. What the statements do not read, such as an extent that only the grid is made of, has its name in a
+ * comment. */
+static void emit_parameter(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int n, const struct fx_arg *a, const char *statements) {
     const struct launch *owner = phases;
+    const char *name = emit_argument(phases, a);
+    struct buf s;
     if (a->kind == FX_ARG_BUFFER && a->index == plan_flags_buffer(c)) {
-        buf_printf(out, "unsigned long long *%s", phases->buffer_names[a->index]);
+        buf_printf(out, "unsigned long long *%s", name);
         return;
     }
     for (int i = 0; i < n; i++)
-        for (int s = 0; s < phases[i].kernel->group->n_stores; s++) {
-            const struct store *to = &phases[i].kernel->group->stores[s];
+        for (int k = 0; k < phases[i].kernel->group->n_stores; k++) {
+            const struct store *to = &phases[i].kernel->group->stores[k];
             if ((a->kind == FX_ARG_BUFFER && to->buffer == a->index) || (a->kind == FX_ARG_PARAM && to->param == a->index)) owner = &phases[i];
         }
-    emit_declaration(out, c, owner, a);
+    buf_init(&s, out->arena);
+    emit_declaration(&s, c, owner, a);
+    if (emit_has_word(statements, name)) buf_puts(out, s.s);
+    else buf_printf(out, "%.*s/* %s */", (int)(s.len - strlen(name)), s.s, name);
 }
 
-static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, const struct plan_launch *d, int e) {
+static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, const bool *const *is_read, const struct plan_launch *d, int e) {
     const struct config *f = &phases->kernel->configs[e];
+    struct buf statements;
+    buf_init(&statements, out->arena);
+    for (int i = 0; i < d->n; i++) {
+        if (i) emit_wait(&statements, c, phases, i);
+        emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1);
+    }
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, d->entries[e].name);
     for (int a = 0; a < d->n_args; a++) {
         buf_puts(out, a ? ", " : "");
-        emit_parameter(out, c, phases, d->n, &d->args[a]);
+        emit_parameter(out, c, phases, d->n, &d->args[a], statements.s);
     }
-    buf_puts(out, ") {\n");
-    for (int i = 0; i < d->n; i++) {
-        if (i) emit_wait(out, c, phases, i);
-        emit_call(out, c, &phases[i], &phases[i].kernel->configs[e], d->n > 1);
-    }
-    buf_puts(out, "}\n#endif\n\n");
+    buf_printf(out, ") {\n%s}\n#endif\n\n", statements.s);
 }
 
 /* ---- the header: how to launch what follows ---- */
@@ -261,22 +268,31 @@ static const char *plain_name(struct arena *a, const char *file) {
     return name;
 }
 
+/* The structs and entries of a kernel, launch by launch. */
+static void emit_kernel(struct buf *out, const struct unit *u, int i) {
+    const struct scheduled_graph *c = u->kernels[i];
+    const bool **is_read = NEW_ARRAY(out->arena, const bool *, c->n_kernels + 1);
+    for (int j = 0; j < c->n_launches; j++) {
+        const struct plan_launch *d = &u->joined[i][j];
+        const struct launch *phases = u->launches[i] + d->first;
+        for (int p = d->first; p < d->first + d->n; p++) {
+            if (u->launches[i][p].kernel->pass) { /* that of the pass before */
+                is_read[p] = is_read[p - 1];
+                continue;
+            }
+            is_read[p] = emit_problem(out, u, c, &u->launches[i][p]);
+            buf_putc(out, '\n');
+        }
+        for (int e = 0; e < phases->kernel->n_configs; e++) emit_entry(out, c, phases, is_read + d->first, d, e);
+    }
+}
+
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) {
     struct arena *a = &u->cx->arena;
     const char *file = plain_name(a, u->file);
     struct buf generated;
     buf_init(&generated, a);
-    for (int i = 0; i < u->n_kernels; i++)
-        for (int j = 0; j < u->kernels[i]->n_launches; j++) {
-            const struct plan_launch *d = &u->joined[i][j];
-            const struct launch *phases = u->launches[i] + d->first;
-            for (int p = 0; p < d->n; p++) {
-                if (phases[p].kernel->pass) continue; /* that of the pass before */
-                emit_problem(&generated, u, u->kernels[i], &phases[p]);
-                buf_putc(&generated, '\n');
-            }
-            for (int e = 0; e < phases->kernel->n_configs; e++) emit_entry(&generated, u->kernels[i], phases, d, e);
-        }
+    for (int i = 0; i < u->n_kernels; i++) emit_kernel(&generated, u, i);
     buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch->name);
     buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
                   "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");

@@ -7,8 +7,8 @@
 
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
-/* emit_body.c: the problem struct of one launch. */
-void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
+/* emit_body.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no fields. */
+const bool *emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
 /* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
@@ -24,10 +24,14 @@ const char *emit_ctype(enum fx_dtype t);
 /* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C names of extents, by axis. */
 const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
 const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
+/* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
-/* Copies the text of a function without those of its marked lines whose name no line after them mentions. */
-void emit_drop_unread(struct buf *out, const char *text);
-/* `const fx_bf16 *x_` for an argument, as a parameter of an entry or a field. */
+/* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without the end of it. Parameters that they do not mention
+ * have no name; marked lines whose name no line after them mentions are left out. */
+void emit_function(struct buf *out, const char *head, const char *statements);
+bool emit_has_word(const char *text, const char *word); /* comments apart */
+/* What an argument is called; `const fx_bf16 *x_`, as a parameter of an entry or a field. */
+const char *emit_argument(const struct launch *l, const struct fx_arg *a);
 void emit_declaration(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a);
 
 #endif

@@ -11,7 +11,6 @@
 #include "emit/emit_value.h"
 
 struct body {
-    struct buf *out;
     const struct unit *u;
     const struct scheduled_graph *c;
     const struct launch *l;
@@ -115,15 +114,15 @@ static const char *place_args(const struct body *b) { return b->is_gemm ? "int b
 
 static void emit_frag(struct body *b) {
     if (!b->l->kernel->n_loads) {
-        buf_line(b->out, "  template <int V> struct frag {};  // nothing is read besides the operands");
+        buf_line(b->w.out, "  template <int V> using frag = fx_nothing;  // nothing is read %s", b->is_gemm ? "besides the operands" : "ahead of what is computed");
         return;
     }
-    buf_line(b->out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
+    buf_line(b->w.out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
     for (int i = 0; i < b->l->kernel->n_loads; i++) {
         const struct tensor *t = &b->l->kernel->loads[i];
-        buf_line(b->out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
+        buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
-    buf_line(b->out, "  };");
+    buf_line(b->w.out, "  };");
 }
 
 static const char *along_stride(struct body *b, const struct tensor *t) { return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])); }
@@ -133,8 +132,8 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
     bool converts = is_converted(t->dtype);
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
     if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
-    buf_line(b->out, "#pragma unroll");
-    buf_line(b->out, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
          tensor_name(b, t), at, none);
 }
 
@@ -143,18 +142,18 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: buf_line(b->out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
-    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
+    case ALONG_NONE: buf_line(b->w.out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
+    case ALONG_CONTIGUOUS: buf_line(b->w.out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
     case ALONG_UNIT:
-        buf_line(b->out, "    if constexpr (ALIGNED) {");
-        buf_line(b->out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
-        buf_line(b->out, "    } else {");
-        if (converts) buf_line(b->out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        buf_line(b->w.out, "    if constexpr (ALIGNED) {");
+        buf_line(b->w.out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+        buf_line(b->w.out, "    } else {");
+        if (converts) buf_line(b->w.out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
         else emit_fetch_items(b, t, "      ");
-        buf_line(b->out, "    }");
+        buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) buf_line(b->out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        if (converts) buf_line(b->w.out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
         else emit_fetch_items(b, t, "    ");
         return;
     case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
@@ -162,9 +161,10 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
 }
 
 static void emit_fetch(struct body *b) {
-    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const {", place_args(b));
+    if (!b->l->kernel->n_loads) return;
+    value_open_function(&b->w, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
     for (int i = 0; i < b->l->kernel->n_loads; i++) emit_fetch_one(b, &b->l->kernel->loads[i]);
-    buf_line(b->out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- the pointwise part ---- */
@@ -180,43 +180,6 @@ const char *emit_label_index(struct arena *a, const char *const *names, const st
     if (i < l->n - 1) index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
     if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
     return index;
-}
-
-static bool has_word(const char *line, const char *word) {
-    size_t len = strlen(word);
-    for (const char *s = line; (s = strstr(s, word)); s++)
-        if ((s == line || !is_word_byte(s[-1])) && !is_word_byte(s[len])) return true;
-    return false;
-}
-
-/* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope: where a line is indented less. */
-static bool is_mentioned(const char *const *lines, const bool *is_kept, int at, int n, const char *word) {
-    size_t indent = strspn(lines[at], " ");
-    for (int i = at + 1; i < n; i++) {
-        if (*lines[i] != '#' && strspn(lines[i], " ") < indent) return false;
-        if (is_kept[i] && has_word(lines[i], word)) return true;
-    }
-    return false;
-}
-
-void emit_drop_unread(struct buf *out, const char *text) {
-    const char **lines = NULL;
-    int n = 0;
-    for (const char *end; *text; text = end) {
-        end = strchr(text, '\n') + 1;
-        PUSH(out->arena, lines, n) = arena_strndup(out->arena, text, (size_t)(end - text));
-    }
-    bool *is_kept = NEW_ARRAY(out->arena, bool, n + 1);
-    for (int i = n - 1; i >= 0; i--) {
-        char *mark = strstr(lines[i], EMIT_MARK "const ");
-        is_kept[i] = true;
-        if (!mark) continue;
-        const char *name = strchr(mark + strlen(EMIT_MARK "const "), ' ') + 1; /* behind its type, one word */
-        is_kept[i] = is_mentioned(lines, is_kept, i, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
-        memmove(mark, mark + strlen(EMIT_MARK), strlen(mark));
-    }
-    for (int i = 0; i < n; i++)
-        if (is_kept[i]) buf_puts(out, lines[i]);
 }
 
 /* Gives every label of l its index: by name where it has to be computed. */
@@ -308,27 +271,27 @@ static void emit_row_values(struct body *b, struct point *row, const bool *is_un
 
 static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
-    buf_line(b->out, "#pragma unroll");
-    buf_line(b->out, "%sfor (int v = 0; v < V; ++v)", indent);
-    buf_line(b->out, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "%sfor (int v = 0; v < V; ++v)", indent);
+    buf_line(b->w.out, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: buf_line(b->out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
-    case ALONG_CONTIGUOUS: buf_line(b->out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
+    case ALONG_NONE: buf_line(b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
+    case ALONG_CONTIGUOUS: buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
     case ALONG_UNIT:
-        buf_line(b->out, "    if constexpr (ALIGNED) {");
-        buf_line(b->out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
-        buf_line(b->out, "    } else {");
-        if (converts) buf_line(b->out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        buf_line(b->w.out, "    if constexpr (ALIGNED) {");
+        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+        buf_line(b->w.out, "    } else {");
+        if (converts) buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
         else emit_store_items(b, t, value, "      ");
-        buf_line(b->out, "    }");
+        buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) buf_line(b->out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        if (converts) buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
         else emit_store_items(b, t, value, "    ");
         return;
     case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
@@ -356,10 +319,16 @@ static bool takes_whole_tiles(const struct body *b) {
 static void emit_partial_elements(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
-    buf_line(b->out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
+    bool is_any = false;
+    for (int s = 0; s < r->n_stores; s++) is_any |= is_partial_store(b->g, r, &r->stores[s], &x);
+    if (!is_any) {
+        buf_line(b->w.out, "  template <int V> using elements = fx_nothing;  // nothing is reduced");
+        return;
+    }
+    buf_line(b->w.out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
     for (int s = 0; s < r->n_stores; s++)
-        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
-    buf_line(b->out, "  };");
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->w.out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
+    buf_line(b->w.out, "  };");
 }
 
 /* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
@@ -390,27 +359,28 @@ static void emit_partials(struct body *b) {
         struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         const char *type = value_ctype(v->dtype);
-        buf_line(b->out, "  struct partial%d {%s", n, value_comment(b->g, v));
-        buf_line(b->out, "    typedef %s value;", type);
-        buf_line(b->out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
-        buf_line(b->out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
-        buf_line(b->out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
-        buf_line(b->out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type, emit_member(b->w.names, x.of));
-        buf_line(b->out, "  };");
-        buf_line(b->out, "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const { *(%s) = %s; }", n, type, partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x"));
+        buf_line(b->w.out, "  struct partial%d {%s", n, value_comment(b->g, v));
+        buf_line(b->w.out, "    typedef %s value;", type);
+        buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
+        buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
+        buf_line(b->w.out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->w.out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type, emit_member(b->w.names, x.of));
+        buf_line(b->w.out, "  };");
+        emit_function(b->w.out, arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
+                      arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x")));
         buf_printf(&names, ", partial%d", n++);
     }
-    buf_line(b->out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
+    buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
 }
 
 /* Opens a loop over the elements of a row that a thread has; returns their point. */
 static struct point *open_elements(struct body *b, struct point *row) {
     struct point *p = point_open(&b->w, row);
     b->element = p;
-    buf_line(b->out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
-    buf_line(b->out, "    for (int v = 0; v < V; ++v) {");
+    buf_line(b->w.out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    if (b->is_guarded) buf_line(b->out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
+    if (b->is_guarded) buf_line(b->w.out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     return p;
 }
@@ -426,7 +396,7 @@ static void emit_shared(struct body *b, struct point *row) {
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
         const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
-        buf_line(b->out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
+        buf_line(b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
         bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
         struct point *p = open_elements(b, row);
@@ -436,7 +406,7 @@ static void emit_shared(struct body *b, struct point *row) {
         emit_values(b, p, needed);
         value_put(&b->w, p, shared[i]->args[0], place);
         close_elements(b, block);
-        buf_line(b->out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+        buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
     }
 }
 
@@ -470,12 +440,11 @@ static void mark_elements(struct body *b, bool *needed) {
     for (int i = 0; x && i < x->n_moved; i++) needed[x->moved[i].by->id] = true;
 }
 
-static void emit_store_text(struct body *b) {
+static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = takes_whole_tiles(b);
-    emit_begin_function(b->w.names);
-    buf_line(b->out, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const {",
+    value_open_function(&b->w, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const",
          b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
@@ -483,7 +452,7 @@ static void emit_store_text(struct body *b) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        buf_line(b->out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
+        buf_line(b->w.out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
     struct point *row = point_open(&b->w, NULL);
     b->w.indent = 2;
@@ -521,29 +490,19 @@ static void emit_store_text(struct body *b) {
     }
     close_elements(b, block);
     struct node **shared;
-    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
+    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->w.out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         emit_store_one(b, &t, results[s]);
     }
-    buf_line(b->out, "  }");
-}
-
-static void emit_store(struct body *b) {
-    struct buf text, *out = b->out;
-    buf_init(&text, arena(b));
-    b->out = b->w.out = &text;
-    emit_store_text(b);
-    b->out = b->w.out = out;
-    emit_drop_unread(out, text.s);
+    value_close_function(&b->w);
 }
 
 /* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
-    if (along_of(b, &t) == ALONG_CONTIGUOUS) buf_line(b->out, "  template <int V> FX_DEVICE int skew(index row) const { return fx_skew<V>(%s); }", address(b, &t, NULL));
-    else buf_line(b->out, "  template <int V> FX_DEVICE int skew(index) const { return 0; }");
+    emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const", along_of(b, &t) == ALONG_CONTIGUOUS ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL)) : "return 0;");
 }
 
 /* ---- the struct ---- */
@@ -576,30 +535,33 @@ void emit_declaration(struct buf *out, const struct scheduled_graph *c, const st
     }
 }
 
-/* Whether a pointwise kernel runs over this label: its extent then fits the type of the kernel's indices, which others need not. */
-static void emit_fields(struct body *b) {
+/* The fields that `members` read, with the labels of tensors; an extent that a pointwise kernel runs over fits the type of its indices, others need not. */
+static const bool *emit_fields(struct body *b, struct buf *out, const char *members) {
     const struct kernel *k = b->g->kernel;
+    bool *is_read = NEW_ARRAY(arena(b), bool, b->l->n_args + 1);
     for (int i = 0; i < b->l->n_args; i++) {
         const struct fx_arg *a = &b->l->args[i];
-        buf_puts(b->out, "  ");
-        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index)) buf_printf(b->out, "index %s", b->l->axis_names[a->index]);
-        else emit_declaration(b->out, b->c, b->l, a);
-        buf_puts(b->out, ";");
         const int *axes = NULL;
         int n_axes = 0;
+        if (!(is_read[i] = emit_has_word(members, emit_argument(b->l, a)))) continue;
+        buf_puts(out, "  ");
+        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index)) buf_printf(out, "index %s", b->l->axis_names[a->index]);
+        else emit_declaration(out, b->c, b->l, a);
+        buf_puts(out, ";");
         if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar) axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
         if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers) axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
         if (axes) {
-            buf_puts(b->out, "  // [");
-            for (int j = 0; j < n_axes; j++) buf_printf(b->out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
-            buf_puts(b->out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
+            buf_puts(out, "  // [");
+            for (int j = 0; j < n_axes; j++) buf_printf(out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
+            buf_puts(out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
         }
-        buf_putc(b->out, '\n');
+        buf_putc(out, '\n');
     }
     for (int i = 0; i < k->n_axes; i++)
-        if (k->axes[i].extent >= 0 && b->l->axis_used[i])
-            buf_line(b->out, is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
+        if (k->axes[i].extent >= 0 && b->l->axis_used[i] && emit_has_word(members, b->l->axis_names[i]))
+            buf_line(out, is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
                  (long long)k->axes[i].extent);
+    return is_read;
 }
 
 /* What the stores are made of. */
@@ -623,9 +585,32 @@ static void look_at_stores(struct body *b) {
     }
 }
 
-void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
-    struct body b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
-    b.w = (struct values){.out = out, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
+static void emit_members(struct body *b) {
+    const struct scheduled *s = b->l->kernel;
+    if (s->group->is_row) {
+        emit_row_problem(b->w.out, b->u, b->c, b->l, b->w.names);
+        return;
+    }
+    if (s->chain) {
+        emit_chain_problem(b->w.out, b->u, b->c, b->l, b->w.names);
+    } else if (b->is_gemm) {
+        emit_gemm_problem(b->w.out, b->u, b->c, b->l);
+    } else {
+        buf_line(b->w.out, "  FX_DEVICE index rows() const { return (index)(%s); }", product(b, s->pointwise.rows.axes, s->pointwise.rows.n));
+        buf_line(b->w.out, "  FX_DEVICE index cols() const { return (index)(%s); }", product(b, s->pointwise.cols.axes, s->pointwise.cols.n));
+        emit_skew(b);
+    }
+    emit_frag(b);
+    emit_fetch(b);
+    if (takes_whole_tiles(b)) emit_partials(b);
+    emit_store(b);
+}
+
+const bool *emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
+    struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
+    struct buf members;
+    buf_init(&members, &u->cx->arena);
+    b.w = (struct values){.out = &members, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
                           .names = emit_names(c, l), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
     const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
@@ -633,27 +618,12 @@ void emit_problem(struct buf *out, const struct unit *u, const struct scheduled_
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     look_at_stores(&b);
-    if (!b.is_gemm) buf_line(b.out, "template <class INDEX>");
-    buf_line(b.out, "struct %s {", l->struct_name);
-    if (!b.is_gemm) buf_line(b.out, "  typedef INDEX index;");
-    emit_fields(&b);
-    if (l->kernel->group->is_row) {
-        emit_row_problem(out, u, c, l, b.w.names);
-        buf_line(b.out, "};");
-        return;
-    }
-    if (l->kernel->chain) {
-        emit_chain_problem(out, u, c, l, b.w.names);
-    } else if (b.is_gemm) {
-        emit_gemm_problem(out, u, c, l);
-    } else {
-        buf_line(b.out, "  FX_DEVICE index rows() const { return (index)(%s); }", product(&b, l->kernel->pointwise.rows.axes, l->kernel->pointwise.rows.n));
-        buf_line(b.out, "  FX_DEVICE index cols() const { return (index)(%s); }", product(&b, l->kernel->pointwise.cols.axes, l->kernel->pointwise.cols.n));
-        emit_skew(&b);
-    }
-    emit_frag(&b);
-    emit_fetch(&b);
-    if (takes_whole_tiles(&b)) emit_partials(&b);
-    emit_store(&b);
-    buf_line(b.out, "};");
+    emit_members(&b);
+    if (!b.is_gemm) buf_line(out, "template <class INDEX>");
+    buf_line(out, "struct %s {", l->struct_name);
+    if (!b.is_gemm) buf_line(out, "  typedef INDEX index;");
+    const bool *is_read = emit_fields(&b, out, members.s);
+    buf_puts(out, members.s);
+    buf_line(out, "};");
+    return is_read;
 }

@@ -122,18 +122,30 @@ static struct node *next_sum(const struct middle *b, int pass, bool partners, in
 
 static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
-    buf_line(b->w.out, "  struct results {  // of the reductions of a row");
+    bool is_any = false;
+    for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= b->x->is_row_value[i];
+    buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row" : "  typedef fx_nothing results;  // of the reductions of a row");
     for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), value_comment(b->w.g, b->r->steps[i]));
     if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
-    buf_line(b->w.out, "  };");
-    buf_line(b->w.out, "  struct values {  // of a row, read by its elements");
+    if (b->r->n_steps) buf_line(b->w.out, "  };");
+    buf_line(b->w.out, is_any ? "  struct values {  // of a row, read by its elements" : "  typedef fx_nothing values;  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
         if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), value_comment(b->w.g, b->w.g->nodes[i]));
-    buf_line(b->w.out, "  };");
+    if (is_any) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
+static bool has_sums(const struct middle *b, int pass) {
+    bool is_any = looks(b, pass);
+    for (int s = 0; s < b->r->n_steps; s++) is_any |= chain_ends_in(b->x, b->r->steps[s], pass);
+    return is_any;
+}
+
 static void emit_sums_type(struct middle *b, int pass) {
+    if (!has_sums(b, pass)) {
+        buf_line(b->w.out, "  typedef fx_nothing sums%d;  // what pass %d over a row adds up", pass, pass);
+        return;
+    }
     buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
@@ -152,67 +164,75 @@ static const char *start_of(struct middle *b, const struct node *n) { return val
 
 static void emit_identities(struct middle *b, int pass) {
     struct node *n;
-    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const {", pass, pass);
+    if (!has_sums(b, pass)) {
+        buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const { return {}; }", pass, pass);
+        return;
+    }
+    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass)) value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
     if (!looks(b, pass)) return;
-    buf_line(b->w.out, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const {", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    tops%d b;", pass);
     for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "b.%s = %s;", member(b, n), start_of(b, n));
     buf_line(b->w.out, "    return b;");
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
+}
+
+/* Whether something is made, ahead of a pass, of what those before it gave. */
+static bool prepares(const struct middle *b, int pass) {
+    for (int i = 0; i < b->w.g->n_nodes; i++)
+        if (b->x->is_row_value[i] && b->x->level[i] == pass) return true;
+    return false;
 }
 
 static void emit_prepare(struct middle *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const {", pass);
-    emit_begin_function(b->w.names);
+    if (!prepares(b, pass)) return;
+    value_open_function(&b->w, "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
     struct point *p = at_row(b, pass - 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         if (is_row_step(b->r, n) && b->x->level[i] <= pass) p->text[i] = result(b, n);
         if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, member_of(b, "q", n));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
 static void emit_end(struct middle *b) {
-    buf_line(b->w.out, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const {");
-    emit_begin_function(b->w.names);
+    value_open_function(&b->w, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const");
     struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
     const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before), *to = value_at(&b->w, last, b->x->before);
     value_line(&b->w, b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);" : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
                bound, to, bound, from, bound, from);
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- elements ---- */
 
 static void emit_join(struct middle *b, int pass, const char *type, bool partners) {
     struct node *n;
-    buf_line(b->w.out, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const {", pass, type, pass, type, pass);
+    value_open_function(&b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
     for (int s = 0; (n = next_sum(b, pass, partners, &s));)
         value_line(&b->w, "a.%s = %s;", member(b, n), value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_look(struct middle *b, int pass) {
     struct node *n;
     bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, pass);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
-                 "int n_valid) const {", pass, pass);
+    value_open_function(&b->w, "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
-    emit_begin_function(b->w.names);
     struct point *p = at_element(b, pass);
     for (int s = 0; (n = next_sum(b, pass, true, &s));) {
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -221,7 +241,7 @@ static void emit_look(struct middle *b, int pass) {
     }
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static const char *scaled(struct middle *b, int fold, const char *difference) {
@@ -238,8 +258,7 @@ static const char *shift_at(struct middle *b, int fold, int pass, const char *ex
 static void emit_move(struct middle *b, int pass) {
     struct node *n;
     const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
-    buf_line(b->w.out, "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const {", pass, pass, pass);
-    emit_begin_function(b->w.names);
+    value_open_function(&b->w, "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const", pass, pass, pass);
     for (int s = 0; (n = next_sum(b, pass, true, &s));)
         value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n), value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     for (int k = 0; k < b->x->n_folds; k++) {
@@ -255,7 +274,7 @@ static void emit_move(struct middle *b, int pass) {
     }
     for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
     buf_line(b->w.out, "    return %s;", factor);
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
@@ -298,8 +317,7 @@ static void emit_fold(struct middle *b, int pass) {
     struct node *n;
     bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, "
-                 "int n_valid) const {", pass, pass);
+    value_open_function(&b->w, "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) {");
@@ -307,7 +325,6 @@ static void emit_fold(struct middle *b, int pass) {
     buf_line(b->w.out, "        continue;");
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
-    emit_begin_function(b->w.names);
     struct point *p = at_element(b, pass);
     emit_needed(b, p, pass, late);
     for (int s = 0; (n = next_sum(b, pass, false, &s));) {
@@ -317,14 +334,13 @@ static void emit_fold(struct middle *b, int pass) {
     if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_finish(struct middle *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const {", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     struct node *n;
     const char *last[MAX_FOLDS];
-    emit_begin_function(b->w.names);
     for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     for (int k = 0; k < b->x->n_folds; k++) {
         if (!chain_is_online(b->x, k, pass)) continue;
@@ -338,7 +354,7 @@ static void emit_finish(struct middle *b, int pass) {
         if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
         else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- what stands behind the passes ---- */
@@ -370,8 +386,7 @@ void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, c
 }
 
 static void emit_row_stores(struct middle *b) {
-    buf_line(b->w.out, "  FX_DEVICE void store_row(const results &r, int batch, int m) const {");
-    emit_begin_function(b->w.names);
+    value_open_function(&b->w, "  FX_DEVICE void store_row(const results &r, int batch, int m) const");
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
@@ -389,7 +404,7 @@ static void emit_row_stores(struct middle *b) {
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- shapes ---- */
@@ -423,16 +438,19 @@ static void emit_shapes(struct middle *b) {
 }
 
 static void emit_flags(struct middle *b) {
-    struct buf look, keep;
+    struct buf look, keep, prepared;
     buf_init(&look, arena(b));
     buf_init(&keep, arena(b));
+    buf_init(&prepared, arena(b));
     for (int w = 0; w < b->x->n_passes; w++) {
         buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
+        buf_printf(&prepared, "%s%s", w ? ", " : "", prepares(b, w) ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
     }
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up", b->x->n_passes);
     buf_line(b->w.out, "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
               look.s, keep.s);
+    buf_line(b->w.out, "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass", prepared.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
               b->x->bound ? "true" : "false");
 }
@@ -456,6 +474,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
             emit_move(&b, pass);
         }
         emit_fold(&b, pass);
+        if (!has_sums(&b, pass)) continue;
         emit_join(&b, pass, "sums", false);
         emit_finish(&b, pass);
     }

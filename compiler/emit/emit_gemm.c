@@ -66,18 +66,21 @@ static const char *run_stride(const struct operand_place *b, const struct tensor
     return at < 0 ? "0" : poly_text(b, t, &t->view->stride[at]);
 }
 
-/* `return ..;` of the operands, by j where they differ. */
-static void emit_by_sum(struct operand_place *b, const char *const *values, int n) {
-    buf_puts(b->out, " return ");
+/* A function of the operands, by j where they differ. */
+static void emit_by_sum(struct operand_place *b, const char *head, const char *const *values, int n) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_puts(&s, "return ");
     for (int i = 0; i < n; i++) {
         bool is_rest = true;
         for (int j = i; j < n; j++) is_rest &= strcmp(values[i], values[j]) == 0;
-        if (is_rest || i == n - 1) {
-            buf_printf(b->out, "%s; }\n", values[i]);
-            return;
+        if (is_rest) {
+            buf_printf(&s, "%s;", values[i]);
+            break;
         }
-        buf_printf(b->out, "j == %d ? %s : ", i, values[i]);
+        buf_printf(&s, "j == %d ? %s : ", i, values[i]);
     }
+    emit_function(b->out, head, s.s);
 }
 
 static const char *layout_name(enum layout l) { return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED"; }
@@ -89,12 +92,9 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         mn[i] = run_stride(b, &operands[i].tensor, b->mn);
         k[i] = run_stride(b, &operands[i].tensor, &b->segment->k);
     }
-    buf_printf(b->out, "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko) {", emit_ctype(operands->tensor.dtype), b->l->struct_name);
-    emit_by_sum(b, at, n);
-    buf_printf(b->out, "    static FX_DEVICE long long stride_mn(const %s &p, int j) {", b->l->struct_name);
-    emit_by_sum(b, mn, n);
-    buf_printf(b->out, "    static FX_DEVICE long long stride_k(const %s &p, int j) {", b->l->struct_name);
-    emit_by_sum(b, k, n);
+    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko)", emit_ctype(operands->tensor.dtype), b->l->struct_name), at, n);
+    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE long long stride_mn(const %s &p, int j)", b->l->struct_name), mn, n);
+    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
 }
 
 /* ---- the struct ---- */
@@ -141,10 +141,14 @@ static const char *as_int(const struct operand_place *b, const struct axis_list 
     return l->n == 0 ? s : arena_printf(arena(b), l->n > 1 ? "(int)(%s)" : "(int)%s", s);
 }
 
+/* Where B number j is added. */
 static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
-    buf_puts(b->out, "    static FX_DEVICE constexpr int sum(int j) { return ");
-    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(b->out, "j == %d ? %d : ", j, e->sums[j]);
-    buf_printf(b->out, "%d; }  // where B number j is added\n", e->sums[e->n_sums - 1]);
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_puts(&s, "return ");
+    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(&s, "j == %d ? %d : ", j, e->sums[j]);
+    buf_printf(&s, "%d;", e->sums[e->n_sums - 1]);
+    emit_function(b->out, "    static FX_DEVICE constexpr int sum(int j)", s.s);
 }
 
 /* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
@@ -166,8 +170,8 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
         buf_puts(b->out, ";\n");
     }
     if (has_a) emit_sum_numbers(b, e);
-    buf_line(b->out, "    static FX_DEVICE int k(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k, b->axes));
-    buf_line(b->out, "    static FX_DEVICE int k_outer(const %s &p) { return %s; }", b->l->struct_name, as_int(b, &e->k_outer, b->axes));
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name), arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name), arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
     buf_line(b->out, "  };");
 }
 

@@ -13,7 +13,6 @@ struct maker { /* an operand being written */
     const struct operand_place *at;
     const struct graph *g;
     const struct operand *operand;
-    struct buf *out;                /* the struct, or the function being written */
     struct computed computed;               /* what it reads */
     const struct axis_list *along;  /* the labels of a chunk */
     struct leaf *leaves;
@@ -84,7 +83,6 @@ static void bind(struct maker *b, struct point *p, const struct axis_list *l, co
 /* The point of a chunk: all labels, those along it at its first element. */
 static struct point *chunk_point(struct maker *b) {
     struct point *p = point_open(&b->w, NULL);
-    b->w.indent = 3;
     bind(b, p, &b->at->shape->batch, "batch", "at");
     bind(b, p, &b->at->segment->k_outer, "ko", "at");
     bind(b, p, b->at->mn, "mn", "at");
@@ -114,46 +112,45 @@ static int count_leaves(const struct maker *b, enum place place) {
 }
 
 /* A struct of the leaves that have their place there. */
-static void emit_leaves(struct maker *b, enum place place, const char *name, const char *what, const char *none) {
-    int n = count_leaves(b, place);
-    buf_line(b->out, "    template <int V, bool ALIGNED> struct %s {%s  // %s", name, n ? "" : "};", n ? what : none);
+static void emit_leaves(struct maker *b, enum place place, const char *name, const char *what) {
+    if (!count_leaves(b, place)) {
+        buf_line(b->w.out, "    template <int V, bool ALIGNED> using %s = fx_nothing;  // %s", name, what);
+        return;
+    }
+    buf_line(b->w.out, "    template <int V, bool ALIGNED> struct %s {  // %s", name, what);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         if (place_of(f) != place) continue;
-        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) buf_line(b->out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) buf_line(b->w.out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
         else if (f->kind == LEAF_PIECE)
-            buf_line(b->out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
-        else buf_line(b->out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
+            buf_line(b->w.out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
+        else buf_line(b->w.out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
-    if (n) buf_line(b->out, "    };");
+    buf_line(b->w.out, "    };");
 }
 
-/* The same members in shared memory; nothing of it where it is not used. */
+/* The same members in shared memory. */
 static void emit_staged(struct maker *b, enum place place, const char *name, const char *of) {
     int n = 0, widest = 1;
-    if (!count_leaves(b, place)) {
-        buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {};", name);
-        return;
-    }
-    buf_line(b->out, "    template <bool IS_USED, int V, int THREADS> struct %s {  // %s by way of shared memory", name, of);
+    if (!count_leaves(b, place)) return;
+    buf_line(b->w.out, "    template <int V, int THREADS> struct %s {  // %s by way of shared memory", name, of);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         if (place_of(f) != place) continue;
         int bytes = fx_dtype_bits(f->tensor.dtype) / 8;
         if (bytes > widest) widest = bytes;
-        buf_line(b->out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(f->tensor.dtype), f->name);
+        buf_line(b->w.out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(f->tensor.dtype), f->name);
     }
-    buf_line(b->out, "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest, widest);
-    buf_puts(b->out, "      FX_DEVICE void place(unsigned at, int thread, int piece) { ");
+    buf_line(b->w.out, "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest, widest);
+    buf_puts(b->w.out, "      FX_DEVICE void place(unsigned at, int thread, int piece) { ");
     for (int i = b->n_leaves - 1; i >= 0; i--)
-        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.place(", b->leaves[i].name), n++;
-    buf_puts(b->out, "at");
-    while (n--) buf_puts(b->out, ", thread, piece)");
-    buf_puts(b->out, "; }\n      FX_DEVICE void read() { ");
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->w.out, "%s.place(", b->leaves[i].name), n++;
+    buf_puts(b->w.out, "at");
+    while (n--) buf_puts(b->w.out, ", thread, piece)");
+    buf_puts(b->w.out, "; }\n      FX_DEVICE void read() { ");
     for (int i = 0; i < b->n_leaves; i++)
-        if (place_of(&b->leaves[i]) == place) buf_printf(b->out, "%s.read(); ", b->leaves[i].name);
-    buf_puts(b->out, "}\n    };\n");
-    buf_line(b->out, "    template <int V, int THREADS> struct %s<false, V, THREADS> {};", name);
+        if (place_of(&b->leaves[i]) == place) buf_printf(b->w.out, "%s.read(); ", b->leaves[i].name);
+    buf_puts(b->w.out, "}\n    };\n");
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
@@ -217,7 +214,7 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     }
     value_close_block(&b->w, aligned, "} else {");
     int other = value_open_block(&b->w);
-    buf_line(b->out, "#pragma unroll");
+    buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     int loop = value_open_block(&b->w);
     value_line(&b->w, "h.%s.x[v] = 0;", f->name);
@@ -258,7 +255,7 @@ static void emit_fetch(struct maker *b) {
         value_close_block(&b->w, block, "}");
     }
     if (!has_many) return;
-    buf_line(b->out, "#pragma unroll");
+    buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     int block = value_open_block(&b->w);
     for (int i = 0; i < b->n_leaves; i++)
@@ -305,7 +302,7 @@ static void emit_whole_piece(struct maker *b, const struct leaf *f) {
     value_line(&b->w, "if constexpr (ALIGNED) {");
     value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
     value_line(&b->w, "  h.%s.get(e);", f->name);
-    buf_line(b->out, "#pragma unroll");
+    buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
     value_line(&b->w, "} else {");
     value_line(&b->w, "  h.%s.get(%s);", f->name, f->name);
@@ -329,7 +326,7 @@ static void emit_make(struct maker *b) {
         value_line(&b->w, "%s.%s.get(%s);", f->kind == LEAF_SHARED ? "c" : "h", f->name, f->name);
     }
     emit_uniform(b, chunk);
-    buf_line(b->out, "#pragma unroll");
+    buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     int block = value_open_block(&b->w);
     struct point *p = element_point(b, chunk, b->operand->value);
@@ -341,41 +338,34 @@ static void emit_make(struct maker *b) {
     b->is_making = false;
 }
 
-/* Nothing is named yet: each function begins so. */
-static void begin_text(struct maker *b) {
-    b->w = (struct values){.out = b->out, .g = b->g, .param_names = b->at->params, .axis_names = b->at->axes, .stride_names = b->at->strides, .storage_type = emit_ctype, .given = given, .user = b,
-                           .names = b->names, .hoisted = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1)};
-    emit_begin_function(b->names);
-    find_leaves(b);
-}
-
-static void emit_function(struct maker *b, const char *head, void (*body)(struct maker *)) {
-    struct buf text, *out = b->out;
-    buf_init(&text, arena(b));
-    buf_line(b->out, "%s", head);
-    begin_text(b);
-    b->out = b->w.out = &text;
-    body(b);
-    b->out = out;
-    emit_drop_unread(out, text.s ? text.s : "");
-    buf_line(b->out, "    }");
-}
-
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
-    struct maker b = {.at = at, .g = at->g, .operand = o, .out = at->out, .names = emit_names(at->c, at->l)};
-    const char *name = at->l->struct_name;
-    buf_line(b.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
-    begin_text(&b);
-    bool has_held = count_leaves(&b, IN_HELD) > 0, has_context = count_leaves(&b, IN_CONTEXT) > 0;
-    const char *head = "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k%s) {", *n_valid = ", int n_valid";
-    emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values", "nothing is read by values");
-    emit_leaves(&b, IN_HELD, "held", "what it reads side by side", "nothing is read side by side");
-    emit_leaves(&b, IN_CONTEXT, "context", "what chunks share", "nothing is shared");
-    buf_line(b.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
+    struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
+    b.w = (struct values){.out = at->out, .g = b.g, .param_names = at->params, .axis_names = at->axes, .stride_names = at->strides, .storage_type = emit_ctype, .given = given, .user = &b,
+                          .names = b.names, .hoisted = NEW_ARRAY(arena(&b), int, b.g->n_nodes + 1)};
+    find_leaves(&b);
+    static const struct {
+        const char *name, *classes, *what; /* of the function, of its template, what it fills */
+        void (*statements)(struct maker *b);
+    } fetches[] = {
+        [IN_RAW] = {"fetch", "", "raw<V, ALIGNED> &r", emit_fetch},
+        [IN_HELD] = {"fetch_held", ", class HELD", "HELD &h", emit_fetch_held},
+        [IN_CONTEXT] = {"fetch_context", ", class CONTEXT", "CONTEXT &c", emit_fetch_context},
+    };
+    const char *p = at->l->struct_name;
+    buf_line(b.w.out, "    typedef %s value;", value_ctype(fx_compute_type(side_dtype(&b))));
+    emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values");
+    emit_leaves(&b, IN_HELD, "held", "what it reads side by side");
+    emit_leaves(&b, IN_CONTEXT, "context", "what chunks share");
+    buf_line(b.w.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
     emit_staged(&b, IN_HELD, "staged", "held");
     emit_staged(&b, IN_CONTEXT, "staged_context", "context");
-    emit_function(&b, arena_printf(arena(&b), head, "", "fetch", name, "raw<V, ALIGNED> &r", n_valid), emit_fetch);
-    emit_function(&b, arena_printf(arena(&b), head, has_held ? ", class HELD" : "", "fetch_held", name, has_held ? "HELD &h" : "held<V, ALIGNED> &", n_valid), emit_fetch_held);
-    emit_function(&b, arena_printf(arena(&b), head, has_context ? ", class CONTEXT" : "", "fetch_context", name, has_context ? "CONTEXT &c" : "context<V, ALIGNED> &", n_valid), emit_fetch_context);
-    emit_function(&b, arena_printf(arena(&b), head, ", class HELD, class CONTEXT", "make", name, "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c", ""), emit_make);
+    for (enum place i = IN_RAW; i <= IN_CONTEXT; i++) {
+        if (!count_leaves(&b, i)) continue;
+        value_open_function(&b.w, "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k, int n_valid)", fetches[i].classes, fetches[i].name, p, fetches[i].what);
+        fetches[i].statements(&b);
+        value_close_function(&b.w);
+    }
+    value_open_function(&b.w, "    template <int V, bool ALIGNED, class HELD, class CONTEXT> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c, int batch, int mn, int ko, int k)", p);
+    emit_make(&b);
+    value_close_function(&b.w);
 }

@@ -178,7 +178,7 @@ static void emit_needed(struct rows *b, struct point *p, int pass, const bool *n
 
 static void emit_held(struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
     if (!n && !(has_kept && b->x->n_kept)) {
-        buf_line(b->w.out, "  template <int V> struct %s {};", type);
+        buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // %s", type, what);
         return;
     }
     buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
@@ -187,11 +187,19 @@ static void emit_held(struct rows *b, const char *type, const char *what, const 
     buf_line(b->w.out, "  };");
 }
 
+static bool is_known(const struct rows *b, const struct node *n) { return b->x->is_row_value[n->id] || (n->kind == N_REDUCE && is_row_step(b->r, n)); }
+
 static void emit_results_type(struct rows *b) {
+    bool is_any = false;
+    for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= is_known(b, b->w.g->nodes[i]);
+    if (!is_any) {
+        buf_line(b->w.out, "  typedef fx_nothing results;  // what is known of a row");
+        return;
+    }
     buf_line(b->w.out, "  struct results {  // what is known of a row");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
-        if (b->x->is_row_value[i] || (n->kind == N_REDUCE && is_row_step(b->r, n))) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
+        if (is_known(b, n)) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -226,35 +234,43 @@ static void emit_sums_type(struct rows *b, int pass) {
 }
 
 static void emit_scans_type(struct rows *b) {
-    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> struct scans {};");
+    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> using scans = fx_nothing;  // running sums");
     for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), value_comment(b->w.g, b->scans[i]));
     if (b->n_scans) buf_line(b->w.out, "  };");
 }
 
 /* ---- reading ---- */
 
-static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list, int n) {
-    buf_line(b->w.out, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const {", name, type, var);
+static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list, int n, bool has_kept) {
+    if (!n && !(has_kept && b->x->n_kept)) return;
+    value_open_function(&b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
     for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
+}
+
+/* Whether something is made, ahead of a pass, of what those before it gave. */
+static bool prepares(const struct rows *b, int pass) {
+    for (int i = 0; i < b->w.g->n_nodes; i++)
+        if (b->x->is_row_value[i] && b->x->level[i] == pass) return true;
+    return false;
 }
 
 static void emit_prepare(struct rows *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const {", pass);
-    emit_begin_function(b->w.names);
+    if (!prepares(b, pass)) return;
+    value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
     struct point *p = at_row(b, pass - 1, "row", "r");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= pass) p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
         if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- reductions ---- */
 
 static void emit_identity(struct rows *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_pass<%d>) const {", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++) {
         const struct node *n = b->r->steps[s];
@@ -264,13 +280,11 @@ static void emit_identity(struct rows *b, int pass) {
     }
     if (has_rest(b, pass)) value_line(&b->w, "a.rest = 0;");
     buf_line(b->w.out, "    return a;");
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_fold(struct rows *b, int pass) {
-    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, "
-                 "index col) const {", pass, pass);
-    emit_begin_function(b->w.names);
+    value_open_function(&b->w, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const", pass, pass);
     struct point *p = at_element(b, pass, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, pass, needed);
@@ -284,11 +298,11 @@ static void emit_fold(struct rows *b, int pass) {
                        sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
         else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_join(struct rows *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const {", pass, pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, pass)) continue;
@@ -300,11 +314,11 @@ static void emit_join(struct rows *b, int pass) {
             value_line(&b->w, "a.%s = %s;", name,
                        value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name), arena_printf(arena(b), "b.%s", name)));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_finish(struct rows *b, int pass) {
-    buf_line(b->w.out, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const {", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const", pass, pass);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, pass)) continue;
@@ -312,7 +326,7 @@ static void emit_finish(struct rows *b, int pass) {
         if (is_arg(n)) value_line(&b->w, "r.%s = a.%sat < 0 ? 0 : a.%sat;", name, name, name);
         else value_line(&b->w, n->dtype == FX_BOOL ? "r.%s = a.%s != 0;" : "r.%s = a.%s;", name, name);
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 /* ---- running sums ---- */
@@ -323,11 +337,10 @@ static void emit_scan(struct rows *b, int i) {
     buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }", type, i, member(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
     buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
-    buf_line(b->w.out, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const {", type, i);
-    emit_begin_function(b->w.names);
+    value_open_function(&b->w, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const", type, i);
     struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_scans(struct rows *b) {
@@ -360,13 +373,12 @@ static const char *element_place(struct rows *b, const struct store *s) {
 
 static void emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
-    buf_line(b->w.out, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const {");
+    value_open_function(&b->w, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
             buf_line(b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
-    emit_begin_function(b->w.names);
     struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true), *column = point_open(&b->w, NULL);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
@@ -400,12 +412,12 @@ static void emit_store(struct rows *b) {
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
             buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items", element(b, &t, "row", "col"), name_of(b, &t));
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 static void emit_results(struct rows *b) {
-    buf_line(b->w.out, "  FX_DEVICE void results_of(const results &r, index row) const {");
-    emit_begin_function(b->w.names);
+    if (!b->x->stores_results) return;
+    value_open_function(&b->w, "  FX_DEVICE void results_of(const results &r, index row) const");
     struct point *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
@@ -414,7 +426,7 @@ static void emit_results(struct rows *b) {
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
     }
-    buf_line(b->w.out, "  }");
+    value_close_function(&b->w);
 }
 
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names) {
@@ -427,6 +439,10 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",
               b.x->stores_elements ? "true" : "false", b.x->stores_results ? "true" : "false");
     buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
+    struct buf prepared;
+    buf_init(&prepared, a);
+    for (int pass = 0; pass <= b.x->n_passes; pass++) buf_printf(&prepared, "%s%s", pass ? ", " : "", prepares(&b, pass) ? "true" : "false");
+    buf_line(b.w.out, "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass", prepared.s);
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */
@@ -437,8 +453,8 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     emit_results_type(&b);
     emit_scans_type(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
-    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held);
-    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail);
+    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true);
+    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail, false);
     for (int pass = 0; pass <= b.x->n_passes; pass++) emit_prepare(&b, pass);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         emit_identity(&b, pass);

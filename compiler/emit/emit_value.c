@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "emit/emit_value.h"
 #include "base/names.h"
+#include "emit/emit.h"
+#include "emit/emit_value.h"
 #include "plan.h"
 
 struct arena *value_arena(const struct values *w) { return &w->g->cx->arena; }
@@ -19,6 +20,27 @@ void value_line(struct values *w, const char *fmt, ...) {
     buf_vprintf(w->out, fmt, ap);
     va_end(ap);
     buf_putc(w->out, '\n');
+}
+
+void value_open_function(struct values *w, const char *fmt, ...) {
+    struct buf head, *statements = NEW(value_arena(w), struct buf);
+    va_list ap;
+    buf_init(&head, value_arena(w));
+    va_start(ap, fmt);
+    buf_vprintf(&head, fmt, ap);
+    va_end(ap);
+    buf_init(statements, value_arena(w));
+    w->head = head.s;
+    w->around = w->out;
+    w->out = statements;
+    w->indent = (int)strspn(head.s, " ") / 2 + 1;
+    emit_begin_function(w->names);
+}
+
+void value_close_function(struct values *w) {
+    const char *statements = w->out->s;
+    w->out = w->around;
+    emit_function(w->out, w->head, statements ? statements : "");
 }
 
 /* ---- points ---- */

@@ -20,6 +20,8 @@ struct narrow { /* what is known of an integer of indices, extents and numbers a
 
 struct values { /* statements being written */
     struct buf *out;
+    struct buf *around; /* where the function goes whose statements are being written; NULL: none */
+    const char *head;   /* its head */
     const struct graph *g;
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
@@ -49,6 +51,9 @@ const char *value_at(struct values *w, struct point *p, struct node *n);
 void value_put(struct values *w, struct point *p, struct node *n, const char *place);
 /* Likewise what is at hand, unless it stands there. */
 void value_assign(struct values *w, const char *place, const char *value);
+/* Begins a function, whose head is given without its brace, and ends it: emit_function. */
+void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void value_close_function(struct values *w);
 /* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`. */
 int value_open_block(struct values *w);
 void value_close_block(struct values *w, int block, const char *end);

@@ -202,6 +202,9 @@ struct fx_elements {
   }
 };
 
+// fx_nothing: stands for what a problem reads, adds up or knows of a row where there is nothing of the kind
+struct fx_nothing {};
+
 // fx_choose: the first of two types, or the second
 template <bool FIRST, class A, class B> struct fx_choose { typedef A type; };
 template <class A, class B> struct fx_choose<false, A, B> { typedef B type; };

@@ -11,6 +11,12 @@ struct fx_gemm_block {
 // fx_staging: an engine before which what computed operands read side by side comes to shared memory as it lies, not to registers
 template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_STAGING = true; };
 
+// fx_made_held, fx_made_context: what of an operand waits in shared memory, for so many threads; nothing where it does not
+template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_made_held { typedef fx_nothing type; };
+template <class OPERAND, int V, int THREADS> struct fx_made_held<true, OPERAND, V, THREADS> { typedef typename OPERAND::template staged<V, THREADS> type; };
+template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_made_context { typedef fx_nothing type; };
+template <class OPERAND, int V, int THREADS> struct fx_made_context<true, OPERAND, V, THREADS> { typedef typename OPERAND::template staged_context<V, THREADS> type; };
+
 // fx_gemm_computed: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
@@ -34,8 +40,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_FIXED ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
   static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
   static constexpr bool IS_COPIED = false, IS_MADE = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
-  typedef typename OPERAND::template staged<IS_HELD_STAGED, V, THREADS> staged;
-  typedef typename OPERAND::template staged_context<IS_CONTEXT_STAGED, V, ENGINE::BK / V> staged_context;
+  typedef typename fx_made_held<IS_HELD_STAGED, OPERAND, V, THREADS>::type staged;
+  typedef typename fx_made_context<IS_CONTEXT_STAGED, OPERAND, V, ENGINE::BK / V>::type staged_context;
 
   const PROBLEM &p;           // the problem
   const int batch;            // index over the batch axes
@@ -62,7 +68,7 @@ struct fx_gemm_computed : ENGINE_OPERAND {
     if constexpr (IS_CONTEXT_STAGED) {
       shared.place(slot + COPIES * CHUNK_BYTES, ENGINE_OPERAND::chunk_k(c) / V, 0);
       shared.read();
-    } else {
+    } else if constexpr (!__is_empty(context)) {
       const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
       OPERAND::template fetch_context<V, ALIGNED>(p, shared, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
     }
@@ -88,8 +94,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       if (c >= COPIES) break;
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
-      if constexpr (!IS_RAW_FIXED) OPERAND::template fetch<V, ALIGNED>(p, values[value_of(slice, i)], batch, mn, from.ko, k, valid(mn, k));
-      if constexpr (!IS_HELD_STAGED) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_RAW_FIXED && !__is_empty(raw)) OPERAND::template fetch<V, ALIGNED>(p, values[value_of(slice, i)], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_HELD_STAGED && !__is_empty(held)) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
     }
   }
   // Chunk c of a later block, into what has been read.

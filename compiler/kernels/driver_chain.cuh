@@ -293,7 +293,8 @@ struct fx_chain_block {
   template <int W>
   FX_DEVICE void passes() {
     constexpr bool LAST = W + 1 == PROBLEM::PASSES;
-    if (is_row) p.prepare(fx_middle_pass<W>(), q, r, at.batch, at.m + row);
+    if constexpr (PROBLEM::PREPARES[W])
+      if (is_row) p.prepare(fx_middle_pass<W>(), q, r, at.batch, at.m + row);
     auto sums = p.identity(fx_middle_pass<W>());
     if constexpr (CHAIN::KEPT) bring_b(0);
     int end = find_end();
@@ -310,9 +311,11 @@ struct fx_chain_block {
       if constexpr (LAST) second_contraction();
       else fx_barrier();  // nobody reads the staged sums any more
     }
+    if constexpr (!__is_empty(decltype(sums))) {
 #pragma unroll
-    for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), sums, fx_from_lane_xor(sums, mask));
-    p.finish(fx_middle_pass<W>(), r, sums, q);
+      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), sums, fx_from_lane_xor(sums, mask));
+      p.finish(fx_middle_pass<W>(), r, sums, q);
+    }
     if constexpr (!LAST) passes<W + 1>();
   }
 

@@ -276,6 +276,12 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
   }
 }
 
+// fx_fetch: what the epilogue reads besides the sums, if anything
+template <int V, bool ALIGNED, class PROBLEM, class FRAG>
+FX_DEVICE void fx_fetch(const PROBLEM &p, FRAG &f, int batch, int m, int n, int n_valid) {
+  if constexpr (!__is_empty(FRAG)) p.template fetch<V, ALIGNED>(f, batch, m, n, n_valid);
+}
+
 // fx_gemm_epilogue: hands the staged sums to the problem, V columns of a row at a time; what it reads from memory is asked for AHEAD rows early
 // where registers allow
 template <class ENGINE, bool ALIGNED, int SUMS, class PROBLEM>
@@ -292,10 +298,10 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   frag ahead[AHEAD + 1];
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
-    if (row + i * STEP < rows) p.template fetch<V, ALIGNED>(ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
+    if (row + i * STEP < rows) fx_fetch<V, ALIGNED>(p, ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
 #pragma unroll 1
   for (; row < rows; row += STEP) {
-    if (row + AHEAD * STEP < rows) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+    if (row + AHEAD * STEP < rows) fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
     typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
     for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
@@ -441,13 +447,13 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   int row = thread / ACROSS;
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
-    if (row + i * STEP < last) p.template fetch<V, ALIGNED>(ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
+    if (row + i * STEP < last) fx_fetch<V, ALIGNED>(p, ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
 #pragma unroll 1
   for (int run = 0; run < rows; run += RUN) {
 #pragma unroll 1
     for (int end = row + RUN; row < end; row += STEP) {
       typename PROBLEM::template elements<V> x;
-      if (row + AHEAD * STEP < last) p.template fetch<V, ALIGNED>(ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+      if (row + AHEAD * STEP < last) fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
       if (PROBLEM::SHARES || row < last) {
         typename ENGINE::sum acc[SUMS][V];
 #pragma unroll

@@ -14,8 +14,9 @@ FX_DEVICE void fx_pointwise(const PROBLEM &p) {
     const index begin = (chunk - row * across) * V - (ALIGNED ? 0 : p.template skew<V>(row));
     const index col = begin > 0 ? begin : 0, end = begin + V < cols ? begin + V : cols;
     if (end <= col) continue;
-    typename PROBLEM::template frag<V> f;
-    p.template fetch<V, ALIGNED>(f, row, col, (int)(end - col));
+    typedef typename PROBLEM::template frag<V> frag;
+    frag f;
+    if constexpr (!__is_empty(frag)) p.template fetch<V, ALIGNED>(f, row, col, (int)(end - col));
     p.template store<V, ALIGNED>(f, row, col, (int)(end - col));
   }
 }

@@ -63,6 +63,7 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
 template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 struct fx_row_share {
   typedef typename PROBLEM::index index;
+  typedef typename PROBLEM::template frag<V> frag;
   static constexpr bool ALONG_ROWS = PROBLEM::ALONG_ROWS;
   static constexpr int SUMS = ALONG_ROWS ? V : 1;                          // rows of this thread
   static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
@@ -75,7 +76,7 @@ struct fx_row_share {
   const int lane, team;                          // this thread's place
   index row;                                     // its first row
   bool is_inside;                                // whether there is such a row; if not, it points at one there is
-  typename PROBLEM::template frag<V> f[CHUNKS];  // what was read of the chunks at hand
+  frag f[CHUNKS];                                // what was read of the chunks at hand
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
   FX_DEVICE fx_row_share(const PROBLEM &problem)
@@ -97,15 +98,18 @@ struct fx_row_share {
   FX_DEVICE void fetch(index first) {
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
-      f[c] = typename PROBLEM::template frag<V>{};
-      if (has(col(first, c))) p.fetch(f[c], row, col(first, c));
+      f[c] = frag{};
+      if constexpr (!__is_empty(frag))
+        if (has(col(first, c))) p.fetch(f[c], row, col(first, c));
     }
   }
 
   template <int P>
   FX_DEVICE void prepare() {
+    if constexpr (PROBLEM::PREPARES[P]) {
 #pragma unroll
-    for (int s = 0; s < SUMS; ++s) p.prepare(fx_pass<P>(), r[s], row + s);
+      for (int s = 0; s < SUMS; ++s) p.prepare(fx_pass<P>(), r[s], row + s);
+    }
   }
 
   // what the lanes of a row before this one add up to, and all of them; scans run along the row
@@ -281,6 +285,12 @@ struct fx_row_share {
     }
   }
 
+  template <class TAIL>
+  FX_DEVICE void fetch_tail(TAIL &t, index at) const {
+    if constexpr (!__is_empty(TAIL))
+      if (has(at)) p.fetch_tail(t, row, at);
+  }
+
   // the last pass, which stores elements; what only it reads is under way for all chunks at once where registers allow
   FX_DEVICE void store() {
     typedef typename PROBLEM::template tail<V> tail;
@@ -294,7 +304,7 @@ struct fx_row_share {
 #pragma unroll
       for (int c = 0; c < (AHEAD ? CHUNKS : 0); ++c) {
         t[c] = tail{};
-        if (has(col(first, c))) p.fetch_tail(t[c], row, col(first, c));
+        fetch_tail(t[c], col(first, c));
       }
 #pragma unroll
       for (int c = 0; c < CHUNKS; ++c) {
@@ -302,11 +312,17 @@ struct fx_row_share {
         typename PROBLEM::template scans<V> sums;
         scan<PROBLEM::PASSES, 0>(sums, carry, c, at);
         if (!has(at)) continue;
-        if (!AHEAD) p.fetch_tail(t[0], row, at);
+        if (!AHEAD) fetch_tail(t[0], at);
         p.template store<RESIDENT, V>(f[c], t[AHEAD ? c : 0], sums, r, row, at);
       }
       if (RESIDENT) break;
     }
+  }
+
+  FX_DEVICE void store_results() const {
+    if (!is_inside || lane != 0) return;
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) p.results_of(r[s], row + s);
   }
 };
 
@@ -321,10 +337,7 @@ FX_DEVICE void fx_row(const PROBLEM &p) {
     w.start(first);
     w.template reduce<0>();
     if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
-    if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0) {
-#pragma unroll
-      for (int s = 0; s < pass::SUMS; ++s) p.results_of(w.r[s], w.row + s);
-    }
+    if constexpr (PROBLEM::STORES_RESULTS) w.store_results();
     if (first + (index)gridDim.x * pass::ROWS < rows) fx_barrier();  // everyone has read the last sums of these rows
   }
 }
@@ -343,10 +356,8 @@ FX_DEVICE void fx_row_part(const PROBLEM &p) {
     w.template reduce_part<0, PASS, PARTS>(part);
     if constexpr (PASS == PROBLEM::PASSES) {
       if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
-      if (PROBLEM::STORES_RESULTS && w.is_inside && w.lane == 0 && part == 0) {
-#pragma unroll
-        for (int s = 0; s < pass::SUMS; ++s) p.results_of(w.r[s], w.row + s);
-      }
+      if constexpr (PROBLEM::STORES_RESULTS)
+        if (part == 0) w.store_results();
     }
     fx_barrier();  // everyone has read the last sums of this part
   }
