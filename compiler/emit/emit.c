@@ -129,7 +129,8 @@ static void put_product(struct buf *out, const struct scheduled_graph *c, const 
 }
 
 /* The call of the driver: the whole of an entry, or one of its phases; is_read: the fields of the struct. */
-static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const bool *is_read, const struct config *f, bool is_phase) {
+static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const bool *is_read,
+    const struct config *f, bool is_phase) {
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
@@ -139,7 +140,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
     for (int a = 0, n = 0; a < l->n_args; a++) {
         bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(s, l->args[a].index);
-        if (is_read[a]) buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
+        if (is_read[a])
+            buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
     }
     buf_puts(out, "}");
     if (s->group->contraction && is_phase) {
@@ -167,9 +169,10 @@ static void emit_wait(struct buf *out, const struct scheduled_graph *c, const st
     buf_printf(out, "%s whole from here on\n", n > 1 ? " are" : n ? " is" : "what is written in place is");
 }
 
-/* An argument of an entry: memory is const where no phase writes it. What the statements do not read, such as an extent that only the grid is made of, has its name in a
- * comment. */
-static void emit_parameter(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int n, const struct fx_arg *a, const char *statements) {
+/* An argument of an entry: memory is const where no phase writes it. What the statements do not read, such as an extent
+ * that only the grid is made of, has its name in a comment. */
+static void emit_parameter(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int n,
+    const struct fx_arg *a, const char *statements) {
     const struct launch *owner = phases;
     const char *name = emit_argument(phases, a);
     struct buf s;
@@ -188,7 +191,8 @@ static void emit_parameter(struct buf *out, const struct scheduled_graph *c, con
     else buf_printf(out, "%.*s/* %s */", (int)(s.len - strlen(name)), s.s, name);
 }
 
-static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, const bool *const *is_read, const struct plan_launch *d, int e) {
+static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases,
+    const bool *const *is_read, const struct plan_launch *d, int e) {
     const struct config *f = &phases->kernel->configs[e];
     struct buf statements;
     buf_init(&statements, out->arena);

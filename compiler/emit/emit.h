@@ -7,8 +7,10 @@
 
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
-/* emit_body.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no fields. */
-const bool *emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
+/* emit_body.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
+ * fields. */
+const bool *emit_problem(
+    struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
 /* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
@@ -26,8 +28,9 @@ const char *emit_product(struct arena *a, const char *const *names, const int *a
 const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
-/* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without the end of it. Parameters that they do not mention
- * have no name; marked lines whose name no line after them mentions are left out. */
+/* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without
+ * the end of it. Parameters that they do not mention have no name; marked lines whose name no line after them mentions
+ * are left out. */
 void emit_function(struct buf *out, const char *head, const char *statements);
 bool emit_has_word(const char *text, const char *word); /* comments apart */
 /* What an argument is called; `const fx_bf16 *x_`, as a parameter of an entry or a field. */

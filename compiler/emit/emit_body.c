@@ -114,13 +114,15 @@ static const char *place_args(const struct body *b) { return b->is_gemm ? "int b
 
 static void emit_frag(struct body *b) {
     if (!b->l->kernel->n_loads) {
-        buf_line(b->w.out, "  template <int V> using frag = fx_nothing;  // nothing is read %s", b->is_gemm ? "besides the operands" : "ahead of what is computed");
+        buf_line(b->w.out, "  template <int V> using frag = fx_nothing;  // nothing is read %s",
+            b->is_gemm ? "besides the operands" : "ahead of what is computed");
         return;
     }
     buf_line(b->w.out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
     for (int i = 0; i < b->l->kernel->n_loads; i++) {
         const struct tensor *t = &b->l->kernel->loads[i];
-        buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t), along_of(b, t) == ALONG_NONE ? "" : "[V]");
+        buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t),
+            along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
     buf_line(b->w.out, "  };");
 }
@@ -133,8 +135,10 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
     if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
     buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;" : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;", indent,
-         tensor_name(b, t), at, none);
+    buf_line(b->w.out,
+        converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
+                 : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;",
+        indent, tensor_name(b, t), at, none);
 }
 
 static void emit_fetch_one(struct body *b, const struct tensor *t) {
@@ -142,18 +146,28 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: buf_line(b->w.out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL)); return;
-    case ALONG_CONTIGUOUS: buf_line(b->w.out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var)); return;
+    case ALONG_NONE:
+        buf_line(b->w.out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL));
+        return;
+    case ALONG_CONTIGUOUS:
+        buf_line(b->w.out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name,
+            address(b, t, b->along_var));
+        return;
     case ALONG_UNIT:
         buf_line(b->w.out, "    if constexpr (ALIGNED) {");
-        buf_line(b->w.out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name, address(b, t, b->along_var));
+        buf_line(b->w.out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name,
+            address(b, t, b->along_var));
         buf_line(b->w.out, "    } else {");
-        if (converts) buf_line(b->w.out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        if (converts)
+            buf_line(b->w.out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var),
+                along_stride(b, t));
         else emit_fetch_items(b, t, "      ");
         buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) buf_line(b->w.out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var), along_stride(b, t));
+        if (converts)
+            buf_line(b->w.out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var),
+                along_stride(b, t));
         else emit_fetch_items(b, t, "    ");
         return;
     case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
@@ -162,7 +176,8 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
 
 static void emit_fetch(struct body *b) {
     if (!b->l->kernel->n_loads) return;
-    value_open_function(&b->w, "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
+    value_open_function(&b->w,
+        "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
     for (int i = 0; i < b->l->kernel->n_loads; i++) emit_fetch_one(b, &b->l->kernel->loads[i]);
     value_close_function(&b->w);
 }
@@ -273,25 +288,39 @@ static void emit_store_items(struct body *b, const struct tensor *t, const char 
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "%sfor (int v = 0; v < V; ++v)", indent);
-    buf_line(b->w.out, is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);" : "%s  if (v < n_valid) *(%s) = %s[v];", indent, at, value);
+    buf_line(b->w.out,
+        is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
+                               : "%s  if (v < n_valid) *(%s) = %s[v];",
+        indent, at, value);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
-    case ALONG_NONE: buf_line(b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value); return;
-    case ALONG_CONTIGUOUS: buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value); return;
+    case ALONG_NONE:
+        buf_line(
+            b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value);
+        return;
+    case ALONG_CONTIGUOUS:
+        buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
+            address(b, t, b->along_var), value);
+        return;
     case ALONG_UNIT:
         buf_line(b->w.out, "    if constexpr (ALIGNED) {");
-        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items", address(b, t, b->along_var), value);
+        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
+            address(b, t, b->along_var), value);
         buf_line(b->w.out, "    } else {");
-        if (converts) buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        if (converts)
+            buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var),
+                along_stride(b, t), value);
         else emit_store_items(b, t, value, "      ");
         buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
-        if (converts) buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var), along_stride(b, t), value);
+        if (converts)
+            buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var),
+                along_stride(b, t), value);
         else emit_store_items(b, t, value, "    ");
         return;
     case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
@@ -327,7 +356,8 @@ static void emit_partial_elements(struct body *b) {
     }
     buf_line(b->w.out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
     for (int s = 0; s < r->n_stores; s++)
-        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s)) buf_line(b->w.out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s))
+            buf_line(b->w.out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
     buf_line(b->w.out, "  };");
 }
 
@@ -361,16 +391,24 @@ static void emit_partials(struct body *b) {
         const char *type = value_ctype(v->dtype);
         buf_line(b->w.out, "  struct partial%d {%s", n, value_comment(b->g, v));
         buf_line(b->w.out, "    typedef %s value;", type);
-        buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false", d.run_n >= 0 ? "true" : "false");
-        buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type, value_start(&b->w, v->reduction, v->dtype));
-        buf_line(b->w.out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type, value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
-        buf_line(b->w.out, "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type, emit_member(b->w.names, x.of));
+        buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false",
+            d.run_n >= 0 ? "true" : "false");
+        buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
+            value_start(&b->w, v->reduction, v->dtype));
+        buf_line(b->w.out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type,
+            value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->w.out,
+            "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
+            emit_member(b->w.names, x.of));
         buf_line(b->w.out, "  };");
-        emit_function(b->w.out, arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
-                      arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d), element_of_value(&b->w, t.dtype, v->dtype, "x")));
+        emit_function(b->w.out,
+            arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
+            arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d),
+                element_of_value(&b->w, t.dtype, v->dtype, "x")));
         buf_printf(&names, ", partial%d", n++);
     }
-    buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name, names.s);
+    buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name,
+        names.s);
 }
 
 /* Opens a loop over the elements of a row that a thread has; returns their point. */
@@ -380,7 +418,9 @@ static struct point *open_elements(struct body *b, struct point *row) {
     buf_line(b->w.out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
-    if (b->is_guarded) buf_line(b->w.out, "      if (%sv >= n_valid) break;  // what lies outside is not read", b->is_gemm ? "" : "!ALIGNED && ");
+    if (b->is_guarded)
+        buf_line(b->w.out, "      if (%sv >= n_valid) break;  // what lies outside is not read",
+            b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     return p;
 }
@@ -396,7 +436,8 @@ static void emit_shared(struct body *b, struct point *row) {
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
         const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
-        buf_line(b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
+        buf_line(
+            b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
         bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
         struct point *p = open_elements(b, row);
@@ -406,7 +447,8 @@ static void emit_shared(struct body *b, struct point *row) {
         emit_values(b, p, needed);
         value_put(&b->w, p, shared[i]->args[0], place);
         close_elements(b, block);
-        buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type, value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+        buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type,
+            value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
     }
 }
 
@@ -444,8 +486,10 @@ static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
     bool has_partials = takes_whole_tiles(b);
-    value_open_function(&b->w, "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const",
-         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "", has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
+    value_open_function(&b->w,
+        "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const",
+        b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "",
+        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
@@ -490,7 +534,8 @@ static void emit_store(struct body *b) {
     }
     close_elements(b, block);
     struct node **shared;
-    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b)) buf_line(b->w.out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
+    if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b))
+        buf_line(b->w.out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
@@ -502,7 +547,9 @@ static void emit_store(struct body *b) {
 /* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
-    emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const", along_of(b, &t) == ALONG_CONTIGUOUS ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL)) : "return 0;");
+    emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const",
+        along_of(b, &t) == ALONG_CONTIGUOUS ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL))
+                                            : "return 0;");
 }
 
 /* ---- the struct ---- */
@@ -535,7 +582,8 @@ void emit_declaration(struct buf *out, const struct scheduled_graph *c, const st
     }
 }
 
-/* The fields that `members` read, with the labels of tensors; an extent that a pointwise kernel runs over fits the type of its indices, others need not. */
+/* The fields that `members` read, with the labels of tensors; an extent that a pointwise kernel runs over fits the type
+ * of its indices, others need not. */
 static const bool *emit_fields(struct body *b, struct buf *out, const char *members) {
     const struct kernel *k = b->g->kernel;
     bool *is_read = NEW_ARRAY(arena(b), bool, b->l->n_args + 1);
@@ -545,7 +593,8 @@ static const bool *emit_fields(struct body *b, struct buf *out, const char *memb
         int n_axes = 0;
         if (!(is_read[i] = emit_has_word(members, emit_argument(b->l, a)))) continue;
         buf_puts(out, "  ");
-        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index)) buf_printf(out, "index %s", b->l->axis_names[a->index]);
+        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index))
+            buf_printf(out, "index %s", b->l->axis_names[a->index]);
         else emit_declaration(out, b->c, b->l, a);
         buf_puts(out, ";");
         if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar) axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
@@ -559,8 +608,10 @@ static const bool *emit_fields(struct body *b, struct buf *out, const char *memb
     }
     for (int i = 0; i < k->n_axes; i++)
         if (k->axes[i].extent >= 0 && b->l->axis_used[i] && emit_has_word(members, b->l->axis_names[i]))
-            buf_line(out, is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;" : "  static constexpr long long %s = %lld;", b->l->axis_names[i],
-                 (long long)k->axes[i].extent);
+            buf_line(out,
+                is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;"
+                                               : "  static constexpr long long %s = %lld;",
+                b->l->axis_names[i], (long long)k->axes[i].extent);
     return is_read;
 }
 
@@ -596,8 +647,10 @@ static void emit_members(struct body *b) {
     } else if (b->is_gemm) {
         emit_gemm_problem(b->w.out, b->u, b->c, b->l);
     } else {
-        buf_line(b->w.out, "  FX_DEVICE index rows() const { return (index)(%s); }", product(b, s->pointwise.rows.axes, s->pointwise.rows.n));
-        buf_line(b->w.out, "  FX_DEVICE index cols() const { return (index)(%s); }", product(b, s->pointwise.cols.axes, s->pointwise.cols.n));
+        buf_line(b->w.out, "  FX_DEVICE index rows() const { return (index)(%s); }",
+            product(b, s->pointwise.rows.axes, s->pointwise.rows.n));
+        buf_line(b->w.out, "  FX_DEVICE index cols() const { return (index)(%s); }",
+            product(b, s->pointwise.cols.axes, s->pointwise.cols.n));
         emit_skew(b);
     }
     emit_frag(b);
@@ -606,12 +659,21 @@ static void emit_members(struct body *b) {
     emit_store(b);
 }
 
-const bool *emit_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
+const bool *emit_problem(
+    struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
     struct buf members;
     buf_init(&members, &u->cx->arena);
-    b.w = (struct values){.out = &members, .g = c->graph, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given, .user = &b,
-                          .names = emit_names(c, l), .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+    b.w = (struct values){.out = &members,
+        .g = c->graph,
+        .param_names = l->param_names,
+        .axis_names = l->axis_names,
+        .stride_names = l->stride_names,
+        .storage_type = emit_ctype,
+        .given = given,
+        .user = &b,
+        .names = emit_names(c, l),
+        .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
     const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
     if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);

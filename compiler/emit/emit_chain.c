@@ -124,11 +124,13 @@ static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
     bool is_any = false;
     for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= b->x->is_row_value[i];
-    buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row" : "  typedef fx_nothing results;  // of the reductions of a row");
+    buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
+                                     : "  typedef fx_nothing results;  // of the reductions of a row");
     for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), value_comment(b->w.g, b->r->steps[i]));
     if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
-    buf_line(b->w.out, is_any ? "  struct values {  // of a row, read by its elements" : "  typedef fx_nothing values;  // of a row, read by its elements");
+    buf_line(b->w.out, is_any ? "  struct values {  // of a row, read by its elements"
+                              : "  typedef fx_nothing values;  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
         if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), value_comment(b->w.g, b->w.g->nodes[i]));
     if (is_any) buf_line(b->w.out, "  };");
@@ -193,7 +195,8 @@ static bool prepares(const struct middle *b, int pass) {
 
 static void emit_prepare(struct middle *b, int pass) {
     if (!prepares(b, pass)) return;
-    value_open_function(&b->w, "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
+    value_open_function(&b->w,
+        "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
     struct point *p = at_row(b, pass - 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
@@ -219,7 +222,8 @@ static void emit_end(struct middle *b) {
 
 static void emit_join(struct middle *b, int pass, const char *type, bool partners) {
     struct node *n;
-    value_open_function(&b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
+    value_open_function(
+        &b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
     for (int s = 0; (n = next_sum(b, pass, partners, &s));)
         value_line(&b->w, "a.%s = %s;", member(b, n), value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
     value_close_function(&b->w);
@@ -228,7 +232,10 @@ static void emit_join(struct middle *b, int pass, const char *type, bool partner
 static void emit_look(struct middle *b, int pass) {
     struct node *n;
     bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, pass);
-    value_open_function(&b->w, "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const", pass, pass);
+    value_open_function(&b->w,
+        "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], "
+        "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
@@ -258,7 +265,10 @@ static const char *shift_at(struct middle *b, int fold, int pass, const char *ex
 static void emit_move(struct middle *b, int pass) {
     struct node *n;
     const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
-    value_open_function(&b->w, "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, const values &q) const", pass, pass, pass);
+    value_open_function(&b->w,
+        "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, "
+        "const values &q) const",
+        pass, pass, pass);
     for (int s = 0; (n = next_sum(b, pass, true, &s));)
         value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n), value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     for (int k = 0; k < b->x->n_folds; k++) {
@@ -317,7 +327,10 @@ static void emit_fold(struct middle *b, int pass) {
     struct node *n;
     bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    value_open_function(&b->w, "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const", pass, pass);
+    value_open_function(&b->w,
+        "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
+        "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) {");
@@ -338,7 +351,8 @@ static void emit_fold(struct middle *b, int pass) {
 }
 
 static void emit_finish(struct middle *b, int pass) {
-    value_open_function(&b->w, "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
+    value_open_function(&b->w,
+        "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     struct node *n;
     const char *last[MAX_FOLDS];
     for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
@@ -450,7 +464,9 @@ static void emit_flags(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up", b->x->n_passes);
     buf_line(b->w.out, "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
               look.s, keep.s);
-    buf_line(b->w.out, "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass", prepared.s);
+    buf_line(b->w.out,
+        "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
+        prepared.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
               b->x->bound ? "true" : "false");
 }

@@ -92,9 +92,15 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         mn[i] = run_stride(b, &operands[i].tensor, b->mn);
         k[i] = run_stride(b, &operands[i].tensor, &b->segment->k);
     }
-    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko)", emit_ctype(operands->tensor.dtype), b->l->struct_name), at, n);
-    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE long long stride_mn(const %s &p, int j)", b->l->struct_name), mn, n);
-    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
+    emit_by_sum(b,
+        arena_printf(arena(b), "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko)",
+            emit_ctype(operands->tensor.dtype), b->l->struct_name),
+        at, n);
+    emit_by_sum(b,
+        arena_printf(arena(b), "    static FX_DEVICE long long stride_mn(const %s &p, int j)", b->l->struct_name), mn,
+        n);
+    emit_by_sum(b,
+        arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
 }
 
 /* ---- the struct ---- */
@@ -170,8 +176,10 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
         buf_puts(b->out, ";\n");
     }
     if (has_a) emit_sum_numbers(b, e);
-    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name), arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
-    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name), arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name),
+        arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name),
+        arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
     buf_line(b->out, "  };");
 }
 

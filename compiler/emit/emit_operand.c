@@ -121,9 +121,11 @@ static void emit_leaves(struct maker *b, enum place place, const char *name, con
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         if (place_of(f) != place) continue;
-        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) buf_line(b->w.out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED)
+            buf_line(b->w.out, "      fx_chunk<V, ALIGNED, %s> %s;", emit_ctype(f->tensor.dtype), f->name);
         else if (f->kind == LEAF_PIECE)
-            buf_line(b->w.out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;", emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
+            buf_line(b->w.out, "      typename fx_choose<ALIGNED, fx_chunk<V, true, %s>, fx_elements<V, %s>>::type %s;",
+                emit_ctype(f->tensor.dtype), leaf_ctype(b, f), f->name);
         else buf_line(b->w.out, "      %s %s%s;", leaf_ctype(b, f), f->name, f->kind == LEAF_MANY ? "[V]" : "");
     }
     buf_line(b->w.out, "    };");
@@ -141,7 +143,9 @@ static void emit_staged(struct maker *b, enum place place, const char *name, con
         if (bytes > widest) widest = bytes;
         buf_line(b->w.out, "      fx_staged<V, %s, THREADS> %s;", emit_ctype(f->tensor.dtype), f->name);
     }
-    buf_line(b->w.out, "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest, widest);
+    buf_line(b->w.out,
+        "      static constexpr int PIECES = V * %d > 16 ? V * %d / 16 : 1;  // of 16 bytes, of the widest", widest,
+        widest);
     buf_puts(b->w.out, "      FX_DEVICE void place(unsigned at, int thread, int piece) { ");
     for (int i = b->n_leaves - 1; i >= 0; i--)
         if (place_of(&b->leaves[i]) == place) buf_printf(b->w.out, "%s.place(", b->leaves[i].name), n++;
@@ -340,8 +344,16 @@ static void emit_make(struct maker *b) {
 
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = (struct values){.out = at->out, .g = b.g, .param_names = at->params, .axis_names = at->axes, .stride_names = at->strides, .storage_type = emit_ctype, .given = given, .user = &b,
-                          .names = b.names, .hoisted = NEW_ARRAY(arena(&b), int, b.g->n_nodes + 1)};
+    b.w = (struct values){.out = at->out,
+        .g = b.g,
+        .param_names = at->params,
+        .axis_names = at->axes,
+        .stride_names = at->strides,
+        .storage_type = emit_ctype,
+        .given = given,
+        .user = &b,
+        .names = b.names,
+        .hoisted = NEW_ARRAY(arena(&b), int, b.g->n_nodes + 1)};
     find_leaves(&b);
     static const struct {
         const char *name, *classes, *what; /* of the function, of its template, what it fills */
@@ -356,16 +368,23 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
     emit_leaves(&b, IN_RAW, "raw", "what a chunk reads from memory by values");
     emit_leaves(&b, IN_HELD, "held", "what it reads side by side");
     emit_leaves(&b, IN_CONTEXT, "context", "what chunks share");
-    buf_line(b.w.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k", computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
+    buf_line(b.w.out, "    static constexpr bool IS_FIXED = %s;  // whether raw is the same for all k",
+        computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
     emit_staged(&b, IN_HELD, "staged", "held");
     emit_staged(&b, IN_CONTEXT, "staged_context", "context");
     for (enum place i = IN_RAW; i <= IN_CONTEXT; i++) {
         if (!count_leaves(&b, i)) continue;
-        value_open_function(&b.w, "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, int ko, int k, int n_valid)", fetches[i].classes, fetches[i].name, p, fetches[i].what);
+        value_open_function(&b.w,
+            "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, "
+            "int ko, int k, int n_valid)",
+            fetches[i].classes, fetches[i].name, p, fetches[i].what);
         fetches[i].statements(&b);
         value_close_function(&b.w);
     }
-    value_open_function(&b.w, "    template <int V, bool ALIGNED, class HELD, class CONTEXT> static FX_DEVICE void make(const %s &p, value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c, int batch, int mn, int ko, int k)", p);
+    value_open_function(&b.w,
+        "    template <int V, bool ALIGNED, class HELD, class CONTEXT> static FX_DEVICE void make(const %s &p, "
+        "value (&x)[V], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c, int batch, int mn, int ko, int k)",
+        p);
     emit_make(&b);
     value_close_function(&b.w);
 }

@@ -187,7 +187,9 @@ static void emit_held(struct rows *b, const char *type, const char *what, const 
     buf_line(b->w.out, "  };");
 }
 
-static bool is_known(const struct rows *b, const struct node *n) { return b->x->is_row_value[n->id] || (n->kind == N_REDUCE && is_row_step(b->r, n)); }
+static bool is_known(const struct rows *b, const struct node *n) {
+    return b->x->is_row_value[n->id] || (n->kind == N_REDUCE && is_row_step(b->r, n));
+}
 
 static void emit_results_type(struct rows *b) {
     bool is_any = false;
@@ -199,7 +201,8 @@ static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  struct results {  // what is known of a row");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
-        if (is_known(b, n)) buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
+        if (is_known(b, n))
+            buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -234,16 +237,19 @@ static void emit_sums_type(struct rows *b, int pass) {
 }
 
 static void emit_scans_type(struct rows *b) {
-    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums" : "  template <int N> using scans = fx_nothing;  // running sums");
+    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums"
+                                  : "  template <int N> using scans = fx_nothing;  // running sums");
     for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), value_comment(b->w.g, b->scans[i]));
     if (b->n_scans) buf_line(b->w.out, "  };");
 }
 
 /* ---- reading ---- */
 
-static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list, int n, bool has_kept) {
+static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list,
+    int n, bool has_kept) {
     if (!n && !(has_kept && b->x->n_kept)) return;
-    value_open_function(&b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
+    value_open_function(
+        &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
     for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
     value_close_function(&b->w);
 }
@@ -284,7 +290,10 @@ static void emit_identity(struct rows *b, int pass) {
 }
 
 static void emit_fold(struct rows *b, int pass) {
-    value_open_function(&b->w, "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const", pass, pass);
+    value_open_function(&b->w,
+        "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, "
+        "int v, const results &r, index row, index col) const",
+        pass, pass);
     struct point *p = at_element(b, pass, "row", "col", "r", false);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, pass, needed);
@@ -302,7 +311,8 @@ static void emit_fold(struct rows *b, int pass) {
 }
 
 static void emit_join(struct rows *b, int pass) {
-    value_open_function(&b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
+    value_open_function(
+        &b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (!ends_in(b, n, pass)) continue;
@@ -337,7 +347,10 @@ static void emit_scan(struct rows *b, int i) {
     buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }", type, i, member(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
     buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
-    value_open_function(&b->w, "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, const results &r, index row, index col) const", type, i);
+    value_open_function(&b->w,
+        "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
+        "const results &r, index row, index col) const",
+        type, i);
     struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
     value_close_function(&b->w);
@@ -373,7 +386,9 @@ static const char *element_place(struct rows *b, const struct store *s) {
 
 static void emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
-    value_open_function(&b->w, "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, const results *r, index row, index col) const");
+    value_open_function(&b->w,
+        "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
+        "const results *r, index row, index col) const");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
@@ -441,8 +456,11 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
     struct buf prepared;
     buf_init(&prepared, a);
-    for (int pass = 0; pass <= b.x->n_passes; pass++) buf_printf(&prepared, "%s%s", pass ? ", " : "", prepares(&b, pass) ? "true" : "false");
-    buf_line(b.w.out, "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass", prepared.s);
+    for (int pass = 0; pass <= b.x->n_passes; pass++)
+        buf_printf(&prepared, "%s%s", pass ? ", " : "", prepares(&b, pass) ? "true" : "false");
+    buf_line(b.w.out,
+        "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
+        prepared.s);
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */

@@ -1,7 +1,7 @@
 /* The text of functions once it is written: what nothing reads of it goes.
  *
- * In: the head of a function and its statements. Out: the head without the names of parameters that no statement mentions, the statements without marked lines
- * (EMIT_MARK) that nothing reads. */
+ * In: the head of a function and its statements. Out: the head without the names of parameters that no statement
+ * mentions, the statements without marked lines (EMIT_MARK) that nothing reads. */
 #include <string.h>
 
 #include "base/names.h"
@@ -20,7 +20,8 @@ bool emit_has_word(const char *text, const char *word) {
     return false;
 }
 
-/* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope: where a line is indented less. */
+/* Whether `word`, declared in line `at`, stands in one of those behind it that are kept, up to the end of its scope:
+ * where a line is indented less. */
 static bool is_mentioned(const char *const *lines, const bool *is_kept, int at, int n, const char *word) {
     size_t indent = strspn(lines[at], " ");
     for (int i = at + 1; i < n; i++) {
@@ -43,7 +44,8 @@ static void drop_unread(struct buf *out, const char *text) {
         is_kept[i] = true;
         if (!mark) continue;
         const char *name = strchr(mark + strlen(EMIT_MARK "const "), ' ') + 1; /* behind its type, one word */
-        is_kept[i] = is_mentioned(lines, is_kept, i, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
+        is_kept[i] = is_mentioned(
+            lines, is_kept, i, n, arena_strndup(out->arena, name, (size_t)(strchr(name, ' ') - name)));
         memmove(mark, mark + strlen(EMIT_MARK), strlen(mark));
     }
     for (int i = 0; i < n; i++)

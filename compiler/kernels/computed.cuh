@@ -11,11 +11,15 @@ struct fx_gemm_block {
 // fx_staging: an engine before which what computed operands read side by side comes to shared memory as it lies, not to registers
 template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_STAGING = true; };
 
-// fx_made_held, fx_made_context: what of an operand waits in shared memory, for so many threads; nothing where it does not
-template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_made_held { typedef fx_nothing type; };
-template <class OPERAND, int V, int THREADS> struct fx_made_held<true, OPERAND, V, THREADS> { typedef typename OPERAND::template staged<V, THREADS> type; };
-template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_made_context { typedef fx_nothing type; };
-template <class OPERAND, int V, int THREADS> struct fx_made_context<true, OPERAND, V, THREADS> { typedef typename OPERAND::template staged_context<V, THREADS> type; };
+// fx_computed_held, fx_computed_context: what of an operand waits in shared memory, for so many threads; else nothing
+template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_computed_held { typedef fx_nothing type; };
+template <class OPERAND, int V, int THREADS> struct fx_computed_held<true, OPERAND, V, THREADS> {
+  typedef typename OPERAND::template staged<V, THREADS> type;
+};
+template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_computed_context { typedef fx_nothing type; };
+template <class OPERAND, int V, int THREADS> struct fx_computed_context<true, OPERAND, V, THREADS> {
+  typedef typename OPERAND::template staged_context<V, THREADS> type;
+};
 
 // fx_gemm_computed: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
 // The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
@@ -40,8 +44,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_FIXED ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
   static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
   static constexpr bool IS_COPIED = false, IS_MADE = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
-  typedef typename fx_made_held<IS_HELD_STAGED, OPERAND, V, THREADS>::type staged;
-  typedef typename fx_made_context<IS_CONTEXT_STAGED, OPERAND, V, ENGINE::BK / V>::type staged_context;
+  typedef typename fx_computed_held<IS_HELD_STAGED, OPERAND, V, THREADS>::type staged;
+  typedef typename fx_computed_context<IS_CONTEXT_STAGED, OPERAND, V, ENGINE::BK / V>::type staged_context;
 
   const PROBLEM &p;           // the problem
   const int batch;            // index over the batch axes
@@ -94,8 +98,11 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       if (c >= COPIES) break;
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = from.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
-      if constexpr (!IS_RAW_FIXED && !__is_empty(raw)) OPERAND::template fetch<V, ALIGNED>(p, values[value_of(slice, i)], batch, mn, from.ko, k, valid(mn, k));
-      if constexpr (!IS_HELD_STAGED && !__is_empty(held)) OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_RAW_FIXED && !__is_empty(raw))
+        OPERAND::template fetch<V, ALIGNED>(p, values[value_of(slice, i)], batch, mn, from.ko, k, valid(mn, k));
+      if constexpr (!IS_HELD_STAGED && !__is_empty(held))
+        OPERAND::template fetch_held<V, ALIGNED>(p, pieces[slice % AHEAD * SLICE + i], batch, mn, from.ko, k,
+                                                 valid(mn, k));
     }
   }
   // Chunk c of a later block, into what has been read.

@@ -301,7 +301,8 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
     if (row + i * STEP < rows) fx_fetch<V, ALIGNED>(p, ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
 #pragma unroll 1
   for (; row < rows; row += STEP) {
-    if (row + AHEAD * STEP < rows) fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+    if (row + AHEAD * STEP < rows)
+      fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
     typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
     for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
@@ -453,7 +454,8 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
 #pragma unroll 1
     for (int end = row + RUN; row < end; row += STEP) {
       typename PROBLEM::template elements<V> x;
-      if (row + AHEAD * STEP < last) fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
+      if (row + AHEAD * STEP < last)
+        fx_fetch<V, ALIGNED>(p, ahead[AHEAD], at.batch, at.m + row + AHEAD * STEP, at.n + col, n_valid);
       if (PROBLEM::SHARES || row < last) {
         typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
