@@ -47,20 +47,12 @@ static void any_of(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
 
 /* p where it is a value of t for sure, else any value of t. */
 static void wrap(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
-    wide lo, hi, least, most;
-    struct poly end;
-    bounds_integer_limits(t, &least, &most);
-    bounds_limits(w->s, p, &lo, &hi);
-    bool fits = !p->is_lost;
-    if (fits && lo < least) {
-        poly_number(&end, least);
-        fits = bounds_show_difference(w->s, p, &end, 0);
-    }
-    if (fits && hi > most) {
-        poly_number(&end, most);
-        fits = bounds_show_difference(w->s, &end, p, 0);
-    }
-    if (fits) return;
+    wide lo, hi;
+    struct poly least, most;
+    bounds_integer_limits(t, &lo, &hi);
+    poly_number(&least, lo);
+    poly_number(&most, hi);
+    if (bounds_show_difference(w->s, p, &least, 0) && bounds_show_difference(w->s, &most, p, 0)) return;
     w->may_wrap = true;
     any_of(w, t, p);
 }

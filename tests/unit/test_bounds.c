@@ -577,6 +577,8 @@ static const struct {
     {"abs of a sign, shorter", "V1", "", "", "$]@", 'V', 0, "below 1"},
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
+    {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
+    {"halves of each other", "ABT", "A=B2/,B=A2/,T=A", "", "ab:", 'T', 1, NULL},
 };
 
 START_TEST(shows) {
