@@ -469,7 +469,7 @@ static void make_scratch(char *folder, int n) {
     char command[4 * PATH_SIZE];
     print_path(folder, "%s/%d", scratch_root, n);
     int used = snprintf(command, sizeof command,
-        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/*.so %s/build/tests/", folder, folder,
+        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/tests/*.so %s/build/tests/", folder, folder,
         folder, folder, root, folder);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used,
         sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);
