@@ -619,6 +619,26 @@ START_TEST(refusals) {
 }
 END_TEST
 
+/* A position of 101 ops one in another is read back through, of one more it is not. */
+START_TEST(positions_of_many_ops) {
+    enum { MOST_OPS = 101 };
+    struct fx_options options = FX_OPTIONS;
+    options.oracle_only = true;
+    for (int n_ops = MOST_OPS; n_ops <= MOST_OPS + 1; n_ops++) {
+        char text[1024], position[512] = "T";
+        fx_compilation *c;
+        for (int i = 0; i < n_ops; i++) strcat(position, i % 2 ? "-1" : "+1");
+        snprintf(text, sizeof text,
+            "kernel f(x: f32[T], w: f32[S]) -> y: f32[S] { y = w * (x[T: S%s] ?? 0) }\nkernel g = grad(f, wrt: x)",
+            position + 1);
+        fx_status status = fx_compile(text, strlen(text), "spec.fx", &options, &c);
+        ck_assert_msg(status == (n_ops == MOST_OPS ? FX_OK : FX_ERR_COMPILE), "%d ops: %s", n_ops, fx_messages(c));
+        if (status != FX_OK) ck_assert_ptr_nonnull(strstr(fx_messages(c), "FX2050"));
+        fx_close(c);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("grad");
     TCase *t = tcase_create("grad");
@@ -634,6 +654,7 @@ int main(void) {
     tcase_add_loop_test(t, signature, 0, sizeof signatures / sizeof *signatures);
     tcase_add_test(t, alone);
     tcase_add_loop_test(t, refusals, 0, sizeof rejects / sizeof *rejects);
+    tcase_add_test(t, positions_of_many_ops);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
