@@ -343,6 +343,16 @@ static const struct {
     {"(x: f64[T], y: f64[Q,T]) -> z: f64[Q] { z = sum[T](y * (x[T: Q] ?? 0)) }", "x, y", "T=4 Q=3", SIGNED},
     {"(d: f64[B,E], s: f64[B,S,E], W: f64[H, P=(S+1)*E, Q=P]) -> h: f64[B,H] {\n c = concat[P](d{E->P}, s{(S,E)->P})\n h = silu((c * c{P->Q}) @[P,Q] W) }",
         "d, s, W", "B=2 P=4 S=1 E=2 H=2 Q=4", SIGNED},
+    /* positions of the source's own label, which is renamed in them: of an op of three operands, of two, of a cast */
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: where(T < 2, T + 1, 0)] ?? 0) }", "x, w", "T=5", SIGNED},
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: min(T, 2)] ?? 0) }", "x, w", "T=5", SIGNED},
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: i64(i32(T) * i32(T))] ?? 0) }", "x, w", "T=5", SIGNED},
+    /* digits of the first label that the kernel has */
+    {"(w: f64[L=10], s: f64[G]) -> z: f64[L] { z = w * (s[G: L%4] ?? 0) }", "s, w", "G=4", SIGNED},
+    {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L//size(B)] ?? 0) }", "s, w",
+        "L=7 G=3 B=3", SIGNED},
+    {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L%size(B)] ?? 0) }", "s, w",
+        "L=7 G=3 B=3", SIGNED},
 };
 
 START_TEST(rules) {
