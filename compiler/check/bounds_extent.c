@@ -428,11 +428,11 @@ struct bounds *bounds_of(struct checker *c) {
     struct bounds *s = k->bounds;
     s->n_atoms = s->n_base;
     s->n_facts = s->n_base_facts;
-    s->n_trail = s->n_polys = s->n_conds = s->steps = 0;
+    s->n_trail = s->n_polys = s->n_conds = 0;
     s->is_base = true;
     read_names(s);
-    for (; s->n_equations < k->n_equations; s->n_equations++, s->steps = 0) read_equation(s, &k->equations[s->n_equations]);
-    for (; s->n_requirements < k->n_requirements; s->n_requirements++, s->steps = 0) read_requirement(s, k->requirements[s->n_requirements].holds, 0);
+    for (; s->n_equations < k->n_equations; s->n_equations++) read_equation(s, &k->equations[s->n_equations]);
+    for (; s->n_requirements < k->n_requirements; s->n_requirements++) read_requirement(s, k->requirements[s->n_requirements].holds, 0);
     s->n_base = s->n_atoms;
     s->n_base_facts = s->n_facts;
     s->is_base = false;

@@ -238,8 +238,7 @@ static void cast_poly(struct bounds_walk *w, const struct value *v, const struct
 }
 
 static void num_poly(const struct value *v, struct poly *p) {
-    if (v->dtype == FX_U64) poly_number(p, (wide)(uint64_t)v->integer);
-    else poly_number(p, v->integer);
+    poly_number(p, v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer);
 }
 
 static void new_value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
@@ -302,7 +301,6 @@ static const char *unproven(struct bounds_walk *w, const struct poly *p, const s
     struct poly some;
     poly_copy(&some, extent);
     poly_add_number(&some, -1);
-    s->steps = 0;
     bounds_assume(s, &some);
     bool is_below = bounds_show_difference(s, extent, p, -1);
     if (is_below && bounds_show(s, p)) return arena_printf(arena, NAME_FMT " may be 0", NAME_ARG(a->name));

@@ -5,8 +5,8 @@
  * `~` negation, `@` abs, `:` max, `;` min,
  * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of
  * i64, `(` i32(..), `_` u8(..),
- * `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division, `[` argmax over the label before it, `!` the
- * datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `)` 2^64 less the number before, of u64, `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division,
+ * `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -212,6 +212,9 @@ static struct value *position_of(struct world *w, const char *p) {
         else if (*p == '!') stack[n++] = first, p++;
         else if (*p == '(' || *p == '_') {
             stack[n - 1] = cast(w, stack[n - 1], *p++ == '(' ? FX_I32 : FX_U8);
+        } else if (*p == ')') {
+            stack[n - 1] = number(w, -stack[n - 1]->integer, FX_U64);
+            p++;
         } else if (*p == '[') {
             stack[n - 1] = argmax(w, stack[n - 1]->axis);
             p++;
@@ -578,6 +581,7 @@ static const struct {
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
     {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
+    {"largest u64", "V6", "", "", "1)", 'V', 0, "nothing shows that it is below 6"},
     {"halves of each other", "ABT", "A=B2/,B=A2/,T=A", "", "ab:", 'T', 1, NULL},
 };
 
