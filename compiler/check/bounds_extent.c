@@ -52,11 +52,11 @@ const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const s
 
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p) {
     if (lo == hi) poly_number(p, lo);
-    else put_new_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = -1}, p);
+    else put_new_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = NO_AXIS}, p);
 }
 
 void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p) {
-    struct atom x = {.kind = ATOM_EITHER, .when = when, .axis = -1};
+    struct atom x = {.kind = ATOM_EITHER, .when = when, .axis = NO_AXIS};
     wide lo, hi;
     if (poly_equal(a, b)) {
         poly_copy(p, a);
@@ -74,7 +74,7 @@ void bounds_either(struct bounds *s, const struct cond *when, const struct poly 
 /* ---- divisions ---- */
 
 static void quotient_atom(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p) {
-    struct atom x = {.kind = ATOM_QUOT, .axis = -1};
+    struct atom x = {.kind = ATOM_QUOT, .axis = NO_AXIS};
     wide lo, hi;
     for (int i = 0; i < s->n_atoms; i++)
         if (s->atoms[i].kind == ATOM_QUOT && poly_equal(s->atoms[i].a, a) && poly_equal(s->atoms[i].b, b)) {
@@ -340,7 +340,7 @@ static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
     if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1) return false;
     int atom = a.p.t[0].atoms[0];
     if (s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
-    put_new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = -1}, &z);
+    put_new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
     poly_multiply(&by, &b.p, &z);
     if (by.is_lost) return false;
     define(s, atom, &by);
@@ -391,7 +391,7 @@ void bounds_integer_limits(enum fx_dtype t, wide *lo, wide *hi) {
 }
 
 static int new_param_atom(struct bounds *s, const struct param *p) {
-    struct atom a = {.kind = ATOM_RANGE, .axis = -1};
+    struct atom a = {.kind = ATOM_RANGE, .axis = NO_AXIS};
     if (!p->is_scalar || !fx_is_integer(p->dtype)) return -1;
     bounds_integer_limits(p->dtype, &a.lo, &a.hi);
     return bounds_new_atom(s, a);

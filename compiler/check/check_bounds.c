@@ -32,7 +32,7 @@ struct bounds_walk { /* over the values of a position */
     struct bounds *s;
     int n_seen, n_memos, n_readings;
     bool may_wrap; /* arithmetic was met that was not shown to fit */
-    struct memo memos[MAX_MEMO];
+    struct memo memos[MAX_MEMO + 1]; /* after the last one that has no value */
 };
 
 static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p);
@@ -74,8 +74,7 @@ static const struct cond *value_cond(struct bounds_walk *w, const struct value *
         const struct cond *l = value_cond(w, v->args[0], at, depth + 1), *r = value_cond(w, v->args[1], at, depth + 1);
         return bounds_cond(s, (struct cond){.kind = op == O_AND ? COND_AND : COND_OR, .l = l, .r = r});
     }
-    bool is_comparison = op == O_LT || op == O_LE || op == O_GT || op == O_GE || op == O_EQ || op == O_NE;
-    if (!is_comparison || !fx_is_integer(v->args[0]->dtype) || !fx_is_integer(v->args[1]->dtype)) return NULL;
+    if (op == O_ISNAN || !fx_is_integer(v->args[0]->dtype)) return NULL; /* the others of integers compare two */
     struct poly a, b;
     value_poly(w, v->args[0], at, depth + 1, &a);
     value_poly(w, v->args[1], at, depth + 1, &b);
@@ -105,11 +104,9 @@ static void max_poly(struct bounds_walk *w, const struct poly *a, const struct p
 /* |a|; what -a is where it is needed has to fit. */
 static void abs_poly(struct bounds_walk *w, enum fx_dtype t, const struct poly *a, struct poly *p) {
     struct poly negated, zero;
-    wide lo, hi;
     poly_number(&negated, 0);
     poly_number(&zero, 0);
-    bounds_limits(w->s, a, &lo, &hi);
-    if (lo >= 0) {
+    if (bounds_show(w->s, a)) {
         poly_copy(p, a);
         return;
     }
@@ -189,7 +186,7 @@ static void extreme_poly(struct bounds_walk *w, int axis, struct poly *p) {
     poly_number(&zero, 0);
     bounds_extent(w->s, axis, &last);
     poly_add_number(&last, -1);
-    struct atom a = {.kind = ATOM_INDEX, .axis = -1};
+    struct atom a = {.kind = ATOM_INDEX, .axis = NO_AXIS};
     wide lo;
     max_poly(w, &last, &zero, p); /* at most the last, where there is one */
     a.a = bounds_keep(w->s, p);
@@ -266,9 +263,9 @@ static void new_value_poly(struct bounds_walk *w, const struct value *v, const s
 
 static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     int reading = at ? at->number : 0;
-    for (int i = 0; i < w->n_memos; i++)
-        if (w->memos[i].v == v && w->memos[i].reading == reading) {
-            poly_copy(p, w->memos[i].p);
+    for (const struct memo *m = w->memos; m->v; m++)
+        if (m->v == v && m->reading == reading) {
+            poly_copy(p, m->p);
             return;
         }
     if (v->dtype != FX_BOOL && !fx_is_integer(v->dtype)) {

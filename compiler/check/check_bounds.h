@@ -28,13 +28,15 @@ enum atom_kind {
     ATOM_EITHER, /* a where `when` holds, else b */
 };
 
+enum { NO_AXIS = -1 };
+
 struct atom { /* an unknown of the polynomials, an integer */
     enum atom_kind kind;
     wide lo, hi;               /* it lies within; narrowed by facts while they hold */
     const struct poly *a, *b;  /* as the kind says */
     const struct cond *when;   /* of EITHER; NULL: not known */
     const struct poly *def;    /* of EXTENT: what an equation says it is; then it stands in no goal */
-    int axis;                  /* of EXTENT, INDEX: the kernel's axis, -1 where it is none */
+    int axis;                  /* of EXTENT, INDEX: the kernel's axis, NO_AXIS where it is none */
 };
 
 enum cond_kind { COND_UNKNOWN, COND_LT, COND_LE, COND_EQ, COND_AND, COND_OR, COND_NOT };

@@ -2,11 +2,11 @@
  *
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent
  * of that label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position,
- * `~` negation, `@` abs, `:` max, `;` min,
- * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of
- * i64, `(` i32(..), `_` u8(..),
+ * `~` negation, `@` abs, `:` max, `;` min, `< { = > } x` are < <= == > >= !=, `& | ^` and, or, not, `?`
+ * where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..), `y` isnan,
  * `)` 2^64 less the number before, of u64, `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division,
- * `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read
+ * along L at p, v p f `"` L the same with f outside, v p q ` `` ` L M along L and M at p and q. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -178,25 +178,31 @@ static struct value *argmax(struct world *w, int axis) {
     return v;
 }
 
-/* v along axis at p, f outside (NULL: p is inside). */
-static struct value *reading(struct world *w, struct value *v, struct value *p, struct value *f, int axis) {
+/* v along n axes at their positions, f outside (NULL: they are inside). */
+static struct value *reading(struct world *w, struct value *v, struct value **at, int n, struct value *f,
+    const int *axes) {
     struct value *r = new_value(w, V_ACCESS, v->dtype);
     r->has_fill = f != NULL;
-    r->at[r->n_at++] = axis;
     r->args[r->n_args++] = v;
-    r->args[r->n_args++] = p;
+    for (int i = 0; i < n; i++) {
+        r->at[r->n_at++] = axes[i];
+        r->args[r->n_args++] = at[i];
+    }
     if (f) r->args[r->n_args++] = cast(w, f, v->dtype);
-    for (int i = 0; i < v->n_axes; i++)
-        if (v->axes[i] != axis) r->axes[r->n_axes++] = v->axes[i];
-    add_labels(r, p);
+    for (int i = 0; i < v->n_axes; i++) {
+        bool is_read = false;
+        for (int j = 0; j < n; j++) is_read |= v->axes[i] == axes[j];
+        if (!is_read) r->axes[r->n_axes++] = v->axes[i];
+    }
+    for (int i = 0; i < n; i++) add_labels(r, at[i]);
     if (f) add_labels(r, f);
     return r;
 }
 
 static struct value *position_of(struct world *w, const char *p) {
-    static const char ops[] = "+-*/%~@:;<{=>}&|^?\\]";
+    static const char ops[] = "+-*/%~@:;<{=x>}&|^?\\]y";
     static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE,
-        O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN};
+        O_EQ, O_NE, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN, O_ISNAN};
     struct value *stack[64], *first = NULL;
     int n = 0;
     while (*p) {
@@ -207,7 +213,8 @@ static struct value *position_of(struct world *w, const char *p) {
             stack[n++] = data(w, *p++);
             if (!first) first = stack[n - 1];
         }
-        else if (islower((unsigned char)*p)) stack[n++] = axis_value(w, V_INDEX, w->axis_of[*p++ - 'a']);
+        else if (islower((unsigned char)*p) && *p != 'x' && *p != 'y')
+            stack[n++] = axis_value(w, V_INDEX, w->axis_of[*p++ - 'a']);
         else if (isupper((unsigned char)*p)) stack[n++] = axis_value(w, V_SIZE, w->axis_of[*p++ - 'A']);
         else if (*p == '!') stack[n++] = first, p++;
         else if (*p == '(' || *p == '_') {
@@ -219,10 +226,13 @@ static struct value *position_of(struct world *w, const char *p) {
             stack[n - 1] = argmax(w, stack[n - 1]->axis);
             p++;
         } else if (*p == '`' || *p == '"') {
-            n -= *p == '`' ? 2 : 3;
-            stack[n] = reading(w, stack[n], stack[n + 1], *p == '`' ? NULL : stack[n + 2], w->axis_of[p[1] - 'A']);
+            int axes[2], n_at = p[1] == '`' ? 2 : 1;
+            bool has_fill = *p == '"';
+            p += n_at;
+            for (int i = 0; i < n_at; i++) axes[i] = w->axis_of[*p++ - 'A'];
+            n -= 1 + n_at + has_fill;
+            stack[n] = reading(w, stack[n], stack + n + 1, n_at, has_fill ? stack[n + 1 + n_at] : NULL, axes);
             n++;
-            p += 2;
         } else {
             const char *op = strchr(ops, *p++);
             if (!op) ck_abort_msg("no operator of the tests");
@@ -581,6 +591,15 @@ static const struct {
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
     {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
+    {"two indices, both read elsewhere", "ABP", "P=AB*", "", "aB*b+aB1-b-``AB", 'P', 1, NULL},
+    {"two indices, both read elsewhere, off by one", "ABP", "P=AB*", "", "aB*b+1+aB1-b-``AB", 'P', 0, NULL},
+    {"condition as a number, alone", "V2A", "", "", "a3<0+", 'V', 1, NULL},
+    {"condition as a number, beyond 0", "V1A", "", "", "a3<0+", 'V', 0, "below 1"},
+    {"two conditions as numbers", "V3A", "", "", "a3<aA2-<+", 'V', 1, NULL},
+    {"where, unequal", "T", "", "", "t0xt1-0?", 'T', 1, NULL},
+    {"where, not unequal", "T", "", "", "t0x0t1-?", 'T', 0, NULL},
+    {"where, by what says nothing", "T", "", "", "tyt0?", 'T', 1, NULL},
+    {"where, by what says nothing, beyond", "T", "", "", "ty0t1+?", 'T', 0, NULL},
     {"largest u64", "V6", "", "", "1)", 'V', 0, "nothing shows that it is below 6"},
     {"halves of each other", "ABT", "A=B2/,B=A2/,T=A", "", "ab:", 'T', 1, NULL},
 };
@@ -811,10 +830,10 @@ static struct value *read_at_random(struct world *w, struct value *v) {
     put_guarded(text);
     struct value *p = position_of(w, rnd(2) ? text : forms[rnd(sizeof forms / sizeof *forms)]);
     if (!fx_is_integer(p->dtype)) return v;
-    if (bounds_prove(&w->c, p, axis, &why)) return reading(w, v, p, NULL, axis);
+    if (bounds_prove(&w->c, p, axis, &why)) return reading(w, v, &p, 1, NULL, &axis);
     if (rnd(2)) put_number(outside, 0, 3);
     else put_position(outside, 1);
-    return reading(w, v, p, position_of(w, outside), axis);
+    return reading(w, v, &p, 1, position_of(w, outside), &axis);
 }
 
 static void try_position(struct tally *tally, int most_checked) {
