@@ -22,7 +22,7 @@ int bounds_new_atom(struct bounds *s, struct atom a) {
     return s->n_atoms++;
 }
 
-static void put_new_atom(struct bounds *s, struct atom a, struct poly *p) {
+void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p) {
     int atom = bounds_new_atom(s, a);
     poly_atom(p, atom < 0 ? 0 : atom);
     p->is_lost = atom < 0;
@@ -52,7 +52,7 @@ const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const s
 
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p) {
     if (lo == hi) poly_number(p, lo);
-    else put_new_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = NO_AXIS}, p);
+    else bounds_put_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = NO_AXIS}, p);
 }
 
 void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p) {
@@ -68,7 +68,7 @@ void bounds_either(struct bounds *s, const struct cond *when, const struct poly 
     bounds_limits(s, b, &lo, &hi);
     if (lo < x.lo) x.lo = lo;
     if (hi > x.hi) x.hi = hi;
-    put_new_atom(s, x, p);
+    bounds_put_atom(s, x, p);
 }
 
 /* ---- divisions ---- */
@@ -89,7 +89,7 @@ static void quotient_atom(struct bounds *s, const struct poly *a, const struct p
     bool is_forward = x.lo >= 0; /* a divisor below 0 turns the sign */
     x.lo = is_forward ? (lo < 0 ? lo : 0) : -size;
     x.hi = is_forward ? (hi > 0 ? hi : 0) : size;
-    put_new_atom(s, x, p);
+    bounds_put_atom(s, x, p);
 }
 
 /* Whether p lies in [0, b). */
@@ -340,7 +340,7 @@ static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
     if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1) return false;
     int atom = a.p.t[0].atoms[0];
     if (s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
-    put_new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
+    bounds_put_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
     poly_multiply(&by, &b.p, &z);
     if (by.is_lost) return false;
     define(s, atom, &by);

@@ -175,9 +175,7 @@ static void index_poly(struct bounds_walk *w, int axis, const struct bounds_read
     poly_add_number(&last, -1);
     bounds_limits(w->s, &last, &lo, &a.hi);
     a.a = bounds_keep(w->s, &last);
-    int atom = bounds_new_atom(w->s, a);
-    poly_atom(p, atom < 0 ? 0 : atom);
-    p->is_lost = atom < 0;
+    bounds_put_atom(w->s, a, p);
 }
 
 /* The index of an extreme: 0 where the axis is empty. */
@@ -191,9 +189,7 @@ static void extreme_poly(struct bounds_walk *w, int axis, struct poly *p) {
     max_poly(w, &last, &zero, p); /* at most the last, where there is one */
     a.a = bounds_keep(w->s, p);
     bounds_limits(w->s, p, &lo, &a.hi);
-    int atom = bounds_new_atom(w->s, a);
-    poly_atom(p, atom < 0 ? 0 : atom);
-    p->is_lost = atom < 0;
+    bounds_put_atom(w->s, a, p);
 }
 
 /* Whether every position of the access lies inside, which is when it gives its source. */

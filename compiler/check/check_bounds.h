@@ -96,6 +96,7 @@ void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly 
 void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p);
 int bounds_new_atom(struct bounds *s, struct atom a); /* -1 where there are too many */
+void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p); /* lost where there are too many */
 const struct poly *bounds_keep(struct bounds *s, const struct poly *p);
 const struct cond *bounds_cond(struct bounds *s, struct cond c); /* NULL where there are too many */
 const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const struct poly *a, const struct poly *b);

@@ -491,7 +491,7 @@ static const struct {
     {"first of any", "V", "", "", "0", 'V', 0, "V may be 0"},
     {"first of some", "V", "", "1V{", "0", 'V', 1, NULL},
     {"first of 3", "V3", "", "", "0", 'V', 1, NULL},
-    {"first of 0", "V0", "", "", "0", 'V', 0, NULL},
+    {"first of 0", "V0", "", "", "0", 'V', 0, "V may be 0"},
     {"last of any", "V", "", "", "V1-", 'V', 0, "V may be 0"},
     {"last of some", "V", "", "0V<", "V1-", 'V', 1, NULL},
     {"gather, wrapped", "V", "", "", "$V%", 'V', 0, "V may be 0"},
