@@ -11,7 +11,7 @@
 /* ---- what is kept ---- */
 
 int bounds_new_atom(struct bounds *s, struct atom a) {
-    if (s->n_atoms == UINT16_MAX || (!s->is_base && s->n_atoms == s->n_base + BOUNDS_ATOMS)) return -1;
+    if (s->n_atoms == UINT16_MAX) return -1;
     if (s->n_atoms == s->room) {
         struct atom *wider = NEW_ARRAY(&s->c->cx->arena, struct atom, 2 * s->room + 32);
         if (s->n_atoms) memcpy(wider, s->atoms, (size_t)s->n_atoms * sizeof *wider);

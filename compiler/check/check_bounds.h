@@ -7,7 +7,6 @@
 #include "symbolic/poly.h"
 
 enum {
-    BOUNDS_ATOMS = 1024,    /* unknowns made for one proof */
     BOUNDS_POLYS = 1024,    /* polynomials kept for one proof */
     BOUNDS_CONDS = 256,     /* conditions kept for one proof */
     BOUNDS_FACTS = 256,     /* facts that hold in the case at hand, beside those of the kernel */

@@ -590,6 +590,22 @@ static const struct {
     {"abs of a sign, shorter", "V1", "", "", "$]@", 'V', 0, "below 1"},
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
+    {"contradiction by a half", "AT6", "A=A2/,T=A", "", "s", 'T', 1, NULL},
+    {"a square and a rename", "ABT", "T=AB*,B=A", "", "tB/", 'B', 1, NULL},
+    {"a sum and a rename", "ABT", "T=AB+,B=A", "AB%0=B0=^&", "b", 'T', 1, NULL},
+    {"a difference and a rename", "AB1T", "T=A2-,B=A", "", "aB%", 'T', 1, NULL},
+    {"part of a sum of multiples", "ABT", "T=2A*B+", "", "tB/", 'T', 1, NULL},
+    {"half of a remainder", "ABT", "T=AB%", "", "t2/", 'A', 1, NULL},
+    {"a remainder below a number", "AB1CT", "T=A4%", "", "tC/B%", 'T', 1, NULL},
+    {"a part beyond an even one", "AT", "", "A2%0=", "tA-0:", 'T', 1, NULL},
+    {"0 of a multiple of 2", "AB2CT", "A=A2/", "AB%0=", "cb+a*", 'C', 1, NULL},
+    {"an empty product", "ABT0", "T=AB*", "AB=", "aB*b+T%", 'T', 1, NULL},
+    {"a half and what divides by it", "ABT", "T=A,T=B2/", "AB%0=B0=^&", "aB*b+B/", 'T', 1, NULL},
+    {"a square that is no larger", "ABCT", "T=AB*C*,B=A", "TA{,A2%0=B0=^&,A4%1=", "tB/B*tB%+", 'A', 1, NULL},
+    {"halves of each other, and what divides", "ABT", "A=B2/,B=A2/", "AB{,AB%0=,A2%0=B0=^&", "2a*", 'T', 1, NULL},
+    {"quotient by any extent", "ABT", "", "AT{", "tB/", 'T', 1, NULL},
+    {"quotient by a product less a factor", "ABT", "", "1B{,A1000{,B1000{", "tAB*A-/", 'T', 1, NULL},
+    {"quotients in a row", "ABTU", "T=A2/2/2/2/2/2/2/,A=B,U=B2/2/2/2/2/2/2/", "", "t", 'U', 1, NULL},
     {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
     {"two indices, both read elsewhere", "ABP", "P=AB*", "", "aB*b+aB1-b-``AB", 'P', 1, NULL},
     {"two indices, both read elsewhere, off by one", "ABP", "P=AB*", "", "aB*b+1+aB1-b-``AB", 'P', 0, NULL},
@@ -686,6 +702,46 @@ START_TEST(size_is_limited) {
         for (; n_left; n_left -= 2) strcat(text, "0+");
         ck_assert_msg(is_shown(text) == (n_values == MOST_SEEN), "%d values", n_values);
     }
+}
+END_TEST
+
+/* ---- long conditions, scalars of floats ---- */
+
+static bool is_inside(const char *axes, const char *requirements, const char *position, char axis, enum fx_dtype s) {
+    struct world w;
+    const char *why;
+    world_init(&w);
+    w.params[3].dtype = s;
+    add_axes(&w, axes);
+    add_requirements(&w, requirements);
+    bool ok = bounds_prove(&w.c, position_of(&w, position), w.axis_of[axis - 'A'], &why);
+    world_release(&w);
+    return ok;
+}
+
+/* What the first of many conditions says counts, up to as many as are read. */
+START_TEST(first_of_many_conditions) {
+    enum { MOST_REQUIRED = 65, MOST_ASSUMED = 49 };
+    for (int n = 40; n < 80; n++) {
+        char required[1024] = "AB{", left[1024] = "3t{", right[1024] = "";
+        for (int i = 1; i < n; i++) strcat(required, "0A{&"), strcat(left, "0t{&");
+        strcat(left, "t3-0?");
+        ck_assert_msg(is_inside("AB", required, "a", 'B', FX_I64) == (n <= MOST_REQUIRED), "%d required", n);
+        ck_assert_msg(is_inside("T", "", left, 'T', FX_I64) == (n <= MOST_ASSUMED), "%d conditions", n);
+        for (int i = 1; i < n; i++) strcat(right, "0t{");
+        strcat(right, "3t{");
+        for (int i = 1; i < n; i++) strcat(right, "&");
+        strcat(right, "t3-0?");
+        if (n < 60)
+            ck_assert_msg(is_inside("T", "", right, 'T', FX_I64) == (n <= MOST_ASSUMED), "%d on the right", n);
+    }
+}
+END_TEST
+
+/* Between an extent and a longer one lies a whole number that differs from both, or not: of floats nothing is read. */
+START_TEST(scalars_are_integers) {
+    ck_assert(is_inside("AB", "Bs<,sA<", "b2+", 'A', FX_I64));
+    ck_assert(!is_inside("AB", "Bs<,sA<", "b2+", 'A', FX_F32));
 }
 END_TEST
 
@@ -892,6 +948,8 @@ int main(void) {
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
     tcase_add_test(t, size_is_limited);
+    tcase_add_test(t, first_of_many_conditions);
+    tcase_add_test(t, scalars_are_integers);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
