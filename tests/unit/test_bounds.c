@@ -604,7 +604,6 @@ static const struct {
     {"a square that is no larger", "ABCT", "T=AB*C*,B=A", "TA{,A2%0=B0=^&,A4%1=", "tB/B*tB%+", 'A', 1, NULL},
     {"halves of each other, and what divides", "ABT", "A=B2/,B=A2/", "AB{,AB%0=,A2%0=B0=^&", "2a*", 'T', 1, NULL},
     {"quotient by any extent", "ABT", "", "AT{", "tB/", 'T', 1, NULL},
-    {"quotient by a product less a factor", "ABT", "", "1B{,A1000{,B1000{", "tAB*A-/", 'T', 1, NULL},
     {"quotients in a row", "ABTU", "T=A2/2/2/2/2/2/2/,A=B,U=B2/2/2/2/2/2/2/", "", "t", 'U', 1, NULL},
     {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
     {"two indices, both read elsewhere", "ABP", "P=AB*", "", "aB*b+aB1-b-``AB", 'P', 1, NULL},
