@@ -3,10 +3,10 @@
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent
  * of that label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position,
  * `~` negation, `@` abs, `:` max, `;` min, `< { = > } x` are < <= == > >= !=, `& | ^` and, or, not, `?`
- * where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `(` i32(..), `_` u8(..), `y` isnan,
- * `)` 2^64 less the number before, of u64, `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division,
- * `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read
- * along L at p, v p f `"` L the same with f outside, v p q ` `` ` L M along L and M at p and q. */
+ * where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `e` data of conditions, `(` i32(..), `_` u8(..),
+ * `y` isnan, `)` 2^64 less the number before, of u64, `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact
+ * division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at
+ * p, v p f `"` L the same with f outside, v p q ` `` ` L M along L and M at p and q. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -213,6 +213,7 @@ static struct value *position_of(struct world *w, const char *p) {
             stack[n++] = data(w, *p++);
             if (!first) first = stack[n - 1];
         }
+        else if (*p == 'e') stack[n++] = new_value(w, V_LOAD, FX_BOOL), p++;
         else if (islower((unsigned char)*p) && *p != 'x' && *p != 'y')
             stack[n++] = axis_value(w, V_INDEX, w->axis_of[*p++ - 'a']);
         else if (isupper((unsigned char)*p)) stack[n++] = axis_value(w, V_SIZE, w->axis_of[*p++ - 'A']);
@@ -614,6 +615,8 @@ static const struct {
     {"where, unequal", "T", "", "", "t0xt1-0?", 'T', 1, NULL},
     {"where, not unequal", "T", "", "", "t0x0t1-?", 'T', 0, NULL},
     {"where, by what says nothing", "T", "", "", "tyt0?", 'T', 1, NULL},
+    {"where, by data", "T", "", "", "et0?", 'T', 1, NULL},
+    {"where, by data, beyond", "T", "", "", "et1+0?", 'T', 0, NULL},
     {"where, by what says nothing, beyond", "T", "", "", "ty0t1+?", 'T', 0, NULL},
     {"largest u64", "V6", "", "", "1)", 'V', 0, "nothing shows that it is below 6"},
     {"halves of each other", "ABT", "A=B2/,B=A2/,T=A", "", "ab:", 'T', 1, NULL},
@@ -700,6 +703,52 @@ START_TEST(size_is_limited) {
         }
         for (; n_left; n_left -= 2) strcat(text, "0+");
         ck_assert_msg(is_shown(text) == (n_values == MOST_SEEN), "%d values", n_values);
+    }
+}
+END_TEST
+
+/* n more values added to what stands there, as few of them one in another as can be. */
+static void pad(char *text, int n) {
+    for (; n >= 30; n -= 30) {
+        strcat(text, "TT-");
+        for (int i = 0; i < 13; i++) strcat(text, "0+");
+        strcat(text, "+");
+    }
+    for (; n >= 2; n -= 2) strcat(text, "0+");
+    if (n) strcat(text, "~");
+}
+
+/* where(0 <= # & # < s, #, s - s + 0 + ..): the last that is looked at is a condition on what was looked at before. */
+START_TEST(conditions_count_too) {
+    enum { OTHERS = 8 };
+    for (int more = 0; more < 2; more++) {
+        char text[2048] = "0#{!s<&!ss-";
+        struct world w;
+        const char *why;
+        world_init(&w);
+        add_axes(&w, "T");
+        add_requirements(&w, "1T{,sT{");
+        pad(text, MOST_SEEN - OTHERS + more);
+        strcat(text, "?");
+        ck_assert_msg(bounds_prove(&w.c, position_of(&w, text), w.axis_of['T' - 'A'], &why) == !more, "%d more", more);
+        world_release(&w);
+    }
+}
+END_TEST
+
+/* max(where(# < s, #, s), 0) + 0 + .., the condition as deep as it may be, of what is known from less deep. */
+START_TEST(conditions_are_as_deep) {
+    for (int n = MOST_NESTED - 1; n <= MOST_NESTED; n++) {
+        char text[256] = "#s<!s?0:";
+        struct world w;
+        const char *why;
+        world_init(&w);
+        add_axes(&w, "T");
+        add_requirements(&w, "0s{,sT<");
+        for (int i = 1; i < n; i++) strcat(text, "0+");
+        bool ok = bounds_prove(&w.c, position_of(&w, text), w.axis_of['T' - 'A'], &why);
+        ck_assert_msg(ok == (n < MOST_NESTED), "%d deep", n);
+        world_release(&w);
     }
 }
 END_TEST
@@ -947,6 +996,8 @@ int main(void) {
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
     tcase_add_test(t, size_is_limited);
+    tcase_add_test(t, conditions_count_too);
+    tcase_add_test(t, conditions_are_as_deep);
     tcase_add_test(t, first_of_many_conditions);
     tcase_add_test(t, scalars_are_integers);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
