@@ -606,6 +606,7 @@ static const struct {
     {"halves of each other, and what divides", "ABT", "A=B2/,B=A2/", "AB{,AB%0=,A2%0=B0=^&", "2a*", 'T', 1, NULL},
     {"quotient by any extent", "ABT", "", "AT{", "tB/", 'T', 1, NULL},
     {"quotients in a row", "ABTU", "T=A2/2/2/2/2/2/2/,A=B,U=B2/2/2/2/2/2/2/", "", "t", 'U', 1, NULL},
+    {"divisors in a row", "ABCTU", "T=CCCCCCA//////,A=B,U=CCCCCCB//////", "", "t", 'U', 1, NULL},
     {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
     {"two indices, both read elsewhere", "ABP", "P=AB*", "", "aB*b+aB1-b-``AB", 'P', 1, NULL},
     {"two indices, both read elsewhere, off by one", "ABP", "P=AB*", "", "aB*b+1+aB1-b-``AB", 'P', 0, NULL},
