@@ -32,7 +32,7 @@ const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
     static const struct poly lost = {.is_lost = true};
     struct poly *kept = NULL;
     if (s->is_base) kept = arena_alloc(&s->c->cx->arena, offsetof(struct poly, t) + (size_t)p->n * sizeof *p->t);
-    else if (s->n_polys < BOUNDS_POLYS) kept = &s->scratch->polys[s->n_polys++];
+    else if (s->n_polys != BOUNDS_POLYS) kept = &s->scratch->polys[s->n_polys++];
     if (!kept) return &lost;
     poly_copy(kept, p);
     return kept;
@@ -41,7 +41,7 @@ const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
 const struct cond *bounds_cond(struct bounds *s, struct cond c) {
     struct cond *kept = NULL;
     if (s->is_base) kept = NEW(&s->c->cx->arena, struct cond);
-    else if (s->n_conds < BOUNDS_CONDS) kept = &s->scratch->conds[s->n_conds++];
+    else if (s->n_conds != BOUNDS_CONDS) kept = &s->scratch->conds[s->n_conds++];
     if (kept) *kept = c;
     return kept;
 }
