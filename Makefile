@@ -269,7 +269,7 @@ $(MC)/fxc: $(MC)/lib/libfx_mutant.so
 # The test library is linked in, and what the shared library hides.
 MC_HIDDEN := $(B)/obj/compiler/kernels/embed.o $(B)/obj/runtime/emu/embed.o
 $(MC)/test_%: tests/unit/test_%.c $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so
-	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST:-DFX_TEST_DIR=%=-DFX_TEST_DIR='"$(MC)/tests"') -DFX_SHARED -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
+	$(call say,cc   )$(CC) $(LANGUAGE) -O2 -w -s $(INCLUDE_TEST) -DFX_SHARED -o $@ $< $(B)/libfx_test.a $(MC_HIDDEN) $(MC)/lib/libfx_mutant.so \
 	    -Wl,-Bstatic $$(pkg-config --libs --static check | tr ' ' '\n' | grep 'check\|subunit') -Wl,-Bdynamic $(LIBS) -lrt
 
 $(MC)/tests/%.so: tests/fake/%.c | $$(@D)/

@@ -11,7 +11,7 @@
 /* ---- what is kept ---- */
 
 int bounds_new_atom(struct bounds *s, struct atom a) {
-    if (s->n_atoms == UINT16_MAX || (!s->is_base && s->n_atoms == s->n_base + BOUNDS_ATOMS)) return -1;
+    if (s->n_atoms == UINT16_MAX) return -1;
     if (s->n_atoms == s->room) {
         struct atom *wider = NEW_ARRAY(&s->c->cx->arena, struct atom, 2 * s->room + 32);
         if (s->n_atoms) memcpy(wider, s->atoms, (size_t)s->n_atoms * sizeof *wider);
@@ -22,7 +22,7 @@ int bounds_new_atom(struct bounds *s, struct atom a) {
     return s->n_atoms++;
 }
 
-static void put_new_atom(struct bounds *s, struct atom a, struct poly *p) {
+void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p) {
     int atom = bounds_new_atom(s, a);
     poly_atom(p, atom < 0 ? 0 : atom);
     p->is_lost = atom < 0;
@@ -32,7 +32,7 @@ const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
     static const struct poly lost = {.is_lost = true};
     struct poly *kept = NULL;
     if (s->is_base) kept = arena_alloc(&s->c->cx->arena, offsetof(struct poly, t) + (size_t)p->n * sizeof *p->t);
-    else if (s->n_polys < BOUNDS_POLYS) kept = &s->scratch->polys[s->n_polys++];
+    else if (s->n_polys != BOUNDS_POLYS) kept = &s->scratch->polys[s->n_polys++];
     if (!kept) return &lost;
     poly_copy(kept, p);
     return kept;
@@ -41,7 +41,7 @@ const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
 const struct cond *bounds_cond(struct bounds *s, struct cond c) {
     struct cond *kept = NULL;
     if (s->is_base) kept = NEW(&s->c->cx->arena, struct cond);
-    else if (s->n_conds < BOUNDS_CONDS) kept = &s->scratch->conds[s->n_conds++];
+    else if (s->n_conds != BOUNDS_CONDS) kept = &s->scratch->conds[s->n_conds++];
     if (kept) *kept = c;
     return kept;
 }
@@ -52,11 +52,11 @@ const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const s
 
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p) {
     if (lo == hi) poly_number(p, lo);
-    else put_new_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = -1}, p);
+    else bounds_put_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = NO_AXIS}, p);
 }
 
 void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p) {
-    struct atom x = {.kind = ATOM_EITHER, .when = when, .axis = -1};
+    struct atom x = {.kind = ATOM_EITHER, .when = when, .axis = NO_AXIS};
     wide lo, hi;
     if (poly_equal(a, b)) {
         poly_copy(p, a);
@@ -68,13 +68,13 @@ void bounds_either(struct bounds *s, const struct cond *when, const struct poly 
     bounds_limits(s, b, &lo, &hi);
     if (lo < x.lo) x.lo = lo;
     if (hi > x.hi) x.hi = hi;
-    put_new_atom(s, x, p);
+    bounds_put_atom(s, x, p);
 }
 
 /* ---- divisions ---- */
 
 static void quotient_atom(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p) {
-    struct atom x = {.kind = ATOM_QUOT, .axis = -1};
+    struct atom x = {.kind = ATOM_QUOT, .axis = NO_AXIS};
     wide lo, hi;
     for (int i = 0; i < s->n_atoms; i++)
         if (s->atoms[i].kind == ATOM_QUOT && poly_equal(s->atoms[i].a, a) && poly_equal(s->atoms[i].b, b)) {
@@ -89,7 +89,7 @@ static void quotient_atom(struct bounds *s, const struct poly *a, const struct p
     bool is_forward = x.lo >= 0; /* a divisor below 0 turns the sign */
     x.lo = is_forward ? (lo < 0 ? lo : 0) : -size;
     x.hi = is_forward ? (hi > 0 ? hi : 0) : size;
-    put_new_atom(s, x, p);
+    bounds_put_atom(s, x, p);
 }
 
 /* Whether p lies in [0, b). */
@@ -340,7 +340,7 @@ static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
     if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1) return false;
     int atom = a.p.t[0].atoms[0];
     if (s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
-    put_new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = -1}, &z);
+    bounds_put_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
     poly_multiply(&by, &b.p, &z);
     if (by.is_lost) return false;
     define(s, atom, &by);
@@ -391,7 +391,7 @@ void bounds_integer_limits(enum fx_dtype t, wide *lo, wide *hi) {
 }
 
 static int new_param_atom(struct bounds *s, const struct param *p) {
-    struct atom a = {.kind = ATOM_RANGE, .axis = -1};
+    struct atom a = {.kind = ATOM_RANGE, .axis = NO_AXIS};
     if (!p->is_scalar || !fx_is_integer(p->dtype)) return -1;
     bounds_integer_limits(p->dtype, &a.lo, &a.hi);
     return bounds_new_atom(s, a);
@@ -428,11 +428,11 @@ struct bounds *bounds_of(struct checker *c) {
     struct bounds *s = k->bounds;
     s->n_atoms = s->n_base;
     s->n_facts = s->n_base_facts;
-    s->n_trail = s->n_polys = s->n_conds = s->steps = 0;
+    s->n_trail = s->n_polys = s->n_conds = 0;
     s->is_base = true;
     read_names(s);
-    for (; s->n_equations < k->n_equations; s->n_equations++, s->steps = 0) read_equation(s, &k->equations[s->n_equations]);
-    for (; s->n_requirements < k->n_requirements; s->n_requirements++, s->steps = 0) read_requirement(s, k->requirements[s->n_requirements].holds, 0);
+    for (; s->n_equations < k->n_equations; s->n_equations++) read_equation(s, &k->equations[s->n_equations]);
+    for (; s->n_requirements < k->n_requirements; s->n_requirements++) read_requirement(s, k->requirements[s->n_requirements].holds, 0);
     s->n_base = s->n_atoms;
     s->n_base_facts = s->n_facts;
     s->is_base = false;

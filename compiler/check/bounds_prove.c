@@ -356,7 +356,7 @@ static bool show_quotient(struct bounds *s, const struct poly *goal, int atom, i
         poly_add_number(&least, 1);
         return show_between(s, goal, atom, d, &least, n, depth);
     }
-    if (lo < 0 && sign_of(s, d) <= 0) return false;
+    if (lo < 0) return false;
     struct mark m = bounds_mark(s);
     poly_copy(&zero, d);
     poly_add_number(&zero, -1);

@@ -32,7 +32,7 @@ struct bounds_walk { /* over the values of a position */
     struct bounds *s;
     int n_seen, n_memos, n_readings;
     bool may_wrap; /* arithmetic was met that was not shown to fit */
-    struct memo memos[MAX_MEMO];
+    struct memo memos[MAX_MEMO + 1]; /* after the last one that has no value */
 };
 
 static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p);
@@ -47,20 +47,12 @@ static void any_of(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
 
 /* p where it is a value of t for sure, else any value of t. */
 static void wrap(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
-    wide lo, hi, least, most;
-    struct poly end;
-    bounds_integer_limits(t, &least, &most);
-    bounds_limits(w->s, p, &lo, &hi);
-    bool fits = !p->is_lost;
-    if (fits && lo < least) {
-        poly_number(&end, least);
-        fits = bounds_show_difference(w->s, p, &end, 0);
-    }
-    if (fits && hi > most) {
-        poly_number(&end, most);
-        fits = bounds_show_difference(w->s, &end, p, 0);
-    }
-    if (fits) return;
+    wide lo, hi;
+    struct poly least, most;
+    bounds_integer_limits(t, &lo, &hi);
+    poly_number(&least, lo);
+    poly_number(&most, hi);
+    if (bounds_show_difference(w->s, p, &least, 0) && bounds_show_difference(w->s, &most, p, 0)) return;
     w->may_wrap = true;
     any_of(w, t, p);
 }
@@ -82,8 +74,7 @@ static const struct cond *value_cond(struct bounds_walk *w, const struct value *
         const struct cond *l = value_cond(w, v->args[0], at, depth + 1), *r = value_cond(w, v->args[1], at, depth + 1);
         return bounds_cond(s, (struct cond){.kind = op == O_AND ? COND_AND : COND_OR, .l = l, .r = r});
     }
-    bool is_comparison = op == O_LT || op == O_LE || op == O_GT || op == O_GE || op == O_EQ || op == O_NE;
-    if (!is_comparison || !fx_is_integer(v->args[0]->dtype) || !fx_is_integer(v->args[1]->dtype)) return NULL;
+    if (op == O_ISNAN || !fx_is_integer(v->args[0]->dtype)) return NULL; /* the others of integers compare two */
     struct poly a, b;
     value_poly(w, v->args[0], at, depth + 1, &a);
     value_poly(w, v->args[1], at, depth + 1, &b);
@@ -113,11 +104,9 @@ static void max_poly(struct bounds_walk *w, const struct poly *a, const struct p
 /* |a|; what -a is where it is needed has to fit. */
 static void abs_poly(struct bounds_walk *w, enum fx_dtype t, const struct poly *a, struct poly *p) {
     struct poly negated, zero;
-    wide lo, hi;
     poly_number(&negated, 0);
     poly_number(&zero, 0);
-    bounds_limits(w->s, a, &lo, &hi);
-    if (lo >= 0) {
+    if (bounds_show(w->s, a)) {
         poly_copy(p, a);
         return;
     }
@@ -186,9 +175,7 @@ static void index_poly(struct bounds_walk *w, int axis, const struct bounds_read
     poly_add_number(&last, -1);
     bounds_limits(w->s, &last, &lo, &a.hi);
     a.a = bounds_keep(w->s, &last);
-    int atom = bounds_new_atom(w->s, a);
-    poly_atom(p, atom < 0 ? 0 : atom);
-    p->is_lost = atom < 0;
+    bounds_put_atom(w->s, a, p);
 }
 
 /* The index of an extreme: 0 where the axis is empty. */
@@ -197,14 +184,12 @@ static void extreme_poly(struct bounds_walk *w, int axis, struct poly *p) {
     poly_number(&zero, 0);
     bounds_extent(w->s, axis, &last);
     poly_add_number(&last, -1);
-    struct atom a = {.kind = ATOM_INDEX, .axis = -1};
+    struct atom a = {.kind = ATOM_INDEX, .axis = NO_AXIS};
     wide lo;
     max_poly(w, &last, &zero, p); /* at most the last, where there is one */
     a.a = bounds_keep(w->s, p);
     bounds_limits(w->s, p, &lo, &a.hi);
-    int atom = bounds_new_atom(w->s, a);
-    poly_atom(p, atom < 0 ? 0 : atom);
-    p->is_lost = atom < 0;
+    bounds_put_atom(w->s, a, p);
 }
 
 /* Whether every position of the access lies inside, which is when it gives its source. */
@@ -246,8 +231,7 @@ static void cast_poly(struct bounds_walk *w, const struct value *v, const struct
 }
 
 static void num_poly(const struct value *v, struct poly *p) {
-    if (v->dtype == FX_U64) poly_number(p, (wide)(uint64_t)v->integer);
-    else poly_number(p, v->integer);
+    poly_number(p, v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer);
 }
 
 static void new_value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
@@ -275,9 +259,9 @@ static void new_value_poly(struct bounds_walk *w, const struct value *v, const s
 
 static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     int reading = at ? at->number : 0;
-    for (int i = 0; i < w->n_memos; i++)
-        if (w->memos[i].v == v && w->memos[i].reading == reading) {
-            poly_copy(p, w->memos[i].p);
+    for (const struct memo *m = w->memos; m->v; m++)
+        if (m->v == v && m->reading == reading) {
+            poly_copy(p, m->p);
             return;
         }
     if (v->dtype != FX_BOOL && !fx_is_integer(v->dtype)) {
@@ -310,7 +294,6 @@ static const char *unproven(struct bounds_walk *w, const struct poly *p, const s
     struct poly some;
     poly_copy(&some, extent);
     poly_add_number(&some, -1);
-    s->steps = 0;
     bounds_assume(s, &some);
     bool is_below = bounds_show_difference(s, extent, p, -1);
     if (is_below && bounds_show(s, p)) return arena_printf(arena, NAME_FMT " may be 0", NAME_ARG(a->name));

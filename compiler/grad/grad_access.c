@@ -45,7 +45,7 @@ int grad_rename(struct grad *g, int like) {
     a.part_of = -1;
     a.is_inner = a.is_local = true;
     PUSH(&g->c->cx->arena, g->k->axes, g->k->n_axes) = a;
-    if (a.extent < 0) extent_equate(g->c, axis, &like, 1, false, g->at->span);
+    extent_equate(g->c, axis, &like, 1, false, g->at->span);
     return axis;
 }
 
@@ -66,13 +66,13 @@ static void pin_labels(struct inverse *x, const struct value *v) {
 }
 
 /* v, a position or a part of one, with every label by its solution. */
-static struct value *substituted(struct inverse *x, struct value *v, int depth) {
+static struct value *substituted(struct inverse *x, struct value *v) {
     struct value *args[3];
     bool changed = false;
     if (v->kind == V_INDEX) return v->axis < x->n_axes && x->solution[v->axis] ? x->solution[v->axis] : v;
-    if ((v->kind != V_OP && v->kind != V_CAST) || depth > MAX_NESTING) return v;
+    if (v->kind != V_OP && v->kind != V_CAST) return v;
     for (int i = 0; i < v->n_args; i++) {
-        args[i] = substituted(x, v->args[i], depth + 1);
+        args[i] = substituted(x, v->args[i]);
         changed |= args[i] != v->args[i];
     }
     if (!changed) return v;
@@ -89,8 +89,8 @@ static struct value *plus(struct inverse *x, struct value *v, const struct grad_
     if (m.coefficient == 0) return v;
     if (m.coefficient < 0) m.coefficient = -m.coefficient;
     bool is_unit = m.coefficient == 1 && m.n == 0 && t->atom;
-    struct value *term = is_unit ? substituted(x, t->atom, 0) : mono_value(g, &m);
-    if (t->atom && !is_unit) term = grad_op(g, O_MUL, term, substituted(x, t->atom, 0), NULL);
+    struct value *term = is_unit ? substituted(x, t->atom) : mono_value(g, &m);
+    if (t->atom && !is_unit) term = grad_op(g, O_MUL, term, substituted(x, t->atom), NULL);
     if (!v) return subtract ? grad_op(g, O_NEG, term, NULL, NULL) : term;
     return grad_op(g, subtract ? O_SUB : O_ADD, v, term, NULL);
 }
@@ -103,7 +103,7 @@ static void solve(struct inverse *x, int axis, struct value *solution) {
 /* ---- positions that are digits of one label: what flattening, repetition and tiling read at ---- */
 
 static bool is_digit_of(const struct inverse *x, int position, int axis, struct digit *d) {
-    return !x->is_done[position] && read_digit(x->g, x->v->args[1 + position], d, 0) && d->axis == axis;
+    return !x->is_done[position] && read_digit(x->g, x->v->args[1 + position], d) && d->axis == axis;
 }
 
 /* A new label to sum over, as long as the product; or, with `of`, as a label has groups of so many. */
@@ -115,7 +115,7 @@ static int add_digit(struct inverse *x, const struct poly_term *m, int of) {
     int64_t extent = new.extent, c = (int64_t)m->coefficient;
     new.part_of = -1;
     new.is_inner = new.is_local = true;
-    new.extent = m->n ? -1 : of < 0 ? c : extent < 0 || c <= 0 ? -1 : (extent + c - 1) / c;
+    new.extent = m->n ? -1 : of < 0 ? c : extent < 0 ? -1 : (extent + c - 1) / c;
     PUSH(a, k->axes, k->n_axes) = new;
     product_sum_over(&x->p, axis);
     if (new.extent >= 0) return axis;
@@ -311,7 +311,7 @@ static void solve_sum(struct inverse *x, int position) {
     struct sum s = {0};
     int order[MAX_TERMS], n, chosen = -1;
     unsigned set;
-    if (!read_sum(x->g, x->v->args[1 + position], mono_one, &s, 0)) return;
+    if (!read_sum(x->g, x->v->args[1 + position], mono_one, &s)) return;
     if (order_radix(x, &s, order, &n, &set)) {
         solve_radix(x, position, &s, order, n, set);
         x->is_done[position] = true;
@@ -331,7 +331,7 @@ static void compare_rest(struct inverse *x) {
     for (int i = 0; i < x->v->n_at; i++) {
         if (x->is_done[i]) continue;
         pin_labels(x, x->v->args[1 + i]);
-        require_mask(x, grad_op(x->g, O_EQ, place_index(x, i), substituted(x, x->v->args[1 + i], 0), NULL));
+        require_mask(x, grad_op(x->g, O_EQ, place_index(x, i), substituted(x, x->v->args[1 + i]), NULL));
     }
 }
 
@@ -409,7 +409,7 @@ static void solve_positions(struct inverse *x) {
 
 /* ---- which accesses ---- */
 
-/* What a position depends on that no adjoint can be read back through; NULL: nothing. */
+/* What a position depends on that no adjoint can be read back through; NULL: nothing. A position of none is at most MAX_NESTING ops deep. */
 static const struct value *obstacle(const struct value *v, int depth) {
     const struct value *found = NULL;
     if (v->kind == V_NUM || v->kind == V_INDEX || v->kind == V_SIZE || v->kind == V_SCALAR) return NULL;

@@ -92,14 +92,14 @@ struct sum { /* a position */
     int n;
     struct grad_term terms[MAX_TERMS];
 };
-/* Adds coefficient * v in terms; what does not fall apart is an atom. False when there are too many; depth 0 from outside. */
-bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s, int depth);
+/* Adds coefficient * v in terms; what does not fall apart is an atom. False when there are too many. */
+bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s);
 
 struct digit { /* (L // divisor) % modulus, L the running index along axis */
     int axis;
     struct poly_term divisor, modulus;
     bool has_modulus;
 };
-bool read_digit(const struct grad *g, const struct value *v, struct digit *d, int depth);
+bool read_digit(const struct grad *g, const struct value *v, struct digit *d);
 
 #endif

@@ -24,13 +24,12 @@ struct poly_term mono_of_axis(const struct grad *g, int axis) {
 }
 
 /* v as a product of numbers and extents. */
-static bool mono_of(const struct grad *g, const struct value *v, struct poly_term *m, int depth) {
+static bool mono_of(const struct grad *g, const struct value *v, struct poly_term *m) {
     struct poly_term b;
-    if (depth > MAX_NESTING) return false;
     if (v->kind == V_NUM && fx_is_integer(v->dtype)) return *m = (struct poly_term){.coefficient = v->integer}, true;
     if (v->kind == V_SIZE) return *m = mono_of_axis(g, v->axis), true;
     if (v->kind != V_OP || v->op != O_MUL) return false;
-    return mono_of(g, v->args[0], m, depth + 1) && mono_of(g, v->args[1], &b, depth + 1) && mono_times(m, &b);
+    return mono_of(g, v->args[0], m) && mono_of(g, v->args[1], &b) && mono_times(m, &b);
 }
 
 struct value *mono_value(struct grad *g, const struct poly_term *m) {
@@ -64,30 +63,30 @@ static void add_term(struct sum *s, const struct poly_term *coefficient, struct 
 
 static bool is_small(const struct poly_term *m) { return m->coefficient <= (int64_t)1 << 48 && m->coefficient >= -((int64_t)1 << 48); } /* MAX_TERMS of them fit */
 
-bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s, int depth) {
+bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s) {
     struct poly_term m;
-    if (s->n + 2 > MAX_TERMS || depth > MAX_NESTING || !is_small(&coefficient)) return false;
+    if (s->n + 2 > MAX_TERMS || !is_small(&coefficient)) return false;
     if (v->kind == V_OP && (v->op == O_ADD || v->op == O_SUB)) {
-        if (!read_sum(g, v->args[0], coefficient, s, depth + 1)) return false;
+        if (!read_sum(g, v->args[0], coefficient, s)) return false;
         if (v->op == O_SUB) coefficient.coefficient = -coefficient.coefficient;
-        return read_sum(g, v->args[1], coefficient, s, depth + 1);
+        return read_sum(g, v->args[1], coefficient, s);
     }
-    if (v->kind == V_OP && v->op == O_NEG) return coefficient.coefficient = -coefficient.coefficient, read_sum(g, v->args[0], coefficient, s, depth + 1);
-    if (mono_of(g, v, &m, 0)) {
+    if (v->kind == V_OP && v->op == O_NEG) return coefficient.coefficient = -coefficient.coefficient, read_sum(g, v->args[0], coefficient, s);
+    if (mono_of(g, v, &m)) {
         if (!mono_times(&coefficient, &m) || !is_small(&coefficient)) return false;
         return add_term(s, &coefficient, NULL), true;
     }
     for (int i = 0; v->kind == V_OP && v->op == O_MUL && i < 2; i++)
-        if (mono_of(g, v->args[i], &m, 0)) return mono_times(&coefficient, &m) && read_sum(g, v->args[1 - i], coefficient, s, depth + 1);
+        if (mono_of(g, v->args[i], &m)) return mono_times(&coefficient, &m) && read_sum(g, v->args[1 - i], coefficient, s);
     add_term(s, &coefficient, v);
     return true;
 }
 
-bool read_digit(const struct grad *g, const struct value *v, struct digit *d, int depth) {
+bool read_digit(const struct grad *g, const struct value *v, struct digit *d) {
     struct poly_term m;
     if (v->kind == V_INDEX) return *d = (struct digit){.axis = v->axis, .divisor = mono_one}, true;
-    if (depth > MAX_NESTING || v->kind != V_OP || (v->op != O_FLOORDIV && v->op != O_MOD)) return false;
-    if (!mono_of(g, v->args[1], &m, 0) || m.coefficient <= 0 || !read_digit(g, v->args[0], d, depth + 1)) return false;
+    if (v->kind != V_OP || (v->op != O_FLOORDIV && v->op != O_MOD)) return false;
+    if (!mono_of(g, v->args[1], &m) || m.coefficient <= 0 || !read_digit(g, v->args[0], d)) return false;
     if (v->op == O_MOD) {
         if (d->has_modulus) return false;
         d->modulus = m;

@@ -35,11 +35,12 @@ static fx_status check_size(const struct fx_kernel *k) {
 
 /* The arch to compile for: the plan's, or the device's own where that is newer and the plan keeps to what all newer ones have. */
 static fx_status choose_arch(const fx_context *ctx, const struct fx_plan *plan, char *arch, size_t size) {
-    char *suffix;
+    char *suffix = "";
     long cc = strncmp(plan->arch, "sm_", 3) == 0 ? strtol(plan->arch + 3, &suffix, 10) : 0;
-    if (cc > 0 && cc == ctx->cc) snprintf(arch, size, "%s", plan->arch);
-    else if (cc > 0 && cc < ctx->cc && !*suffix) snprintf(arch, size, "sm_%d", ctx->cc);
-    else return error_set(FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
+    if (cc <= 0 || cc > ctx->cc || (cc < ctx->cc && *suffix))
+        return error_set(FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
+    if (cc < ctx->cc) snprintf(arch, size, "sm_%d", ctx->cc);
+    else snprintf(arch, size, "%s", plan->arch);
     return FX_OK;
 }
 

@@ -1,4 +1,4 @@
-/* A stand-in for libnvrtc.so.13: its "image" is the options it was given. Every compilation is written to a log, and a
+/* A stand-in for libnvrtc.so.13: its "image" is the options it was given. Every program and compilation is written to a log, and a
  * test may have any call fail, or the program's log be of any size. */
 #include <pthread.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int call(const char *name, const char *text) {
 int nvrtcVersion(int *major, int *minor) { CALL(NULL); *major = major_version; *minor = 0; return 0; }
 int nvrtcCreateProgram(
     void **out, const char *source, const char *name, int n, const char *const *headers, const char *const *names) {
-    CALL(NULL);
+    CALL(name);
     if (!source || !name || n || headers || names) return 3;
     if (!(*out = calloc(1, sizeof(struct program)))) return 1;
     __atomic_add_fetch(&n_live, 1, __ATOMIC_SEQ_CST);

@@ -16,7 +16,8 @@
  *
  * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the
  * function. The rules are the rows of `swaps`, and
- *   n to n + 1          an integer literal, but not the size in a declaration of an array
+ *   n to n + 1          an integer literal, but not the size in a declaration of an array, and none that only makes
+ *   memory larger that is asked for
  *   ! left out, return negated (in a function of type bool), call left out (a statement that is one call, but not one
  *   that only gives memory back, which leak checkers hold)
  * Operators count between blanks only, as the tree writes binary ones. Assertions are left alone. The draw depends on
@@ -283,6 +284,17 @@ static bool is_array_size(const struct tokens *s, int i) {
     return (is_word(s, i - 3) && !is_one_of(s, i - 3, no_types)) || (is(s, i - 3, "*") && !is_between_blanks(s, i - 3));
 }
 
+/* A number in what NEW_ARRAY or calloc is asked for, where a larger one asks for more: nothing computed depends on it. */
+static bool is_room(const struct tokens *s, int i) {
+    static const char *const no_sums[] = {"-", "/", "%", "?", "[", "<<", ">>", NULL};
+    while (i >= 0 && !is(s, i, "(") && !is(s, i, "[") && !is(s, i, "{") && !is(s, i, ";"))
+        i = is(s, i, ")") ? match(s, i, -1) - 1 : i - 1;
+    if (!is(s, i, "(") || (!is(s, i - 1, "NEW_ARRAY") && !is(s, i - 1, "calloc"))) return false;
+    for (int k = i + 1, end = match(s, i, 1); k < end; k++)
+        if (is_one_of(s, k, no_sums)) return false;
+    return true;
+}
+
 static void add_literal(const struct place *p, int i) {
     const struct token *t = &p->s->t[i];
     const char *at = p->s->text + t->at;
@@ -291,7 +303,7 @@ static void add_literal(const struct place *p, int i) {
     unsigned long long v = strtoull(at, &suffix, 0);
     for (const char *c = suffix; c < at + t->n; c++)
         if (!strchr("uUlL", *c)) return; /* a number with a fraction, or with an exponent */
-    if (is_array_size(p->s, i)) return;
+    if (is_array_size(p->s, i) || is_room(p->s, i)) return;
     add(p, "n to n + 1", t->line, t->at, t->n, is_hex ? "0x%llx%.*s" : "%llu%.*s", v + 1, (int)(at + t->n - suffix),
         suffix);
 }
@@ -469,7 +481,7 @@ static void make_scratch(char *folder, int n) {
     char command[4 * PATH_SIZE];
     print_path(folder, "%s/%d", scratch_root, n);
     int used = snprintf(command, sizeof command,
-        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/*.so %s/build/tests/", folder, folder,
+        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/tests/*.so %s/build/tests/", folder, folder,
         folder, folder, root, folder);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used,
         sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);

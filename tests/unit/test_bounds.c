@@ -2,11 +2,11 @@
  *
  * Positions, equations and requirements are written in postfix, a character a token: an upper-case letter is the extent
  * of that label, a lower-case one its running index, digits a number (a blank ends it), `+ - * / %` as in a position,
- * `~` negation, `@` abs, `:` max, `;` min,
- * `< { = > }` are < <= == > >=, `& | ^` and, or, not, `?` where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of
- * i64, `(` i32(..), `_` u8(..),
- * `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact division, `[` argmax over the label before it, `!` the
- * datum met first once more; v p `` ` `` L is v read along L at p, v p f `"` L the same with f outside. */
+ * `~` negation, `@` abs, `:` max, `;` min, `< { = > } x` are < <= == > >= !=, `& | ^` and, or, not, `?`
+ * where(c, a, b), `$ # '` data of i32, i64, u8, `s` a scalar of i64, `e` data of conditions, `(` i32(..), `_` u8(..),
+ * `y` isnan, `)` 2^64 less the number before, of u64, `.` true, `,` false, `\` fma(a, b, c), `]` sign, `d` an exact
+ * division, `[` argmax over the label before it, `!` the datum met first once more; v p `` ` `` L is v read along L at
+ * p, v p f `"` L the same with f outside, v p q ` `` ` L M along L and M at p and q. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -178,25 +178,31 @@ static struct value *argmax(struct world *w, int axis) {
     return v;
 }
 
-/* v along axis at p, f outside (NULL: p is inside). */
-static struct value *reading(struct world *w, struct value *v, struct value *p, struct value *f, int axis) {
+/* v along n axes at their positions, f outside (NULL: they are inside). */
+static struct value *reading(struct world *w, struct value *v, struct value **at, int n, struct value *f,
+    const int *axes) {
     struct value *r = new_value(w, V_ACCESS, v->dtype);
     r->has_fill = f != NULL;
-    r->at[r->n_at++] = axis;
     r->args[r->n_args++] = v;
-    r->args[r->n_args++] = p;
+    for (int i = 0; i < n; i++) {
+        r->at[r->n_at++] = axes[i];
+        r->args[r->n_args++] = at[i];
+    }
     if (f) r->args[r->n_args++] = cast(w, f, v->dtype);
-    for (int i = 0; i < v->n_axes; i++)
-        if (v->axes[i] != axis) r->axes[r->n_axes++] = v->axes[i];
-    add_labels(r, p);
+    for (int i = 0; i < v->n_axes; i++) {
+        bool is_read = false;
+        for (int j = 0; j < n; j++) is_read |= v->axes[i] == axes[j];
+        if (!is_read) r->axes[r->n_axes++] = v->axes[i];
+    }
+    for (int i = 0; i < n; i++) add_labels(r, at[i]);
     if (f) add_labels(r, f);
     return r;
 }
 
 static struct value *position_of(struct world *w, const char *p) {
-    static const char ops[] = "+-*/%~@:;<{=>}&|^?\\]";
+    static const char ops[] = "+-*/%~@:;<{=x>}&|^?\\]y";
     static const enum op codes[] = {O_ADD, O_SUB, O_MUL, O_FLOORDIV, O_MOD, O_NEG, O_ABS, O_MAX, O_MIN, O_LT, O_LE,
-        O_EQ, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN};
+        O_EQ, O_NE, O_GT, O_GE, O_AND, O_OR, O_NOT, O_WHERE, O_FMA, O_SIGN, O_ISNAN};
     struct value *stack[64], *first = NULL;
     int n = 0;
     while (*p) {
@@ -207,19 +213,27 @@ static struct value *position_of(struct world *w, const char *p) {
             stack[n++] = data(w, *p++);
             if (!first) first = stack[n - 1];
         }
-        else if (islower((unsigned char)*p)) stack[n++] = axis_value(w, V_INDEX, w->axis_of[*p++ - 'a']);
+        else if (*p == 'e') stack[n++] = new_value(w, V_LOAD, FX_BOOL), p++;
+        else if (islower((unsigned char)*p) && *p != 'x' && *p != 'y')
+            stack[n++] = axis_value(w, V_INDEX, w->axis_of[*p++ - 'a']);
         else if (isupper((unsigned char)*p)) stack[n++] = axis_value(w, V_SIZE, w->axis_of[*p++ - 'A']);
         else if (*p == '!') stack[n++] = first, p++;
         else if (*p == '(' || *p == '_') {
             stack[n - 1] = cast(w, stack[n - 1], *p++ == '(' ? FX_I32 : FX_U8);
+        } else if (*p == ')') {
+            stack[n - 1] = number(w, -stack[n - 1]->integer, FX_U64);
+            p++;
         } else if (*p == '[') {
             stack[n - 1] = argmax(w, stack[n - 1]->axis);
             p++;
         } else if (*p == '`' || *p == '"') {
-            n -= *p == '`' ? 2 : 3;
-            stack[n] = reading(w, stack[n], stack[n + 1], *p == '`' ? NULL : stack[n + 2], w->axis_of[p[1] - 'A']);
+            int axes[2], n_at = p[1] == '`' ? 2 : 1;
+            bool has_fill = *p == '"';
+            p += n_at;
+            for (int i = 0; i < n_at; i++) axes[i] = w->axis_of[*p++ - 'A'];
+            n -= 1 + n_at + has_fill;
+            stack[n] = reading(w, stack[n], stack + n + 1, n_at, has_fill ? stack[n + 1 + n_at] : NULL, axes);
             n++;
-            p += 2;
         } else {
             const char *op = strchr(ops, *p++);
             if (!op) ck_abort_msg("no operator of the tests");
@@ -478,7 +492,7 @@ static const struct {
     {"first of any", "V", "", "", "0", 'V', 0, "V may be 0"},
     {"first of some", "V", "", "1V{", "0", 'V', 1, NULL},
     {"first of 3", "V3", "", "", "0", 'V', 1, NULL},
-    {"first of 0", "V0", "", "", "0", 'V', 0, NULL},
+    {"first of 0", "V0", "", "", "0", 'V', 0, "V may be 0"},
     {"last of any", "V", "", "", "V1-", 'V', 0, "V may be 0"},
     {"last of some", "V", "", "0V<", "V1-", 'V', 1, NULL},
     {"gather, wrapped", "V", "", "", "$V%", 'V', 0, "V may be 0"},
@@ -577,6 +591,36 @@ static const struct {
     {"abs of a sign, shorter", "V1", "", "", "$]@", 'V', 0, "below 1"},
     {"one more than sizes", "AT", "A=T1+", "", "a1-0:", 'T', 0, "T may be 0"},
     {"contradiction", "V", "", "1V{,V0=", "5", 'V', 1, NULL},
+    {"contradiction by a half", "AT6", "A=A2/,T=A", "", "s", 'T', 1, NULL},
+    {"a square and a rename", "ABT", "T=AB*,B=A", "", "tB/", 'B', 1, NULL},
+    {"a sum and a rename", "ABT", "T=AB+,B=A", "AB%0=B0=^&", "b", 'T', 1, NULL},
+    {"a difference and a rename", "AB1T", "T=A2-,B=A", "", "aB%", 'T', 1, NULL},
+    {"part of a sum of multiples", "ABT", "T=2A*B+", "", "tB/", 'T', 1, NULL},
+    {"half of a remainder", "ABT", "T=AB%", "", "t2/", 'A', 1, NULL},
+    {"a remainder below a number", "AB1CT", "T=A4%", "", "tC/B%", 'T', 1, NULL},
+    {"a part beyond an even one", "AT", "", "A2%0=", "tA-0:", 'T', 1, NULL},
+    {"0 of a multiple of 2", "AB2CT", "A=A2/", "AB%0=", "cb+a*", 'C', 1, NULL},
+    {"an empty product", "ABT0", "T=AB*", "AB=", "aB*b+T%", 'T', 1, NULL},
+    {"a half and what divides by it", "ABT", "T=A,T=B2/", "AB%0=B0=^&", "aB*b+B/", 'T', 1, NULL},
+    {"a square that is no larger", "ABCT", "T=AB*C*,B=A", "TA{,A2%0=B0=^&,A4%1=", "tB/B*tB%+", 'A', 1, NULL},
+    {"halves of each other, and what divides", "ABT", "A=B2/,B=A2/", "AB{,AB%0=,A2%0=B0=^&", "2a*", 'T', 1, NULL},
+    {"quotient by any extent", "ABT", "", "AT{", "tB/", 'T', 1, NULL},
+    {"quotients in a row", "ABTU", "T=A2/2/2/2/2/2/2/,A=B,U=B2/2/2/2/2/2/2/", "", "t", 'U', 1, NULL},
+    {"divisors in a row", "ABCTU", "T=CCCCCCA//////,A=B,U=CCCCCCB//////", "", "t", 'U', 1, NULL},
+    {"wrapped, of a half and more", "ABCT", "T=A,T=B2/C+", "", "aT%", 'T', 1, NULL},
+    {"two indices, both read elsewhere", "ABP", "P=AB*", "", "aB*b+aB1-b-``AB", 'P', 1, NULL},
+    {"two indices, both read elsewhere, off by one", "ABP", "P=AB*", "", "aB*b+1+aB1-b-``AB", 'P', 0, NULL},
+    {"condition as a number, alone", "V2A", "", "", "a3<0+", 'V', 1, NULL},
+    {"condition as a number, beyond 0", "V1A", "", "", "a3<0+", 'V', 0, "below 1"},
+    {"two conditions as numbers", "V3A", "", "", "a3<aA2-<+", 'V', 1, NULL},
+    {"where, unequal", "T", "", "", "t0xt1-0?", 'T', 1, NULL},
+    {"where, not unequal", "T", "", "", "t0x0t1-?", 'T', 0, NULL},
+    {"where, by what says nothing", "T", "", "", "tyt0?", 'T', 1, NULL},
+    {"where, by data", "T", "", "", "et0?", 'T', 1, NULL},
+    {"where, by data, beyond", "T", "", "", "et1+0?", 'T', 0, NULL},
+    {"where, by what says nothing, beyond", "T", "", "", "ty0t1+?", 'T', 0, NULL},
+    {"largest u64", "V6", "", "", "1)", 'V', 0, "nothing shows that it is below 6"},
+    {"halves of each other", "ABT", "A=B2/,B=A2/,T=A", "", "ab:", 'T', 1, NULL},
 };
 
 START_TEST(shows) {
@@ -661,6 +705,92 @@ START_TEST(size_is_limited) {
         for (; n_left; n_left -= 2) strcat(text, "0+");
         ck_assert_msg(is_shown(text) == (n_values == MOST_SEEN), "%d values", n_values);
     }
+}
+END_TEST
+
+/* n more values added to what stands there, as few of them one in another as can be. */
+static void pad(char *text, int n) {
+    for (; n >= 30; n -= 30) {
+        strcat(text, "TT-");
+        for (int i = 0; i < 13; i++) strcat(text, "0+");
+        strcat(text, "+");
+    }
+    for (; n >= 2; n -= 2) strcat(text, "0+");
+    if (n) strcat(text, "~");
+}
+
+/* where(0 <= # & # < s, #, s - s + 0 + ..): the last that is looked at is a condition on what was looked at before. */
+START_TEST(conditions_count_too) {
+    enum { OTHERS = 8 };
+    for (int more = 0; more < 2; more++) {
+        char text[2048] = "0#{!s<&!ss-";
+        struct world w;
+        const char *why;
+        world_init(&w);
+        add_axes(&w, "T");
+        add_requirements(&w, "1T{,sT{");
+        pad(text, MOST_SEEN - OTHERS + more);
+        strcat(text, "?");
+        ck_assert_msg(bounds_prove(&w.c, position_of(&w, text), w.axis_of['T' - 'A'], &why) == !more, "%d more", more);
+        world_release(&w);
+    }
+}
+END_TEST
+
+/* max(where(# < s, #, s), 0) + 0 + .., the condition as deep as it may be, of what is known from less deep. */
+START_TEST(conditions_are_as_deep) {
+    for (int n = MOST_NESTED - 1; n <= MOST_NESTED; n++) {
+        char text[256] = "#s<!s?0:";
+        struct world w;
+        const char *why;
+        world_init(&w);
+        add_axes(&w, "T");
+        add_requirements(&w, "0s{,sT<");
+        for (int i = 1; i < n; i++) strcat(text, "0+");
+        bool ok = bounds_prove(&w.c, position_of(&w, text), w.axis_of['T' - 'A'], &why);
+        ck_assert_msg(ok == (n < MOST_NESTED), "%d deep", n);
+        world_release(&w);
+    }
+}
+END_TEST
+
+/* ---- long conditions, scalars of floats ---- */
+
+static bool is_inside(const char *axes, const char *requirements, const char *position, char axis, enum fx_dtype s) {
+    struct world w;
+    const char *why;
+    world_init(&w);
+    w.params[3].dtype = s;
+    add_axes(&w, axes);
+    add_requirements(&w, requirements);
+    bool ok = bounds_prove(&w.c, position_of(&w, position), w.axis_of[axis - 'A'], &why);
+    world_release(&w);
+    return ok;
+}
+
+/* What the first of many conditions says counts, up to as many as are read. */
+START_TEST(first_of_many_conditions) {
+    enum { MOST_REQUIRED = 65, MOST_ASSUMED = 49 };
+    for (int n = 40; n < 80; n++) {
+        char required[1024] = "AB{", left[1024] = "3t{", right[1024] = "";
+        for (int i = 1; i < n; i++) strcat(required, "0A{&"), strcat(left, "0t{&");
+        strcat(left, "t3-0?");
+        ck_assert_msg(is_inside("AB", required, "a", 'B', FX_I64) == (n <= MOST_REQUIRED), "%d required", n);
+        ck_assert_msg(is_inside("T", "", left, 'T', FX_I64) == (n <= MOST_ASSUMED), "%d conditions", n);
+        for (int i = 1; i < n; i++) strcat(right, "0t{");
+        strcat(right, "3t{");
+        for (int i = 1; i < n; i++) strcat(right, "&");
+        strcat(right, "t3-0?");
+        if (n < 60)
+            ck_assert_msg(is_inside("T", "", right, 'T', FX_I64) == (n <= MOST_ASSUMED), "%d on the right", n);
+    }
+}
+END_TEST
+
+/* Between an extent and a longer one lies a whole number that differs from both, or not: of floats nothing is read. */
+START_TEST(scalars_are_integers) {
+    ck_assert(is_inside("AB", "Bs<,sA<", "b2+", 'A', FX_I64));
+    ck_assert(!is_inside("AB", "Bs<,sA<", "b2+", 'A', FX_F32));
 }
 END_TEST
 
@@ -805,10 +935,10 @@ static struct value *read_at_random(struct world *w, struct value *v) {
     put_guarded(text);
     struct value *p = position_of(w, rnd(2) ? text : forms[rnd(sizeof forms / sizeof *forms)]);
     if (!fx_is_integer(p->dtype)) return v;
-    if (bounds_prove(&w->c, p, axis, &why)) return reading(w, v, p, NULL, axis);
+    if (bounds_prove(&w->c, p, axis, &why)) return reading(w, v, &p, 1, NULL, &axis);
     if (rnd(2)) put_number(outside, 0, 3);
     else put_position(outside, 1);
-    return reading(w, v, p, position_of(w, outside), axis);
+    return reading(w, v, &p, 1, position_of(w, outside), &axis);
 }
 
 static void try_position(struct tally *tally, int most_checked) {
@@ -867,6 +997,10 @@ int main(void) {
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
     tcase_add_test(t, size_is_limited);
+    tcase_add_test(t, conditions_count_too);
+    tcase_add_test(t, conditions_are_as_deep);
+    tcase_add_test(t, first_of_many_conditions);
+    tcase_add_test(t, scalars_are_integers);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);

@@ -343,6 +343,16 @@ static const struct {
     {"(x: f64[T], y: f64[Q,T]) -> z: f64[Q] { z = sum[T](y * (x[T: Q] ?? 0)) }", "x, y", "T=4 Q=3", SIGNED},
     {"(d: f64[B,E], s: f64[B,S,E], W: f64[H, P=(S+1)*E, Q=P]) -> h: f64[B,H] {\n c = concat[P](d{E->P}, s{(S,E)->P})\n h = silu((c * c{P->Q}) @[P,Q] W) }",
         "d, s, W", "B=2 P=4 S=1 E=2 H=2 Q=4", SIGNED},
+    /* positions of the source's own label, which is renamed in them: of an op of three operands, of two, of a cast */
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: where(T < 2, T + 1, 0)] ?? 0) }", "x, w", "T=5", SIGNED},
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: min(T, 2)] ?? 0) }", "x, w", "T=5", SIGNED},
+    {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: i64(i32(T) * i32(T))] ?? 0) }", "x, w", "T=5", SIGNED},
+    /* digits of the first label that the kernel has */
+    {"(w: f64[L=10], s: f64[G]) -> z: f64[L] { z = w * (s[G: L%4] ?? 0) }", "s, w", "G=4", SIGNED},
+    {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L//size(B)] ?? 0) }", "s, w",
+        "L=7 G=3 B=3", SIGNED},
+    {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L%size(B)] ?? 0) }", "s, w",
+        "L=7 G=3 B=3", SIGNED},
 };
 
 START_TEST(rules) {
@@ -619,6 +629,26 @@ START_TEST(refusals) {
 }
 END_TEST
 
+/* A position of 101 ops one in another is read back through, of one more it is not. */
+START_TEST(positions_of_many_ops) {
+    enum { MOST_OPS = 101 };
+    struct fx_options options = FX_OPTIONS;
+    options.oracle_only = true;
+    for (int n_ops = MOST_OPS; n_ops <= MOST_OPS + 1; n_ops++) {
+        char text[1024], position[512] = "T";
+        fx_compilation *c;
+        for (int i = 0; i < n_ops; i++) strcat(position, i % 2 ? "-1" : "+1");
+        snprintf(text, sizeof text,
+            "kernel f(x: f32[T], w: f32[S]) -> y: f32[S] { y = w * (x[T: S%s] ?? 0) }\nkernel g = grad(f, wrt: x)",
+            position + 1);
+        fx_status status = fx_compile(text, strlen(text), "spec.fx", &options, &c);
+        ck_assert_msg(status == (n_ops == MOST_OPS ? FX_OK : FX_ERR_COMPILE), "%d ops: %s", n_ops, fx_messages(c));
+        if (status != FX_OK) ck_assert_ptr_nonnull(strstr(fx_messages(c), "FX2050"));
+        fx_close(c);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("grad");
     TCase *t = tcase_create("grad");
@@ -634,6 +664,7 @@ int main(void) {
     tcase_add_loop_test(t, signature, 0, sizeof signatures / sizeof *signatures);
     tcase_add_test(t, alone);
     tcase_add_loop_test(t, refusals, 0, sizeof rejects / sizeof *rejects);
+    tcase_add_test(t, positions_of_many_ops);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,15 @@ static void close_all(void) {
     ck_assert_int_eq(nvrtc.live(), 0);
 }
 
+__attribute__((format(printf, 1, 2))) static void says(const char *format, ...) {
+    char text[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    ck_assert_str_eq(fx_last_error(), text);
+}
+
 /* ---- prepare ---- */
 
 START_TEST(opens_a_context) {
@@ -351,15 +361,172 @@ START_TEST(refuses_to_prepare) {
 }
 END_TEST
 
+static const struct { /* the arch that a device sm_90a compiles a plan's for; NULL: refused */
+    const char *plan, *arch;
+} arches[] = {
+    {"sm_90a", "sm_90a"}, {"sm_90", "sm_90"}, {"sm_80", "sm_90"}, {"sm_89", "sm_90"}, {"sm_1", "sm_90"},
+    {"sm_80a", NULL}, {"sm_91", NULL}, {"sm_100a", NULL}, {"sm_0", NULL}, {"sm_", NULL}, {"nonsense", NULL},
+};
+
 START_TEST(compiles_older_plans_for_the_device) {
     struct fx_plan older = plan;
-    older.arch = "sm_80";
+    char option[64];
+    older.arch = arches[_i].plan;
     open_all();
     fx_prepared *p;
+    older.source = "another";
     nvrtc.clear();
-    ck_assert_int_eq(fx_prepare(context, &older, NULL, NULL, 0, &p), FX_OK);
-    ck_assert_int_eq(occurrences(nvrtc.log(), "--gpu-architecture=sm_90 "), 4);
+    fx_status status = fx_prepare(context, &older, NULL, NULL, 0, &p);
+    snprintf(option, sizeof option, "--gpu-architecture=%s ", arches[_i].arch ? arches[_i].arch : "");
+    if (arches[_i].arch) ck_assert_int_eq(occurrences(nvrtc.log(), option), 4);
+    else says("the plan is for %s, but the device (Fake GPU) is sm_90a", arches[_i].plan);
+    ck_assert_int_eq(status, arches[_i].arch ? FX_OK : FX_ERR_USAGE);
     fx_prepared_release(p);
+    close_all();
+}
+END_TEST
+
+/* ---- what prepare takes and refuses ---- */
+
+/* A kernel is refused for one more than a launch has room for; for as many it is not, but for its plan's arch. */
+START_TEST(a_kernel_of_limited_size_is_prepared) {
+    static struct fx_launch many[FX_MAX_LAUNCHES + 1];
+    struct fx_kernel g;
+    const struct { const char *what; int *n, limit; } sizes[] = {{"parameters", &g.n_params, FX_MAX_PARAMS},
+        {"extents", &g.n_extents, FX_MAX_EXTENTS}, {"buffers", &g.n_buffers, FX_MAX_BUFFERS},
+        {"launches", &g.n_launches, FX_MAX_LAUNCHES}};
+    struct fx_plan other = plan;
+    fx_prepared *p;
+    other.kernels = &g;
+    other.arch = "sm_100a";
+    open_all();
+    for (int i = 0; i < COUNT(sizes) + 2; i++)
+        for (int more = 0; more < 2; more++) {
+            int of = i - COUNT(sizes); /* the launch of many arguments */
+            memset(many, 0, sizeof many);
+            g = f;
+            g.launches = many;
+            many[0].name = many[1].name = "l";
+            if (of >= 0) many[of].n_args = FX_MAX_ARGS + more;
+            else *sizes[i].n = sizes[i].limit + more;
+            ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &p), FX_ERR_USAGE);
+            if (!more) says("the plan is for sm_100a, but the device (Fake GPU) is sm_90a");
+            else if (of >= 0) says("launch l has %d arguments, at most %d are possible", FX_MAX_ARGS + 1, FX_MAX_ARGS);
+            else says("kernel f has %d %s, at most %d can be launched", *sizes[i].n, sizes[i].what, sizes[i].limit);
+        }
+    close_all();
+}
+END_TEST
+
+/* An extent may be 0, by a hint and by the plan. */
+START_TEST(hints_of_0) {
+    const struct fx_extent empty[] = {{"M", 0}, {"K", -1}};
+    const struct fx_hint zero[] = {{"M", 0}, {"K", 4}}, twice[] = {{"M", 0}, {"M", 2}}, below = {"M", -1};
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    struct fx_resources r = {.registers = 7};
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, zero, 2, &prepared), FX_OK);
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 0, &r), FX_ERR_USAGE);
+    says("f_0_big was not compiled: M = 0, K = 4 were the extents to prepare for");
+    ck_assert_int_eq(r.registers, 0);
+    fx_prepared_release(prepared);
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, twice, 2, &prepared), FX_ERR_USAGE);
+    says("the hint M = 2 of kernel f contradicts 0");
+    ck_assert_int_eq(fx_prepare(context, &plan, NULL, &below, 1, &prepared), FX_ERR_USAGE);
+    says("the hint M = -1 of kernel f contradicts 0");
+    g.extents = empty;
+    other.kernels = &g;
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, &twice[1], 1, &prepared), FX_ERR_USAGE);
+    says("the hint M = 2 of kernel f contradicts 0");
+    close_all();
+}
+END_TEST
+
+/* Hints of some extents alone leave nothing out, whichever is not known. */
+START_TEST(hints_of_some_extents) {
+    const struct fx_hint hints[] = {{"M", 8}, {"K", 4}};
+    use_fakes();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+        nvrtc.clear();
+        ck_assert_int_eq(fx_prepare(context, &plan, NULL, &hints[i], 1, &prepared), FX_OK);
+        ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 4);
+        ck_assert_ptr_nonnull(strstr(nvrtc.log(), "nvrtcCreateProgramf.cu\n"));
+        if (i == 0) fx_prepared_release(prepared), fx_context_close(context);
+    }
+    close_all();
+}
+END_TEST
+
+/* With hints what is compiled is for arguments of any alignment, and of the best. */
+START_TEST(hints_stand_for_both_ends_of_alignment) {
+    const struct fx_hint hints[] = {{"M", 8}, {"K", 4}};
+    struct fx_variant variants[3];
+    struct fx_launch launches[2];
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    memcpy(variants, first_of, sizeof variants);
+    memcpy(launches, launches_of, sizeof launches);
+    variants[0].needs = (struct fx_expr)EXPR({FX_T_ALIGN, P_Y}, C(256), OP(LT), OP(NOT));
+    variants[1].needs = (struct fx_expr)EXPR({FX_T_ALIGN, P_Y}, C(2), OP(LT), OP(NOT));
+    variants[0].prefers = (struct fx_expr){0};
+    launches[0].n_variants = 3, launches[0].variants = variants;
+    g.launches = launches;
+    other.kernels = &g;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, hints, 2, &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY=0\n"), 1);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY=1\n"), 0);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY=2\n"), 1);
+    close_all();
+}
+END_TEST
+
+/* A variant may take all the shared memory that there is; a launch of which none fits has none. */
+START_TEST(variants_of_much_shared_memory) {
+    const struct fx_hint hints[] = {{"M", 8}, {"K", 4}};
+    struct fx_variant variants[4];
+    struct fx_launch launches[2];
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    memcpy(variants, first_of, sizeof variants);
+    memcpy(launches, launches_of, sizeof launches);
+    variants[0].smem = (struct fx_expr)EXPR(C(232448));
+    launches[0].variants = variants;
+    g.launches = launches;
+    other.kernels = &g;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY=0\n"), 1);
+    fx_prepared_release(prepared);
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, hints, 2, &prepared), FX_OK);
+    ck_assert_msg(fx_pin_variant(prepared, 0, 0) == FX_OK, "%s", fx_last_error());
+    ck_assert_int_eq(fx_pin_variant(prepared, 0, 3), FX_ERR_USAGE);
+    says("f_0_huge needs 1000000 bytes of shared memory, Fake GPU has 232448");
+    fx_prepared_release(prepared);
+    launches[0].n_variants = 1, launches[0].variants = &first_of[3];
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_ERR_USAGE);
+    says("launch f_0 of kernel f has no variant for Fake GPU");
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, hints, 2, &prepared), FX_ERR_USAGE);
+    says("launch f_0 of kernel f has no variant for Fake GPU and M = 8, K = 4");
+    close_all();
+}
+END_TEST
+
+START_TEST(numbers_of_launches_and_variants) {
+    open_all();
+    for (int i = -1; i < 3; i += 3) {
+        ck_assert_int_eq(fx_pin_variant(prepared, i, 0), FX_ERR_USAGE);
+        says("kernel f has 2 launches, there is no number %d", i);
+    }
+    for (int v = -2; v < 5; v += 6) {
+        ck_assert_int_eq(fx_pin_variant(prepared, 0, v), FX_ERR_USAGE);
+        says("launch f_0 has 4 variants, there is no number %d", v);
+    }
     close_all();
 }
 END_TEST
@@ -1374,7 +1541,13 @@ int main(void) {
     tcase_add_test(tests, hints_give_what_follows);
     tcase_add_test(tests, refuses_launches_beyond_the_hints);
     tcase_add_test(tests, refuses_to_prepare);
-    tcase_add_test(tests, compiles_older_plans_for_the_device);
+    tcase_add_loop_test(tests, compiles_older_plans_for_the_device, 0, COUNT(arches));
+    tcase_add_test(tests, a_kernel_of_limited_size_is_prepared);
+    tcase_add_test(tests, hints_of_0);
+    tcase_add_test(tests, hints_of_some_extents);
+    tcase_add_test(tests, hints_stand_for_both_ends_of_alignment);
+    tcase_add_test(tests, variants_of_much_shared_memory);
+    tcase_add_test(tests, numbers_of_launches_and_variants);
     tcase_add_test(tests, threads_share_compilations);
     tcase_add_test(tests, pins_variants);
     tcase_add_loop_test(tests, passes_over_what_spills, 0, COUNT(spills));

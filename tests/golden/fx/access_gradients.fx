@@ -46,3 +46,26 @@ kernel running_bwd = grad(running, wrt: x)
 
 kernel whole(x: f32[A,B]) -> y: f32[A] { y = prod[B](x) }
 kernel whole_bwd = grad(whole, wrt: x)
+
+# Groups of a fixed length: so many as it takes, none of nothing.
+kernel tiled_10(s: f32[G]) -> y: f32[L=10] { y = s[G: idx(L) % 4] ?? 0 }
+kernel tiled_10_bwd = grad(tiled_10, wrt: s)
+
+kernel tiled_8(s: f32[G]) -> y: f32[L=8] { y = s[G: idx(L) % 4] ?? 0 }
+kernel tiled_8_bwd = grad(tiled_8, wrt: s)
+
+kernel tiled_0(s: f32[G]) -> y: f32[L=0] { y = s[G: idx(L) % 4] ?? 0 }
+kernel tiled_0_bwd = grad(tiled_0, wrt: s)
+
+kernel tiled_by_1(s: f32[G], w: f32[L=6]) -> y: f32[L] { y = w * (s[G: idx(L) // 1 % 1] ?? 0) }
+kernel tiled_by_1_bwd = grad(tiled_by_1, wrt: s)
+
+# Digits of the kernel's first label, by a number and by another's length.
+kernel first_by_4(w: f32[L=10], s: f32[G]) -> y: f32[L] { y = w * (s[G: idx(L) % 4] ?? 0) }
+kernel first_by_4_bwd = grad(first_by_4, wrt: s)
+
+kernel first_by_size(w: f32[L], s: f32[G], k: f32[B]) -> y: f32[L] { y = w * sum[B](k) * (s[G: L // size(B)] ?? 0) }
+kernel first_by_size_bwd = grad(first_by_size, wrt: s)
+
+kernel first_in_size(w: f32[L], s: f32[G], k: f32[B]) -> y: f32[L] { y = w * sum[B](k) * (s[G: L % size(B)] ?? 0) }
+kernel first_in_size_bwd = grad(first_in_size, wrt: s)
