@@ -40,7 +40,8 @@ static bool read_names(fx_compilation *c, const char *list, bool may_be_pass) {
         if (pipeline_has_rule(name) || (may_be_pass && pipeline_has_pass(name))) continue;
         struct buf rules;
         buf_init(&rules, &c->cx.arena);
-        for (int i = 0; pipeline_rule_name(i); i++) buf_printf(&rules, "%s algebra.%s", i ? "," : "", pipeline_rule_name(i));
+        for (int i = 0; pipeline_rule_name(i); i++)
+            buf_printf(&rules, "%s algebra.%s", i ? "," : "", pipeline_rule_name(i));
         if (may_be_pass && !strchr(name, '.')) diag_refuse(&c->cx, "there is no pass %s", name);
         else diag_refuse(&c->cx, "there is no rule %s; known:%s", name, rules.s);
         return false;
@@ -159,7 +160,8 @@ static const char *included_text(struct includer *in, const struct ast_item *inc
         diag_error(cx, include->span, D_INCLUDE, "%s: what is included lies below the folder of the spec", escape);
         diag_fix(cx, "write the path from that folder; `fxc -I DIR` names another folder to look in");
     } else if (!o->read_file) {
-        diag_error(cx, include->span, D_INCLUDE, "include is not served here: the program that compiles gave no way to read files");
+        diag_error(cx, include->span, D_INCLUDE,
+            "include is not served here: the program that compiles gave no way to read files");
         diag_fix(cx, "put the items of %s here", path);
     } else if ((text = o->read_file(o->user, path, len))) {
         return text;
@@ -171,7 +173,8 @@ static const char *included_text(struct includer *in, const struct ast_item *inc
     return NULL;
 }
 
-/* Parses an included file. One in which an error comes before a whole item may be anything, a secret too: then no message quotes it. */
+/* Parses an included file. One in which an error comes before a whole item may be anything, a secret too: then no
+ * message quotes it. */
 static struct ast_item *parse_included(struct cx *cx, const struct ast_item *include, const char *path, int file) {
     int n_diags = cx->n_diags, n_errors = cx->n_errors;
     struct ast_item *items = fx_parse(cx, file)->items;
@@ -180,7 +183,8 @@ static struct ast_item *parse_included(struct cx *cx, const struct ast_item *inc
     if (items && items->span.start + items->span.len <= first.start) return items;
     cx->n_diags = n_diags;
     cx->n_errors = n_errors;
-    diag_error(cx, include->span, D_INCLUDE, "%s is no .fx file: an error on line %d comes before its first whole item", path, span_line(cx, first));
+    diag_error(cx, include->span, D_INCLUDE, "%s is no .fx file: an error on line %d comes before its first whole item",
+        path, span_line(cx, first));
     diag_fix(cx, "if it is one, `fxc --emit=ast FILE` on the file itself says what is wrong");
     return NULL;
 }
@@ -234,7 +238,8 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
     return false;
 }
 
-static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
+static fx_status compile_kernel(
+    fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
     const char *wrong = NULL, *name = c->program->kernels[i].name;
     stage(&c->cx, "lower", name, false);
     c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
@@ -251,7 +256,8 @@ static fx_status compile_kernel(fx_compilation *c, int i, const struct pipeline_
 }
 
 /* The items of the text and of what it includes, c->ast its own alone; NULL where there are errors. */
-static struct ast_file *read_items(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
+static struct ast_file *read_items(
+    fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
     struct ast_file *whole = NULL;
     stage(&c->cx, "parse", file, false);
     source_open(&c->cx, file, text, len);
@@ -277,7 +283,8 @@ static void add_texts(fx_compilation *c) {
     c->plan->source_len = source.len;
 }
 
-static fx_status compile(fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
+static fx_status compile(
+    fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
     struct cx *cx = &c->cx;
     struct arena *a = &cx->arena;
     const struct pipeline_options pipeline = {o->dump_after, o->stop_after, o->skip, o->with};
@@ -293,22 +300,28 @@ static fx_status compile(fx_compilation *c, const char *text, size_t len, const 
         diag_refuse(cx, "the file has no kernel %s", o->kernel);
         return FX_ERR_USAGE;
     }
-    struct ast_file *prelude = fx_parse(cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
+    struct ast_file *prelude = fx_parse(
+        cx, source_open(cx, "prelude.fx", fx_text_prelude, (size_t)(fx_text_prelude_end - fx_text_prelude)));
     stage(cx, "check", file, false);
-    struct program *program = o->tests_only ? fx_check_tests(cx, ast, prelude, o->kernel) : fx_check(cx, ast, prelude, o->kernel, grad_kernel);
+    struct program *program = o->tests_only ? fx_check_tests(cx, ast, prelude, o->kernel)
+                                            : fx_check(cx, ast, prelude, o->kernel, grad_kernel);
     stage(cx, "check", file, true);
     if (cx->n_errors) return FX_ERR_COMPILE;
     c->program = program;
     if (o->tests_only) return FX_OK;
     if (o->ablate) {
-        struct kernel *left = o->kernel && program->n_kernels == 1 ? ablate_kernel(cx, &program->kernels[0], o->ablate_extents, o->n_ablate_extents, o->ablate) : NULL;
+        struct kernel *left = o->kernel && program->n_kernels == 1
+                                  ? ablate_kernel(
+                                        cx, &program->kernels[0], o->ablate_extents, o->n_ablate_extents, o->ablate)
+                                  : NULL;
         if (!left) {
             diag_refuse(cx, "there is no term %d to leave out of %s", o->ablate, o->kernel ? o->kernel : "a kernel");
             return FX_ERR_USAGE;
         }
         program->kernels[0] = *left;
     }
-    for (int i = 0; o->unfused && i < program->n_kernels; i++) program->kernels[i].fuse = FUSE_NEVER, program->kernels[i].kernels = 0;
+    for (int i = 0; o->unfused && i < program->n_kernels; i++)
+        program->kernels[i].fuse = FUSE_NEVER, program->kernels[i].kernels = 0;
     if (o->oracle_only) {
         c->plan = plan_signatures(cx, cx->files[0].name, program);
         return FX_OK;
@@ -378,7 +391,8 @@ static __attribute__((noinline)) fx_status compile_guarded(fx_compilation *c, co
     return status;
 }
 
-fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
+fx_status fx_compile(
+    const char *text, size_t len, const char *file, const struct fx_options *options, fx_compilation **out) {
     struct fx_options o = {0};
     if (!out) return FX_ERR_USAGE;
     if (options && is_options_size(options->size))
@@ -426,7 +440,8 @@ static int find_kernel(const fx_compilation *c, const char *name) {
     return -1;
 }
 
-const struct fx_ablation *fx_ablations(const fx_compilation *c, const char *kernel, const char *const *extents, int n_extents, int *n) {
+const struct fx_ablation *fx_ablations(
+    const fx_compilation *c, const char *kernel, const char *const *extents, int n_extents, int *n) {
     fx_compilation *own = begin(c);
     if (n) *n = 0;
     if (!own || setjmp(own->cx.oom)) return NULL;
@@ -523,9 +538,10 @@ static bool is_empty(const struct fx_host *h) {
     return false;
 }
 
-/* Binds the kernel's extents from the inputs' shapes, lays the inputs out by parameter, and checks the conditions on scalars. */
-static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *inputs, int n_inputs, int64_t *extents, struct oracle_input *by_param,
-                             struct arena *a, char *message, size_t size) {
+/* Binds the kernel's extents from the inputs' shapes, lays the inputs out by parameter, and checks the conditions on
+ * scalars. */
+static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *inputs, int n_inputs, int64_t *extents,
+    struct oracle_input *by_param, struct arena *a, char *message, size_t size) {
     const struct fx_shape **shapes = NEW_ARRAY(a, const struct fx_shape *, k->n_params + 1);
     const void **scalars = NEW_ARRAY(a, const void *, k->n_params + 1);
     int n = 0;
@@ -542,7 +558,8 @@ static fx_status bind_inputs(const struct fx_kernel *k, const struct fx_host *in
         }
         by_param[i] = (struct oracle_input){h->dtype, h->data};
         if (k->params[i].is_scalar && h->dtype != k->params[i].dtype) {
-            snprintf(message, size, "%s is %s, but %s is expected", k->params[i].name, fx_dtype_name(h->dtype), fx_dtype_name(k->params[i].dtype));
+            snprintf(message, size, "%s is %s, but %s is expected", k->params[i].name, fx_dtype_name(h->dtype),
+                fx_dtype_name(k->params[i].dtype));
             return FX_ERR_USAGE;
         }
         if (k->params[i].is_scalar) {
@@ -583,12 +600,16 @@ static fx_status evaluate(struct arena *a, const struct evaluation *r) {
     struct oracle_input *by_param = NEW_ARRAY(a, struct oracle_input, r->plan->n_params + 1);
     fx_status status = bind_inputs(r->plan, r->inputs, r->n_inputs, extents, by_param, a, r->message, r->size);
     if (status) return status;
-    status = oracle_eval(a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->integer, r->kind, r->bound);
-    if (status == FX_ERR_USAGE) snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
+    status = oracle_eval(
+        a, r->kernel, extents, by_param, r->param, r->elements, r->n_elements, r->value, r->integer, r->kind, r->bound);
+    if (status == FX_ERR_USAGE)
+        snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
     if (status == FX_ERR_NOMEM)
-        snprintf(r->message, r->size, "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or more memory than there is: ask for fewer",
-                 r->plan->name, r->plan->params[r->param].name, ORACLE_MAX_SHARED);
-    if (status == FX_ERR_INTERNAL) snprintf(r->message, r->size, "the checked tree of %s is malformed: a bug of fx", r->plan->name);
+        snprintf(r->message, r->size,
+            "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or more memory than there is: ask for fewer",
+            r->plan->name, r->plan->params[r->param].name, ORACLE_MAX_SHARED);
+    if (status == FX_ERR_INTERNAL)
+        snprintf(r->message, r->size, "the checked tree of %s is malformed: a bug of fx", r->plan->name);
     return status;
 }
 
@@ -597,8 +618,9 @@ static __attribute__((noinline)) fx_status evaluate_guarded(const struct evaluat
     struct arena a;
     jmp_buf oom;
     if (setjmp(oom)) {
-        snprintf(r->message, r->size, "%s: the oracle holds %zu bytes of tables for its output %s, and host memory has not %zu more", r->plan->name, a.held,
-                 r->plan->params[r->param].name, a.refused);
+        snprintf(r->message, r->size,
+            "%s: the oracle holds %zu bytes of tables for its output %s, and host memory has not %zu more",
+            r->plan->name, a.held, r->plan->params[r->param].name, a.refused);
         arena_release(&a);
         return FX_ERR_NOMEM;
     }
@@ -615,8 +637,9 @@ static int output_param(const struct fx_kernel *k, int output) {
     return -1;
 }
 
-fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs, int output,
-                      const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, enum fx_bound kind, double *bound, char *message, size_t size) {
+fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct fx_host *inputs, int n_inputs,
+    int output, const int64_t *elements, int64_t n_elements, double *value, int64_t *integer, enum fx_bound kind,
+    double *bound, char *message, size_t size) {
     int index = c && c->plan ? find_kernel(c, kernel) : -1;
     int param = index < 0 ? -1 : output_param(&c->plan->kernels[index], output);
     if (!message) size = 0;
@@ -626,9 +649,11 @@ fx_status fx_evaluate(const fx_compilation *c, const char *kernel, const struct 
         return FX_ERR_USAGE;
     }
     if (param < 0) {
-        snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs", kernel ? kernel : "of that name");
+        snprintf(message, size, index < 0 ? "there is no kernel %s" : "%s has too few outputs",
+            kernel ? kernel : "of that name");
         return FX_ERR_USAGE;
     }
-    struct evaluation r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements, n_elements, value, integer, kind, bound, message, size};
+    struct evaluation r = {&c->program->kernels[index], &c->plan->kernels[index], inputs, n_inputs, param, elements,
+        n_elements, value, integer, kind, bound, message, size};
     return evaluate_guarded(&r);
 }

@@ -10,12 +10,14 @@ struct pass { /* a row of the table */
     bool is_required; /* cannot be skipped or stopped before */
     bool is_exact;    /* keeps every value to the bit, in double; else within what it states */
     const char *why;  /* it stands there */
-    const char *again; /* where it changed something, the row that all run again from, up to this one; NULL: they do not */
+    const char
+        *again; /* where it changed something, the row that all run again from, up to this one; NULL: they do not */
 };
 /* The passes in order; NULL past the end. */
 const struct pass *pipeline_pass(int i);
 
-/* g after a row; after all from its `again` on where it has one, until it changes nothing. NULL after an internal error, which is then in *wrong. */
+/* g after a row; after all from its `again` on where it has one, until it changes nothing. NULL after an internal
+ * error, which is then in *wrong. */
 struct graph *pipeline_settle(const struct pass *p, struct graph *g, const char **wrong);
 
 struct pipeline_options {

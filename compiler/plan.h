@@ -1,7 +1,7 @@
 /* The seam between compiler and runtime: one `.cu` text and, for every kernel of the spec, the recipe that launches it.
  *
- * Plain data, printable (plan_print), owned by the compilation it came from. It knows neither IR nor CUDA types. This is
- * the only header both halves include. */
+ * Plain data, printable (plan_print), owned by the compilation it came from. It knows neither IR nor CUDA types. This
+ * is the only header both halves include. */
 #ifndef FX_PLAN_H
 #define FX_PLAN_H
 
@@ -44,15 +44,26 @@ enum fx_term_op {
     FX_T_EXTENT,   /* extent v of the kernel */
     FX_T_ALIGN,    /* largest power of two <= 256 that divides the address bound to parameter v */
     FX_T_SM_COUNT, /* multiprocessors of the device */
-    FX_T_STRIDE,   /* elements between neighbours along an axis of a strided parameter, v = fx_stride_index; 0 where the axis has one element or the tensor none */
+    FX_T_STRIDE,   /* elements between neighbours along an axis of a strided parameter, v = fx_stride_index; 0 where the
+                      axis has one element or the tensor none */
     FX_T_SCALAR,   /* value of scalar parameter v; it and REAL stand in checks alone, see fx_check_scalars */
     FX_T_REAL,     /* the double whose bits are v */
     FX_T_LAST_LEAF = FX_T_REAL, /* terms from here on take operands */
-    FX_T_ADD, FX_T_SUB, FX_T_MUL, FX_T_DIV, FX_T_MOD, /* floor division; by zero gives 0 */
+    FX_T_ADD,
+    FX_T_SUB,
+    FX_T_MUL,
+    FX_T_DIV,
+    FX_T_MOD,       /* floor division; by zero gives 0 */
     FX_T_DIV_EXACT, /* a / b; there is no value where b does not divide a, and none by zero */
-    FX_T_CDIV, /* ceil(a / b) */
-    FX_T_MIN, FX_T_MAX,
-    FX_T_LT, FX_T_LE, FX_T_EQ, FX_T_AND, FX_T_OR, FX_T_NOT, /* 0 or 1 */
+    FX_T_CDIV,      /* ceil(a / b) */
+    FX_T_MIN,
+    FX_T_MAX,
+    FX_T_LT,
+    FX_T_LE,
+    FX_T_EQ,
+    FX_T_AND,
+    FX_T_OR,
+    FX_T_NOT, /* 0 or 1 */
 };
 struct fx_term {
     enum fx_term_op op; /* what this step does */
@@ -72,8 +83,9 @@ struct fx_extent {
 struct fx_packing {          /* several elements in each word of the argument */
     int factor;              /* elements a word; 0: not packed */
     enum fx_dtype storage;   /* of a word, and so of the argument */
-    int axis;                /* position of the axis along which they share words: there the argument has ceil(extent / factor) */
-    bool is_msb;             /* the first element of a word stands in its highest bits, otherwise in its lowest; fields past the extent mean nothing */
+    int axis;    /* position of the axis along which they share words: there the argument has ceil(extent / factor) */
+    bool is_msb; /* the first element of a word stands in its highest bits, otherwise in its lowest; fields past the
+                    extent mean nothing */
 };
 
 struct fx_param {
@@ -83,14 +95,16 @@ struct fx_param {
     bool is_input;             /* read */
     bool is_output;            /* written; an `inout` tensor is both, and stands among the inputs */
     bool is_const;             /* contents promised not to change between launches */
-    bool is_strided;           /* the launch gives its strides, in elements, of packed tensors in words; otherwise row-major, contiguous */
+    bool is_strided; /* the launch gives its strides, in elements, of packed tensors in words; otherwise row-major,
+                        contiguous */
     bool has_value;            /* a scalar with a default */
     double value;              /* the default */
     struct fx_packing packed;  /* how its elements share words */
-    int align;                 /* bytes its address is promised to be a multiple of, a power of two up to 256; 0: nothing promised */
+    int align; /* bytes its address is promised to be a multiple of, a power of two up to 256; 0: nothing promised */
     int rank;                  /* of a tensor */
     int extents[FX_MAX_RANK];  /* indices into the kernel's extents, in storage order */
-    struct fx_expr below;      /* of integers that index or count: over extents, from 0 to below which they mean something, for who draws them; n == 0: nothing is known */
+    struct fx_expr below; /* of integers that index or count: over extents, from 0 to below which they mean something,
+                             for who draws them; n == 0: nothing is known */
     int line;                  /* of its declaration, for messages */
 };
 
@@ -98,7 +112,8 @@ enum fx_buffer_kind {
     FX_BUFFER_WORKSPACE,
     FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other: needs no preparation */
 };
-struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order, 256-aligned */
+struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order, 256-aligned
+                    */
     const char *name;
     enum fx_buffer_kind kind;
     struct fx_expr bytes; /* size */
@@ -106,13 +121,15 @@ struct fx_buffer { /* memory the plan needs between its kernels; offsets in the 
 
 enum fx_arg_kind { FX_ARG_PARAM, FX_ARG_BUFFER, FX_ARG_EXTENT, FX_ARG_STRIDE };
 struct fx_arg { /* one argument of a GPU kernel, in its order */
-    enum fx_arg_kind kind; /* PARAM: pointer of a tensor or value of a scalar; BUFFER: pointer; EXTENT: long long; STRIDE: long long, in elements */
+    enum fx_arg_kind kind; /* PARAM: pointer of a tensor or value of a scalar; BUFFER: pointer; EXTENT: long long;
+                              STRIDE: long long, in elements */
     int index;             /* of what it is; of a stride fx_stride_index */
 };
 /* The strides of all parameters of a kernel are numbered by parameter and position in its storage order. */
 static inline int fx_stride_index(int param, int position) { return param * FX_MAX_RANK + position; }
 
-struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs` allows */
+struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs`
+                       allows */
     const char *entry;     /* extern "C" name in the source */
     int number;            /* of the entry in the source: compiling with -DFX_ONLY=number leaves out all the others */
     const char *config;    /* one line for people: "mma 128x128x32, 4 stages, aligned" */
@@ -123,7 +140,8 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     int block;             /* threads in x */
     int cluster;           /* blocks a cluster, 1 when none */
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
-    int most_local;        /* bytes of local memory a thread of it may have, once compiled, before it is passed over; -1: any */
+    int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over; -1: any
+                     */
 };
 
 struct fx_launch { /* one GPU kernel of the plan */
@@ -144,7 +162,8 @@ struct fx_equation { /* extent = value, solved for the one extent that is not kn
     const char *text;     /* "F = 2 * N", for messages */
 };
 
-struct fx_check { /* must hold when arguments are bound: fx_bind_extents looks at those on extents, fx_check_scalars at the others */
+struct fx_check { /* must hold when arguments are bound: fx_bind_extents looks at those on extents, fx_check_scalars at
+                     the others */
     struct fx_expr holds;
     const char *message; /* what was violated, naming both sides */
 };
@@ -190,7 +209,8 @@ struct fx_test { /* one block, checked against the declaration of its kernel; ev
     int line;                   /* where it begins */
     bool is_bench;
     int n_defines, n_extents, n_inputs, n_beside;
-    const char *const *defines; /* "NAME=VALUE" of -D: constants, fns, labels that no argument can bind; to be compiled in */
+    const char *const
+        *defines; /* "NAME=VALUE" of -D: constants, fns, labels that no argument can bind; to be compiled in */
     const char *const *extents; /* "LABEL=N": what the arguments are to bind; compiling them in is not needed */
     const char *const *inputs;  /* "NAME=SOURCE" of -i: the scalars given, what the tensors are drawn from */
     const char *const *beside;  /* `vs:`: what a bench stands beside */
@@ -213,7 +233,8 @@ bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *ou
 /* e as a condition: an empty one holds, one that cannot be evaluated does not. */
 bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env);
 
-/* What the argument of a tensor parameter has: its dtype, and its extent at position `axis` where extents[] are the kernel's. */
+/* What the argument of a tensor parameter has: its dtype, and its extent at position `axis` where extents[] are the
+ * kernel's. */
 enum fx_dtype fx_argument_dtype(const struct fx_param *p);
 int64_t fx_argument_extent(const struct fx_param *p, int axis, const int64_t *extents);
 
@@ -223,24 +244,27 @@ struct fx_shape { /* of an argument: a packed one in words */
     int64_t extents[FX_MAX_RANK];
 };
 
-/* Binds every extent of `k` from the shapes of its parameters (shapes[i] for params[i]; NULL where the shape is not known,
- * as for outputs that are yet to be allocated, and for scalars). Checks rank, dtype, agreement of all occurrences, fixed
- * values, limits (extent <= 2^40, elements <= 2^48) and the plan's checks on extents. A packed axis is checked, not bound. On
- * failure returns FX_ERR_USAGE and writes a message naming both sides into message[size]. */
-fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
-                          size_t size);
-/* Gives every extent that is -1 and that the kernel's equations determine its value, in any order; then every equation whose extents are all
- * known must hold. FX_ERR_USAGE with a message otherwise. */
+/* Binds every extent of `k` from the shapes of its parameters (shapes[i] for params[i]; NULL where the shape is not
+ * known, as for outputs that are yet to be allocated, and for scalars). Checks rank, dtype, agreement of all
+ * occurrences, fixed values, limits (extent <= 2^40, elements <= 2^48) and the plan's checks on extents. A packed axis
+ * is checked, not bound. On failure returns FX_ERR_USAGE and writes a message naming both sides into message[size]. */
+fx_status fx_bind_extents(
+    const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message, size_t size);
+/* Gives every extent that is -1 and that the kernel's equations determine its value, in any order; then every equation
+ * whose extents are all known must hold. FX_ERR_USAGE with a message otherwise. */
 fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *message, size_t size);
-/* Whether an equation of this value can be solved for the extent: it stands under + - * and exact / alone, and nothing is divided by it. */
+/* Whether an equation of this value can be solved for the extent: it stands under + - * and exact / alone, and nothing
+ * is divided by it. */
 bool fx_is_linear(const struct fx_expr *value, int extent);
-/* The strides of strided parameters where each argument is row-major, as a launch takes them: strides[fx_stride_index(i, axis)] of parameter i; strides has room
- * for all parameters. INT64_MAX where a number would be larger: no such tensor can be bound. */
+/* The strides of strided parameters where each argument is row-major, as a launch takes them:
+ * strides[fx_stride_index(i, axis)] of parameter i; strides has room for all parameters. INT64_MAX where a number would
+ * be larger: no such tensor can be bound. */
 void fx_row_major_strides(const struct fx_kernel *k, const int64_t *extents, int64_t *strides);
-/* The plan's checks that mention scalars. scalars[i] points to the value of scalar parameter i in its dtype. Whole numbers are exact up to
- * 64 bits and fail beyond; where a floating-point one takes part, arithmetic is that of long double, `/` divides and `//` floors.
- * FX_ERR_USAGE with the condition and the values in message[size]. */
-fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size);
+/* The plan's checks that mention scalars. scalars[i] points to the value of scalar parameter i in its dtype. Whole
+ * numbers are exact up to 64 bits and fail beyond; where a floating-point one takes part, arithmetic is that of long
+ * double, `/` divides and `//` floors. FX_ERR_USAGE with the condition and the values in message[size]. */
+fx_status fx_check_scalars(
+    const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size);
 /* The variant of l to launch, by the rule of struct fx_variant, or -1 when none applies. */
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env);
 /* What the compiler of device code made of an entry. */
@@ -252,10 +276,12 @@ struct fx_resources {
 };
 /* One more than the largest number of an entry of the plan; 0 of NULL. */
 int fx_entry_count(const struct fx_plan *p);
-/* Whether variant v of l, compiled to this, spills more than it may: it is taken only where no other of its kind does it. */
+/* Whether variant v of l, compiled to this, spills more than it may: it is taken only where no other of its kind does
+ * it. */
 bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resources *compiled);
-/* As fx_choose_variant, among those for which compiled[v], one a variant, is not NULL. Where the one chosen is passed over, the first of the same
- * kind that is not takes its place: by its own `needs` and `prefers`, then by `needs` alone. */
+/* As fx_choose_variant, among those for which compiled[v], one a variant, is not NULL. Where the one chosen is passed
+ * over, the first of the same kind that is not takes its place: by its own `needs` and `prefers`, then by `needs`
+ * alone. */
 int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
 /* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total);

@@ -2,7 +2,10 @@
 #ifndef FX_ARCH_H
 #define FX_ARCH_H
 
-enum { SM_REGISTERS = 65536, SHARED_OVERHEAD = 1024 }; /* of an SM; shared memory that every block takes besides its own, bytes */
+enum {
+    SM_REGISTERS = 65536,
+    SHARED_OVERHEAD = 1024
+}; /* of an SM; shared memory that every block takes besides its own, bytes */
 
 struct arch {
     const char *name;        /* "sm_90a" */

@@ -31,7 +31,8 @@ void *arena_alloc(struct arena *a, size_t n_bytes); /* zeroed, 16-byte aligned, 
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 #define NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define NEW_ARRAY(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))
-/* Makes room for one more element of an arena array whose capacity is a power of two; the old copy stays in the arena. */
+/* Makes room for one more element of an arena array whose capacity is a power of two; the old copy stays in the arena.
+ */
 #define PUSH(a, array, n) (*(__typeof__(array))arena_push((a), (void **)&(array), &(n), sizeof *(array)))
 void *arena_push(struct arena *a, void **array, int *n, size_t size); /* -> the new, zeroed element */
 
@@ -117,7 +118,8 @@ void diag_print(const struct cx *cx, struct buf *out);
 /* The same as a JSON array, a message a line; fx_messages_json in fx.h says what is in it. */
 void diag_json(const struct cx *cx, struct buf *out);
 int span_line(const struct cx *cx, struct span at); /* 1-based */
-const char *span_text(struct cx *cx, struct span at); /* what was written there, on one line, the first of it where it is long */
+const char *span_text(
+    struct cx *cx, struct span at); /* what was written there, on one line, the first of it where it is long */
 /* Opens a file of the compilation: copies name and text, finds its lines. Returns its number. */
 void source_index(struct cx *cx, int file); /* finds the lines of a file whose text is set */
 int source_open(struct cx *cx, const char *name, const char *text, size_t len);

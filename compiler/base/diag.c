@@ -1,7 +1,8 @@
 /* Messages to the user: recorded while compiling, rendered at the end.
  *
  * In: a code, a span, a text and perhaps a fix. Out: gcc-style text with the source line and a caret range. At most
- * DIAG_MAX errors are recorded; n_errors counts all. Nothing that steers a terminal passes from a spec into the text. */
+ * DIAG_MAX errors are recorded; n_errors counts all. Nothing that steers a terminal passes from a spec into the text.
+ */
 #include "base/base.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -21,7 +22,8 @@ static const struct {
 const char *diag_code_name(enum diag_code code) { return codes[code].name; }
 const char *diag_code_title(enum diag_code code) { return codes[code].title; }
 
-static void record(struct cx *cx, enum diag_level level, struct span at, enum diag_code code, const char *fmt, va_list ap) {
+static void record(
+    struct cx *cx, enum diag_level level, struct span at, enum diag_code code, const char *fmt, va_list ap) {
     /* Past the limit warnings are dropped too, so that diag_fix always knows whether its message was recorded. */
     if (cx->n_errors > DIAG_MAX) return;
     struct buf text;
@@ -97,7 +99,8 @@ void source_index(struct cx *cx, int file) {
 
 int source_open(struct cx *cx, const char *name, const char *text, size_t len) {
     struct source_file *f = &cx->files[cx->n_files];
-    *f = (struct source_file){.name = arena_printf(&cx->arena, "%s", name), .text = arena_strndup(&cx->arena, text, len), .len = len};
+    *f = (struct source_file){
+        .name = arena_printf(&cx->arena, "%s", name), .text = arena_strndup(&cx->arena, text, len), .len = len};
     source_index(cx, cx->n_files);
     return cx->n_files++;
 }

@@ -1,4 +1,5 @@
-/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full. And names of a spec as C identifiers.
+/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full. And names of
+ * a spec as C identifiers.
  *
  * In: names, which are not copied. Out: the meaning given last. Invariant: an empty slot has no bytes of a name. */
 #include "base/names.h"
@@ -51,7 +52,9 @@ bool names_next(const struct names *t, int *at, struct name *name) {
     return true;
 }
 
-bool is_word_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_word_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 const char *name_encoded(struct arena *a, struct name name) {
     struct buf b;

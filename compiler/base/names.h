@@ -1,4 +1,5 @@
-/* A table from names to whatever they stand for: looked up at the same cost however many there are. Lives in an arena. */
+/* A table from names to whatever they stand for: looked up at the same cost however many there are. Lives in an arena.
+ */
 #ifndef FX_NAMES_H
 #define FX_NAMES_H
 
@@ -17,8 +18,9 @@ void *names_put(struct names *t, struct arena *a, struct name name, void *meanin
 bool names_next(const struct names *t, int *at, struct name *name);
 
 /* ---- names of a spec as C identifiers ----
- * C and C++ reserve what begins with an underscore or has two in a row. Nothing else that they, CUDA or a compiler define ends in an underscore. So an
- * identifier written NAME_ after name_encoded, numbered NAME_2_ where that is taken, is no keyword and no macro whatever the spec's name is. */
+ * C and C++ reserve what begins with an underscore or has two in a row. Nothing else that they, CUDA or a compiler
+ * define ends in an underscore. So an identifier written NAME_ after name_encoded, numbered NAME_2_ where that is
+ * taken, is no keyword and no macro whatever the spec's name is. */
 struct identifiers { /* taken in one scope */
     struct arena *arena;
     const struct identifiers *around; /* the scope it lies in, whose names are taken here too; or NULL */
@@ -29,7 +31,8 @@ struct identifiers { /* taken in one scope */
 
 /* A letter, a digit or an underscore. */
 bool is_word_byte(char c);
-/* The name with an `x` before an underscore that begins it or follows another, and behind one that ends it: "a__b" is "a_x_b". */
+/* The name with an `x` before an underscore that begins it or follows another, and behind one that ends it: "a__b" is
+ * "a_x_b". */
 const char *name_encoded(struct arena *a, struct name name);
 /* `base`, or where that is taken it with 2, 3, ..: "x2" of "x", but "x_2_" of "x_". */
 const char *identifiers_take(struct identifiers *s, const char *base);

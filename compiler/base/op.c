@@ -5,8 +5,9 @@
 #include <string.h>
 
 const struct op_info op_info[N_OPS] = {
-#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) \
-    [O_##id] = {name, #id, arity, RULE_##rule, name[0] == '-' || name[0] == '!' || name[1] == ' ', cuda, cuda_integer, derivative},
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative)                                 \
+    [O_##id] = {name, #id, arity, RULE_##rule, name[0] == '-' || name[0] == '!' || name[1] == ' ', cuda, cuda_integer, \
+        derivative},
 #include "base/ops.def"
 #undef OP
 };
@@ -21,8 +22,12 @@ enum op op_find(const char *name, unsigned len) {
 /* ---- in double ---- */
 
 /* max and min propagate NaN, which fmax does not, and hold -0 < +0, so that they commute to the bit. */
-static double nan_max(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b || (a == b && !signbit(a)) ? a : b; }
-static double nan_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b || (a == b && signbit(a)) ? a : b; }
+static double nan_max(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : a > b || (a == b && !signbit(a)) ? a : b;
+}
+static double nan_min(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : a < b || (a == b && signbit(a)) ? a : b;
+}
 static double sign(double a) { return isnan(a) ? a : (a > 0) - (a < 0); }
 static double sigmoid(double a) { return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)); }
 /* At -inf its limit, as gelu: -inf * 0 would be NaN. */
@@ -56,7 +61,8 @@ double op_ulps(enum op op, double a) {
 
 /* ---- over integers ---- */
 
-__extension__ typedef __int128 wide; /* holds every result of 64-bit operands but a product's, which wraps as its low bits must */
+__extension__ typedef __int128
+    wide; /* holds every result of 64-bit operands but a product's, which wraps as its low bits must */
 __extension__ typedef unsigned __int128 wide_bits;
 
 static wide wide_mul(wide a, wide b) { return (wide)((wide_bits)a * (wide_bits)b); }
@@ -71,7 +77,8 @@ void fx_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t 
     uint32_t x[4] = {counter[0], counter[1], counter[2], counter[3]}, k[2] = {key[0], key[1]};
     for (int round = 0; round < 10; round++) {
         uint64_t p = (uint64_t)0xD2511F53u * x[0], q = (uint64_t)0xCD9E8D57u * x[2];
-        uint32_t next[4] = {(uint32_t)(q >> 32) ^ x[1] ^ k[0], (uint32_t)q, (uint32_t)(p >> 32) ^ x[3] ^ k[1], (uint32_t)p};
+        uint32_t next[4] = {
+            (uint32_t)(q >> 32) ^ x[1] ^ k[0], (uint32_t)q, (uint32_t)(p >> 32) ^ x[3] ^ k[1], (uint32_t)p};
         memcpy(x, next, sizeof x);
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;

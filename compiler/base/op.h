@@ -22,9 +22,11 @@ struct op_info {
     int arity;
     enum op_rule rule;
     bool is_infix;     /* called by an operator, not by name */
-    const char *cuda;  /* emitted form over floats, $a $b $c the operands, $f the suffix of f32 functions; empty where there is none */
+    const char *cuda;  /* emitted form over floats, $a $b $c the operands, $f the suffix of f32 functions; empty where
+                          there is none */
     const char *cuda_integer; /* likewise over integers */
-    const char *derivative; /* by each operand, `;` between, as .fx over a, b, c, the result r, and `tie`, what each of two equal operands of max gets; empty: 0 */
+    const char *derivative; /* by each operand, `;` between, as .fx over a, b, c, the result r, and `tie`, what each of
+                               two equal operands of max gets; empty: 0 */
 };
 
 extern const struct op_info op_info[N_OPS];
@@ -34,11 +36,11 @@ enum op op_find(const char *name, unsigned len);
 double op_ulps(enum op op, double a);
 /* The op's value in double; operands beyond its arity are ignored. Conditions are 0 or 1. */
 double op_eval(enum op op, double a, double b, double c);
-/* The op's value over integers of compute type t (the operands', for a comparison too; u64 by its bits), wrapped to t, of BITS to u32. Of SELECT a is the
- * condition. A comparison gives 0 or 1. */
+/* The op's value over integers of compute type t (the operands', for a comparison too; u64 by its bits), wrapped to t,
+ * of BITS to u32. Of SELECT a is the condition. A comparison gives 0 or 1. */
 int64_t op_eval_integer(enum op op, enum fx_dtype t, int64_t a, int64_t b, int64_t c);
-/* Word `element % 4` of Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011) with the key `seed` and the counter (element / 4, offset), each two words,
- * low first: the bits of the element-th random number. */
+/* Word `element % 4` of Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011) with the key `seed` and the counter
+ * (element / 4, offset), each two words, low first: the bits of the element-th random number. */
 uint32_t fx_philox(uint64_t element, uint64_t seed, uint64_t offset);
 /* The four words of one round-10 block, of the published test vectors' form. */
 void fx_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);

@@ -1,8 +1,9 @@
 /* What a kernel says of its extents: equations as definitions, requirements as facts, divisions as atoms.
  *
- * In: the kernel's axes, equations, requirements, as far as the checker has read them; it reads on where it stopped. Out: every
- * extent as a polynomial over extents without an equation, and facts that hold whenever arguments are bound. Invariant: what is
- * kept here holds for every launch; what cannot be said (an overflow, an operator without a rule) is left out. */
+ * In: the kernel's axes, equations, requirements, as far as the checker has read them; it reads on where it stopped.
+ * Out: every extent as a polynomial over extents without an equation, and facts that hold whenever arguments are bound.
+ * Invariant: what is kept here holds for every launch; what cannot be said (an overflow, an operator without a rule) is
+ * left out. */
 #include "check/check_bounds.h"
 
 #include <stddef.h>
@@ -55,7 +56,8 @@ void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p) {
     else bounds_put_atom(s, (struct atom){.kind = ATOM_RANGE, .lo = lo, .hi = hi, .axis = NO_AXIS}, p);
 }
 
-void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p) {
+void bounds_either(
+    struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p) {
     struct atom x = {.kind = ATOM_EITHER, .when = when, .axis = NO_AXIS};
     wide lo, hi;
     if (poly_equal(a, b)) {
@@ -137,14 +139,17 @@ void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly 
 
 /* ---- extents ---- */
 
-/* The first atom of p that stands for something else by now: an extent with a definition or a number, a quotient of such; -1 when none does. */
+/* The first atom of p that stands for something else by now: an extent with a definition or a number, a quotient of
+ * such; -1 when none does. */
 static int stale_atom(const struct bounds *s, const struct poly *p, int depth) {
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < p->t[i].n; j++) {
             int atom = p->t[i].atoms[j];
             const struct atom *a = &s->atoms[atom];
             if (a->def || (a->kind == ATOM_EXTENT && a->axis >= 0 && s->of->axes[a->axis].extent >= 0)) return atom;
-            if (a->kind == ATOM_QUOT && depth < 8 && (stale_atom(s, a->a, depth + 1) >= 0 || stale_atom(s, a->b, depth + 1) >= 0)) return atom;
+            if (a->kind == ATOM_QUOT && depth < 8 &&
+                (stale_atom(s, a->a, depth + 1) >= 0 || stale_atom(s, a->b, depth + 1) >= 0))
+                return atom;
         }
     return -1;
 }
@@ -189,8 +194,11 @@ static bool apply(struct bounds *s, enum fx_term_op op, struct bounds_operand *a
     bool is_comparison = op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ, is_logic = op == FX_T_AND || op == FX_T_OR;
     if (is_logic != (a->cond != NULL) || is_logic != (b->cond != NULL)) return false;
     poly_copy(&x, &a->p);
-    if (is_logic) a->cond = bounds_cond(s, (struct cond){.kind = op == FX_T_AND ? COND_AND : COND_OR, .l = a->cond, .r = b->cond});
-    else if (is_comparison) a->cond = bounds_compare(s, op == FX_T_LT ? COND_LT : op == FX_T_LE ? COND_LE : COND_EQ, &x, &b->p);
+    if (is_logic)
+        a->cond = bounds_cond(
+            s, (struct cond){.kind = op == FX_T_AND ? COND_AND : COND_OR, .l = a->cond, .r = b->cond});
+    else if (is_comparison)
+        a->cond = bounds_compare(s, op == FX_T_LT ? COND_LT : op == FX_T_LE ? COND_LE : COND_EQ, &x, &b->p);
     else if (op == FX_T_ADD) poly_add(&a->p, &b->p, 1);
     else if (op == FX_T_SUB) poly_add(&a->p, &b->p, -1);
     else if (op == FX_T_MUL) poly_multiply(&a->p, &x, &b->p);
@@ -260,7 +268,8 @@ static bool depends_on(const struct bounds *s, const struct poly *p, int atom, i
         for (int j = 0; j < p->t[i].n; j++) {
             const struct atom *a = &s->atoms[p->t[i].atoms[j]];
             if (p->t[i].atoms[j] == atom || a->kind == ATOM_EITHER) return true;
-            if (a->kind == ATOM_QUOT && (depends_on(s, a->a, atom, depth + 1) || depends_on(s, a->b, atom, depth + 1))) return true;
+            if (a->kind == ATOM_QUOT && (depends_on(s, a->a, atom, depth + 1) || depends_on(s, a->b, atom, depth + 1)))
+                return true;
         }
     return false;
 }
@@ -292,8 +301,10 @@ static bool define_from(struct bounds *s, const struct poly *difference, int pre
         for (int i = 0; i < difference->n; i++) {
             struct poly_term t = difference->t[i];
             struct poly rest, by;
-            if (t.n != 1 || (t.coefficient != 1 && t.coefficient != -1) || (t.atoms[0] != preferred) == (pass == 0)) continue;
-            if (s->atoms[t.atoms[0]].kind != ATOM_EXTENT || s->atoms[t.atoms[0]].axis < 0) continue; /* a multiplier is no extent of the kernel */
+            if (t.n != 1 || (t.coefficient != 1 && t.coefficient != -1) || (t.atoms[0] != preferred) == (pass == 0))
+                continue;
+            if (s->atoms[t.atoms[0]].kind != ATOM_EXTENT || s->atoms[t.atoms[0]].axis < 0)
+                continue; /* a multiplier is no extent of the kernel */
             poly_copy(&rest, difference);
             poly_add_term(&rest, &t, -1);
             if (depends_on(s, &rest, t.atoms[0], 0) || (pass == 1 && has_quotient(s, &rest))) continue;
@@ -334,10 +345,15 @@ static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
     struct poly z, by;
     wide lo, hi;
     int n = e->n;
-    if (n < 5 || e->terms[n - 1].op != FX_T_EQ || e->terms[n - 2].op != FX_T_CONST || e->terms[n - 2].v != 0 || e->terms[n - 3].op != FX_T_MOD) return false;
-    if (e->terms[0].op != FX_T_EXTENT || !read_terms(s, &(struct fx_expr){1, e->terms}, &a) || !read_terms(s, &(struct fx_expr){n - 4, e->terms + 1}, &b)) return false;
+    if (n < 5 || e->terms[n - 1].op != FX_T_EQ || e->terms[n - 2].op != FX_T_CONST || e->terms[n - 2].v != 0 ||
+        e->terms[n - 3].op != FX_T_MOD)
+        return false;
+    if (e->terms[0].op != FX_T_EXTENT || !read_terms(s, &(struct fx_expr){1, e->terms}, &a) ||
+        !read_terms(s, &(struct fx_expr){n - 4, e->terms + 1}, &b))
+        return false;
     bounds_limits(s, &b.p, &lo, &hi);
-    if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1) return false;
+    if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1)
+        return false;
     int atom = a.p.t[0].atoms[0];
     if (s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
     bounds_put_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
@@ -411,9 +427,11 @@ static void read_names(struct bounds *s) {
         s->room_axes = 2 * k->n_axes;
     }
     for (; s->n_axes < k->n_axes; s->n_axes++)
-        s->axis_atoms[s->n_axes] = bounds_new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = s->n_axes});
+        s->axis_atoms[s->n_axes] = bounds_new_atom(
+            s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = s->n_axes});
     if (s->n_params < k->n_params) s->param_atoms = grown(s, s->param_atoms, s->n_params, k->n_params);
-    for (; s->n_params < k->n_params; s->n_params++) s->param_atoms[s->n_params] = new_param_atom(s, &k->params[s->n_params]);
+    for (; s->n_params < k->n_params; s->n_params++)
+        s->param_atoms[s->n_params] = new_param_atom(s, &k->params[s->n_params]);
     for (int i = 0; i < k->n_axes; i++) {
         struct atom *a = &s->atoms[s->axis_atoms[i]];
         if (k->axes[i].extent < 0 || (a->lo == a->hi && a->lo == k->axes[i].extent)) continue;
@@ -432,7 +450,8 @@ struct bounds *bounds_of(struct checker *c) {
     s->is_base = true;
     read_names(s);
     for (; s->n_equations < k->n_equations; s->n_equations++) read_equation(s, &k->equations[s->n_equations]);
-    for (; s->n_requirements < k->n_requirements; s->n_requirements++) read_requirement(s, k->requirements[s->n_requirements].holds, 0);
+    for (; s->n_requirements < k->n_requirements; s->n_requirements++)
+        read_requirement(s, k->requirements[s->n_requirements].holds, 0);
     s->n_base = s->n_atoms;
     s->n_base_facts = s->n_facts;
     s->is_base = false;

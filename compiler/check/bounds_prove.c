@@ -1,9 +1,9 @@
 /* The search for a proof that a polynomial is not negative.
  *
- * In: a goal p >= 0, the ranges of its atoms, the facts of the kernel and of the case at hand. Out: whether it was shown; a
- * goal that is not may still hold. What has a definition by cases is split, what stands between two polynomials is replaced by
- * the end that makes p least, facts are subtracted with a factor that is not negative. Deterministic, bounded by
- * BOUNDS_STEPS. Invariant: each step only ever replaces a goal by stronger ones. */
+ * In: a goal p >= 0, the ranges of its atoms, the facts of the kernel and of the case at hand. Out: whether it was
+ * shown; a goal that is not may still hold. What has a definition by cases is split, what stands between two
+ * polynomials is replaced by the end that makes p least, facts are subtracted with a factor that is not negative.
+ * Deterministic, bounded by BOUNDS_STEPS. Invariant: each step only ever replaces a goal by stronger ones. */
 #include "check/check_bounds.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static void term_limits(const struct bounds *s, const struct poly_term *t, wide 
     *lo = *hi = clamp_wide(t->coefficient);
     for (int i = 0; i < t->n; i++) {
         const struct atom *a = &s->atoms[t->atoms[i]];
-        wide ends[] = {multiply_ends(*lo, a->lo), multiply_ends(*lo, a->hi), multiply_ends(*hi, a->lo), multiply_ends(*hi, a->hi)};
+        wide ends[] = {
+            multiply_ends(*lo, a->lo), multiply_ends(*lo, a->hi), multiply_ends(*hi, a->lo), multiply_ends(*hi, a->hi)};
         *lo = *hi = ends[0];
         for (int e = 1; e < 4; e++) {
             if (ends[e] < *lo) *lo = ends[e];
@@ -97,7 +98,9 @@ static uint64_t mask_of(const struct poly *p) {
     return mask;
 }
 
-struct mark bounds_mark(const struct bounds *s) { return (struct mark){s->n_facts, s->n_trail, s->n_polys, s->is_impossible}; }
+struct mark bounds_mark(const struct bounds *s) {
+    return (struct mark){s->n_facts, s->n_trail, s->n_polys, s->is_impossible};
+}
 
 void bounds_undo(struct bounds *s, struct mark m) {
     if (s->n_trail > m.n_trail) s->stamp = ++s->last_stamp;
@@ -265,10 +268,12 @@ static const struct poly *shifted_fact(struct bounds *s, struct fact *f) {
 static bool show(struct bounds *s, const struct poly *goal, int depth);
 
 /* The goal less the fact times what makes `negative`, a term of both kinds, vanish. */
-static bool show_with_fact(struct bounds *s, const struct poly *goal, const struct poly_term *negative, const struct poly *fact, const struct poly_term *matched, int depth) {
+static bool show_with_fact(struct bounds *s, const struct poly *goal, const struct poly_term *negative,
+    const struct poly *fact, const struct poly_term *matched, int depth) {
     struct poly_term a = *negative, b = *matched, factor;
     struct poly next, times, plain, product;
-    wide shared = wide_gcd(a.coefficient, b.coefficient), scale = -b.coefficient / shared, least = -a.coefficient / shared;
+    wide shared = wide_gcd(a.coefficient, b.coefficient), scale = -b.coefficient / shared,
+         least = -a.coefficient / shared;
     a.coefficient = b.coefficient = 1;
     if (!poly_term_divide(&a, &b, &factor)) return false;
     poly_number(&times, 0);
@@ -292,11 +297,13 @@ static bool show_term_by_facts(struct bounds *s, const struct poly *goal, const 
     if (!negative->n) wanted = mask_of(goal);
     for (int i = 0; i < s->n_facts; i++) {
         if (!(s->facts[i].mask & wanted)) continue;
-        for (int t = shifted_fact(s, &s->facts[i])->n - 1; t >= 0; t--) { /* the longest first: it needs the least factor */
+        for (int t = shifted_fact(s, &s->facts[i])->n - 1; t >= 0;
+             t--) {                                                   /* the longest first: it needs the least factor */
             const struct poly *p = shifted_fact(s, &s->facts[i]);     /* what is tried on the way may move it */
             if (p->is_lost) break;
             struct poly_term matched = p->t[t];
-            if (matched.coefficient < 0 && show_with_fact(s, goal, negative, s->facts[i].p, &matched, depth)) return true;
+            if (matched.coefficient < 0 && show_with_fact(s, goal, negative, s->facts[i].p, &matched, depth))
+                return true;
         }
     }
     return false;
@@ -314,7 +321,8 @@ static bool show_by_facts(struct bounds *s, const struct poly *goal, const struc
 }
 
 /* factor * end + rest, or with a scale factor * end + scale * rest + slack * (scale - 1). */
-static bool show_at(struct bounds *s, const struct poly *factor, const struct poly *rest, const struct poly *scale, wide slack, const struct poly *end, int depth) {
+static bool show_at(struct bounds *s, const struct poly *factor, const struct poly *rest, const struct poly *scale,
+    wide slack, const struct poly *end, int depth) {
     struct poly next, product;
     if (!scale) poly_copy(&next, rest);
     else {
@@ -328,7 +336,8 @@ static bool show_at(struct bounds *s, const struct poly *factor, const struct po
 }
 
 /* scale * atom between two polynomials: a goal linear in it is least at one of them. */
-static bool show_between(struct bounds *s, const struct poly *goal, int atom, const struct poly *scale, const struct poly *least, const struct poly *most, int depth) {
+static bool show_between(struct bounds *s, const struct poly *goal, int atom, const struct poly *scale,
+    const struct poly *least, const struct poly *most, int depth) {
     struct poly factor, rest, whole, left;
     poly_extract(goal, atom, &factor, &rest);
     if (scale && scale->n == 1) {
@@ -341,7 +350,8 @@ static bool show_between(struct bounds *s, const struct poly *goal, int atom, co
     int sign = sign_of(s, &factor);
     if (sign == 0 && poly_has(&factor, atom)) return false;
     /* scale * goal >= 0 follows from scale * goal + scale - 1 >= 0, as the goal is an integer. */
-    return (sign > 0 || show_at(s, &factor, &rest, scale, 1, most, depth)) && (sign < 0 || show_at(s, &factor, &rest, scale, 1, least, depth));
+    return (sign > 0 || show_at(s, &factor, &rest, scale, 1, most, depth)) &&
+           (sign < 0 || show_at(s, &factor, &rest, scale, 1, least, depth));
 }
 
 /* q = a // b: b * q lies within [a - b + 1, a] where b >= 1. */
@@ -393,7 +403,8 @@ static bool show_without(struct bounds *s, const struct poly *goal, int depth) {
     int atom = -1;
     for (int i = 0; i < goal->n; i++)
         for (int j = 0; j < goal->t[i].n; j++)
-            if (goal->t[i].atoms[j] > atom && s->atoms[goal->t[i].atoms[j]].kind != ATOM_EXTENT) atom = goal->t[i].atoms[j];
+            if (goal->t[i].atoms[j] > atom && s->atoms[goal->t[i].atoms[j]].kind != ATOM_EXTENT)
+                atom = goal->t[i].atoms[j];
     if (atom < 0) return false;
     const struct atom *a = &s->atoms[atom];
     if (a->kind == ATOM_QUOT) return show_quotient(s, goal, atom, depth);

@@ -72,17 +72,23 @@ static bool declare_packing(struct checker *c, struct param *p) {
     p->packed = (struct fx_packing){.storage = t->packed_dtype, .axis = -1, .is_msb = name_is(t->packed_order, "msb")};
     for (int i = 0; i < p->n_axes; i++)
         if (name_eq(c->k->axes[p->axes[i]].name, t->packed_axis)) p->packed.axis = i;
-    if (!fx_is_integer(p->dtype)) return refuse_storage(c, p, "pack an integer dtype, as in u4[L] packed(i32, L, lsb)", arena_printf(a, "packed elements are integers, %s is none", element));
+    if (!fx_is_integer(p->dtype))
+        return refuse_storage(c, p, "pack an integer dtype, as in u4[L] packed(i32, L, lsb)",
+            arena_printf(a, "packed elements are integers, %s is none", element));
     if (!fx_is_integer(t->packed_dtype) || word_bits <= bits || word_bits % bits)
-        return refuse_storage(c, p, "take a wider integer dtype, as in packed(i32, L, lsb)", arena_printf(a, "words of %s do not hold several %s each", word, element));
+        return refuse_storage(c, p, "take a wider integer dtype, as in packed(i32, L, lsb)",
+            arena_printf(a, "words of %s do not hold several %s each", word, element));
     if (p->packed.axis < 0)
         return refuse_storage(c, p, arena_printf(a, "name one of its axes: %s", check_axes_text(c, p->axes, p->n_axes)),
-                              arena_printf(a, "it is packed along " NAME_FMT ", but has axes %s", NAME_ARG(t->packed_axis), check_axes_text(c, p->axes, p->n_axes)));
+            arena_printf(a, "it is packed along " NAME_FMT ", but has axes %s", NAME_ARG(t->packed_axis),
+                check_axes_text(c, p->axes, p->n_axes)));
     if (!p->packed.is_msb && !name_is(t->packed_order, "lsb"))
-        return refuse_storage(c, p, "lsb: the first element of a word stands in its lowest bits; msb: in its highest", arena_printf(a, "the order of packing is lsb or msb, found " NAME_FMT, NAME_ARG(t->packed_order)));
+        return refuse_storage(c, p, "lsb: the first element of a word stands in its lowest bits; msb: in its highest",
+            arena_printf(a, "the order of packing is lsb or msb, found " NAME_FMT, NAME_ARG(t->packed_order)));
     p->packed.factor = word_bits / bits;
     if (!p->is_output) return true;
-    return refuse_storage(c, p, "store the words: compute them as an output of the wide dtype", "an output is stored an element at a time");
+    return refuse_storage(c, p, "store the words: compute them as an output of the wide dtype",
+        "an output is stored an element at a time");
 }
 
 /* What the type says of the argument's memory. */
@@ -90,16 +96,20 @@ static bool declare_storage(struct checker *c, struct param *p) {
     const struct ast_type *t = &p->ast->type;
     const char *what = t->is_packed ? "packed" : t->is_strided ? "strided" : t->align ? "align" : NULL;
     if (p->is_scalar && what)
-        return refuse_storage(c, p, arena_printf(&c->cx->arena, "leave %s out, or declare a tensor of one element: %s[]", what, fx_dtype_name(p->dtype)),
-                              arena_printf(&c->cx->arena, "%s is said of tensors, and a scalar is passed by value", what));
+        return refuse_storage(c, p,
+            arena_printf(
+                &c->cx->arena, "leave %s out, or declare a tensor of one element: %s[]", what, fx_dtype_name(p->dtype)),
+            arena_printf(&c->cx->arena, "%s is said of tensors, and a scalar is passed by value", what));
     if (p->is_scalar && p->is_output)
-        return refuse_storage(c, p, arena_printf(&c->cx->arena, "declare a tensor of one element: inout %s[]", fx_dtype_name(p->dtype)), "a scalar is passed by value, which no kernel can change");
+        return refuse_storage(c, p,
+            arena_printf(&c->cx->arena, "declare a tensor of one element: inout %s[]", fx_dtype_name(p->dtype)),
+            "a scalar is passed by value, which no kernel can change");
     p->is_strided = t->is_strided;
     p->align = (int)t->align;
     if (t->is_packed) return declare_packing(c, p);
     if (fx_dtype_bits(p->dtype) >= 8 || p->is_scalar) return true;
     return refuse_storage(c, p, "say how: packed(i32, L, lsb), L being the axis along which eight share a word",
-                          arena_printf(&c->cx->arena, "a tensor of %s is packed into wider integers", fx_dtype_name(p->dtype)));
+        arena_printf(&c->cx->arena, "a tensor of %s is packed into wider integers", fx_dtype_name(p->dtype)));
 }
 
 /* Finds or adds the label; sets its extent where one is written or defined. */
@@ -114,7 +124,9 @@ static int declare_axis(struct checker *c, const struct ast_axis *a) {
         double v;
         if (d && check_define_number(c, d, &v)) {
             if (v >= 0 && v <= 0x1p40 && v == floor(v)) axis->extent = (int64_t)v;
-            else diag_error(c->cx, a->span, D_DEFINE, "-D " NAME_FMT "=%s: an extent is an integer from 0 to 2^40", NAME_ARG(a->name), d->value);
+            else
+                diag_error(c->cx, a->span, D_DEFINE, "-D " NAME_FMT "=%s: an extent is an integer from 0 to 2^40",
+                    NAME_ARG(a->name), d->value);
         }
     }
     if (!a->extent) return i;
@@ -151,12 +163,19 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
     for (int i = 0; i < k->n_params; i++)
         if (name_eq(k->params[i].ast->name, ap->name)) {
             diag_error(c->cx, ap->span, D_REDEFINED, NAME_FMT " is declared twice", NAME_ARG(ap->name));
-            diag_fix(c->cx, is_out && k->params[i].is_input ? "give the output another name; what is overwritten is declared once, `inout`" : "give one of them another name");
+            diag_fix(c->cx, is_out && k->params[i].is_input
+                                ? "give the output another name; what is overwritten is declared once, `inout`"
+                                : "give one of them another name");
             return;
         }
     struct param *p = &PUSH(&c->cx->arena, k->params, k->n_params);
-    *p = (struct param){.ast = ap, .name = check_cstr(c, ap->name), .dtype = ap->type.dtype, .is_scalar = !ap->type.has_axes && !is_out,
-                        .is_input = !is_out, .is_output = is_out || ap->is_inout, .is_const = ap->is_const};
+    *p = (struct param){.ast = ap,
+        .name = check_cstr(c, ap->name),
+        .dtype = ap->type.dtype,
+        .is_scalar = !ap->type.has_axes && !is_out,
+        .is_input = !is_out,
+        .is_output = is_out || ap->is_inout,
+        .is_const = ap->is_const};
     for (const struct ast_axis *a = ap->type.axes; a; a = a->next) {
         int axis = declare_axis(c, a);
         if (p->n_axes == 8) {
@@ -165,8 +184,10 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
         }
         for (int i = 0; i < p->n_axes; i++)
             if (p->axes[i] == axis) {
-                diag_error(c->cx, a->span, D_DUPLICATE_AXIS, "%s carries " NAME_FMT " twice", p->name, NAME_ARG(a->name));
-                diag_fix(c->cx, "two axes have two labels; of one extent they are " NAME_FMT " and %s=" NAME_FMT, NAME_ARG(a->name), free_label(c), NAME_ARG(a->name));
+                diag_error(
+                    c->cx, a->span, D_DUPLICATE_AXIS, "%s carries " NAME_FMT " twice", p->name, NAME_ARG(a->name));
+                diag_fix(c->cx, "two axes have two labels; of one extent they are " NAME_FMT " and %s=" NAME_FMT,
+                    NAME_ARG(a->name), free_label(c), NAME_ARG(a->name));
                 return;
             }
         p->axes[p->n_axes++] = axis;
@@ -179,7 +200,8 @@ static void declare_param(struct checker *c, const struct ast_param *ap, bool is
     }
     double v = ap->value->num.value;
     if (!fx_is_float(p->dtype) && (fx_round_to(p->dtype, v) != v || fabs(v) > 0x1p53))
-        diag_error(c->cx, ap->value->span, D_DTYPE, "the default of %s is no %s%s", p->name, fx_dtype_name(p->dtype), fabs(v) > 0x1p53 ? " within 2^53" : "");
+        diag_error(c->cx, ap->value->span, D_DTYPE, "the default of %s is no %s%s", p->name, fx_dtype_name(p->dtype),
+            fabs(v) > 0x1p53 ? " within 2^53" : "");
     p->has_default = true;
     p->default_value = v;
 }
@@ -237,17 +259,21 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
         const struct value *load = find_load(v, v->axes[i]);
         const struct param *from = load ? &k->params[load->param] : NULL;
         if (from)
-            diag_error(c->cx, at, D_STRAY_AXIS, "%s has axes %s but its value also has " NAME_FMT ", from %s: %s[%s] (line %d)",
-                       p->name, dest, NAME_ARG(stray), from->name, fx_dtype_name(from->dtype),
-                       check_axes_text(c, from->axes, from->n_axes), span_line(c->cx, from->ast->span));
+            diag_error(c->cx, at, D_STRAY_AXIS,
+                "%s has axes %s but its value also has " NAME_FMT ", from %s: %s[%s] (line %d)", p->name, dest,
+                NAME_ARG(stray), from->name, fx_dtype_name(from->dtype), check_axes_text(c, from->axes, from->n_axes),
+                span_line(c->cx, from->ast->span));
         else
-            diag_error(c->cx, at, D_STRAY_AXIS, "%s has axes %s but its value also has " NAME_FMT, p->name, dest, NAME_ARG(stray));
+            diag_error(c->cx, at, D_STRAY_AXIS, "%s has axes %s but its value also has " NAME_FMT, p->name, dest,
+                NAME_ARG(stray));
         int64_t extent = k->axes[v->axes[i]].extent;
         for (int j = 0; from && extent >= 0 && j < p->n_axes; j++) {
             const struct axis *a = &k->axes[p->axes[j]];
             if (a->extent != extent) continue;
-            diag_fix(c->cx, NAME_FMT " and " NAME_FMT " are both %lld: declare %s with " NAME_FMT ", or reduce it: sum[" NAME_FMT "](..)",
-                     NAME_ARG(stray), NAME_ARG(a->name), (long long)extent, from->name, NAME_ARG(a->name), NAME_ARG(stray));
+            diag_fix(c->cx,
+                NAME_FMT " and " NAME_FMT " are both %lld: declare %s with " NAME_FMT ", or reduce it: sum[" NAME_FMT
+                         "](..)",
+                NAME_ARG(stray), NAME_ARG(a->name), (long long)extent, from->name, NAME_ARG(a->name), NAME_ARG(stray));
             return;
         }
         diag_fix(c->cx, "reduce it: sum[" NAME_FMT "](..), or declare %s with it", NAME_ARG(stray), p->name);
@@ -255,8 +281,8 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
     }
     for (int j = 0; j < p->n_axes && v->n_axes; j++)
         if (!value_has_axis(v, p->axes[j])) {
-            diag_warning(c->cx, at, D_BROADCAST, "the value of %s has axes %s only: it is repeated along " NAME_FMT, p->name,
-                         check_axes_text(c, v->axes, v->n_axes), NAME_ARG(k->axes[p->axes[j]].name));
+            diag_warning(c->cx, at, D_BROADCAST, "the value of %s has axes %s only: it is repeated along " NAME_FMT,
+                p->name, check_axes_text(c, v->axes, v->n_axes), NAME_ARG(k->axes[p->axes[j]].name));
             return;
         }
 }
@@ -270,7 +296,8 @@ static void assign(struct checker *c, const struct ast_ids *target, struct value
         struct param *p = &k->params[i];
         if (!p->is_output || !name_eq(p->ast->name, target->name)) continue;
         if (p->result) {
-            diag_error(c->cx, target->span, D_OUTPUT_ASSIGNED_TWICE, "the output %s is assigned a second time", p->name);
+            diag_error(
+                c->cx, target->span, D_OUTPUT_ASSIGNED_TWICE, "the output %s is assigned a second time", p->name);
             return;
         }
         if (v && c->has_parts) v = check_settled(c, v, v->source);
@@ -296,9 +323,11 @@ static bool check_pin(struct checker *c, const struct ast_attr *a) {
         *p = (struct pin){.name = names[i], .span = a->span};
         bool ok = true, is_tile = i == 0;
         if (a->value->kind != VAL_LIST) ok = !is_tile && pin_value(a->value, p);
-        for (const struct ast_val *v = a->value->kind == VAL_LIST ? a->value->items : NULL; v; v = v->next) ok = is_tile && pin_value(v, p) && ok;
+        for (const struct ast_val *v = a->value->kind == VAL_LIST ? a->value->items : NULL; v; v = v->next)
+            ok = is_tile && pin_value(v, p) && ok;
         if (!ok || (is_tile && (p->n < 2 || p->n > 3)))
-            diag_error(c->cx, a->span, D_ATTRIBUTE, is_tile ? "tile is [m, n] or [m, n, k], numbers from 1 up" : "%s is a number from 1 up", names[i]);
+            diag_error(c->cx, a->span, D_ATTRIBUTE,
+                is_tile ? "tile is [m, n] or [m, n, k], numbers from 1 up" : "%s is a number from 1 up", names[i]);
         return true;
     }
     return false;
@@ -317,7 +346,8 @@ void check_attribute(struct checker *c, const struct ast_attr *a) {
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "fuse is require, prefer or never");
     } else if (name_is(a->name, "kernels")) {
         k->kernels_span = a->span;
-        if (a->value->kind == VAL_NUM && a->value->num.value >= 1 && a->value->num.value <= 4096) k->kernels = (int)a->value->num.value;
+        if (a->value->kind == VAL_NUM && a->value->num.value >= 1 && a->value->num.value <= 4096)
+            k->kernels = (int)a->value->num.value;
         else diag_error(c->cx, a->span, D_ATTRIBUTE, "kernels is a number from 1 up");
     } else if (name_is(a->name, "precision")) {
         if (name_is(v, "ieee")) k->precision = PRECISION_IEEE;
@@ -343,7 +373,8 @@ static bool mentions(const struct ast_expr *e, struct name n) {
     return (e->kind == AST_ID && name_eq(e->name, n)) || mentions(e->a, n) || mentions(e->b, n) || mentions(e->c, n);
 }
 
-/* Whether a requirement means the same at the head of the body: no statement above it gives a new meaning to a name in it. */
+/* Whether a requirement means the same at the head of the body: no statement above it gives a new meaning to a name in
+ * it. */
 static bool is_about_parameters(const struct ast_stmt *body, const struct ast_stmt *require) {
     for (const struct ast_stmt *s = body; s != require; s = s->next)
         for (const struct ast_ids *t = s->is_require ? NULL : s->targets; t; t = t->next)
@@ -369,7 +400,8 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     bind_params(c);
     int errors = c->cx->n_errors;
     for (const struct ast_stmt *s = item->body; s; s = s->next)
-        if (s->is_require && is_about_parameters(item->body, s)) check_require(c, s); /* a fact for the accesses above it, too */
+        if (s->is_require && is_about_parameters(item->body, s))
+            check_require(c, s); /* a fact for the accesses above it, too */
     for (const struct ast_stmt *s = item->body; s; s = s->next) {
         if (s->is_require) {
             if (!is_about_parameters(item->body, s)) check_require(c, s);
@@ -396,11 +428,13 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     if (!has_output) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
 }
 
-static void refuse_twice(struct checker *c, const struct ast_item *f, const struct ast_ids *ids, enum diag_code code, const char *what) {
+static void refuse_twice(
+    struct checker *c, const struct ast_item *f, const struct ast_ids *ids, enum diag_code code, const char *what) {
     for (const struct ast_ids *a = ids; a; a = a->next)
         for (const struct ast_ids *b = ids; b != a; b = b->next)
             if (name_eq(a->name, b->name)) {
-                diag_error(c->cx, a->span, code, "fn " NAME_FMT " has the %s " NAME_FMT " twice", NAME_ARG(f->name), what, NAME_ARG(a->name));
+                diag_error(c->cx, a->span, code, "fn " NAME_FMT " has the %s " NAME_FMT " twice", NAME_ARG(f->name),
+                    what, NAME_ARG(a->name));
                 diag_fix(c->cx, "give one of them another name");
                 break;
             }
@@ -413,7 +447,8 @@ static void refuse_doubles(struct checker *c, const struct ast_item *f) {
     for (const struct ast_param *a = f->params; a; a = a->next)
         for (const struct ast_param *b = f->params; b != a; b = b->next)
             if (name_eq(a->name, b->name)) {
-                diag_error(c->cx, a->span, D_REDEFINED, "fn " NAME_FMT " has the parameter " NAME_FMT " twice", NAME_ARG(f->name), NAME_ARG(a->name));
+                diag_error(c->cx, a->span, D_REDEFINED, "fn " NAME_FMT " has the parameter " NAME_FMT " twice",
+                    NAME_ARG(f->name), NAME_ARG(a->name));
                 break;
             }
 }
@@ -442,7 +477,8 @@ static void refuse_items(struct checker *c) {
     }
 }
 
-struct known_kernel { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of */
+struct known_kernel { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of
+                       */
     const struct ast_item *item;
     struct kernel *kernel; /* NULL until then */
 };
@@ -457,9 +493,11 @@ static struct known_kernel *find_made(struct known_kernel *made, int n, struct n
 static bool make_kernel(struct checker *c, struct known_kernel *all, int n, struct known_kernel *wanted) {
     struct known_kernel **chain = NEW_ARRAY(&c->cx->arena, struct known_kernel *, n + 1), *m = wanted;
     int length = 0;
-    for (; m && !m->kernel && length <= n; m = m->item->kind == ITEM_GRAD ? find_made(all, n, m->item->grad_of) : NULL) chain[length < n ? length : n] = m, length++;
+    for (; m && !m->kernel && length <= n; m = m->item->kind == ITEM_GRAD ? find_made(all, n, m->item->grad_of) : NULL)
+        chain[length < n ? length : n] = m, length++;
     if (length > n) {
-        diag_error(c->cx, wanted->item->span, D_RECURSION, "the gradient " NAME_FMT " is one of itself", NAME_ARG(wanted->item->name));
+        diag_error(c->cx, wanted->item->span, D_RECURSION, "the gradient " NAME_FMT " is one of itself",
+            NAME_ARG(wanted->item->name));
         return false;
     }
     for (int i = length - 1; i >= 0; i--) {
@@ -468,7 +506,9 @@ static bool make_kernel(struct checker *c, struct known_kernel *all, int n, stru
         struct kernel *k = NEW(&c->cx->arena, struct kernel);
         if (item->kind == ITEM_KERNEL) check_kernel(c, k, item);
         else if (of && !c->cx->n_errors) c->derive(c, item, of->kernel, k);
-        else if (!of) diag_error(c->cx, item->span, D_UNKNOWN_NAME, "the file has no kernel " NAME_FMT " to take a gradient of", NAME_ARG(item->grad_of));
+        else if (!of)
+            diag_error(c->cx, item->span, D_UNKNOWN_NAME, "the file has no kernel " NAME_FMT " to take a gradient of",
+                NAME_ARG(item->grad_of));
         if (item->kind == ITEM_GRAD && c->cx->n_errors) return false;
         chain[i]->kernel = k;
     }
@@ -484,8 +524,10 @@ static void check_kernels(struct checker *c, const char *only, struct program *p
     for (const struct ast_item *i = c->file->items; i; i = i->next)
         if (is_kernel(i)) made[n++].item = i;
     for (int i = 0; i < n; i++)
-        if ((!only || name_is(made[i].item->name, only)) && make_kernel(c, made, n, &made[i])) p->kernels[p->n_kernels++] = *made[i].kernel;
-    for (int i = 0; i < p->n_kernels && !c->cx->n_errors; i++) check_nominal(c->cx, &p->kernels[i]), check_draw(c->cx, &p->kernels[i]);
+        if ((!only || name_is(made[i].item->name, only)) && make_kernel(c, made, n, &made[i]))
+            p->kernels[p->n_kernels++] = *made[i].kernel;
+    for (int i = 0; i < p->n_kernels && !c->cx->n_errors; i++)
+        check_nominal(c->cx, &p->kernels[i]), check_draw(c->cx, &p->kernels[i]);
 }
 
 static struct checker begin(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude) {
@@ -497,7 +539,8 @@ static struct checker begin(struct cx *cx, const struct ast_file *file, const st
     return c;
 }
 
-struct program *fx_check_tests(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
+struct program *fx_check_tests(
+    struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel) {
     struct checker c = begin(cx, file, prelude);
     struct program *p = NEW(&cx->arena, struct program);
     if (!cx->n_errors) check_tests(&c, p, kernel);
@@ -515,7 +558,8 @@ static bool is_defined(const struct ast_file *file, struct name n) {
 static const char *kernel_with_scalar(const struct program *p, struct name n) {
     for (int i = 0; i < p->n_kernels; i++)
         for (int j = 0; j < p->kernels[i].n_params; j++)
-            if (p->kernels[i].params[j].is_scalar && name_is(n, p->kernels[i].params[j].name)) return p->kernels[i].name;
+            if (p->kernels[i].params[j].is_scalar && name_is(n, p->kernels[i].params[j].name))
+                return p->kernels[i].name;
     return NULL;
 }
 
@@ -523,14 +567,17 @@ static const char *kernel_with_scalar(const struct program *p, struct name n) {
 static void report_define(struct cx *cx, const struct program *p, struct name n) {
     const char *kernel = kernel_with_scalar(p, n);
     if (!kernel) {
-        diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file", NAME_ARG(n));
+        diag_error(
+            cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file", NAME_ARG(n));
         return;
     }
-    diag_error(cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names a scalar parameter of %s, which is given at every launch", NAME_ARG(n), kernel);
+    diag_error(cx, (struct span){0}, D_DEFINE,
+        "-D " NAME_FMT " names a scalar parameter of %s, which is given at every launch", NAME_ARG(n), kernel);
     diag_fix(cx, "`fxc run -i " NAME_FMT "=VALUE`; or make it a `const`, which -D sets", NAME_ARG(n));
 }
 
-struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel, derive_kernel *derive) {
+struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel,
+    derive_kernel *derive) {
     struct checker c = begin(cx, file, prelude);
     struct program *p = NEW(&cx->arena, struct program);
     c.derive = derive;

@@ -24,8 +24,9 @@ struct axis { /* a label of a kernel */
     bool is_local;    /* by a fn or for an operand of concat: its name says nothing elsewhere */
 };
 
-/* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the first NaN if there is one; 0 where
- * the axis is empty. An empty max is -inf, the least value of an integer type, false; an empty min the opposite. */
+/* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the
+ * first NaN if there is one; 0 where the axis is empty. An empty max is -inf, the least value of an integer type,
+ * false; an empty min the opposite. */
 enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ARGMAX, RED_ARGMIN, N_REDUCTIONS };
 const char *reduction_name(enum reduction r);
 
@@ -38,10 +39,13 @@ enum value_kind {
     V_OP,     /* op over args, pointwise, broadcast by name */
     V_REDUCE, /* reduction of args[0] over `reduced` axes */
     V_SCAN,   /* running SUM or PROD of args[0] along `axis`, each element included */
-    V_CAST,   /* args[0] converted to `to`, in its compute type: a rounding no fusion may remove (see docs/language.md, "Casts") */
-    V_ACCESS, /* args[0] read at computed positions: along its axis at[i] at args[1 + i], along its other axes at the running index. A position outside gives
-               * args[1 + n_at], the value after `??`; without one (has_fill false) every position is proven inside. Labels: the source's that are not in `at`,
-               * those of the positions and of the fill; a label of the source that is in `at` and stands in a position is the result's, not the source's */
+    V_CAST,   /* args[0] converted to `to`, in its compute type: a rounding no fusion may remove (see docs/language.md,
+                 "Casts") */
+    V_ACCESS, /* args[0] read at computed positions: along its axis at[i] at args[1 + i], along its other axes at the
+               * running index. A position outside gives args[1 + n_at], the value after `??`; without one (has_fill
+               * false) every position is proven inside. Labels: the source's that are not in `at`, those of the
+               * positions and of the fill; a label of the source that is in `at` and stands in a position is the
+               * result's, not the source's */
 };
 
 struct value {
@@ -51,7 +55,8 @@ struct value {
     enum fx_dtype dtype;    /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
     enum fx_dtype to;       /* V_CAST: the dtype converted to */
     enum fx_dtype natural;  /* the dtype its operands are stored in, promoted: where `round: op` rounds to */
-    bool is_weak;           /* V_NUM: a literal, which takes the type of what it meets; V_OP: where() between such. No value of the kernel yet */
+    bool is_weak; /* V_NUM: a literal, which takes the type of what it meets; V_OP: where() between such. No value of
+                     the kernel yet */
     int n_axes;
     int axes[MAX_AXES];     /* indices into the kernel's axes, in the order the language defines */
     bool is_decided;        /* the last axis is decided: `@` and positional access may use it */
@@ -85,8 +90,10 @@ struct param { /* a parameter or an output of a kernel */
     double default_value;
     int n_axes;
     int axes[8];
-    const struct param *signature; /* where a pass walks its flattened labels by their parts: as it is declared; else NULL */
-    struct fx_expr below;   /* of integers that index or count: they are meant to lie from 0 to below it; n == 0: nothing is known. check_draw.c */
+    const struct param
+        *signature;       /* where a pass walks its flattened labels by their parts: as it is declared; else NULL */
+    struct fx_expr below; /* of integers that index or count: they are meant to lie from 0 to below it; n == 0: nothing
+                             is known. check_draw.c */
     struct value *result;   /* of an output: what is stored, after broadcast and permutation by name */
 };
 
@@ -141,7 +148,8 @@ struct kernel {
     struct span fuse_span;
     int kernels;            /* `kernels: N`, 0 when not given */
     struct span kernels_span;
-    enum precision precision; /* ieee: no operand may be rounded on the way; tf32: factors of f32 contractions may be rounded to tf32 */
+    enum precision precision; /* ieee: no operand may be rounded on the way; tf32: factors of f32 contractions may be
+                                 rounded to tf32 */
     enum rounding round;
     bool fast_math;
     int n_pins;
@@ -149,7 +157,8 @@ struct kernel {
     struct bounds *bounds;    /* of the checker: what it derived of the extents */
 };
 
-/* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch takes. */
+/* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch
+ * takes. */
 double kernel_elements(const struct kernel *k, const int *axes, int n);
 
 struct program {
@@ -160,11 +169,13 @@ struct program {
 };
 
 /* Checks every test and bench block of the file (only those of `kernel` when not NULL) and no kernel. */
-struct program *fx_check_tests(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
+struct program *fx_check_tests(
+    struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel);
 struct checker;
 /* Makes k, the gradient of f that the item asks for: grad_kernel, which stands above the checker. */
 typedef void derive_kernel(struct checker *c, const struct ast_item *item, const struct kernel *f, struct kernel *k);
 /* Checks every kernel of the file and its blocks (only `kernel` when not NULL); errors go to cx->diags. */
-struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel, derive_kernel *derive);
+struct program *fx_check(struct cx *cx, const struct ast_file *file, const struct ast_file *prelude, const char *kernel,
+    derive_kernel *derive);
 
 #endif

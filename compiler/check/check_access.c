@@ -12,7 +12,8 @@ static bool add_axes(struct checker *c, struct value *v, const int *axes, int n,
     for (int i = 0; i < n; i++) {
         if (value_has_axis(v, axes[i])) continue;
         if (v->n_axes == MAX_AXES) {
-            diag_error(c->cx, check_user_span(c, e->span), D_TOO_MANY_AXES, "an expression of more than %d labels", MAX_AXES);
+            diag_error(
+                c->cx, check_user_span(c, e->span), D_TOO_MANY_AXES, "an expression of more than %d labels", MAX_AXES);
             return false;
         }
         v->axes[v->n_axes++] = axes[i];
@@ -20,7 +21,8 @@ static bool add_axes(struct checker *c, struct value *v, const int *axes, int n,
     return true;
 }
 
-struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n, struct value *fill, const struct ast_expr *e) {
+struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
+    struct value *fill, const struct ast_expr *e) {
     struct value *r = check_new_value(c, V_ACCESS, e);
     r->dtype = v->dtype;
     r->natural = v->natural;
@@ -61,8 +63,10 @@ static struct value *check_position(struct checker *c, const struct ast_expr *e)
     struct value *v = check_expr(c, e);
     c->in_access = outside;
     if (!v || fx_is_integer(v->dtype)) return v && v->is_weak ? check_convert(c, v, FX_I64, e) : v;
-    diag_error(c->cx, check_user_span(c, e->span), D_DTYPE, "a position is an integer, this is %s", fx_dtype_name(v->dtype));
-    diag_fix(c->cx, v->dtype == FX_BOOL ? "to choose by a condition write where(..)" : "write i64(floor(..)) around it");
+    diag_error(
+        c->cx, check_user_span(c, e->span), D_DTYPE, "a position is an integer, this is %s", fx_dtype_name(v->dtype));
+    diag_fix(
+        c->cx, v->dtype == FX_BOOL ? "to choose by a condition write where(..)" : "write i64(floor(..)) around it");
     return NULL;
 }
 
@@ -72,8 +76,8 @@ static int position_axis(struct checker *c, const struct value *v, const struct 
     int axes[MAX_AXES], n = check_label_argument(c, a->label, a->span, false, axes);
     if (n < 0) return -1;
     if (n == 1 && value_has_axis(v, axes[0])) return axes[0];
-    diag_error(c->cx, check_user_span(c, a->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s", NAME_ARG(a->label),
-               check_axes_text(c, v->axes, v->n_axes));
+    diag_error(c->cx, check_user_span(c, a->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s",
+        NAME_ARG(a->label), check_axes_text(c, v->axes, v->n_axes));
     return -1;
 }
 
@@ -81,8 +85,10 @@ static bool is_form_right(struct checker *c, const struct ast_expr *e, const str
     int n = 0, n_named = 0;
     for (const struct ast_arg *a = e->args; a; a = a->next) {
         if (a->to.len) {
-            diag_error(c->cx, check_user_span(c, a->span), D_CALL, "`->` stands in the brackets of a call, as in halves[F->N](v)");
-            diag_fix(c->cx, "to rename a label write v{" NAME_FMT "->" NAME_FMT "}", NAME_ARG(a->label), NAME_ARG(a->to));
+            diag_error(c->cx, check_user_span(c, a->span), D_CALL,
+                "`->` stands in the brackets of a call, as in halves[F->N](v)");
+            diag_fix(
+                c->cx, "to rename a label write v{" NAME_FMT "->" NAME_FMT "}", NAME_ARG(a->label), NAME_ARG(a->to));
             return false;
         }
         n++;
@@ -90,18 +96,22 @@ static bool is_form_right(struct checker *c, const struct ast_expr *e, const str
     }
     if (n_named == n) return true;
     if (n_named) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, "positions are given all by name or all in storage order");
+        diag_error(
+            c->cx, check_user_span(c, e->span), D_CALL, "positions are given all by name or all in storage order");
         return false;
     }
     if (!v->is_decided) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, "the order of the axes is undecided: its parts carry %s in no common order", check_axes_text(c, v->axes, v->n_axes));
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL,
+            "the order of the axes is undecided: its parts carry %s in no common order",
+            check_axes_text(c, v->axes, v->n_axes));
         diag_fix(c->cx, "name them: v[" NAME_FMT ": ..]", NAME_ARG(c->k->axes[v->axes[0]].name));
         return false;
     }
     if (n == v->n_axes) return true;
-    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d position%s given, the operand has the axes %s", n, n == 1 ? " is" : "s are",
-               check_axes_text(c, v->axes, v->n_axes));
-    if (v->n_axes) diag_fix(c->cx, "by name others pass through: v[" NAME_FMT ": ..]", NAME_ARG(c->k->axes[v->axes[0]].name));
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d position%s given, the operand has the axes %s", n,
+        n == 1 ? " is" : "s are", check_axes_text(c, v->axes, v->n_axes));
+    if (v->n_axes)
+        diag_fix(c->cx, "by name others pass through: v[" NAME_FMT ": ..]", NAME_ARG(c->k->axes[v->axes[0]].name));
     return false;
 }
 
@@ -112,7 +122,8 @@ static bool read_positions(struct checker *c, const struct ast_expr *e, const st
         if (axis < 0) return false;
         for (int i = 0; i < p->n; i++)
             if (p->at[i] == axis) {
-                diag_error(c->cx, check_user_span(c, a->span), D_DUPLICATE_AXIS, NAME_FMT " is indexed twice", NAME_ARG(c->k->axes[axis].name));
+                diag_error(c->cx, check_user_span(c, a->span), D_DUPLICATE_AXIS, NAME_FMT " is indexed twice",
+                    NAME_ARG(c->k->axes[axis].name));
                 diag_fix(c->cx, "leave one out; a window adds up in one position: x[H: H + U - 1]");
                 return false;
             }
@@ -129,8 +140,9 @@ static bool is_proven(struct checker *c, const struct positions *p) {
         const char *why = "";
         if (bounds_prove(c, p->values[i], p->at[i], &why)) continue;
         struct name n = c->k->axes[p->at[i]].name;
-        diag_error(c->cx, check_user_span(c, p->args[i]->span), D_BOUNDS, "the position %s along " NAME_FMT " may lie outside: %s",
-                   check_expr_text(c, p->args[i]->value), NAME_ARG(n), why);
+        diag_error(c->cx, check_user_span(c, p->args[i]->span), D_BOUNDS,
+            "the position %s along " NAME_FMT " may lie outside: %s", check_expr_text(c, p->args[i]->value),
+            NAME_ARG(n), why);
         if (p->values[i]->kind == V_NUM && p->values[i]->integer < 0)
             diag_fix(c->cx, "positions count from 0: the last is size(" NAME_FMT ") - 1", NAME_ARG(n));
         else diag_fix(c->cx, "say what lies outside, as in `x[..] ?? 0`, clamp the position, or state a `require`");
@@ -144,8 +156,11 @@ static bool is_proven(struct checker *c, const struct positions *p) {
 static struct value *check_fill(struct checker *c, const struct ast_expr *e, enum fx_dtype t) {
     struct value *v = check_expr(c, e);
     if (!v) return NULL;
-    if (v->dtype == t || (v->is_weak && v->dtype != FX_BOOL && t != FX_BOOL && (fx_is_float(t) || fx_is_integer(v->dtype)))) return check_convert(c, v, t, e);
-    diag_error(c->cx, check_user_span(c, e->span), D_DTYPE, "the value outside is %s, what is read is %s", fx_dtype_name(v->dtype), fx_dtype_name(t));
+    if (v->dtype == t ||
+        (v->is_weak && v->dtype != FX_BOOL && t != FX_BOOL && (fx_is_float(t) || fx_is_integer(v->dtype))))
+        return check_convert(c, v, t, e);
+    diag_error(c->cx, check_user_span(c, e->span), D_DTYPE, "the value outside is %s, what is read is %s",
+        fx_dtype_name(v->dtype), fx_dtype_name(t));
     diag_fix(c->cx, "write %s(..) around it", fx_dtype_name(t));
     return NULL;
 }

@@ -1,10 +1,10 @@
 /* Access bounds: whether a computed position always lies inside its axis.
  *
- * In: a position, an integer value of the checked tree, and the axis it is along. Out: yes, or what could not be shown. A
- * position becomes a polynomial over extents, running indices, data and divisions; that it lies in [0, extent) is two goals for
- * bounds_prove.c. Invariant: yes means that no launch whose equations and requirements hold reads outside, whatever the data.
- * Assumed: extents are at most 2^40 where they are not fixed; arithmetic wraps in its dtype, so that an op counts as its
- * polynomial only where it is shown not to. */
+ * In: a position, an integer value of the checked tree, and the axis it is along. Out: yes, or what could not be shown.
+ * A position becomes a polynomial over extents, running indices, data and divisions; that it lies in [0, extent) is two
+ * goals for bounds_prove.c. Invariant: yes means that no launch whose equations and requirements hold reads outside,
+ * whatever the data. Assumed: extents are at most 2^40 where they are not fixed; arithmetic wraps in its dtype, so that
+ * an op counts as its polynomial only where it is shown not to. */
 #include "check/check_bounds.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ struct bounds_walk { /* over the values of a position */
     struct memo memos[MAX_MEMO + 1]; /* after the last one that has no value */
 };
 
-static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p);
+static void value_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p);
 
 /* ---- dtypes ---- */
 
@@ -59,7 +60,8 @@ static void wrap(struct bounds_walk *w, enum fx_dtype t, struct poly *p) {
 
 /* ---- conditions ---- */
 
-static const struct cond *value_cond(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth) {
+static const struct cond *value_cond(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth) {
     struct bounds *s = w->s;
     if (v->kind == V_NUM && v->dtype == FX_BOOL) {
         struct poly zero, num;
@@ -69,7 +71,8 @@ static const struct cond *value_cond(struct bounds_walk *w, const struct value *
     }
     if (v->kind != V_OP || depth > MAX_NESTED || w->n_seen++ > MAX_SEEN) return NULL;
     enum op op = v->op;
-    if (op == O_NOT) return bounds_cond(s, (struct cond){.kind = COND_NOT, .l = value_cond(w, v->args[0], at, depth + 1)});
+    if (op == O_NOT)
+        return bounds_cond(s, (struct cond){.kind = COND_NOT, .l = value_cond(w, v->args[0], at, depth + 1)});
     if (op == O_AND || op == O_OR) {
         const struct cond *l = value_cond(w, v->args[0], at, depth + 1), *r = value_cond(w, v->args[1], at, depth + 1);
         return bounds_cond(s, (struct cond){.kind = op == O_AND ? COND_AND : COND_OR, .l = l, .r = r});
@@ -88,7 +91,8 @@ static const struct cond *value_cond(struct bounds_walk *w, const struct value *
     }
 }
 
-static void cond_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void cond_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     struct poly zero, one;
     poly_number(&zero, 0);
     poly_number(&one, 1);
@@ -115,7 +119,8 @@ static void abs_poly(struct bounds_walk *w, enum fx_dtype t, const struct poly *
     bounds_either(w->s, bounds_compare(w->s, COND_LE, &zero, a), a, &negated, p);
 }
 
-static void op_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void op_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     struct poly a, b, c;
     struct bounds *s = w->s;
     bool is_select = v->op == O_WHERE;
@@ -199,14 +204,16 @@ static const struct cond *inside_cond(struct bounds_walk *w, const struct value 
     poly_number(&zero, 0);
     for (int i = 0; i < v->n_at; i++) {
         bounds_extent(w->s, v->at[i], &extent);
-        const struct cond *from = bounds_compare(w->s, COND_LE, &zero, r->positions[i]), *to = bounds_compare(w->s, COND_LT, r->positions[i], &extent);
+        const struct cond *from = bounds_compare(w->s, COND_LE, &zero, r->positions[i]),
+                          *to = bounds_compare(w->s, COND_LT, r->positions[i], &extent);
         const struct cond *both = bounds_cond(w->s, (struct cond){.kind = COND_AND, .l = from, .r = to});
         all = all ? bounds_cond(w->s, (struct cond){.kind = COND_AND, .l = all, .r = both}) : both;
     }
     return all;
 }
 
-static void access_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void access_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     struct bounds_reading r = {.access = v, .outer = at, .number = ++w->n_readings};
     struct poly position, source, fill;
     for (int i = 0; i < v->n_at; i++) {
@@ -220,7 +227,8 @@ static void access_poly(struct bounds_walk *w, const struct value *v, const stru
     bounds_either(w->s, inside_cond(w, v, &r), &source, &fill, p);
 }
 
-static void cast_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void cast_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     const struct value *from = v->args[0];
     if (from->dtype != FX_BOOL && !fx_is_integer(from->dtype)) {
         any_of(w, v->to, p); /* a float saturates */
@@ -234,7 +242,8 @@ static void num_poly(const struct value *v, struct poly *p) {
     poly_number(p, v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer);
 }
 
-static void new_value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void new_value_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     if (v->dtype == FX_BOOL) {
         cond_poly(w, v, at, depth, p);
         return;
@@ -257,7 +266,8 @@ static void new_value_poly(struct bounds_walk *w, const struct value *v, const s
     any_of(w, v->dtype, p);
 }
 
-static void value_poly(struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
+static void value_poly(
+    struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     int reading = at ? at->number : 0;
     for (const struct memo *m = w->memos; m->v; m++)
         if (m->v == v && m->reading == reading) {
@@ -286,7 +296,8 @@ static void assume_labels(struct bounds *s, const struct value *v) {
     }
 }
 
-static const char *unproven(struct bounds_walk *w, const struct poly *p, const struct poly *extent, int axis, bool is_from_0) {
+static const char *unproven(
+    struct bounds_walk *w, const struct poly *p, const struct poly *extent, int axis, bool is_from_0) {
     struct bounds *s = w->s;
     struct arena *arena = &s->c->cx->arena;
     const struct axis *a = &s->of->axes[axis];
@@ -298,8 +309,11 @@ static const char *unproven(struct bounds_walk *w, const struct poly *p, const s
     bool is_below = bounds_show_difference(s, extent, p, -1);
     if (is_below && bounds_show(s, p)) return arena_printf(arena, NAME_FMT " may be 0", NAME_ARG(a->name));
     if (is_below) return arena_printf(arena, "nothing shows that it is at least 0%s", wraps);
-    if (a->extent >= 0) return arena_printf(arena, "nothing shows that it is %sbelow %lld%s", is_from_0 ? "" : "at least 0 and ", (long long)a->extent, wraps);
-    return arena_printf(arena, "nothing shows that it is %sbelow size(" NAME_FMT ")%s", is_from_0 ? "" : "at least 0 and ", NAME_ARG(a->name), wraps);
+    if (a->extent >= 0)
+        return arena_printf(arena, "nothing shows that it is %sbelow %lld%s", is_from_0 ? "" : "at least 0 and ",
+            (long long)a->extent, wraps);
+    return arena_printf(arena, "nothing shows that it is %sbelow size(" NAME_FMT ")%s",
+        is_from_0 ? "" : "at least 0 and ", NAME_ARG(a->name), wraps);
 }
 
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why) {

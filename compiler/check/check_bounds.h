@@ -1,5 +1,5 @@
-/* Shared by the prover of access bounds: check_bounds.c (positions to polynomials), bounds_extent.c (extents, equations and
- * requirements as definitions and facts), bounds_prove.c (the search for a proof). */
+/* Shared by the prover of access bounds: check_bounds.c (positions to polynomials), bounds_extent.c (extents, equations
+ * and requirements as definitions and facts), bounds_prove.c (the search for a proof). */
 #ifndef FX_CHECK_BOUNDS_H
 #define FX_CHECK_BOUNDS_H
 
@@ -92,7 +92,8 @@ void bounds_normalise(struct bounds *s, struct poly *p);
 /* The atom of a / b rounded down, or what it simplifies to. */
 void bounds_quotient(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p);
-void bounds_either(struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p);
+void bounds_either(
+    struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p);
 int bounds_new_atom(struct bounds *s, struct atom a); /* -1 where there are too many */
 void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p); /* lost where there are too many */
@@ -110,7 +111,9 @@ void bounds_undo(struct bounds *s, struct mark m);
 void bounds_assume(struct bounds *s, const struct poly *p);      /* p >= 0 from here on */
 void bounds_assume_cond(struct bounds *s, const struct cond *c, bool is_true);
 bool bounds_show(struct bounds *s, const struct poly *p);        /* p >= 0 follows from the facts */
-bool bounds_show_difference(struct bounds *s, const struct poly *a, const struct poly *b, wide plus); /* a - b + plus >= 0 */
-void bounds_limits(const struct bounds *s, const struct poly *p, wide *lo, wide *hi); /* from the ranges of its atoms alone */
+bool bounds_show_difference(
+    struct bounds *s, const struct poly *a, const struct poly *b, wide plus); /* a - b + plus >= 0 */
+void bounds_limits(
+    const struct bounds *s, const struct poly *p, wide *lo, wide *hi); /* from the ranges of its atoms alone */
 
 #endif

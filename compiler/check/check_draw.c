@@ -1,7 +1,8 @@
 /* Integers that index or count: what they range over, so that a tool may draw them where they mean something.
  *
- * In: a checked kernel. Out: `below` of every integer tensor whose elements are positions of an access, or are compared with a running index: the extent of what
- * they index, divided by what they are multiplied by; one more where they count. Nothing compiles from it. */
+ * In: a checked kernel. Out: `below` of every integer tensor whose elements are positions of an access, or are compared
+ * with a running index: the extent of what they index, divided by what they are multiplied by; one more where they
+ * count. Nothing compiles from it. */
 #include "check/check_internal.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ struct range { /* from 0 to below the extent of axis, divided */
 };
 
 static void set_range(struct cx *cx, struct param *p, const struct range *r) {
-    struct fx_term terms[] = {{FX_T_EXTENT, r->axis}, r->divisor, {FX_T_DIV, 0}, {FX_T_CONST, r->is_count}, {FX_T_ADD, 0}};
+    struct fx_term terms[] = {
+        {FX_T_EXTENT, r->axis}, r->divisor, {FX_T_DIV, 0}, {FX_T_CONST, r->is_count}, {FX_T_ADD, 0}};
     enum { N_TERMS = sizeof terms / sizeof *terms };
     if (!fx_is_integer(p->dtype) || p->is_scalar || p->below.n) return; /* the first use says */
     struct fx_term *own = NEW_ARRAY(&cx->arena, struct fx_term, N_TERMS);
@@ -30,7 +32,8 @@ static bool as_divisor(const struct value *v, struct fx_term *out) {
     return is_number;
 }
 
-/* Goes down from a position, as far as it is a sum, a choice or a multiple of what is below; each value once, marked in seen. */
+/* Goes down from a position, as far as it is a sum, a choice or a multiple of what is below; each value once, marked in
+ * seen. */
 static void visit(struct cx *cx, struct kernel *k, const struct value *v, struct range r, bool *seen) {
     if (seen[v->id]) return;
     seen[v->id] = true;
@@ -60,7 +63,9 @@ void check_draw(struct cx *cx, struct kernel *k) {
     const struct fx_term one = {FX_T_CONST, 1};
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++) visit(cx, k, v->args[1 + j], (struct range){v->at[j], one, false}, NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
+        for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++)
+            visit(cx, k, v->args[1 + j], (struct range){v->at[j], one, false},
+                NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
     }
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
@@ -68,7 +73,9 @@ void check_draw(struct cx *cx, struct kernel *k) {
         for (int j = 0; compares && j < 2; j++) {
             int axis = index_axis(v->args[j]);
             bool is_equal = v->op == O_EQ || v->op == O_NE;
-            if (axis >= 0) visit(cx, k, v->args[1 - j], (struct range){axis, one, !is_equal}, NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
+            if (axis >= 0)
+                visit(cx, k, v->args[1 - j], (struct range){axis, one, !is_equal},
+                    NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
         }
     }
 }

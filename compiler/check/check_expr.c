@@ -1,7 +1,7 @@
 /* Expressions: names, pointwise ops, reductions, scans and `@`, each to a value with its axes and dtype.
  *
- * In: an expression of the AST and the scope. Out: a node of the kernel's DAG, or NULL after an error. Invariant: operands
- * have smaller ids; a fn's body leaves nothing behind but values. */
+ * In: an expression of the AST and the scope. Out: a node of the kernel's DAG, or NULL after an error. Invariant:
+ * operands have smaller ids; a fn's body leaves nothing behind but values. */
 #include "check/check_internal.h"
 #include "front/hints.h"
 
@@ -86,19 +86,23 @@ static const char *operator_text(const struct op_info *info, char symbol[8], cha
 }
 
 /* Whether the op's rule takes operand i as it is; else says what it wants. */
-static bool takes(struct checker *c, const struct op_info *info, int i, const struct value *v, const struct ast_expr *e) {
+static bool takes(
+    struct checker *c, const struct op_info *info, int i, const struct value *v, const struct ast_expr *e) {
     bool wants_bool = info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && i == 0);
     bool wants_integer = info->rule == RULE_INTEGER || info->rule == RULE_BITS;
     char symbol[8], quoted[16];
     const char *what = info->is_infix ? operator_text(info, symbol, quoted, sizeof quoted) : info->name;
     if (wants_bool && v->dtype != FX_BOOL) {
-        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s", what, fx_dtype_name(v->dtype));
+        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes a condition here, found %s", what,
+            fx_dtype_name(v->dtype));
         diag_fix(c->cx, "compare it, as in `v != 0`");
         return false;
     }
     if (wants_integer && fx_is_float(v->dtype)) {
-        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes integers, found %s", what, fx_dtype_name(v->dtype));
-        diag_fix(c->cx, info->rule == RULE_INTEGER ? "of floats write floor(a / b), and a - b * floor(a / b)" : "write u64(..) around it");
+        diag_error(c->cx, check_user_span(c, operand_span(e, i)), D_DTYPE, "%s takes integers, found %s", what,
+            fx_dtype_name(v->dtype));
+        diag_fix(c->cx, info->rule == RULE_INTEGER ? "of floats write floor(a / b), and a - b * floor(a / b)"
+                                                   : "write u64(..) around it");
         return false;
     }
     return true;
@@ -112,20 +116,23 @@ static struct value *fold_literals(struct checker *c, enum op op, struct value *
     int64_t n[3] = {0};
     if (info->rule == RULE_SELECT || info->rule == RULE_LOGIC || info->rule == RULE_BITS || op == O_DETACH) return NULL;
     for (int i = 0; i < info->arity; i++) {
-        if (!args[i]->is_weak || args[i]->kind != V_NUM || args[i]->dtype == FX_BOOL || args[i]->dtype == FX_U64) return NULL;
+        if (!args[i]->is_weak || args[i]->kind != V_NUM || args[i]->dtype == FX_BOOL || args[i]->dtype == FX_U64)
+            return NULL;
         is_integer &= fx_is_integer(args[i]->dtype);
         x[i] = args[i]->num;
         n[i] = args[i]->integer;
     }
     double f = op_eval(op, x[0], x[1], x[2]);
     bool is_safe = f >= -0x1p62 && f <= 0x1p62;
-    struct value *v = is_integer && is_safe ? check_weak_integer(c, op_eval_integer(op, FX_I64, n[0], n[1], n[2]), e) : check_number(c, f, e);
+    struct value *v = is_integer && is_safe ? check_weak_integer(c, op_eval_integer(op, FX_I64, n[0], n[1], n[2]), e)
+                                            : check_number(c, f, e);
     if (info->rule == RULE_COMPARE) v->dtype = FX_BOOL, v->num = f != 0;
     return v;
 }
 
 /* The type the operands from `first` on meet in, by the op's rule; false after an error. */
-static bool meeting_type(struct checker *c, const struct op_info *info, struct value *const *args, int first, const struct ast_expr *e, enum fx_dtype *t) {
+static bool meeting_type(struct checker *c, const struct op_info *info, struct value *const *args, int first,
+    const struct ast_expr *e, enum fx_dtype *t) {
     bool all_bool = true;
     for (int i = first; i < info->arity; i++) all_bool &= args[i]->dtype == FX_BOOL;
     if (info->rule == RULE_LOGIC || (info->rule == RULE_SELECT && all_bool)) return *t = FX_BOOL, true;
@@ -135,17 +142,28 @@ static bool meeting_type(struct checker *c, const struct op_info *info, struct v
     return true;
 }
 
-/* where() between two literals: like a literal it takes the type of what it meets, and is no value of the kernel before. */
-static struct value *weak_choice(struct checker *c, struct value *const *args, enum fx_dtype t, const struct ast_expr *e) {
+/* where() between two literals: like a literal it takes the type of what it meets, and is no value of the kernel
+ * before. */
+static struct value *weak_choice(
+    struct checker *c, struct value *const *args, enum fx_dtype t, const struct ast_expr *e) {
     struct value *v = NEW(&c->cx->arena, struct value);
-    *v = (struct value){.kind = V_OP, .op = O_WHERE, .dtype = t, .is_weak = true, .axis = -1, .n_args = 3, .args = {check_convert(c, args[0], FX_BOOL, e), args[1], args[2]},
-                        .source = e, .span = check_user_span(c, e->span), .id = -1};
+    *v = (struct value){.kind = V_OP,
+        .op = O_WHERE,
+        .dtype = t,
+        .is_weak = true,
+        .axis = -1,
+        .n_args = 3,
+        .args = {check_convert(c, args[0], FX_BOOL, e), args[1], args[2]},
+        .source = e,
+        .span = check_user_span(c, e->span),
+        .id = -1};
     check_same_axes(v, args[0]);
     return v;
 }
 
 static struct value *refuse_division(struct checker *c, const struct ast_expr *e) {
-    diag_error(c->cx, check_user_span(c, e->kind == AST_BINARY ? e->op_span : e->span), D_INTEGER_DIVISION, "`/` between two integers");
+    diag_error(c->cx, check_user_span(c, e->kind == AST_BINARY ? e->op_span : e->span), D_INTEGER_DIVISION,
+        "`/` between two integers");
     diag_fix(c->cx, "write // for the floor, a point in one of them, or f32(..) around one");
     return NULL;
 }
@@ -166,7 +184,8 @@ struct value *check_op(struct checker *c, enum op op, struct value *const *args,
     if (v) return v;
     if (!meeting_type(c, info, args, first, e, &t)) return NULL;
     /* not in the rules of derivatives, whose values are looked into */
-    if (info->rule == RULE_SELECT && t != FX_BOOL && args[1]->is_weak && args[2]->is_weak && !c->in_prelude) return weak_choice(c, args, t, e);
+    if (info->rule == RULE_SELECT && t != FX_BOOL && args[1]->is_weak && args[2]->is_weak && !c->in_prelude)
+        return weak_choice(c, args, t, e);
     for (int i = 0; i < info->arity; i++) own[i] = check_convert(c, args[i], i < first ? FX_BOOL : t, e);
     v = check_new_value(c, V_OP, e);
     v->op = op;
@@ -208,7 +227,8 @@ static struct value *reduce(struct checker *c, enum reduction r, struct value *a
 
 static void warn_left_product(struct checker *c, const struct ast_expr *e) {
     const struct ast_expr *m = e->b;
-    if (e->kind != AST_BINARY || (e->op != OP_MUL && e->op != OP_DIV) || m->kind != AST_MATMUL || m->parenthesised) return;
+    if (e->kind != AST_BINARY || (e->op != OP_MUL && e->op != OP_DIV) || m->kind != AST_MATMUL || m->parenthesised)
+        return;
     diag_warning(c->cx, check_user_span(c, e->op_span), D_LEFT_OF_MATMUL,
                  "`@` binds tighter than `%s`: only what stands right of it is multiplied by the matrix",
                  e->op == OP_MUL ? "*" : "/");
@@ -218,7 +238,8 @@ static void warn_left_product(struct checker *c, const struct ast_expr *e) {
 /* The axis `a @ b` contracts: a's last. */
 static int contracted_axis(struct checker *c, const struct ast_expr *e, const struct value *a, const struct value *b) {
     if (a->n_axes == 0) {
-        diag_error(c->cx, check_user_span(c, e->a->span), D_CONTRACTION, "the left operand of `@` has no axis to contract");
+        diag_error(
+            c->cx, check_user_span(c, e->a->span), D_CONTRACTION, "the left operand of `@` has no axis to contract");
         return -1;
     }
     if (!a->is_decided) {
@@ -230,8 +251,8 @@ static int contracted_axis(struct checker *c, const struct ast_expr *e, const st
     }
     int axis = a->axes[a->n_axes - 1];
     if (value_has_axis(b, axis)) return axis;
-    diag_error(c->cx, check_user_span(c, e->span), D_CONTRACTION, "a @ b contracts " NAME_FMT ", the last axis of a, which b lacks",
-               NAME_ARG(c->k->axes[axis].name));
+    diag_error(c->cx, check_user_span(c, e->span), D_CONTRACTION,
+        "a @ b contracts " NAME_FMT ", the last axis of a, which b lacks", NAME_ARG(c->k->axes[axis].name));
     for (int i = 0; i < b->n_axes; i++)
         if (value_has_axis(a, b->axes[i])) {
             struct name n = c->k->axes[b->axes[i]].name;
@@ -277,9 +298,11 @@ static struct value *matmul(struct checker *c, const struct ast_expr *e, struct 
 /* ---- names ---- */
 
 /* A name in a position: a label is its running index. */
-static struct value *check_index_name(struct checker *c, const struct ast_expr *e, const int *axes, int n, bool is_bound) {
+static struct value *check_index_name(
+    struct checker *c, const struct ast_expr *e, const int *axes, int n, bool is_bound) {
     if (!is_bound && !check_find_const(c, e->name)) return check_index(c, axes, n, e);
-    diag_error(c->cx, check_user_span(c, e->span), D_AMBIGUOUS, NAME_FMT " is a label and a value: in a position it could be either", NAME_ARG(e->name));
+    diag_error(c->cx, check_user_span(c, e->span), D_AMBIGUOUS,
+        NAME_FMT " is a label and a value: in a position it could be either", NAME_ARG(e->name));
     diag_fix(c->cx, "rename one of them");
     return NULL;
 }
@@ -288,19 +311,24 @@ static struct value *check_id(struct checker *c, const struct ast_expr *e) {
     const struct binding *bound = check_find_binding(c, e->name);
     bool is_value = bound || check_find_const(c, e->name);
     int axes[MAX_AXES];
-    int n = c->in_access && !is_value ? check_body_labels(c, e->name, e->span, axes) : check_find_labels(c, e->name, axes);
+    int n = c->in_access && !is_value ? check_body_labels(c, e->name, e->span, axes)
+                                      : check_find_labels(c, e->name, axes);
     if (c->in_access && n) return check_index_name(c, e, axes, n, bound != NULL);
     if (bound) return bound->value;
     if (check_find_const(c, e->name)) return check_const_value(c, e);
     if (n) {
-        diag_error(c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label, not a value", NAME_ARG(e->name));
+        diag_error(
+            c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label, not a value", NAME_ARG(e->name));
         diag_fix(c->cx, "idx(" NAME_FMT ") is its running index, size(" NAME_FMT ") its extent", NAME_ARG(e->name),
                  NAME_ARG(e->name));
         return NULL;
     }
-    diag_error(c->cx, check_user_span(c, e->span), D_UNKNOWN_NAME, "nothing here is named " NAME_FMT, NAME_ARG(e->name));
-    if (name_is(e->name, "idx") || name_is(e->name, "size")) diag_fix(c->cx, "write " NAME_FMT "(K) for the label K", NAME_ARG(e->name));
-    else if (check_find_fn(c, e->name) || check_is_built_in(e->name)) diag_fix(c->cx, NAME_FMT " is a function: call it", NAME_ARG(e->name));
+    diag_error(
+        c->cx, check_user_span(c, e->span), D_UNKNOWN_NAME, "nothing here is named " NAME_FMT, NAME_ARG(e->name));
+    if (name_is(e->name, "idx") || name_is(e->name, "size"))
+        diag_fix(c->cx, "write " NAME_FMT "(K) for the label K", NAME_ARG(e->name));
+    else if (check_find_fn(c, e->name) || check_is_built_in(e->name))
+        diag_fix(c->cx, NAME_FMT " is a function: call it", NAME_ARG(e->name));
     else hint_value(c, e->name);
     return NULL;
 }
@@ -320,7 +348,8 @@ static struct value *call_reduction(struct checker *c, const struct ast_expr *e,
     struct value *a = sole_argument(c, e);
     if (!a) return NULL;
     if (wants_bool && a->dtype != FX_BOOL) {
-        diag_error(c->cx, check_user_span(c, e->args->value->span), D_DTYPE, NAME_FMT " takes a condition, found %s", NAME_ARG(e->name), fx_dtype_name(a->dtype));
+        diag_error(c->cx, check_user_span(c, e->args->value->span), D_DTYPE, NAME_FMT " takes a condition, found %s",
+            NAME_ARG(e->name), fx_dtype_name(a->dtype));
         diag_fix(c->cx, "compare it, as in `v != 0`");
         return NULL;
     }
@@ -343,7 +372,8 @@ static struct value *call_scan(struct checker *c, const struct ast_expr *e, enum
     int axes[MAX_AXES], n = check_labels(c, e->labels, a, NULL, axes);
     if (n < 0) return NULL;
     if (n != 1) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " runs along one axis, %d are given", NAME_ARG(e->name), n);
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " runs along one axis, %d are given",
+            NAME_ARG(e->name), n);
         return NULL;
     }
     struct value *v = check_new_value(c, V_SCAN, e);
@@ -360,7 +390,8 @@ static struct value *call_label(struct checker *c, const struct ast_expr *e) {
     int axes[MAX_AXES];
     const struct ast_arg *a = e->args;
     if (!a || a->next || a->label.len || !a->value || a->value->kind != AST_ID || e->has_labels) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes one label: " NAME_FMT "(K)", NAME_ARG(e->name), NAME_ARG(e->name));
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " takes one label: " NAME_FMT "(K)",
+            NAME_ARG(e->name), NAME_ARG(e->name));
         return NULL;
     }
     int n = check_label_argument(c, a->value->name, a->span, false, axes);
@@ -381,7 +412,8 @@ static struct value *call_op(struct checker *c, const struct ast_expr *e, enum o
     if (n != op_info[op].arity) {
         diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes %d argument%s, %d %s given", op_info[op].name,
                    op_info[op].arity, op_info[op].arity == 1 ? "" : "s", n, n == 1 ? "was" : "were");
-        if (n == 1 && (op == O_MAX || op == O_MIN)) diag_fix(c->cx, "over the label K it is %s[K](v)", op_info[op].name);
+        if (n == 1 && (op == O_MAX || op == O_MIN))
+            diag_fix(c->cx, "over the label K it is %s[K](v)", op_info[op].name);
         return NULL;
     }
     return check_op(c, op, args, e);
@@ -393,16 +425,26 @@ static const struct {
     enum reduction reduction;
     bool wants_bool, is_scan;
 } axis_operators[] = {
-    {"sum", RED_SUM, 0, 0}, {"prod", RED_PROD, 0, 0}, {"max", RED_MAX, 0, 0}, {"min", RED_MIN, 0, 0}, {"any", RED_MAX, 1, 0}, {"all", RED_MIN, 1, 0},
-    {"argmax", RED_ARGMAX, 0, 0}, {"argmin", RED_ARGMIN, 0, 0}, {"cumsum", RED_SUM, 0, 1}, {"cumprod", RED_PROD, 0, 1},
+    {"sum", RED_SUM, 0, 0},
+    {"prod", RED_PROD, 0, 0},
+    {"max", RED_MAX, 0, 0},
+    {"min", RED_MIN, 0, 0},
+    {"any", RED_MAX, 1, 0},
+    {"all", RED_MIN, 1, 0},
+    {"argmax", RED_ARGMAX, 0, 0},
+    {"argmin", RED_ARGMIN, 0, 0},
+    {"cumsum", RED_SUM, 0, 1},
+    {"cumprod", RED_PROD, 0, 1},
 };
 enum { N_AXIS_OPERATORS = sizeof axis_operators / sizeof *axis_operators };
 
 static struct value *call_axis_operator(struct checker *c, const struct ast_expr *e, int i) {
     const char *name = axis_operators[i].name;
     enum reduction r = axis_operators[i].reduction;
-    if (e->has_labels) return axis_operators[i].is_scan ? call_scan(c, e, r) : call_reduction(c, e, r, axis_operators[i].wants_bool);
-    diag_error(c->cx, check_user_span(c, e->span), D_REDUCTION_FORM, "%s needs the axes it %s over", name, axis_operators[i].is_scan ? "runs" : "reduces");
+    if (e->has_labels)
+        return axis_operators[i].is_scan ? call_scan(c, e, r) : call_reduction(c, e, r, axis_operators[i].wants_bool);
+    diag_error(c->cx, check_user_span(c, e->span), D_REDUCTION_FORM, "%s needs the axes it %s over", name,
+        axis_operators[i].is_scan ? "runs" : "reduces");
     if (strcmp(name, "sum") == 0) diag_fix(c->cx, "sum[K](v) sums over the label K; `a + b` adds two values");
     else diag_fix(c->cx, "%s[K](v) is taken over the label K", name);
     return NULL;
@@ -410,7 +452,8 @@ static struct value *call_axis_operator(struct checker *c, const struct ast_expr
 
 void check_offer_operators(struct nearest *near) {
     static const struct name others[] = {{"idx", 3}, {"size", 4}, {"concat", 6}};
-    for (int i = 0; i < N_AXIS_OPERATORS; i++) nearest_offer(near, (struct name){axis_operators[i].name, (uint32_t)strlen(axis_operators[i].name)});
+    for (int i = 0; i < N_AXIS_OPERATORS; i++)
+        nearest_offer(near, (struct name){axis_operators[i].name, (uint32_t)strlen(axis_operators[i].name)});
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) nearest_offer(near, others[i]);
 }
 
@@ -420,7 +463,8 @@ bool check_is_built_in(struct name n) {
     return found;
 }
 
-/* The op or axis operator the name calls; false when it is none of them. Brackets decide between max[K](x) and max(a, b). */
+/* The op or axis operator the name calls; false when it is none of them. Brackets decide between max[K](x) and max(a,
+ * b). */
 static bool call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out) {
     enum op op = op_find(n.s, n.len);
     if (op != N_OPS && !e->has_labels) return *out = call_op(c, e, op), true;
@@ -429,7 +473,8 @@ static bool call_built_in(struct checker *c, const struct ast_expr *e, struct na
     for (int i = 0; i < N_AXIS_OPERATORS; i++)
         if (name_is(n, axis_operators[i].name)) return *out = call_axis_operator(c, e, i), true;
     if (op == N_OPS) return false;
-    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes no labels: it is applied to every element", op_info[op].name);
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes no labels: it is applied to every element",
+        op_info[op].name);
     diag_fix(c->cx, "write %s(..)", op_info[op].name);
     return *out = NULL, true;
 }
@@ -442,8 +487,12 @@ static struct value *check_call(struct checker *c, const struct ast_expr *e) {
     const struct ast_item *f = check_find_fn(c, n);
     if (f) return check_call_fn(c, e, f, 1, &v) ? v : NULL;
     if (call_built_in(c, e, n, &v)) return v;
-    if (d) diag_error(c->cx, check_user_span(c, e->span), D_DEFINE, "-D " NAME_FMT "=%s names no fn", NAME_ARG(d->name), d->value);
-    else diag_error(c->cx, check_user_span(c, e->op_span), D_UNKNOWN_NAME, "no function is named " NAME_FMT, NAME_ARG(n));
+    if (d)
+        diag_error(c->cx, check_user_span(c, e->span), D_DEFINE, "-D " NAME_FMT "=%s names no fn", NAME_ARG(d->name),
+            d->value);
+    else
+        diag_error(
+            c->cx, check_user_span(c, e->op_span), D_UNKNOWN_NAME, "no function is named " NAME_FMT, NAME_ARG(n));
     if (!d) hint_function(c, n);
     return NULL;
 }
@@ -470,8 +519,11 @@ static struct value *check_cast(struct checker *c, const struct ast_expr *e) {
 /* `x // twice` where nothing is named twice: a comment of another language. */
 static bool is_comment(struct checker *c, const struct ast_expr *e) {
     int axes[MAX_AXES];
-    if (e->b->kind != AST_ID || check_find_binding(c, e->b->name) || check_find_const(c, e->b->name) || check_find_labels(c, e->b->name, axes)) return false;
-    diag_error(c->cx, check_user_span(c, e->op_span), D_FOREIGN_SYNTAX, "`//` divides, and nothing here is named " NAME_FMT, NAME_ARG(e->b->name));
+    if (e->b->kind != AST_ID || check_find_binding(c, e->b->name) || check_find_const(c, e->b->name) ||
+        check_find_labels(c, e->b->name, axes))
+        return false;
+    diag_error(c->cx, check_user_span(c, e->op_span), D_FOREIGN_SYNTAX,
+        "`//` divides, and nothing here is named " NAME_FMT, NAME_ARG(e->b->name));
     diag_fix(c->cx, "a comment starts with `#`");
     return true;
 }
@@ -493,15 +545,18 @@ static bool is_too_big(struct checker *c, const struct ast_expr *e) {
     bool is_long = c->k->n_values > MAX_VALUES || c->n_visits > MAX_VISITS, is_deep = c->depth == MAX_DEPTH;
     if (!is_long && !is_deep) return c->is_too_big;
     if (!c->is_too_big && is_deep)
-        diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "expressions nested more than %d deep, fns expanded", MAX_DEPTH);
+        diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "expressions nested more than %d deep, fns expanded",
+            MAX_DEPTH);
     else if (!c->is_too_big)
-        diag_error(c->cx, check_user_span(c, e->span), D_TOO_BIG, "the kernel %s has more than %d operations, fns expanded", c->k->name, MAX_VALUES);
+        diag_error(c->cx, check_user_span(c, e->span), D_TOO_BIG,
+            "the kernel %s has more than %d operations, fns expanded", c->k->name, MAX_VALUES);
     return c->is_too_big = true;
 }
 
 static struct value *check_fill_expr(struct checker *c, const struct ast_expr *e) {
     if (e->a->kind == AST_ACCESS) return check_access(c, e->a, e->b);
-    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "`??` follows an access: it says what lies outside what is read");
+    diag_error(
+        c->cx, check_user_span(c, e->span), D_CALL, "`??` follows an access: it says what lies outside what is read");
     diag_fix(c->cx, "write x[H: ..] ?? 0, or where(condition, a, b)");
     return NULL;
 }

@@ -71,7 +71,8 @@ bool check_const(struct checker *c, const struct ast_expr *e, int depth, double 
 bool extent_mentions_label(struct checker *c, const struct ast_expr *e) {
     if (!e) return false;
     if (e->kind == AST_ID) return !check_find_const(c, e->name) || check_find_value(c, e->name);
-    if (e->kind != AST_NUM && e->kind != AST_UNARY && e->kind != AST_BINARY) return true; /* whatever it mentions, it is refused as such */
+    if (e->kind != AST_NUM && e->kind != AST_UNARY && e->kind != AST_BINARY)
+        return true; /* whatever it mentions, it is refused as such */
     return extent_mentions_label(c, e->a) || extent_mentions_label(c, e->b);
 }
 
@@ -124,13 +125,25 @@ static bool put_binary(struct checker *c, const struct ast_expr *e, struct exten
         enum fx_term_op term;
         bool swap, negate;
     } forms[] = {
-        {OP_ADD, FX_T_ADD, 0, 0}, {OP_SUB, FX_T_SUB, 0, 0}, {OP_MUL, FX_T_MUL, 0, 0}, {OP_DIV, FX_T_DIV_EXACT, 0, 0}, {OP_FLOORDIV, FX_T_DIV, 0, 0},
-        {OP_MOD, FX_T_MOD, 0, 0}, {OP_LT, FX_T_LT, 0, 0}, {OP_LE, FX_T_LE, 0, 0}, {OP_GT, FX_T_LT, 1, 0}, {OP_GE, FX_T_LE, 1, 0},
-        {OP_EQ, FX_T_EQ, 0, 0}, {OP_NE, FX_T_EQ, 0, 1}, {OP_AND, FX_T_AND, 0, 0}, {OP_OR, FX_T_OR, 0, 0},
+        {OP_ADD, FX_T_ADD, 0, 0},
+        {OP_SUB, FX_T_SUB, 0, 0},
+        {OP_MUL, FX_T_MUL, 0, 0},
+        {OP_DIV, FX_T_DIV_EXACT, 0, 0},
+        {OP_FLOORDIV, FX_T_DIV, 0, 0},
+        {OP_MOD, FX_T_MOD, 0, 0},
+        {OP_LT, FX_T_LT, 0, 0},
+        {OP_LE, FX_T_LE, 0, 0},
+        {OP_GT, FX_T_LT, 1, 0},
+        {OP_GE, FX_T_LE, 1, 0},
+        {OP_EQ, FX_T_EQ, 0, 0},
+        {OP_NE, FX_T_EQ, 0, 1},
+        {OP_AND, FX_T_AND, 0, 0},
+        {OP_OR, FX_T_OR, 0, 0},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (forms[i].op != e->op) continue;
-        if (!extent_put(c, forms[i].swap ? e->b : e->a, x) || !extent_put(c, forms[i].swap ? e->a : e->b, x)) return false;
+        if (!extent_put(c, forms[i].swap ? e->b : e->a, x) || !extent_put(c, forms[i].swap ? e->a : e->b, x))
+            return false;
         extent_put_term(c, x, forms[i].term, 0);
         if (forms[i].negate) extent_put_term(c, x, FX_T_NOT, 0);
         return true;
@@ -163,8 +176,9 @@ bool extent_put(struct checker *c, const struct ast_expr *e, struct extent_terms
     }
     if (e->kind == AST_BINARY) return put_binary(c, e, x);
     diag_error(c->cx, check_user_span(c, e->span), D_BAD_EXTENT,
-               x->is_condition ? "a condition is computed from extents, constants and scalar parameters by + - * / // %%, comparisons and && || !"
-                               : "an extent is computed from labels, constants and + - * / // %%");
+        x->is_condition
+            ? "a condition is computed from extents, constants and scalar parameters by + - * / // %%, comparisons and && || !"
+            : "an extent is computed from labels, constants and + - * / // %%");
     return false;
 }
 
@@ -193,7 +207,8 @@ void extent_require_divisions(struct checker *c, const struct ast_expr *e, bool 
     if (x.has_scalar) return; /* where it is evaluated an inexact division of whole numbers is none */
     if (e->kind != AST_BINARY || e->op != OP_DIV || !extent_mentions_label(c, e) || !put_divides(c, e, &x)) return;
     struct requirement *r = &PUSH(&c->cx->arena, c->k->requirements, c->k->n_requirements);
-    *r = (struct requirement){{x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", check_expr_text(c, e)), e->span};
+    *r = (struct requirement){
+        {x.n, x.t}, arena_printf(&c->cx->arena, "`%s` must divide exactly", check_expr_text(c, e)), e->span};
 }
 
 /* `L = expr` over labels that may be declared after it: resolved once all are. */
@@ -204,7 +219,8 @@ static void resolve_equations(struct checker *c) {
         if (!extent_put(c, c->equation_values[i], &x)) continue;
         extent_require_divisions(c, c->equation_values[i], false);
         q->value = (struct fx_expr){x.n, x.t};
-        q->text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[q->axis].name), check_expr_text(c, c->equation_values[i]));
+        q->text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[q->axis].name),
+            check_expr_text(c, c->equation_values[i]));
     }
 }
 
@@ -220,10 +236,12 @@ static void solve_fixed(struct checker *c) {
         extents[i].name = check_cstr(c, k->axes[i].name);
         extents[i].value = values[i] = k->axes[i].extent;
     }
-    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    for (int i = 0; i < k->n_equations; i++)
+        equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
     p.extents = extents;
     p.equations = equations;
-    if (fx_solve_extents(&p, values, message, sizeof message)) diag_error(c->cx, k->equations[0].span, D_EXTENT_CONFLICT, "%s", message);
+    if (fx_solve_extents(&p, values, message, sizeof message))
+        diag_error(c->cx, k->equations[0].span, D_EXTENT_CONFLICT, "%s", message);
     else for (int i = 0; i < k->n_axes; i++) k->axes[i].extent = values[i];
 }
 
@@ -279,10 +297,13 @@ static const char *almost_bound(struct checker *c, int axis, const bool *bound) 
     struct kernel *k = c->k;
     for (int i = 0; i < k->n_equations; i++)
         if (unbound_in(k, &k->equations[i], bound) == axis)
-            return arena_printf(&c->cx->arena, "%s may hold for more than one " NAME_FMT, k->equations[i].text, NAME_ARG(k->axes[axis].name));
+            return arena_printf(&c->cx->arena, "%s may hold for more than one " NAME_FMT, k->equations[i].text,
+                NAME_ARG(k->axes[axis].name));
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].is_input && k->params[i].packed.factor && k->params[i].axes[k->params[i].packed.axis] == axis)
-            return arena_printf(&c->cx->arena, "%s is packed along it, and its words do not tell how many fields of the last count", k->params[i].name);
+            return arena_printf(&c->cx->arena,
+                "%s is packed along it, and its words do not tell how many fields of the last count",
+                k->params[i].name);
     return "no input or output carries it";
 }
 
@@ -291,8 +312,8 @@ void extent_check_bound(struct checker *c) {
     bool *bound = bound_axes(c);
     for (int i = 0; i < k->n_axes; i++) {
         if (bound[i]) continue;
-        diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": %s", NAME_ARG(k->axes[i].name),
-                   almost_bound(c, i, bound));
+        diag_error(c->cx, k->axes[i].span, D_UNBOUND_EXTENT, "nothing binds the extent of " NAME_FMT ": %s",
+            NAME_ARG(k->axes[i].name), almost_bound(c, i, bound));
         diag_fix(c->cx, "write it: " NAME_FMT "=16, or give it at compile time with -D", NAME_ARG(k->axes[i].name));
     }
 }
@@ -308,10 +329,13 @@ static const char *extent_name(struct checker *c, int axis) {
 static void fix_extent(struct checker *c, int axis, int64_t v, const char *text, struct span at) {
     struct axis *a = &c->k->axes[axis];
     if (a->extent >= 0 && a->extent != v)
-        diag_error(c->cx, check_user_span(c, at), D_EXTENT_CONFLICT, "this needs " NAME_FMT " to be %s, but it is %lld", NAME_ARG(a->name),
-                   strpbrk(text, "*+") ? arena_printf(&c->cx->arena, "%s = %lld", text, (long long)v) : text, (long long)a->extent);
+        diag_error(c->cx, check_user_span(c, at), D_EXTENT_CONFLICT, "this needs " NAME_FMT " to be %s, but it is %lld",
+            NAME_ARG(a->name),
+            strpbrk(text, "*+") ? arena_printf(&c->cx->arena, "%s = %lld", text, (long long)v) : text,
+            (long long)a->extent);
     else if (v > (int64_t)1 << 40)
-        diag_error(c->cx, check_user_span(c, at), D_BAD_EXTENT, "the extent of " NAME_FMT " would be %lld, more than 2^40", NAME_ARG(a->name), (long long)v);
+        diag_error(c->cx, check_user_span(c, at), D_BAD_EXTENT,
+            "the extent of " NAME_FMT " would be %lld, more than 2^40", NAME_ARG(a->name), (long long)v);
     else a->extent = v;
 }
 
@@ -324,15 +348,18 @@ static bool is_same_term(const struct fx_expr *a, const struct extent_terms *b) 
 static void add_equation(struct checker *c, int axis, const struct extent_terms *x, const char *text, struct span at) {
     for (int i = 0; i < c->k->n_equations; i++)
         if (c->k->equations[i].axis == axis && is_same_term(&c->k->equations[i].value, x)) return;
-    PUSH(&c->cx->arena, c->k->equations, c->k->n_equations) =
-        (struct equation){.axis = axis, .value = {x->n, x->t}, .text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[axis].name), text), .span = check_user_span(c, at)};
+    PUSH(&c->cx->arena, c->k->equations, c->k->n_equations) = (struct equation){.axis = axis,
+        .value = {x->n, x->t},
+        .text = arena_printf(&c->cx->arena, NAME_FMT " = %s", NAME_ARG(c->k->axes[axis].name), text),
+        .span = check_user_span(c, at)};
 }
 
 /* What the user wrote for an operand of concat: `A` of x{A->P}, `S * E` of x{(S,E)->P}. NULL where it is P itself. */
 static const struct equation *part_equation(struct checker *c, int axis) {
     for (int i = 0; c->k->axes[axis].part_of >= 0 && i < c->k->n_equations; i++) {
         const struct equation *q = &c->k->equations[i];
-        if (q->axis == axis || (q->value.n == 1 && q->value.terms[0].op == FX_T_EXTENT && q->value.terms[0].v == axis)) return q;
+        if (q->axis == axis || (q->value.n == 1 && q->value.terms[0].op == FX_T_EXTENT && q->value.terms[0].v == axis))
+            return q;
     }
     return NULL;
 }
@@ -360,10 +387,14 @@ void extent_equate(struct checker *c, int axis, const int *parts, int n, bool is
     for (int i = 0; i < n; i++) {
         int64_t extent = c->k->axes[parts[i]].extent;
         is_fixed = is_fixed && extent >= 0;
-        if (is_fixed) overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed) : __builtin_mul_overflow(fixed, extent, &fixed);
+        if (is_fixed)
+            overflows |= is_sum ? __builtin_add_overflow(fixed, extent, &fixed)
+                                : __builtin_mul_overflow(fixed, extent, &fixed);
         if (i) buf_puts(&text, is_sum ? " + " : " * ");
         if (is_sum) put_extent(c, &x, &text, parts[i]);
-        else extent_put_term(c, &x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : parts[i]), buf_puts(&text, extent_name(c, parts[i]));
+        else
+            extent_put_term(c, &x, extent >= 0 ? FX_T_CONST : FX_T_EXTENT, extent >= 0 ? extent : parts[i]),
+                buf_puts(&text, extent_name(c, parts[i]));
         if (i) extent_put_term(c, &x, is_sum ? FX_T_ADD : FX_T_MUL, 0);
     }
     if (is_fixed) fix_extent(c, axis, overflows ? INT64_MAX : fixed, text.s, at);
@@ -379,7 +410,9 @@ void extent_declare(struct checker *c, int axis, const struct ast_expr *extent, 
         add_equation(c, axis, &x, check_expr_text(c, extent), at);
     } else if (check_const(c, extent, 0, &v)) {
         if (v >= 0 && v <= 0x1p40 && v == floor(v)) fix_extent(c, axis, (int64_t)v, check_expr_text(c, extent), at);
-        else diag_error(c->cx, check_user_span(c, extent->span), D_BAD_EXTENT, "the extent of " NAME_FMT " must be an integer from 0 to 2^40", NAME_ARG(c->k->axes[axis].name));
+        else
+            diag_error(c->cx, check_user_span(c, extent->span), D_BAD_EXTENT,
+                "the extent of " NAME_FMT " must be an integer from 0 to 2^40", NAME_ARG(c->k->axes[axis].name));
     }
 }
 
@@ -395,7 +428,8 @@ static bool is_integer_const(struct checker *c, const struct ast_expr *e, int de
     if (!e || depth > MAX_DEPTH) return false;
     if (e->kind == AST_NUM) return e->num.is_integer && !e->num.is_bool;
     if (e->kind == AST_UNARY) return is_integer_const(c, e->a, depth + 1);
-    if (e->kind == AST_BINARY) return e->op != OP_DIV && is_integer_const(c, e->a, depth + 1) && is_integer_const(c, e->b, depth + 1);
+    if (e->kind == AST_BINARY)
+        return e->op != OP_DIV && is_integer_const(c, e->a, depth + 1) && is_integer_const(c, e->b, depth + 1);
     if (e->kind != AST_ID) return false;
     const struct define *d = check_find_define(c, e->name);
     if (d) return !strpbrk(d->value, ".eEpPnN");
@@ -434,7 +468,8 @@ void extent_check_sizes(struct checker *c) {
         const struct param *p = &c->k->params[i];
         double n = kernel_elements(c->k, p->axes, p->n_axes);
         if (!(n > (double)FX_MAX_ELEMENTS)) continue;
-        diag_error(c->cx, p->ast->span, D_BAD_EXTENT, "%s has %.3g elements, more than the 2^48 that a tensor may have", p->name, n);
+        diag_error(c->cx, p->ast->span, D_BAD_EXTENT, "%s has %.3g elements, more than the 2^48 that a tensor may have",
+            p->name, n);
         diag_fix(c->cx, "make an extent smaller: %s", extents_text(c, p));
     }
 }

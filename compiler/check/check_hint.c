@@ -1,6 +1,7 @@
 /* What a name that means nothing may have been meant for: the fix of the message about it.
  *
- * In: the name, after the error was given. Out: the fix, from the table of hints, else the known name that is most like it, else what is known. */
+ * In: the name, after the error was given. Out: the fix, from the table of hints, else the known name that is most like
+ * it, else what is known. */
 #include "check/check_internal.h"
 #include "front/hints.h"
 
@@ -50,15 +51,20 @@ void hint_label(struct checker *c, struct name n) {
         buf_printf(&all, "%s" NAME_FMT, all.len ? ", " : "", NAME_ARG(a->name));
     }
     const struct binding *b = check_find_binding(c, n);
-    if (b && b->value) diag_fix(c->cx, NAME_FMT " is a value, with the labels %s", NAME_ARG(n), check_axes_text(c, b->value->axes, b->value->n_axes));
+    if (b && b->value)
+        diag_fix(c->cx, NAME_FMT " is a value, with the labels %s", NAME_ARG(n),
+            check_axes_text(c, b->value->axes, b->value->n_axes));
     else if (near.name.len) diag_fix(c->cx, "did you mean " NAME_FMT "?", NAME_ARG(near.name));
     else
-        diag_fix(c->cx, "it has %s; an axis that no tensor carries is declared in brackets: kernel %s[" NAME_FMT "=3](..)", all.len ? all.s : "none", c->k->name, NAME_ARG(n));
+        diag_fix(c->cx,
+            "it has %s; an axis that no tensor carries is declared in brackets: kernel %s[" NAME_FMT "=3](..)",
+            all.len ? all.s : "none", c->k->name, NAME_ARG(n));
 }
 
 void hint_argument(struct checker *c, const struct ast_expr *call, struct name n) {
     static const char *const axes[] = {"dim", "dims", "axis", "axes"};
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (name_is(n, axes[i])) diag_fix(c->cx, "axes have names, and stand in brackets: " NAME_FMT "[K](..)", NAME_ARG(call->name));
+        if (name_is(n, axes[i]))
+            diag_fix(c->cx, "axes have names, and stand in brackets: " NAME_FMT "[K](..)", NAME_ARG(call->name));
     if (hint_for(HINT_ARGUMENT, n)) diag_fix(c->cx, "%s", hint_for(HINT_ARGUMENT, n));
 }

@@ -1,5 +1,6 @@
-/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c (constants,
- * extents), check_require.c (conditions), check_test.c (test and bench blocks), check_hint.c (fixes of messages about names). */
+/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c
+ * (constants, extents), check_require.c (conditions), check_test.c (test and bench blocks), check_hint.c (fixes of
+ * messages about names). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -53,7 +54,7 @@ struct checker {
     bool warned_f64;               /* the kernel was told that f32 and f64 meet */
     bool has_parts;                /* some label of the kernel is a part of another: values are settled */
     bool in_access;                /* in a position: a label is its running index, `/` floors */
-    bool in_prelude;               /* a fn of the prelude is being expanded: `round: eager` takes it for one operation */
+    bool in_prelude; /* a fn of the prelude is being expanded: `round: eager` takes it for one operation */
     bool is_contracting;           /* the product being checked is added up at once: no rounding stands between */
     int prelude_file;              /* files from this one on are the language's own */
     const struct grad_rules *grad_rules; /* derivatives of ops, once they were asked for */
@@ -98,7 +99,8 @@ void check_offer_operators(struct nearest *near); /* what stands in no table: ax
 void hint_function(struct checker *c, struct name n); /* nothing of this name can be called */
 void hint_value(struct checker *c, struct name n);    /* nothing has this name */
 void hint_label(struct checker *c, struct name n);    /* the kernel has no such label */
-void hint_argument(struct checker *c, const struct ast_expr *call, struct name n); /* the call takes no argument of this name */
+void hint_argument(
+    struct checker *c, const struct ast_expr *call, struct name n); /* the call takes no argument of this name */
 
 /* ---- check_type.c ---- */
 struct value *check_number(struct checker *c, double num, const struct ast_expr *e); /* a literal: weak */
@@ -106,7 +108,8 @@ struct value *check_integer(struct checker *c, int64_t v, enum fx_dtype t, const
 struct value *check_weak_integer(struct checker *c, int64_t v, const struct ast_expr *e);
 struct value *check_literal(struct checker *c, const struct ast_num *num, const struct ast_expr *e);
 /* The compute type in which operands meet; false after an error. */
-bool check_common_type(struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out);
+bool check_common_type(
+    struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out);
 /* v as dtype t; of a literal the literal of that type. */
 struct value *check_convert(struct checker *c, struct value *v, enum fx_dtype t, const struct ast_expr *e);
 /* A condition used as a number counts as 0 or 1. */
@@ -114,20 +117,25 @@ struct value *check_as_number(struct checker *c, struct value *v, const struct a
 /* v, rounded where the kernel's `round` says that operations round. Every operation passes through here. */
 struct value *check_rounded(struct checker *c, struct value *v, const struct ast_expr *e);
 /* v as the output p receives it, or NULL after an error. */
-struct value *check_store(struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at);
+struct value *check_store(
+    struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at);
 
 /* ---- check_label.c ---- */
-/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none. */
+/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none.
+ */
 int check_find_labels(struct checker *c, struct name n, int *axes);
 /* Likewise; a label that the body introduces elsewhere, before or behind, is introduced here. */
 int check_body_labels(struct checker *c, struct name n, struct span at, int *axes);
 /* Reads the labels in [ ] into axes; each must be on every operand given. Their number, or -1 after an error. */
-int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes);
-/* The labels an argument of a call names for one axis parameter; a label that nothing has yet is introduced if `may_add`. As check_labels. */
+int check_labels(
+    struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes);
+/* The labels an argument of a call names for one axis parameter; a label that nothing has yet is introduced if
+ * `may_add`. As check_labels. */
 int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes);
 /* A new label of the scope at hand. */
 int check_add_label(struct checker *c, struct name n, struct span at);
-struct value *check_index(struct checker *c, const int *axes, int n, const struct ast_expr *e); /* row-major over several */
+struct value *check_index(
+    struct checker *c, const int *axes, int n, const struct ast_expr *e); /* row-major over several */
 struct value *check_size(struct checker *c, const int *axes, int n, const struct ast_expr *e);  /* their product */
 struct value *check_relabel(struct checker *c, const struct ast_expr *e);
 struct value *check_concat(struct checker *c, const struct ast_expr *e);
@@ -137,12 +145,15 @@ struct value *check_settled(struct checker *c, struct value *v, const struct ast
 /* ---- check_access.c ---- */
 /* a[..], with the value outside (an AST_FILL's) or NULL. */
 struct value *check_access(struct checker *c, const struct ast_expr *e, const struct ast_expr *fill);
-/* v read at positions along axes; fill may be NULL: then the positions are inside by construction. NULL after an error. */
-struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n, struct value *fill, const struct ast_expr *e);
+/* v read at positions along axes; fill may be NULL: then the positions are inside by construction. NULL after an error.
+ */
+struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
+    struct value *fill, const struct ast_expr *e);
 
 /* ---- check_bounds.c ---- */
-/* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that was not shown, *why says what
- * was not, for a message. Equations and requirements count once they stand in the kernel. */
+/* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that
+ * was not shown, *why says what was not, for a message. Equations and requirements count once they stand in the kernel.
+ */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);

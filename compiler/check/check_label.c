@@ -1,8 +1,8 @@
 /* Labels: which axes a name stands for, running indices and extents as values, relabels, concatenation.
  *
- * In: names in [ ], in { } and in idx() and size(). Out: axes of the kernel, and accesses that read a value along them. A
- * relabel is an access whose positions are inside by construction; the equation of extents it needs is the kernel's, solved
- * and checked when arguments are bound. */
+ * In: names in [ ], in { } and in idx() and size(). Out: axes of the kernel, and accesses that read a value along them.
+ * A relabel is an access whose positions are inside by construction; the equation of extents it needs is the kernel's,
+ * solved and checked when arguments are bound. */
 #include "check/check_internal.h"
 
 #include <string.h>
@@ -12,8 +12,13 @@
 static int add_axis(struct checker *c, struct name n, struct span at, int part_of, bool is_local) {
     int copy = 0;
     for (int i = 0; i < c->k->n_axes; i++) copy += name_eq(c->k->axes[i].name, n);
-    PUSH(&c->cx->arena, c->k->axes, c->k->n_axes) =
-        (struct axis){.name = n, .extent = -1, .span = check_user_span(c, at), .copy = copy, .part_of = part_of, .is_inner = true, .is_local = is_local};
+    PUSH(&c->cx->arena, c->k->axes, c->k->n_axes) = (struct axis){.name = n,
+        .extent = -1,
+        .span = check_user_span(c, at),
+        .copy = copy,
+        .part_of = part_of,
+        .is_inner = true,
+        .is_local = is_local};
     return c->k->n_axes - 1;
 }
 
@@ -70,13 +75,17 @@ int check_label_argument(struct checker *c, struct name n, struct span at, bool 
     int found = check_body_labels(c, n, at, axes);
     if (found) return found;
     if (may_add) return axes[0] = check_add_label(c, n, at), 1;
-    diag_error(c->cx, check_user_span(c, at), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT, c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(n));
-    if (c->n_calls) diag_fix(c->cx, "make it a parameter: fn " NAME_FMT "[" NAME_FMT "](..)", NAME_ARG(c->calls[c->n_calls - 1]->name), NAME_ARG(n));
+    diag_error(c->cx, check_user_span(c, at), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT,
+        c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(n));
+    if (c->n_calls)
+        diag_fix(c->cx, "make it a parameter: fn " NAME_FMT "[" NAME_FMT "](..)",
+            NAME_ARG(c->calls[c->n_calls - 1]->name), NAME_ARG(n));
     else hint_label(c, n);
     return -1;
 }
 
-int check_labels(struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes) {
+int check_labels(
+    struct checker *c, const struct ast_arg *labels, const struct value *a, const struct value *b, int *axes) {
     int n = 0;
     for (const struct ast_arg *l = labels; l; l = l->next) {
         int found[MAX_AXES];
@@ -88,15 +97,19 @@ int check_labels(struct checker *c, const struct ast_arg *labels, const struct v
         if (n_found < 0) return -1;
         for (int f = 0; f < n_found; f++) {
             struct name name = c->k->axes[found[f]].name;
-            const struct value *lacks = a && !value_has_axis(a, found[f]) ? a : b && !value_has_axis(b, found[f]) ? b : NULL;
+            const struct value *lacks = a && !value_has_axis(a, found[f])   ? a
+                                        : b && !value_has_axis(b, found[f]) ? b
+                                                                            : NULL;
             if (lacks) {
-                diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s",
-                           NAME_ARG(name), check_axes_text(c, lacks->axes, lacks->n_axes));
+                diag_error(c->cx, check_user_span(c, l->span), D_UNKNOWN_AXIS,
+                    "the operand has no axis " NAME_FMT "; it has %s", NAME_ARG(name),
+                    check_axes_text(c, lacks->axes, lacks->n_axes));
                 return -1;
             }
             for (int i = 0; i < n; i++)
                 if (axes[i] == found[f]) {
-                    diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(name));
+                    diag_error(c->cx, check_user_span(c, l->span), D_DUPLICATE_AXIS, NAME_FMT " is named twice",
+                        NAME_ARG(name));
                     diag_fix(c->cx, "name it once");
                     return -1;
                 }
@@ -121,7 +134,8 @@ static struct value *axis_value(struct checker *c, enum value_kind kind, int axi
 }
 
 /* Both are NULL or integers: no type is in doubt. */
-static struct value *combine(struct checker *c, enum op op, struct value *a, struct value *b, const struct ast_expr *e) {
+static struct value *combine(
+    struct checker *c, enum op op, struct value *a, struct value *b, const struct ast_expr *e) {
     struct value *args[3] = {a, b};
     return check_op(c, op, args, e);
 }
@@ -157,7 +171,8 @@ static bool add_side(struct checker *c, struct side *s, const int *axes, int n, 
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < s->n; j++)
             if (s->axes[j] == axes[i]) {
-                diag_error(c->cx, check_user_span(c, at), D_DUPLICATE_AXIS, NAME_FMT " is named twice", NAME_ARG(c->k->axes[axes[i]].name));
+                diag_error(c->cx, check_user_span(c, at), D_DUPLICATE_AXIS, NAME_FMT " is named twice",
+                    NAME_ARG(c->k->axes[axes[i]].name));
                 diag_fix(c->cx, "a side of a relabel names different labels: v{P->(A,B)}");
                 return false;
             }
@@ -181,8 +196,9 @@ static bool read_from(struct checker *c, const struct ast_axis *labels, const st
         }
         for (int i = 0; i < n; i++)
             if (!value_has_axis(v, axes[i])) {
-                diag_error(c->cx, check_user_span(c, a->span), D_UNKNOWN_AXIS, "the operand has no axis " NAME_FMT "; it has %s", NAME_ARG(a->name),
-                           check_axes_text(c, v->axes, v->n_axes));
+                diag_error(c->cx, check_user_span(c, a->span), D_UNKNOWN_AXIS,
+                    "the operand has no axis " NAME_FMT "; it has %s", NAME_ARG(a->name),
+                    check_axes_text(c, v->axes, v->n_axes));
                 return false;
             }
         if (!add_side(c, s, axes, n, false, a->span)) return false;
@@ -193,8 +209,8 @@ static bool read_from(struct checker *c, const struct ast_axis *labels, const st
 /* Whether the body at hand concatenates along a label of this name: then a value may carry it with its own extent. */
 static bool has_concat(const struct ast_expr *e, struct name n) {
     if (!e) return false;
-    if (e->kind == AST_CALL && name_is(e->name, "concat") && e->labels && e->labels->value && e->labels->value->kind == AST_ID &&
-        name_eq(e->labels->value->name, n))
+    if (e->kind == AST_CALL && name_is(e->name, "concat") && e->labels && e->labels->value &&
+        e->labels->value->kind == AST_ID && name_eq(e->labels->value->name, n))
         return true;
     for (const struct ast_arg *a = e->args; a; a = a->next)
         if (has_concat(a->value, n)) return true;
@@ -217,16 +233,19 @@ static bool read_to(struct checker *c, const struct ast_expr *e, const struct va
         if (is_new) axes[0] = check_add_label(c, a->name, a->span), n = 1;
         for (int i = 0; i < n; i++)
             if (value_has_axis(v, axes[i])) {
-                diag_error(c->cx, check_user_span(c, a->span), D_RELABEL, "the operand has an axis " NAME_FMT " already", NAME_ARG(a->name));
+                diag_error(c->cx, check_user_span(c, a->span), D_RELABEL,
+                    "the operand has an axis " NAME_FMT " already", NAME_ARG(a->name));
                 diag_fix(c->cx, "name one that it lacks: a new label needs no declaration");
                 return false;
             }
-        if (is_sole && n == 1 && is_concatenated(c, a->name)) axes[0] = add_axis(c, a->name, a->span, axes[0], true), is_new = c->has_parts = true;
+        if (is_sole && n == 1 && is_concatenated(c, a->name))
+            axes[0] = add_axis(c, a->name, a->span, axes[0], true), is_new = c->has_parts = true;
         if (!add_side(c, s, axes, n, is_new, a->span)) return false;
         if (a->extent && n == 1) extent_declare(c, axes[0], a->extent, a->span);
     }
     if (n_from == 1 || s->n == 1) return true;
-    diag_error(c->cx, check_user_span(c, e->span), D_RELABEL, "a relabel renames one label, flattens several into one, or splits one: this has %d and %d", n_from, s->n);
+    diag_error(c->cx, check_user_span(c, e->span), D_RELABEL,
+        "a relabel renames one label, flattens several into one, or splits one: this has %d and %d", n_from, s->n);
     diag_fix(c->cx, "flatten first, then split: v{(A,B)->P}{P->(C,D)}");
     return false;
 }
@@ -259,7 +278,8 @@ struct value *check_settled(struct checker *c, struct value *v, const struct ast
         int part = v->axes[i], whole = c->k->axes[part].part_of;
         if (whole < 0) continue;
         if (value_has_axis(v, whole)) {
-            diag_error(c->cx, check_user_span(c, e->span), D_RELABEL, "this carries " NAME_FMT " twice, once as an operand of concat", NAME_ARG(c->k->axes[whole].name));
+            diag_error(c->cx, check_user_span(c, e->span), D_RELABEL,
+                "this carries " NAME_FMT " twice, once as an operand of concat", NAME_ARG(c->k->axes[whole].name));
             return NULL;
         }
         extent_equate(c, part, &whole, 1, false, e->span);
@@ -277,8 +297,9 @@ static int part_axis(struct checker *c, const struct value *v, int whole, const 
     for (int i = 0; i < v->n_axes; i++)
         if (c->k->axes[v->axes[i]].part_of == whole || v->axes[i] == whole) return v->axes[i];
     struct name n = c->k->axes[whole].name;
-    diag_error(c->cx, check_user_span(c, a->span), D_CALL, "an operand of concat[" NAME_FMT "] has no axis " NAME_FMT "; it has %s", NAME_ARG(n), NAME_ARG(n),
-               check_axes_text(c, v->axes, v->n_axes));
+    diag_error(c->cx, check_user_span(c, a->span), D_CALL,
+        "an operand of concat[" NAME_FMT "] has no axis " NAME_FMT "; it has %s", NAME_ARG(n), NAME_ARG(n),
+        check_axes_text(c, v->axes, v->n_axes));
     diag_fix(c->cx, "relabel it: v{A->" NAME_FMT "}", NAME_ARG(n));
     return -1;
 }
@@ -288,7 +309,8 @@ static struct value *zero_of(struct checker *c, enum fx_dtype t, const struct as
 }
 
 /* Each operand read at its place, what lies outside it the next one's. */
-static struct value *chain_parts(struct checker *c, struct value **parts, const int *axes, int n, int whole, const struct ast_expr *e) {
+static struct value *chain_parts(
+    struct checker *c, struct value **parts, const int *axes, int n, int whole, const struct ast_expr *e) {
     struct value *rest = zero_of(c, parts[0]->dtype, e);
     for (int i = n - 1; rest && i >= 0; i--) {
         struct value *at = check_index(c, &whole, 1, e);
@@ -304,7 +326,8 @@ struct value *check_concat(struct checker *c, const struct ast_expr *e) {
     const struct ast_arg *l = e->labels;
     enum fx_dtype t;
     if (!l || l->next || l->to.len || !l->value || l->value->kind != AST_ID || !e->args) {
-        diag_error(c->cx, check_user_span(c, e->span), D_CALL, "concat takes one label and its operands: concat[P](a, b)");
+        diag_error(
+            c->cx, check_user_span(c, e->span), D_CALL, "concat takes one label and its operands: concat[P](a, b)");
         return NULL;
     }
     if (check_label_argument(c, l->value->name, l->span, true, whole) != 1) {
@@ -313,13 +336,16 @@ struct value *check_concat(struct checker *c, const struct ast_expr *e) {
     }
     for (const struct ast_arg *a = e->args; a; a = a->next, n++) {
         if (n == MAX_PARTS || a->label.len) {
-            diag_error(c->cx, check_user_span(c, a->span), D_CALL, n == MAX_PARTS ? "concat takes at most %d operands" : "concat takes no named arguments", MAX_PARTS);
+            diag_error(c->cx, check_user_span(c, a->span), D_CALL,
+                n == MAX_PARTS ? "concat takes at most %d operands" : "concat takes no named arguments", MAX_PARTS);
             return NULL;
         }
         if (!(parts[n] = check_part(c, a->value)) || (axes[n] = part_axis(c, parts[n], whole[0], a)) < 0) return NULL;
         if (axes[n] != whole[0] || !e->args->next) continue;
-        diag_error(c->cx, check_user_span(c, a->span), D_CALL, "this operand is as long as " NAME_FMT " itself: it leaves no room for others", NAME_ARG(l->value->name));
-        diag_fix(c->cx, "store it under a label of its own and relabel it: v{A->" NAME_FMT "}", NAME_ARG(l->value->name));
+        diag_error(c->cx, check_user_span(c, a->span), D_CALL,
+            "this operand is as long as " NAME_FMT " itself: it leaves no room for others", NAME_ARG(l->value->name));
+        diag_fix(
+            c->cx, "store it under a label of its own and relabel it: v{A->" NAME_FMT "}", NAME_ARG(l->value->name));
         return NULL;
     }
     if (axes[0] == whole[0]) return parts[0];

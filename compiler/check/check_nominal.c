@@ -2,22 +2,24 @@
  *
  * In: a checked kernel. Out: axis.nominal of every label: the extent where it is fixed; what an equation gives it where
  * one defines it (F = 2 * N is 8192 beside N's 4096), from 1 to 65536; else a guess that the label's part in the body
- * makes, never its name: 128 for a head dimension, 16 for a batch label, 3 for a window, 4096 for the rest. Guesses then
- * shrink until no tensor has more than 2^28 elements and no result of a contraction more than 2^32.
+ * makes, never its name: 128 for a head dimension, 16 for a batch label, 3 for a window, 4096 for the rest. Guesses
+ * then shrink until no tensor has more than 2^28 elements and no result of a contraction more than 2^32.
  *
- * An equation that no such extents satisfy counts as none; one that mentions an extent cut to 65536 counts only where no
- * other gives a label its extent, since it would hand the cut on: U = I * J with both U and I cut makes J no 1. */
+ * An equation that no such extents satisfy counts as none; one that mentions an extent cut to 65536 counts only where
+ * no other gives a label its extent, since it would hand the cut on: U = I * J with both U and I cut makes J no 1. */
 #include "check/check_internal.h"
 #include "symbolic/plan_expr.h"
 
-static const int64_t free_extent = 4096, head_extent = 128, batch_extent = 16, window_extent = 3, largest_extent = 65536;
+static const int64_t free_extent = 4096, head_extent = 128, batch_extent = 16, window_extent = 3,
+                     largest_extent = 65536;
 static const double largest_tensor = 0x1p28, largest_result = 0x1p32;
 
 /* ---- guesses ---- */
 
 /* A sum over a product of factors that both have what is summed over. */
 static bool is_contraction(const struct value *v) {
-    if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
+    if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
+        return false;
     for (int i = 0; i < v->n_reduced; i++)
         for (int side = 0; side < 2; side++)
             if (!value_has_axis(v->args[0]->args[side], v->reduced[i])) return false;
@@ -69,7 +71,8 @@ static bool has_weights(const struct kernel *k, const bool *is_below, int t) {
 }
 
 /* Head dimensions: a contraction weighs with a softmax of another one's rows. What the first sums over, and what the
- * second has of its other factor alone, is one. In an MLP, and with a norm between its two, there are no such weights. */
+ * second has of its other factor alone, is one. In an MLP, and with a norm between its two, there are no such weights.
+ */
 static void guess_head(const struct kernel *k, const struct value *v, bool *is_below, int64_t *guess) {
     for (int side = 0; side < 2; side++) {
         const struct value *middle = v->args[0]->args[side], *other = v->args[0]->args[1 - side];
@@ -122,7 +125,9 @@ static void guess_all(struct cx *cx, const struct kernel *k, int64_t *guess) {
 
 /* ---- equations ---- */
 
-static bool mentions(const struct equation *q, int axis) { return q->axis == axis || expr_has(&q->value, FX_T_EXTENT, axis); }
+static bool mentions(const struct equation *q, int axis) {
+    return q->axis == axis || expr_has(&q->value, FX_T_EXTENT, axis);
+}
 
 /* The one label without an extent that the equation mentions, or -1. */
 static int unknown_of(const struct kernel *k, const struct equation *q, const int64_t *extents) {
@@ -138,7 +143,8 @@ static bool mentions_cut(const struct kernel *k, const struct equation *q, const
     return false;
 }
 
-/* Gives one label the extent that follows from those known, of which some were cut; of equations that mention one of these the largest. False when there is none left. */
+/* Gives one label the extent that follows from those known, of which some were cut; of equations that mention one of
+ * these the largest. False when there is none left. */
 static bool follow(const struct kernel *k, int64_t *extents, bool *is_cut) {
     int best = -1;
     int64_t value = 0;
@@ -202,7 +208,8 @@ static bool shrink(struct cx *cx, const struct kernel *k, const int *axes, int n
         }
     }
     for (int i = 0; i < k->n_axes; i++)
-        if (is_behind[i] && k->axes[i].extent < 0 && guess[i] > 1 && (largest < 0 || guess[i] > guess[largest])) largest = i;
+        if (is_behind[i] && k->axes[i].extent < 0 && guess[i] > 1 && (largest < 0 || guess[i] > guess[largest]))
+            largest = i;
     if (largest >= 0) guess[largest] /= 2;
     return largest >= 0;
 }
@@ -211,7 +218,8 @@ static bool shrink(struct cx *cx, const struct kernel *k, const int *axes, int n
 static bool shrink_any(struct cx *cx, const struct kernel *k, const int64_t *extents, int64_t *guess) {
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
-        if (size_of(extents, p->axes, p->n_axes) > largest_tensor && shrink(cx, k, p->axes, p->n_axes, guess)) return true;
+        if (size_of(extents, p->axes, p->n_axes) > largest_tensor && shrink(cx, k, p->axes, p->n_axes, guess))
+            return true;
     }
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
@@ -222,7 +230,8 @@ static bool shrink_any(struct cx *cx, const struct kernel *k, const int64_t *ext
 }
 
 void check_nominal(struct cx *cx, struct kernel *k) {
-    int64_t *extents = NEW_ARRAY(&cx->arena, int64_t, k->n_axes + 1), *guess = NEW_ARRAY(&cx->arena, int64_t, k->n_axes + 1);
+    int64_t *extents = NEW_ARRAY(&cx->arena, int64_t, k->n_axes + 1),
+            *guess = NEW_ARRAY(&cx->arena, int64_t, k->n_axes + 1);
     bool *is_cut = NEW_ARRAY(&cx->arena, bool, k->n_axes + 1);
     guess_all(cx, k, guess);
     do extend(k, guess, extents, is_cut);

@@ -1,7 +1,7 @@
 /* `require`: conditions on extents and scalars, in a kernel or in a fn it calls.
  *
- * In: a statement and the scope it stands in. Out: a requirement of the kernel, checked when arguments are bound. What is
- * known when the spec is read is checked at once. */
+ * In: a statement and the scope it stands in. Out: a requirement of the kernel, checked when arguments are bound. What
+ * is known when the spec is read is checked at once. */
 #include <string.h>
 
 #include "check/check_internal.h"
@@ -34,9 +34,12 @@ static bool refuse_name(struct checker *c, const struct ast_expr *e, const struc
     struct span at = check_user_span(c, e->span);
     const char *what = v && v->kind == V_LOAD ? "a tensor" : "computed";
     if (v) {
-        diag_error(c->cx, at, D_BAD_EXTENT, NAME_FMT " is %s: a condition is one on extents, constants and scalar parameters", NAME_ARG(e->name), what);
+        diag_error(c->cx, at, D_BAD_EXTENT,
+            NAME_FMT " is %s: a condition is one on extents, constants and scalar parameters", NAME_ARG(e->name), what);
         diag_fix(c->cx, "state it of parameters as they are given; what is computed is chosen by where(c, a, b)");
-    } else diag_error(c->cx, at, D_UNKNOWN_NAME, "no label, constant or scalar is named " NAME_FMT " here", NAME_ARG(e->name));
+    } else
+        diag_error(
+            c->cx, at, D_UNKNOWN_NAME, "no label, constant or scalar is named " NAME_FMT " here", NAME_ARG(e->name));
     return false;
 }
 
@@ -44,7 +47,8 @@ bool check_put_name(struct checker *c, const struct ast_expr *e, struct extent_t
     const struct value *v = check_find_value(c, e->name);
     int axes[MAX_AXES], n = find_labels(c, e->name, axes);
     if (n && (is_scalar(v) || is_number(v))) {
-        diag_error(c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label and a scalar here", NAME_ARG(e->name));
+        diag_error(c->cx, check_user_span(c, e->span), D_BARE_LABEL, NAME_FMT " is a label and a scalar here",
+            NAME_ARG(e->name));
         diag_fix(c->cx, "give one of them another name");
         return false;
     }
@@ -133,13 +137,17 @@ static bool is_required(const struct kernel *k, const struct extent_terms *x, co
     for (int i = 0; i < k->n_requirements; i++) {
         const struct requirement *r = &k->requirements[i];
         int same = 0;
-        while (r->holds.n == x->n && same < x->n && r->holds.terms[same].op == x->t[same].op && r->holds.terms[same].v == x->t[same].v) same++;
+        while (r->holds.n == x->n && same < x->n && r->holds.terms[same].op == x->t[same].op &&
+               r->holds.terms[same].v == x->t[same].v)
+            same++;
         if (same == x->n && r->holds.n == x->n && strcmp(r->text, text) == 0) return true;
     }
     return false;
 }
 
-static bool mentions_name(const struct ast_expr *e) { return e && (e->kind == AST_ID || mentions_name(e->a) || mentions_name(e->b)); }
+static bool mentions_name(const struct ast_expr *e) {
+    return e && (e->kind == AST_ID || mentions_name(e->a) || mentions_name(e->b));
+}
 
 void check_require(struct checker *c, const struct ast_stmt *s) {
     struct extent_terms x = {.is_condition = true};
@@ -161,13 +169,14 @@ void check_require(struct checker *c, const struct ast_stmt *s) {
         return;
     }
     if (!mentions_name(s->value)) {
-        diag_error(c->cx, check_user_span(c, s->value->span), D_BAD_EXTENT, "require states a condition on extents, constants or scalar parameters, here is none");
+        diag_error(c->cx, check_user_span(c, s->value->span), D_BAD_EXTENT,
+            "require states a condition on extents, constants or scalar parameters, here is none");
         diag_fix(c->cx, "leave it out");
         return;
     }
     if (is_known(c->k, &x) && !known_holds(c, &x)) {
-        diag_error(c->cx, at, D_REQUIRE, "`require %s`%s does not hold%s", text, fn ? arena_printf(a, " of " NAME_FMT, NAME_ARG(fn->name)) : "",
-                   known_values(c, &x));
+        diag_error(c->cx, at, D_REQUIRE, "`require %s`%s does not hold%s", text,
+            fn ? arena_printf(a, " of " NAME_FMT, NAME_ARG(fn->name)) : "", known_values(c, &x));
         diag_fix(c->cx, fn ? "call it with what it requires" : "give extents of which it holds");
         return;
     }

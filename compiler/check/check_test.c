@@ -1,7 +1,7 @@
 /* Test and bench blocks: what each gives its kernel and asks of the harness.
  *
- * In: the blocks of the file. Out: a struct fx_test each, whose texts -D and -i would take. Invariant: only the declaration of a kernel is
- * looked at, so a block is understood whether or not its kernel compiles. */
+ * In: the blocks of the file. Out: a struct fx_test each, whose texts -D and -i would take. Invariant: only the
+ * declaration of a kernel is looked at, so a block is understood whether or not its kernel compiles. */
 #include "check/check_internal.h"
 
 #include <math.h>
@@ -21,11 +21,13 @@ struct test_block { /* being checked */
 };
 
 static void define(struct test_block *b, struct name n, const char *value) {
-    PUSH(&b->c->cx->arena, b->defines, b->test.n_defines) = arena_printf(&b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
+    PUSH(&b->c->cx->arena, b->defines, b->test.n_defines) = arena_printf(
+        &b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
 }
 
 static void extent(struct test_block *b, struct name n, const char *value) {
-    PUSH(&b->c->cx->arena, b->extents, b->test.n_extents) = arena_printf(&b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
+    PUSH(&b->c->cx->arena, b->extents, b->test.n_extents) = arena_printf(
+        &b->c->cx->arena, NAME_FMT "=%s", NAME_ARG(n), value);
 }
 
 static void input(struct test_block *b, const char *name, const char *source) {
@@ -52,7 +54,8 @@ struct label { /* of the kernel, over all places that name it */
 };
 
 static void add_places(struct test_block *b, const struct ast_axis *axes, bool is_input) {
-    for (; axes; axes = axes->next) PUSH(&b->c->cx->arena, b->places, b->n_places) = (struct block_place){axes, is_input};
+    for (; axes; axes = axes->next)
+        PUSH(&b->c->cx->arena, b->places, b->n_places) = (struct block_place){axes, is_input};
 }
 
 static bool is_bound(const struct test_block *b, struct name n) {
@@ -61,7 +64,8 @@ static bool is_bound(const struct test_block *b, struct name n) {
     return false;
 }
 
-/* Counts, up to 2, the labels of e that nothing is known to bind; *n is the last of them. Every label bound is no count. */
+/* Counts, up to 2, the labels of e that nothing is known to bind; *n is the last of them. Every label bound is no
+ * count. */
 static int count_unbound(const struct test_block *b, const struct ast_expr *e, struct name *n) {
     if (!e) return 0;
     if (e->kind != AST_ID) {
@@ -148,13 +152,14 @@ static void give_label(struct test_block *b, const struct ast_entry *e, const st
     const struct ast_val *v = e->value;
     double fixed;
     if (v->kind != VAL_NUM || !v->num.is_integer || v->num.value < 0 || v->num.value > 0x1p40) {
-        diag_error(b->c->cx, v->span, D_TEST_VALUE, "the extent of " NAME_FMT " is an integer from 0 to 2^40", NAME_ARG(e->name));
+        diag_error(b->c->cx, v->span, D_TEST_VALUE, "the extent of " NAME_FMT " is an integer from 0 to 2^40",
+            NAME_ARG(e->name));
         return;
     }
     if (l->written && !extent_mentions_label(b->c, l->written)) {
         if (!check_const(b->c, l->written, 0, &fixed) || fixed == v->num.value) return;
-        diag_error(b->c->cx, e->span, D_TEST_EXTENT, NAME_FMT " is %s here and %.17g in kernel " NAME_FMT, NAME_ARG(e->name), number_text(b, v), fixed,
-                   NAME_ARG(b->item->name));
+        diag_error(b->c->cx, e->span, D_TEST_EXTENT, NAME_FMT " is %s here and %.17g in kernel " NAME_FMT,
+            NAME_ARG(e->name), number_text(b, v), fixed, NAME_ARG(b->item->name));
         diag_fix(b->c->cx, "leave it out: the kernel fixes it");
         return;
     }
@@ -165,24 +170,33 @@ static void give_label(struct test_block *b, const struct ast_entry *e, const st
 static void give_scalar(struct test_block *b, const struct ast_entry *e, const struct taken *t) {
     const struct ast_val *v = e->value;
     enum fx_dtype type = t->type->dtype;
-    bool is_float = fx_dtype_class_of(type) == FX_CLASS_F, is_number = v->kind == VAL_NUM && (is_float || v->num.is_integer || v->num.is_bool);
+    bool is_float = fx_dtype_class_of(type) == FX_CLASS_F,
+         is_number = v->kind == VAL_NUM && (is_float || v->num.is_integer || v->num.is_bool);
     if (is_number && !is_float && fx_dtype_bits(type) < 64) is_number = fx_round_to(type, v->num.value) == v->num.value;
     if (is_number && type == FX_U64) is_number = v->num.value >= 0;
     if (is_number) input(b, t->name, number_text(b, v));
     else
-        diag_error(b->c->cx, v->span, D_TEST_VALUE, "%s is a scalar of %s: a %s is expected", t->name, fx_dtype_name(type),
-                   is_float ? "number" : type == FX_BOOL ? "truth value" : "whole number that it holds");
+        diag_error(b->c->cx, v->span, D_TEST_VALUE, "%s is a scalar of %s: a %s is expected", t->name,
+            fx_dtype_name(type),
+            is_float          ? "number"
+            : type == FX_BOOL ? "truth value"
+                              : "whole number that it holds");
 }
 
 static void give_const(struct test_block *b, const struct ast_entry *e) {
     if (e->value->kind == VAL_NUM) define(b, e->name, number_text(b, e->value));
-    else diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a constant: a number is expected", NAME_ARG(e->name));
+    else
+        diag_error(
+            b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a constant: a number is expected", NAME_ARG(e->name));
 }
 
 static void give_fn(struct test_block *b, const struct ast_entry *e) {
     struct name n = e->value->name;
-    if (e->value->kind == VAL_ID && (check_find_fn(b->c, n) || op_find(n.s, n.len) != N_OPS)) define(b, e->name, check_cstr(b->c, n));
-    else diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a fn: the name of another is expected", NAME_ARG(e->name));
+    if (e->value->kind == VAL_ID && (check_find_fn(b->c, n) || op_find(n.s, n.len) != N_OPS))
+        define(b, e->name, check_cstr(b->c, n));
+    else
+        diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a fn: the name of another is expected",
+            NAME_ARG(e->name));
 }
 
 /* The labels of the kernel, each once. */
@@ -203,9 +217,11 @@ static void give(struct test_block *b, const struct ast_entry *e) {
     struct label l = find_label(b, e->name);
     struct taken t = find_input(b, e->name);
     if (e->sub.len) {
-        diag_error(b->c->cx, e->span, D_TEST_NAME, "`=` gives a value to a label, a scalar, a constant or a fn: " NAME_FMT "." NAME_FMT " is none",
-                   NAME_ARG(e->name), NAME_ARG(e->sub));
-        diag_fix(b->c->cx, "a setting stands with `:`: " NAME_FMT "." NAME_FMT ": ..", NAME_ARG(e->name), NAME_ARG(e->sub));
+        diag_error(b->c->cx, e->span, D_TEST_NAME,
+            "`=` gives a value to a label, a scalar, a constant or a fn: " NAME_FMT "." NAME_FMT " is none",
+            NAME_ARG(e->name), NAME_ARG(e->sub));
+        diag_fix(
+            b->c->cx, "a setting stands with `:`: " NAME_FMT "." NAME_FMT ": ..", NAME_ARG(e->name), NAME_ARG(e->sub));
     } else if (l.is_found) {
         give_label(b, e, &l);
     } else if (t.type && !t.type->has_axes) {
@@ -215,10 +231,11 @@ static void give(struct test_block *b, const struct ast_entry *e) {
     } else if (check_find_fn(b->c, e->name)) {
         give_fn(b, e);
     } else {
-        diag_error(b->c->cx, e->span, D_TEST_NAME, "kernel " NAME_FMT " has no label, scalar, constant or fn " NAME_FMT, NAME_ARG(b->item->name),
-                   NAME_ARG(e->name));
+        diag_error(b->c->cx, e->span, D_TEST_NAME, "kernel " NAME_FMT " has no label, scalar, constant or fn " NAME_FMT,
+            NAME_ARG(b->item->name), NAME_ARG(e->name));
         if (t.type) diag_fix(b->c->cx, "%s is a tensor: %s.init: says what it is drawn from", t.name, t.name);
-        else if (is_setting(e->name)) diag_fix(b->c->cx, "a setting stands with `:`: " NAME_FMT ": ..", NAME_ARG(e->name));
+        else if (is_setting(e->name))
+            diag_fix(b->c->cx, "a setting stands with `:`: " NAME_FMT ": ..", NAME_ARG(e->name));
         else if (b->n_places) diag_fix(b->c->cx, "its labels are %s", labels_text(b));
     }
 }
@@ -247,10 +264,12 @@ static const char *draw_text(struct test_block *b, const struct ast_entry *e) {
     return arena_printf(&b->c->cx->arena, NAME_FMT "(%s,%s)", NAME_ARG(v->name), number_text(b, x), number_text(b, y));
 }
 
-/* Draws the tensors that have no source of their own; of the kinds whose values are seldom whole, those of floats alone. */
+/* Draws the tensors that have no source of their own; of the kinds whose values are seldom whole, those of floats
+ * alone. */
 static void draw_all(struct test_block *b, const struct ast_entry *general) {
     struct taken t;
-    bool is_for_floats = general->value->kind != VAL_NUM && !name_is(general->value->name, "integers") && !name_is(general->value->name, "ones");
+    bool is_for_floats = general->value->kind != VAL_NUM && !name_is(general->value->name, "integers") &&
+                         !name_is(general->value->name, "ones");
     for (int i = 0; (t = input_at(b, i)).type; i++) {
         bool has_own = false;
         for (const struct ast_entry *e = b->item->entries; e; e = e->next)
@@ -262,14 +281,16 @@ static void draw_all(struct test_block *b, const struct ast_entry *general) {
 
 static const char *set_init(struct test_block *b, const struct ast_entry *e) {
     const char *source = draw_text(b, e);
-    if (!source) return "normal, normal(mean,deviation), uniform(low,high), integers(low,high), outlier(mean,distance), ones or a number, its numbers in order";
+    if (!source)
+        return "normal, normal(mean,deviation), uniform(low,high), integers(low,high), outlier(mean,distance), ones or a number, its numbers in order";
     if (e->sub.len) input(b, check_cstr(b->c, e->name), source);
     else draw_all(b, e);
     return NULL;
 }
 
 static const char *set_seed(struct test_block *b, const struct ast_entry *e) {
-    if (!is_plain(e, VAL_NUM) || !e->value->num.is_integer || e->value->num.value < 0) return "a whole number from 0 up";
+    if (!is_plain(e, VAL_NUM) || !e->value->num.is_integer || e->value->num.value < 0)
+        return "a whole number from 0 up";
     b->test.has_seed = true;
     b->test.seed = e->value->num.integer;
     return NULL;
@@ -284,8 +305,10 @@ static const char *set_tolerance(struct test_block *b, const struct ast_entry *e
     bool is_worst = is_plain(e, VAL_ID) && name_is(e->value->name, "worst");
     b->test.tolerance.kind = is_exact ? FX_TOL_EXACT : is_worst ? FX_TOL_WORST : FX_TOL_DERIVED;
     for (size_t i = 0; e->relation == '<' && i < sizeof kinds / sizeof *kinds; i++)
-        if (name_is(e->what, kinds[i].name)) b->test.tolerance = (struct fx_tolerance){kinds[i].kind, e->value->num.value};
-    if (is_exact || is_worst || (b->test.tolerance.kind != FX_TOL_DERIVED && isfinite(e->value->num.value))) return NULL;
+        if (name_is(e->what, kinds[i].name))
+            b->test.tolerance = (struct fx_tolerance){kinds[i].kind, e->value->num.value};
+    if (is_exact || is_worst || (b->test.tolerance.kind != FX_TOL_DERIVED && isfinite(e->value->num.value)))
+        return NULL;
     return "exact or worst, or abs, rel or f16_ulp <= a finite number";
 }
 
@@ -296,7 +319,9 @@ static const char *read_count(const struct ast_entry *e, int64_t *out) {
     return NULL;
 }
 
-static const char *set_warmup(struct test_block *b, const struct ast_entry *e) { return read_count(e, &b->test.warmup); }
+static const char *set_warmup(struct test_block *b, const struct ast_entry *e) {
+    return read_count(e, &b->test.warmup);
+}
 static const char *set_rep(struct test_block *b, const struct ast_entry *e) { return read_count(e, &b->test.rep); }
 
 static const char *set_beside(struct test_block *b, const struct ast_entry *e) {
@@ -316,7 +341,8 @@ static const char *set_beside(struct test_block *b, const struct ast_entry *e) {
 static const struct setting {
     const char *name;
     bool is_benchs; /* a test does not have it */
-    const char *(*set)(struct test_block *b, const struct ast_entry *e); /* -> what was expected instead, NULL when it is set */
+    const char *(*set)(
+        struct test_block *b, const struct ast_entry *e); /* -> what was expected instead, NULL when it is set */
 } settings[] = {
     {"init", false, set_init},    {"seed", false, set_seed}, {"tol", false, set_tolerance},
     {"warmup", true, set_warmup}, {"rep", true, set_rep},    {"vs", true, set_beside},
@@ -335,9 +361,12 @@ static bool names_setting(struct test_block *b, const struct ast_entry *e, const
     struct cx *cx = b->c->cx;
     struct name n = e->sub.len ? e->sub : e->name;
     if (!s || (e->sub.len && s->set != set_init)) {
-        diag_error(cx, e->span, D_TEST_SETTING, "there is no setting %s" NAME_FMT, s ? "of an input called " : "", NAME_ARG(n));
+        diag_error(cx, e->span, D_TEST_SETTING, "there is no setting %s" NAME_FMT, s ? "of an input called " : "",
+            NAME_ARG(n));
         if (!s && find_label(b, n).is_found) diag_fix(cx, "an extent is given with `=`: " NAME_FMT "=..", NAME_ARG(n));
-        else diag_fix(cx, "there are init, seed and tol, in a bench warmup, rep and vs as well; for one input there is init: x.init: ..");
+        else
+            diag_fix(cx,
+                "there are init, seed and tol, in a bench warmup, rep and vs as well; for one input there is init: x.init: ..");
         return false;
     }
     if (s->is_benchs && !b->test.is_bench) {
@@ -345,7 +374,8 @@ static bool names_setting(struct test_block *b, const struct ast_entry *e, const
         return false;
     }
     if (!e->sub.len || find_input(b, e->name).type) return true;
-    diag_error(cx, e->span, D_TEST_NAME, "kernel " NAME_FMT " has no input " NAME_FMT, NAME_ARG(b->item->name), NAME_ARG(e->name));
+    diag_error(cx, e->span, D_TEST_NAME, "kernel " NAME_FMT " has no input " NAME_FMT, NAME_ARG(b->item->name),
+        NAME_ARG(e->name));
     return false;
 }
 
@@ -361,8 +391,9 @@ static void set(struct test_block *b, const struct ast_entry *e) {
 static bool is_repeated(const struct test_block *b, const struct ast_entry *e) {
     for (const struct ast_entry *f = b->item->entries; f != e; f = f->next)
         if (name_eq(f->name, e->name) && name_eq(f->sub, e->sub) && (f->relation == '=') == (e->relation == '=')) {
-            diag_error(b->c->cx, e->span, D_TEST_TWICE, NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d",
-                       NAME_ARG(e->name), e->sub.len ? "." : "", NAME_ARG(e->sub), span_line(b->c->cx, f->span));
+            diag_error(b->c->cx, e->span, D_TEST_TWICE,
+                NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d", NAME_ARG(e->name),
+                e->sub.len ? "." : "", NAME_ARG(e->sub), span_line(b->c->cx, f->span));
             return true;
         }
     return false;
@@ -388,8 +419,10 @@ static void check_block(struct checker *c, struct program *p, const struct ast_i
         return;
     }
     find_places(&b);
-    b.test = (struct fx_test){.kernel = check_cstr(c, item->name), .file = c->cx->files[item->span.file].name, .line = span_line(c->cx, item->span),
-                              .is_bench = item->kind == ITEM_BENCH};
+    b.test = (struct fx_test){.kernel = check_cstr(c, item->name),
+        .file = c->cx->files[item->span.file].name,
+        .line = span_line(c->cx, item->span),
+        .is_bench = item->kind == ITEM_BENCH};
     for (const struct ast_entry *e = item->entries; e; e = e->next)
         if (!is_repeated(&b, e)) (e->relation == '=' ? give : set)(&b, e);
     b.test.defines = b.defines;
@@ -401,5 +434,6 @@ static void check_block(struct checker *c, struct program *p, const struct ast_i
 
 void check_tests(struct checker *c, struct program *p, const char *kernel) {
     for (const struct ast_item *i = c->file->items; i; i = i->next)
-        if ((i->kind == ITEM_TEST || i->kind == ITEM_BENCH) && (!kernel || name_is(i->name, kernel))) check_block(c, p, i);
+        if ((i->kind == ITEM_TEST || i->kind == ITEM_BENCH) && (!kernel || name_is(i->name, kernel)))
+            check_block(c, p, i);
 }

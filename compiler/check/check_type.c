@@ -1,20 +1,32 @@
 /* Dtypes: which type arithmetic happens in, conversions into it, what may be stored to an output.
  *
- * In: operands as they stand. Out: operands of one compute type, with every conversion a value of its own; literals take the
- * type of what they meet. Invariant: no integer is narrowed and no float becomes an integer unless the spec says so. */
+ * In: operands as they stand. Out: operands of one compute type, with every conversion a value of its own; literals
+ * take the type of what they meet. Invariant: no integer is narrowed and no float becomes an integer unless the spec
+ * says so. */
 #include "check/check_internal.h"
 
 #include <math.h>
 
 /* A literal is no value of the kernel until it meets one and takes its type. */
-static struct value *new_literal(struct checker *c, enum fx_dtype t, double num, int64_t integer, const struct ast_expr *e) {
+static struct value *new_literal(
+    struct checker *c, enum fx_dtype t, double num, int64_t integer, const struct ast_expr *e) {
     struct value *v = NEW(&c->cx->arena, struct value);
-    *v = (struct value){.kind = V_NUM, .dtype = t, .is_weak = true, .is_decided = true, .num = num, .integer = integer, .axis = -1, .source = e, .id = -1};
+    *v = (struct value){.kind = V_NUM,
+        .dtype = t,
+        .is_weak = true,
+        .is_decided = true,
+        .num = num,
+        .integer = integer,
+        .axis = -1,
+        .source = e,
+        .id = -1};
     if (e) v->span = check_user_span(c, e->span);
     return v;
 }
 
-struct value *check_number(struct checker *c, double num, const struct ast_expr *e) { return new_literal(c, FX_F32, num, 0, e); }
+struct value *check_number(struct checker *c, double num, const struct ast_expr *e) {
+    return new_literal(c, FX_F32, num, 0, e);
+}
 
 struct value *check_integer(struct checker *c, int64_t v, enum fx_dtype t, const struct ast_expr *e) {
     struct value *n = check_new_value(c, V_NUM, e);
@@ -80,11 +92,13 @@ static enum fx_dtype integer_meeting(const struct meeting *m, bool *is_mixed) {
 static void warn_f64(struct checker *c, const struct meeting *m, const struct ast_expr *e) {
     if (!m->f64 || !m->f32 || c->warned_f64) return;
     c->warned_f64 = true;
-    diag_warning(c->cx, check_user_span(c, e->span), D_F64, "f32 and f64 meet here: the arithmetic happens in f64, many times slower on most GPUs");
+    diag_warning(c->cx, check_user_span(c, e->span), D_F64,
+        "f32 and f64 meet here: the arithmetic happens in f64, many times slower on most GPUs");
     diag_fix(c->cx, "write f32(..) around the f64 operand, or f64(..) around the other if it is meant");
 }
 
-bool check_common_type(struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out) {
+bool check_common_type(
+    struct checker *c, struct value *const *args, int n, const struct ast_expr *e, enum fx_dtype *out) {
     struct meeting m = {0};
     bool is_mixed = false;
     for (int i = 0; i < n; i++) meet(&m, args[i]);
@@ -101,7 +115,8 @@ bool check_common_type(struct checker *c, struct value *const *args, int n, cons
 struct value *check_convert(struct checker *c, struct value *v, enum fx_dtype t, const struct ast_expr *e) {
     if (v->dtype == t && !v->is_weak) return v;
     if (v->kind == V_OP && v->is_weak) {
-        struct value *a = check_convert(c, v->args[1], t, e), *b = check_convert(c, v->args[2], t, e), *choice = check_new_value(c, V_OP, v->source);
+        struct value *a = check_convert(c, v->args[1], t, e), *b = check_convert(c, v->args[2], t, e),
+                     *choice = check_new_value(c, V_OP, v->source);
         int id = choice->id;
         *choice = *v;
         choice->id = id;
@@ -146,7 +161,8 @@ static enum fx_dtype promote(enum fx_dtype a, enum fx_dtype b) {
 }
 
 struct value *check_rounded(struct checker *c, struct value *v, const struct ast_expr *e) {
-    for (int i = 0; v->kind != V_ACCESS && v->kind != V_CAST && i < v->n_args; i++) v->natural = promote(v->natural, v->args[i]->natural);
+    for (int i = 0; v->kind != V_ACCESS && v->kind != V_CAST && i < v->n_args; i++)
+        v->natural = promote(v->natural, v->args[i]->natural);
     bool rounds = c->k->round == ROUND_OP || (c->k->round == ROUND_EAGER && !c->in_prelude);
     if (!rounds || c->is_contracting || !fx_is_float(v->dtype) || !is_narrow(v->natural)) return v;
     if (v->kind == V_CAST && v->to == v->natural) return v;
@@ -170,9 +186,13 @@ static struct range range_of_dtype(enum fx_dtype t) {
 }
 
 static bool is_inside(struct range a, struct range b) { return a.lo >= b.lo && a.hi <= b.hi; }
-static struct range hull(struct range a, struct range b) { return (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi}; }
+static struct range hull(struct range a, struct range b) {
+    return (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
 
-static wide most_of(const struct checker *c, int axis) { return c->k->axes[axis].extent >= 0 ? c->k->axes[axis].extent : (wide)1 << 40; }
+static wide most_of(const struct checker *c, int axis) {
+    return c->k->axes[axis].extent >= 0 ? c->k->axes[axis].extent : (wide)1 << 40;
+}
 
 /* a op b without wrapping; false where the op is none of those. */
 static bool combined_range(enum op op, struct range a, struct range b, struct range *out) {
@@ -196,20 +216,27 @@ static bool combined_range(enum op op, struct range a, struct range b, struct ra
 
 /* What the integer v can be, as far as a look at `left` values tells. */
 static struct range range_of(const struct checker *c, const struct value *v, int *left) {
-    enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype : v->kind == V_CAST ? v->to : v->dtype;
+    enum fx_dtype from = v->kind == V_LOAD || v->kind == V_SCALAR ? c->k->params[v->param].dtype
+                         : v->kind == V_CAST                      ? v->to
+                                                                  : v->dtype;
     struct range all = range_of_dtype(from), r, a, b;
     if (--*left < 0) return all;
     switch (v->kind) {
-    case V_NUM: r.lo = v->dtype == FX_BOOL ? (wide)v->num : v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer; return (struct range){r.lo, r.lo};
+    case V_NUM:
+        r.lo = v->dtype == FX_BOOL ? (wide)v->num : v->dtype == FX_U64 ? (wide)(uint64_t)v->integer : v->integer;
+        return (struct range){r.lo, r.lo};
     case V_INDEX: return (struct range){0, most_of(c, v->axis) - 1};
     case V_SIZE: return (struct range){0, most_of(c, v->axis)};
     case V_REDUCE:
-        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return (struct range){0, most_of(c, v->reduced[0])};
+        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN)
+            return (struct range){0, most_of(c, v->reduced[0])};
         if (v->reduction != RED_MAX && v->reduction != RED_MIN) return all;
         for (int i = 0; i < v->n_reduced; i++)
             if (c->k->axes[v->reduced[i]].extent < 1) return all; /* that of nothing is an end of the type */
         return range_of(c, v->args[0], left);
-    case V_ACCESS: r = range_of(c, v->args[0], left); return v->has_fill ? hull(r, range_of(c, v->args[1 + v->n_at], left)) : r;
+    case V_ACCESS:
+        r = range_of(c, v->args[0], left);
+        return v->has_fill ? hull(r, range_of(c, v->args[1 + v->n_at], left)) : r;
     case V_CAST:
         if (fx_is_float(v->args[0]->dtype)) return all;
         r = range_of(c, v->args[0], left);
@@ -230,7 +257,8 @@ static bool is_within(const struct checker *c, const struct value *v, enum fx_dt
     return !fx_is_float(v->dtype) && is_inside(range_of(c, v, &left), range_of_dtype(t));
 }
 
-struct value *check_store(struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at) {
+struct value *check_store(
+    struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at) {
     enum fx_dtype t = p->dtype, compute = fx_compute_type(t);
     if (fx_is_float(t)) return check_convert(c, v, v->dtype == FX_F64 && !v->is_weak ? FX_F64 : compute, e);
     if (t == FX_BOOL) {
@@ -240,9 +268,10 @@ struct value *check_store(struct checker *c, struct value *v, const struct param
         return NULL;
     }
     if (is_within(c, v, t)) return check_convert(c, v, compute, e);
-    diag_error(c->cx, at, D_DTYPE, "%s is %s, but its value is %s%s", p->name, fx_dtype_name(t), v->is_weak ? "the literal " : "",
-               v->is_weak ? check_expr_text(c, e) : fx_dtype_name(v->dtype));
+    diag_error(c->cx, at, D_DTYPE, "%s is %s, but its value is %s%s", p->name, fx_dtype_name(t),
+        v->is_weak ? "the literal " : "", v->is_weak ? check_expr_text(c, e) : fx_dtype_name(v->dtype));
     diag_fix(c->cx, "write %s(..) around it: %s", fx_dtype_name(t),
-             fx_is_float(v->dtype) ? "it truncates and saturates" : "it keeps the low bits; between constants, as in clamp(v, 0, 7), it fits");
+        fx_is_float(v->dtype) ? "it truncates and saturates"
+                              : "it keeps the low bits; between constants, as in clamp(v, 0, 7), it fits");
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* Names of the user's own file that nothing reads: parameters, values, axes that a kernel declares, fns and constants.
  *
- * In: a syntax tree without errors. Out: a warning each. A name that begins with an underscore is meant to be read by nothing; outputs are read by the
- * caller. What an included file or the prelude defines is for others to use. Statements are walked from the last to the first, so that a name that is bound
- * again is told apart from what it was before. */
+ * In: a syntax tree without errors. Out: a warning each. A name that begins with an underscore is meant to be read by
+ * nothing; outputs are read by the caller. What an included file or the prelude defines is for others to use.
+ * Statements are walked from the last to the first, so that a name that is bound again is told apart from what it was
+ * before. */
 #include "check/check_internal.h"
 
 #include <string.h>
@@ -74,7 +75,8 @@ struct unread { /* a target of a statement that nothing reads */
     struct unread *next;
 };
 
-/* Walks the body from its end; on return `u` holds what it reads of parameters. The targets that nothing reads, in order. */
+/* Walks the body from its end; on return `u` holds what it reads of parameters. The targets that nothing reads, in
+ * order. */
 static struct unread *find_unread(struct uses *u, const struct ast_item *i) {
     const struct ast_stmt **stmts = NULL;
     int n = 0;
@@ -96,14 +98,17 @@ static struct unread *find_unread(struct uses *u, const struct ast_item *i) {
     return unread;
 }
 
-static bool is_mentioned(const struct uses *u, struct name label) { return names_get(&u->labels, label) || names_get(&u->values, label); }
+static bool is_mentioned(const struct uses *u, struct name label) {
+    return names_get(&u->labels, label) || names_get(&u->values, label);
+}
 
 /* Whether the parameter alone binds the extent of a label that the body or an output has. */
 static bool binds_extent(const struct uses *u, const struct ast_item *i, const struct ast_param *p) {
     for (const struct ast_axis *a = p->type.axes; a; a = a->next) {
         bool is_sole = !a->extent, is_asked = is_mentioned(u, a->name);
         for (const struct ast_param *q = i->params; q; q = q->next)
-            for (const struct ast_axis *b = q->type.axes; q != p && b; b = b->next) is_sole &= !name_eq(a->name, b->name);
+            for (const struct ast_axis *b = q->type.axes; q != p && b; b = b->next)
+                is_sole &= !name_eq(a->name, b->name);
         for (const struct ast_param *q = i->outs; q; q = q->next)
             for (const struct ast_axis *b = q->type.axes; b; b = b->next) is_asked |= name_eq(a->name, b->name);
         if (is_sole && is_asked) return true;
@@ -114,7 +119,8 @@ static bool binds_extent(const struct uses *u, const struct ast_item *i, const s
 static void check_params(struct checker *c, const struct uses *u, const struct ast_item *i) {
     for (const struct ast_param *p = i->params; p; p = p->next) {
         struct span at = {p->span.start, p->name.len, p->span.file};
-        if (!p->is_inout && !names_get(&u->values, p->name) && !binds_extent(u, i, p)) warn(c, at, p->name, "the parameter", "read");
+        if (!p->is_inout && !names_get(&u->values, p->name) && !binds_extent(u, i, p))
+            warn(c, at, p->name, "the parameter", "read");
     }
 }
 

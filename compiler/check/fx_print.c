@@ -1,8 +1,9 @@
 /* A checked kernel as .fx text (--emit=fx), derived ones too: what it means with every fn written out.
  *
- * In: a kernel. Out: text that compiles to the same graph. A statement is written for each value that has a name or several readers, in the order of
- * the values; all else stands where it is read. Values become syntax trees, so that ast_print.c says what needs parentheses. Conversions and
- * roundings the checker put in are written as casts, so `round` is not; labels made in the body are declared in the kernel's list. */
+ * In: a kernel. Out: text that compiles to the same graph. A statement is written for each value that has a name or
+ * several readers, in the order of the values; all else stands where it is read. Values become syntax trees, so that
+ * ast_print.c says what needs parentheses. Conversions and roundings the checker put in are written as casts, so
+ * `round` is not; labels made in the body are declared in the kernel's list. */
 #include "check/fx_print_internal.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ const char *const *fx_print_axis_names(struct arena *a, const struct kernel *k) 
         for (int i = 0; i < k->n_axes; i++) {
             if (is_of_signature(k, i) != (pass == 0)) continue;
             const char *base = arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), *name = base;
-            for (int n = 1; is_taken(names, k->n_axes, name) || (pass && is_param_name(k, name)); n++) name = arena_printf(a, "%s_%d", base, n);
+            for (int n = 1; is_taken(names, k->n_axes, name) || (pass && is_param_name(k, name)); n++)
+                name = arena_printf(a, "%s_%d", base, n);
             names[i] = name;
         }
     return names;
@@ -90,7 +92,9 @@ static void choose_statements(struct printer *p) {
             int d = p->is_bound[v->args[a]->id] ? 0 : p->depth[v->args[a]->id];
             if (d + 1 > p->depth[i]) p->depth[i] = d + 1;
         }
-        p->is_bound[i] = is_carried_over(k, v) || (p->n_readers[i] && !is_leaf(v) && (p->n_readers[i] > 1 || v->name.len || p->depth[i] > MAX_NESTED || output_of(k, v)));
+        p->is_bound[i] = is_carried_over(k, v) ||
+                         (p->n_readers[i] && !is_leaf(v) &&
+                             (p->n_readers[i] > 1 || v->name.len || p->depth[i] > MAX_NESTED || output_of(k, v)));
     }
     for (int i = k->n_values - 1; i >= 0; i--) {
         const struct value *v = k->values[i];
@@ -106,9 +110,12 @@ static void choose_statements(struct printer *p) {
 static void write_indices(struct printer *p, const struct value *v, struct ast_expr **saved) {
     for (int a = 0; a < v->n_args; a++) {
         const struct value *x = v->args[a];
-        bool is_position = v->kind == V_ACCESS ? a >= 1 && a <= v->n_at : (v->kind == V_OP || v->kind == V_CAST) && p->in_position[v->id] && !p->is_bound[v->id];
+        bool is_position = v->kind == V_ACCESS
+                               ? a >= 1 && a <= v->n_at
+                               : (v->kind == V_OP || v->kind == V_CAST) && p->in_position[v->id] && !p->is_bound[v->id];
         saved[a] = p->expr[x->id];
-        if (is_position && x->kind == V_INDEX && !is_param_name(p->k, p->axis_names[x->axis])) p->expr[x->id] = print_label(p, x->axis);
+        if (is_position && x->kind == V_INDEX && !is_param_name(p->k, p->axis_names[x->axis]))
+            p->expr[x->id] = print_label(p, x->axis);
     }
 }
 
@@ -119,8 +126,9 @@ static struct ast_expr *extent_expr(struct printer *p, const struct fx_expr *x) 
     static const struct {
         enum fx_term_op term;
         enum ast_op op;
-    } forms[] = {{FX_T_ADD, OP_ADD}, {FX_T_SUB, OP_SUB}, {FX_T_MUL, OP_MUL}, {FX_T_DIV, OP_FLOORDIV}, {FX_T_DIV_EXACT, OP_DIV},
-                 {FX_T_MOD, OP_MOD}, {FX_T_LT, OP_LT},   {FX_T_LE, OP_LE},   {FX_T_EQ, OP_EQ},        {FX_T_AND, OP_AND},       {FX_T_OR, OP_OR}};
+    } forms[] = {{FX_T_ADD, OP_ADD}, {FX_T_SUB, OP_SUB}, {FX_T_MUL, OP_MUL}, {FX_T_DIV, OP_FLOORDIV},
+        {FX_T_DIV_EXACT, OP_DIV}, {FX_T_MOD, OP_MOD}, {FX_T_LT, OP_LT}, {FX_T_LE, OP_LE}, {FX_T_EQ, OP_EQ},
+        {FX_T_AND, OP_AND}, {FX_T_OR, OP_OR}};
     struct ast_expr **stack = NEW_ARRAY(p->a, struct ast_expr *, x->n + 1);
     int n = 0;
     for (int i = 0; i < x->n; i++) {
@@ -144,7 +152,9 @@ static struct ast_expr *extent_expr(struct printer *p, const struct fx_expr *x) 
             stack[n - 1] = e;
         } else if (n >= 2 && t->op == FX_T_CDIV) {
             n--;
-            stack[n - 1] = print_binary(p, OP_FLOORDIV, print_binary(p, OP_SUB, print_binary(p, OP_ADD, stack[n - 1], stack[n]), print_integer(p, 1, false)), stack[n]);
+            stack[n - 1] = print_binary(p, OP_FLOORDIV,
+                print_binary(p, OP_SUB, print_binary(p, OP_ADD, stack[n - 1], stack[n]), print_integer(p, 1, false)),
+                stack[n]);
         } else if (n >= 2 && f < sizeof forms / sizeof *forms) {
             n--;
             stack[n - 1] = print_binary(p, forms[f].op, stack[n - 1], stack[n]);
@@ -185,8 +195,8 @@ static int count_extents(struct printer *p, int axis) {
     return n;
 }
 
-/* Which of them the first type that carries the axis says; those before stand in the kernel's own list, which is read first: of several
- * equations the order is kept, as proofs take the first for what the extent is. */
+/* Which of them the first type that carries the axis says; those before stand in the kernel's own list, which is read
+ * first: of several equations the order is kept, as proofs take the first for what the extent is. */
 static int first_in_types(struct printer *p, int axis) {
     int n_types = 0, n = count_extents(p, axis);
     for (int i = 0; i < p->k->n_params; i++)
@@ -196,7 +206,8 @@ static int first_in_types(struct printer *p, int axis) {
 
 static void print_type(struct printer *p, struct buf *out, const struct param *param, int *n_declared) {
     const struct ast_type *t = &param->ast->type;
-    buf_printf(out, "%s: %s%s%s", param->name, is_inout(param) ? "inout " : "", param->is_const ? "const " : "", fx_dtype_name(param->dtype));
+    buf_printf(out, "%s: %s%s%s", param->name, is_inout(param) ? "inout " : "", param->is_const ? "const " : "",
+        fx_dtype_name(param->dtype));
     if (t->has_axes) buf_putc(out, '[');
     for (int i = 0; i < param->n_axes; i++) {
         int axis = param->axes[i];
@@ -204,7 +215,9 @@ static void print_type(struct printer *p, struct buf *out, const struct param *p
         print_extent(p, out, axis, first_in_types(p, axis) + n_declared[axis]++);
     }
     if (t->has_axes) buf_putc(out, ']');
-    if (t->is_packed) buf_printf(out, " packed(%s, " NAME_FMT ", " NAME_FMT ")", fx_dtype_name(t->packed_dtype), NAME_ARG(t->packed_axis), NAME_ARG(t->packed_order));
+    if (t->is_packed)
+        buf_printf(out, " packed(%s, " NAME_FMT ", " NAME_FMT ")", fx_dtype_name(t->packed_dtype),
+            NAME_ARG(t->packed_axis), NAME_ARG(t->packed_order));
     if (t->is_strided) buf_puts(out, " strided");
     if (t->align) buf_printf(out, " align %llu", (unsigned long long)t->align);
     if (!param->has_default) return;
@@ -254,9 +267,11 @@ static void print_signature(struct printer *p, struct buf *out) {
 
 static void print_attributes(struct buf *out, const struct kernel *k) {
     const char *comma = " with { ", *first = comma;
-    if (k->fuse != FUSE_PREFER) buf_printf(out, "%sfuse: %s", comma, k->fuse == FUSE_REQUIRE ? "require" : "never"), comma = ", ";
+    if (k->fuse != FUSE_PREFER)
+        buf_printf(out, "%sfuse: %s", comma, k->fuse == FUSE_REQUIRE ? "require" : "never"), comma = ", ";
     if (k->kernels) buf_printf(out, "%skernels: %d", comma, k->kernels), comma = ", ";
-    if (k->precision != PRECISION_DEFAULT) buf_printf(out, "%sprecision: %s", comma, k->precision == PRECISION_IEEE ? "ieee" : "tf32"), comma = ", ";
+    if (k->precision != PRECISION_DEFAULT)
+        buf_printf(out, "%sprecision: %s", comma, k->precision == PRECISION_IEEE ? "ieee" : "tf32"), comma = ", ";
     if (k->fast_math) buf_printf(out, "%sfast_math: true", comma), comma = ", ";
     for (int i = 0; i < k->n_pins; i++) {
         const struct pin *pin = &k->pins[i];
@@ -283,7 +298,8 @@ static void print_bytes(struct printer *p, struct buf *out, const struct param *
     if (is_halved && n % 2 == 0) n /= 2, is_halved = false;
     if (n != 1 || !has_free) buf_printf(out, "%lld%s", (long long)n, has_free ? "*" : "");
     for (int i = 0, first = 1; i < param->n_axes; i++)
-        if (p->k->axes[param->axes[i]].extent < 0) buf_printf(out, "%s%s", first ? "" : "*", p->axis_names[param->axes[i]]), first = 0;
+        if (p->k->axes[param->axes[i]].extent < 0)
+            buf_printf(out, "%s%s", first ? "" : "*", p->axis_names[param->axes[i]]), first = 0;
     if (is_halved) buf_puts(out, "/2");
 }
 
@@ -320,7 +336,8 @@ static void print_saved(struct printer *p, struct buf *out, const char *margin) 
         if (total.len) buf_puts(&total, " + ");
         print_bytes(p, &total, param);
     }
-    buf_printf(out, "%s%s bytes in all%s%s\n", margin, total.len ? total.s : "0", unread.len ? ", and not " : "", unread.len ? unread.s : "");
+    buf_printf(out, "%s%s bytes in all%s%s\n", margin, total.len ? total.s : "0", unread.len ? ", and not " : "",
+        unread.len ? unread.s : "");
 }
 
 /* ---- the kernel ---- */

@@ -1,4 +1,5 @@
-/* Shared by the files that print kernels as .fx: fx_print.c (names, statements, signatures), fx_print_value.c (expressions). */
+/* Shared by the files that print kernels as .fx: fx_print.c (names, statements, signatures), fx_print_value.c
+ * (expressions). */
 #ifndef FX_FX_PRINT_INTERNAL_H
 #define FX_FX_PRINT_INTERNAL_H
 

@@ -1,7 +1,7 @@
 /* Values of a checked kernel as syntax trees of .fx.
  *
- * In: a value whose operands have their trees. Out: the tree a reader of it writes. A literal stands bare where what it meets gives it its type; an access
- * that a relabel makes is that relabel. */
+ * In: a value whose operands have their trees. Out: the tree a reader of it writes. A literal stands bare where what it
+ * meets gives it its type; an access that a relabel makes is that relabel. */
 #include "check/fx_print_internal.h"
 
 #include <math.h>
@@ -66,7 +66,8 @@ struct ast_expr *print_integer(struct printer *p, int64_t v, bool is_unsigned) {
     struct ast_expr *e = print_new(p, AST_NUM);
     bool is_least = v == INT64_MIN && !is_unsigned; /* no literal: its magnitude is none of i64 */
     int64_t n = is_least ? v + 1 : v;
-    e->num = (struct ast_num){.value = is_unsigned ? (double)(uint64_t)n : (double)n, .integer = (uint64_t)n, .is_integer = true};
+    e->num = (struct ast_num){
+        .value = is_unsigned ? (double)(uint64_t)n : (double)n, .integer = (uint64_t)n, .is_integer = true};
     return is_least ? print_binary(p, OP_SUB, e, print_integer(p, 1, false)) : e;
 }
 
@@ -101,9 +102,13 @@ static struct ast_expr *operand(struct printer *p, const struct value *v, int i)
 /* v is the running index, row-major, over the labels it then gives. */
 static int index_labels(const struct value *v, int *axes) {
     if (v->kind == V_INDEX) return axes[0] = v->axis, 1;
-    if (v->kind != V_OP || v->op != O_ADD || v->args[1]->kind != V_INDEX || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return 0;
+    if (v->kind != V_OP || v->op != O_ADD || v->args[1]->kind != V_INDEX || v->args[0]->kind != V_OP ||
+        v->args[0]->op != O_MUL)
+        return 0;
     const struct value *scaled = v->args[0];
-    int n = scaled->args[1]->kind == V_SIZE && scaled->args[1]->axis == v->args[1]->axis ? index_labels(scaled->args[0], axes) : 0;
+    int n = scaled->args[1]->kind == V_SIZE && scaled->args[1]->axis == v->args[1]->axis
+                ? index_labels(scaled->args[0], axes)
+                : 0;
     if (n == 0 || n == MAX_AXES) return 0;
     axes[n] = v->args[1]->axis;
     return n + 1;
@@ -112,7 +117,8 @@ static int index_labels(const struct value *v, int *axes) {
 /* v is the product of the extents of the axes. */
 static bool is_size_of(const struct value *v, const int *axes, int n) {
     if (n == 1) return v->kind == V_SIZE && v->axis == axes[0];
-    return v->kind == V_OP && v->op == O_MUL && is_size_of(v->args[1], axes + n - 1, 1) && is_size_of(v->args[0], axes, n - 1);
+    return v->kind == V_OP && v->op == O_MUL && is_size_of(v->args[1], axes + n - 1, 1) &&
+           is_size_of(v->args[0], axes, n - 1);
 }
 
 static bool is_extent_term(const struct kernel *k, const struct fx_term *t, int axis) {
@@ -123,7 +129,8 @@ static bool is_extent_term(const struct kernel *k, const struct fx_term *t, int 
 static bool is_equated(const struct kernel *k, int axis, const int *parts, int n) {
     int64_t product = 1;
     for (int i = 0; i < n; i++)
-        if (k->axes[parts[i]].extent < 0 || __builtin_mul_overflow(product, k->axes[parts[i]].extent, &product)) product = -1, i = n;
+        if (k->axes[parts[i]].extent < 0 || __builtin_mul_overflow(product, k->axes[parts[i]].extent, &product))
+            product = -1, i = n;
     if (product >= 0 && k->axes[axis].extent == product) return true;
     for (int i = 0; i < k->n_equations; i++) {
         const struct fx_expr *e = &k->equations[i].value;
@@ -155,7 +162,8 @@ static bool is_flattened(const struct value *v, int *whole) {
             at = at->args[0];
         }
         if (i < v->n_at - 1) {
-            if (at->kind != V_OP || at->op != O_FLOORDIV || !is_size_of(at->args[1], v->at + i + 1, v->n_at - i - 1)) return false;
+            if (at->kind != V_OP || at->op != O_FLOORDIV || !is_size_of(at->args[1], v->at + i + 1, v->n_at - i - 1))
+                return false;
             at = at->args[0];
         }
         if (at->kind != V_INDEX || (i > 0 && at->axis != *whole)) return false;
@@ -199,7 +207,10 @@ static struct ast_expr *access(struct printer *p, const struct value *v) {
         const struct value *at = v->args[1 + i];
         struct ast_arg **this = end;
         bool is_plain = at->kind == V_NUM && at->dtype == FX_I64;
-        end = append_arg(p, end, is_plain ? print_number(p, at, false) : at->kind == V_NUM ? typed_number(p, at) : p->expr[at->id]);
+        end = append_arg(p, end,
+            is_plain            ? print_number(p, at, false)
+            : at->kind == V_NUM ? typed_number(p, at)
+                                : p->expr[at->id]);
         (*this)->label = print_text(p->axis_names[v->at[i]]);
     }
     if (!outside) return e;
@@ -219,7 +230,8 @@ static bool carries_all(const struct value *v, const int *axes, int n) {
 /* A sum over a product both of whose factors carry every label summed. */
 static bool is_contraction(const struct printer *p, const struct value *v) {
     const struct value *m = v->args[0];
-    if (v->kind != V_REDUCE || v->reduction != RED_SUM || m->kind != V_OP || m->op != O_MUL || p->is_bound[m->id]) return false;
+    if (v->kind != V_REDUCE || v->reduction != RED_SUM || m->kind != V_OP || m->op != O_MUL || p->is_bound[m->id])
+        return false;
     return carries_all(m->args[0], v->reduced, v->n_reduced) && carries_all(m->args[1], v->reduced, v->n_reduced);
 }
 
@@ -246,8 +258,22 @@ static const struct {
     enum op op;
     enum ast_op ast;
 } infix[] = {
-    {O_ADD, OP_ADD}, {O_SUB, OP_SUB}, {O_MUL, OP_MUL}, {O_DIV, OP_DIV}, {O_FLOORDIV, OP_FLOORDIV}, {O_MOD, OP_MOD}, {O_LT, OP_LT}, {O_LE, OP_LE},
-    {O_GT, OP_GT},   {O_GE, OP_GE},   {O_EQ, OP_EQ},   {O_NE, OP_NE},   {O_AND, OP_AND},           {O_OR, OP_OR},   {O_NEG, OP_NEG}, {O_NOT, OP_NOT},
+    {O_ADD, OP_ADD},
+    {O_SUB, OP_SUB},
+    {O_MUL, OP_MUL},
+    {O_DIV, OP_DIV},
+    {O_FLOORDIV, OP_FLOORDIV},
+    {O_MOD, OP_MOD},
+    {O_LT, OP_LT},
+    {O_LE, OP_LE},
+    {O_GT, OP_GT},
+    {O_GE, OP_GE},
+    {O_EQ, OP_EQ},
+    {O_NE, OP_NE},
+    {O_AND, OP_AND},
+    {O_OR, OP_OR},
+    {O_NEG, OP_NEG},
+    {O_NOT, OP_NOT},
 };
 
 static struct ast_expr *pointwise(struct printer *p, const struct value *v) {

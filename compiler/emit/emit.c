@@ -1,4 +1,5 @@
-/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels it needs and no others, then for every GPU kernel its problem struct and its entries.
+/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels it needs and no others, then for every GPU
+ * kernel its problem struct and its entries.
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"
@@ -28,7 +29,8 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 /* Reads `// fx_a, fx_b: ` at s into the names it lists; 0 if s begins no item. */
 static int item_names(const char *s, const char *end, struct name *names, int max) {
     int n = 0;
-    if (end - s < 6 || memcmp(s, "// ", 3) != 0 || (memcmp(s + 3, "fx_", 3) != 0 && memcmp(s + 3, "FX_", 3) != 0)) return 0;
+    if (end - s < 6 || memcmp(s, "// ", 3) != 0 || (memcmp(s + 3, "fx_", 3) != 0 && memcmp(s + 3, "FX_", 3) != 0))
+        return 0;
     for (s += 3; s < end && n < max;) {
         const char *first = s;
         while (s < end && is_word(*s)) s++;
@@ -113,12 +115,16 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 /* ---- entries ---- */
 
 const char *emit_argument(const struct launch *l, const struct fx_arg *arg) {
-    const char *const *names[] = {[FX_ARG_PARAM] = l->param_names, [FX_ARG_BUFFER] = l->buffer_names, [FX_ARG_EXTENT] = l->axis_names, [FX_ARG_STRIDE] = l->stride_names};
+    const char *const *names[] = {[FX_ARG_PARAM] = l->param_names,
+        [FX_ARG_BUFFER] = l->buffer_names,
+        [FX_ARG_EXTENT] = l->axis_names,
+        [FX_ARG_STRIDE] = l->stride_names};
     return names[arg->kind][arg->index];
 }
 
 /* The extents of a super-axis multiplied: "B_ * 16". */
-static void put_product(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct axis_list *axes) {
+static void put_product(
+    struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct axis_list *axes) {
     if (axes->n == 0) buf_puts(out, "1");
     for (int i = 0; i < axes->n; i++) {
         int64_t fixed = c->graph->kernel->axes[axes->axes[i]].extent;
@@ -134,8 +140,11 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
-    if (s->group->contraction) buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine, aligned, l->struct_name);
-    else if (s->parts) buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
+    if (s->group->contraction)
+        buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
+            aligned, l->struct_name);
+    else if (s->parts)
+        buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
     for (int a = 0, n = 0; a < l->n_args; a++) {
@@ -162,9 +171,12 @@ static void emit_wait(struct buf *out, const struct scheduled_graph *c, const st
     int n = 0;
     for (int k = i; k > 0 && !(k < i && phases[k].kernel->waits); k--) {
         before = phases[k - 1].kernel->group;
-        if (phases[k - 1].kernel->parts) buf_printf(out, "%s%s", n++ ? ", " : "", phases->buffer_names[c->partition->n_buffers + phases[k - 1].kernel->partial]);
+        if (phases[k - 1].kernel->parts)
+            buf_printf(out, "%s%s", n++ ? ", " : "",
+                phases->buffer_names[c->partition->n_buffers + phases[k - 1].kernel->partial]);
         for (int s = 0; s < before->n_stores; s++)
-            if (before->stores[s].buffer >= 0) buf_printf(out, "%s%s", n++ ? ", " : "", phases->buffer_names[before->stores[s].buffer]);
+            if (before->stores[s].buffer >= 0)
+                buf_printf(out, "%s%s", n++ ? ", " : "", phases->buffer_names[before->stores[s].buffer]);
     }
     buf_printf(out, "%s whole from here on\n", n > 1 ? " are" : n ? " is" : "what is written in place is");
 }
@@ -183,7 +195,9 @@ static void emit_parameter(struct buf *out, const struct scheduled_graph *c, con
     for (int i = 0; i < n; i++)
         for (int k = 0; k < phases[i].kernel->group->n_stores; k++) {
             const struct store *to = &phases[i].kernel->group->stores[k];
-            if ((a->kind == FX_ARG_BUFFER && to->buffer == a->index) || (a->kind == FX_ARG_PARAM && to->param == a->index)) owner = &phases[i];
+            if ((a->kind == FX_ARG_BUFFER && to->buffer == a->index) ||
+                (a->kind == FX_ARG_PARAM && to->param == a->index))
+                owner = &phases[i];
         }
     buf_init(&s, out->arena);
     emit_declaration(&s, c, owner, a);
@@ -201,7 +215,8 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
         emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1);
     }
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
-    buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks, d->entries[e].name);
+    buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks,
+        d->entries[e].name);
     for (int a = 0; a < d->n_args; a++) {
         buf_puts(out, a ? ", " : "");
         emit_parameter(out, c, phases, d->n, &d->args[a], statements.s);
@@ -238,7 +253,8 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
     for (int i = 0; i < k->n_buffers; i++) {
         buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
         plan_print_expr(out, k, &k->buffers[i].bytes);
-        buf_printf(out, " bytes, 256-byte aligned%s\n", k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
+        buf_printf(out, " bytes, 256-byte aligned%s\n",
+            k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
     }
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
@@ -246,7 +262,8 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         else buf_puts(out, "//   launch");
         if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
         buf_puts(out, " one of these, with arguments (");
-        for (int a = 0; a < l->n_args; a++) buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(out->arena, k, &l->args[a]));
+        for (int a = 0; a < l->n_args; a++)
+            buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(out->arena, k, &l->args[a]));
         buf_puts(out, "), tensors row-major, extents");
         bool has_strides = l->n_args && l->args[l->n_args - 1].kind == FX_ARG_STRIDE; /* they stand last */
         buf_puts(out, has_strides ? " and strides (of axes of one element 0) as long long\n" : " as long long\n");
@@ -297,9 +314,11 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
     struct buf generated;
     buf_init(&generated, a);
     for (int i = 0; i < u->n_kernels; i++) emit_kernel(&generated, u, i);
-    buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n", FX_VERSION, file, u->cx->arch->name);
-    buf_puts(out, "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
-                  "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");
+    buf_printf(out, "// Written by fxc %s from %s for %s. Self-contained: compile with nvcc or NVRTC, no headers.\n",
+        FX_VERSION, file, u->cx->arch->name);
+    buf_puts(out,
+        "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
+        "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");
     for (int i = 0; i < plan->n_kernels; i++) put_contract(out, &plan->kernels[i]);
     buf_putc(out, '\n');
     put_pieces(out, a, &generated);

@@ -12,20 +12,26 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
 const bool *emit_problem(
     struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* emit_row.c: what the row driver asks of it, after its fields. */
-void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
+void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names);
 /* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
 void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* Its segments alone, numbered from `first` on; has_a: each with its A, else B only. */
-void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a);
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    const struct gemm_shape *shape, int first, bool has_a);
 /* emit_chain.c: what the chain driver asks of it, after its fields, but for the epilogue of the second contraction. */
-void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names);
-/* Gives the nodes that the passes of a chain leave their names at p, in `results`; the result of the second contraction at an element of it, where `acc` names the sum. */
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names);
+/* Gives the nodes that the passes of a chain leave their names at p, in `results`; the result of the second contraction
+ * at an element of it, where `acc` names the sum. */
 void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
-/* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C names of extents, by axis. */
+/* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C
+ * names of extents, by axis. */
 const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
-const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
+const char *emit_label_index(
+    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
 /* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without

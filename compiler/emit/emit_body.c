@@ -23,7 +23,8 @@ struct body {
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
     const char **shared; /* by node: the array of what elements share with their runs */
-    const struct point *row, *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
+    const struct point *row,
+        *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
 };
 
 static const char *const ctypes[FX_N_DTYPES] = {
@@ -48,7 +49,9 @@ const char *emit_product(struct arena *a, const char *const *names, const int *a
     return n ? s.s : "1";
 }
 
-static const char *product(struct body *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
+static const char *product(struct body *b, const int *axes, int n) {
+    return emit_product(arena(b), b->l->axis_names, axes, n);
+}
 
 /* Elements between neighbours along position i of t. */
 static const char *stride(struct body *b, const struct tensor *t, int i) { return value_stride(&b->w, t, i); }
@@ -61,7 +64,8 @@ static void add_term(struct buf *s, const char *index, const char *step) {
 }
 
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
-static void add_index(struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+static void add_index(
+    struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
     int at = find_run(t, l);
     if (at == -2) return;
     if (at >= 0) {
@@ -101,7 +105,10 @@ enum along {
 static enum along along_of(const struct body *b, const struct tensor *t) {
     int at = find_run(t, &b->along);
     if (t->is_strided && at >= 0 && at + b->along.n == t->n_axes) return ALONG_UNIT;
-    return at == -2 ? ALONG_NONE : at == -1 ? ALONG_SCATTERED : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS : ALONG_STRIDED;
+    return at == -2                       ? ALONG_NONE
+           : at == -1                     ? ALONG_SCATTERED
+           : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS
+                                          : ALONG_STRIDED;
 }
 
 /* ---- fetch ---- */
@@ -110,7 +117,9 @@ static enum along along_of(const struct body *b, const struct tensor *t) {
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
 static const char *held_ctype(enum fx_dtype t) { return is_converted(t) ? "float" : emit_ctype(t); }
 
-static const char *place_args(const struct body *b) { return b->is_gemm ? "int batch, int m, int n" : "index row, index col"; }
+static const char *place_args(const struct body *b) {
+    return b->is_gemm ? "int batch, int m, int n" : "index row, index col";
+}
 
 static void emit_frag(struct body *b) {
     if (!b->l->kernel->n_loads) {
@@ -127,13 +136,16 @@ static void emit_frag(struct body *b) {
     buf_line(b->w.out, "  };");
 }
 
-static const char *along_stride(struct body *b, const struct tensor *t) { return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1])); }
+static const char *along_stride(struct body *b, const struct tensor *t) {
+    return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
+}
 
 /* V elements of t one by one. */
 static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
     bool converts = is_converted(t->dtype);
     const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
-    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0) none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
+    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0)
+        none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out,
         converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
@@ -184,15 +196,18 @@ static void emit_fetch(struct body *b) {
 
 /* ---- the pointwise part ---- */
 
-/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times faster. */
+/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times
+ * faster. */
 static const char *divisor(struct arena *a, const char *const *names, const int *axes, int n, bool is_int) {
     const char *s = emit_product(a, names, axes, n);
     return is_int ? arena_printf(a, n > 1 ? "(int)(%s)" : "(int)%s", s) : n > 1 ? arena_printf(a, "(%s)", s) : s;
 }
 
-const char *emit_label_index(struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
+const char *emit_label_index(
+    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
     const char *index = var;
-    if (i < l->n - 1) index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
+    if (i < l->n - 1)
+        index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
     if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
     return index;
 }
@@ -219,13 +234,15 @@ static bool is_fetched(const struct body *b, const struct tensor *t) {
 static const char *given(struct values *w, const struct point *p, const struct node *n) {
     struct body *b = w->user;
     struct tensor t;
-    if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (n->kind == N_SCALAR)
+        return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     int sum = group_sum(b->l->kernel->group, n);
     if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
     if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "%s[v]", b->shared[n->id]);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
-        const char *held = arena_printf(arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
+        const char *held = arena_printf(
+            arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
         return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
@@ -241,7 +258,8 @@ static bool is_elsewhere(const struct body *b, int s) {
 static bool is_leaf(const struct body *b, const struct node *n) {
     const struct group *r = b->l->kernel->group;
     struct tensor t;
-    return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) || node_is_loaded(b->g, b->c->partition, r, n, &t);
+    return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) ||
+           node_is_loaded(b->g, b->c->partition, r, n, &t);
 }
 
 /* The values of marked nodes, operands first and each once, so that no chain of them is walked deep. */
@@ -257,16 +275,21 @@ static void emit_values(struct body *b, struct point *p, bool *needed) {
 
 static bool takes_whole_tiles(const struct body *b);
 
-/* By node: whether it is the same for the elements of a row that a thread has, and may be computed ahead of them: of whole tiles some threads have no row to read. */
+/* By node: whether it is the same for the elements of a row that a thread has, and may be computed ahead of them: of
+ * whole tiles some threads have no row to read. */
 static bool *find_uniform(const struct body *b) {
     const struct group *r = b->l->kernel->group;
     bool *is_uniform = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1), is_whole = takes_whole_tiles(b);
     for (int i = 0; i < b->g->n_nodes; i++) {
         const struct node *n = b->g->nodes[i];
         struct tensor t;
-        bool is_loaded = node_is_loaded(b->g, b->c->partition, r, n, &t), is_computed = n->kind == N_OP || n->kind == N_CAST;
-        bool reads = is_loaded ? !is_fetched(b, &t) : n->kind == N_INPUT || n->kind == N_ACCESS || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE;
-        is_uniform[i] = !node_has_any(n, b->along.axes, b->along.n) && group_sum(r, n) < 0 && !is_shared_by(r, n) && (!reads || !is_whole || is_chain_step(r, n));
+        bool is_loaded = node_is_loaded(b->g, b->c->partition, r, n, &t),
+             is_computed = n->kind == N_OP || n->kind == N_CAST;
+        bool reads = is_loaded ? !is_fetched(b, &t)
+                               : n->kind == N_INPUT || n->kind == N_ACCESS || n->kind == N_REDUCE ||
+                                     n->kind == N_SCAN || n->kind == N_SHARE;
+        is_uniform[i] = !node_has_any(n, b->along.axes, b->along.n) && group_sum(r, n) < 0 && !is_shared_by(r, n) &&
+                        (!reads || !is_whole || is_chain_step(r, n));
         for (int a = 0; a < n->n_args && is_computed && !is_loaded; a++) is_uniform[i] &= is_uniform[n->args[a]->id];
     }
     return is_uniform;
@@ -276,9 +299,11 @@ static bool *find_uniform(const struct body *b) {
 static void emit_row_values(struct body *b, struct point *row, const bool *is_uniform, bool *needed) {
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
-        bool is_open = n->kind == N_OP || n->kind == N_CAST, is_guarded = n->kind == N_ACCESS && b->w.narrow && !is_uniform[i];
+        bool is_open = n->kind == N_OP || n->kind == N_CAST,
+             is_guarded = n->kind == N_ACCESS && b->w.narrow && !is_uniform[i];
         if (!needed[i] || is_leaf(b, n) || (!is_open && !is_guarded)) continue;
-        for (int a = is_guarded; a < n->n_args; a++) needed[n->args[a]->id] = true; /* of an access the positions, needed wherever it is */
+        for (int a = is_guarded; a < n->n_args; a++)
+            needed[n->args[a]->id] = true; /* of an access the positions, needed wherever it is */
     }
     for (int i = 0; i < b->g->n_nodes; i++)
         if (needed[i] && is_uniform[i]) value_at(&b->w, row, b->g->nodes[i]);
@@ -342,7 +367,8 @@ static bool has_element(const struct body *b, int s) {
 /* Whether all threads see a tile through, for what they reduce or share. */
 static bool takes_whole_tiles(const struct body *b) {
     struct node **shared;
-    return b->is_gemm && (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
+    return b->is_gemm &&
+           (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
 }
 
 static void emit_partial_elements(struct body *b) {
@@ -362,12 +388,15 @@ static void emit_partial_elements(struct body *b) {
 }
 
 /* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
-static const char *partial_address(struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
+static const char *partial_address(
+    struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
     struct buf s;
     buf_init(&s, arena(b));
     for (int i = 0; i < x->n; i++) {
         int at = tensor_axis(t, x->run[i]);
-        if (at >= 0) add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), stride(b, t, at));
+        if (at >= 0)
+            add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
+                stride(b, t, at));
     }
     add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
     if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
@@ -430,12 +459,14 @@ static void close_elements(struct body *b, int block) {
     value_close_block(&b->w, block, "}");
 }
 
-/* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make of it together. */
+/* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make
+ * of it together. */
 static void emit_shared(struct body *b, struct point *row) {
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
-        const char *type = value_ctype(shared[i]->dtype), *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
+        const char *type = value_ctype(shared[i]->dtype),
+                   *name = b->shared[shared[i]->id] = emit_local(b->w.names, shared[i]);
         buf_line(
             b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
@@ -467,7 +498,8 @@ static const char *element_place(struct body *b, int s, const char *const *resul
     const struct node *n = store_element(b->g, b->l->kernel->group, store);
     struct tensor t = tensor_of_store(b->g, b->c->partition, store);
     if (n != store->value) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
-    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 && strcmp(held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
+    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 &&
+                    strcmp(held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
 }
 
@@ -520,7 +552,8 @@ static void emit_store(struct body *b) {
         const struct node *n = store_element(b->g, r, &r->stores[s]);
         const char *place = element_place(b, s, results);
         needed[n->id] = true;
-        if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id])) point_set_place(&b->w, p, n, place);
+        if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id]))
+            point_set_place(&b->w, p, n, place);
     }
     if (b->l->kernel->chain) emit_chain_sum(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p, needed);
@@ -529,7 +562,9 @@ static void emit_store(struct body *b) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         struct node *n = store_element(b->g, r, &r->stores[s]);
         const char *value = value_at(&b->w, p, n), *place = element_place(b, s, results);
-        if (n == r->stores[s].value) value_assign(&b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));
+        if (n == r->stores[s].value)
+            value_assign(
+                &b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));
         else if (!has_element(b, s)) value_assign(&b->w, place, value);
     }
     close_elements(b, block);
@@ -562,19 +597,24 @@ static bool stores_to(const struct launch *l, int param, int buffer) {
     return false;
 }
 
-void emit_declaration(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a) {
+void emit_declaration(
+    struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a) {
     const struct kernel *k = c->graph->kernel;
     switch (a->kind) {
     case FX_ARG_PARAM:
-        if (k->params[a->index].is_scalar) buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
-        else buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ", emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
+        if (k->params[a->index].is_scalar)
+            buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
+        else
+            buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ",
+                emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
         return;
     case FX_ARG_BUFFER: {
         if (a->index >= c->partition->n_buffers) {
             buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
             return;
         }
-        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ", emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
+        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
+            emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
         return;
     }
     case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
@@ -597,8 +637,10 @@ static const bool *emit_fields(struct body *b, struct buf *out, const char *memb
             buf_printf(out, "index %s", b->l->axis_names[a->index]);
         else emit_declaration(out, b->c, b->l, a);
         buf_puts(out, ";");
-        if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar) axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
-        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers) axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
+        if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar)
+            axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
+        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers)
+            axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
         if (axes) {
             buf_puts(out, "  // [");
             for (int j = 0; j < n_axes; j++) buf_printf(out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
@@ -618,14 +660,16 @@ static const bool *emit_fields(struct body *b, struct buf *out, const char *memb
 /* What the stores are made of. */
 static void look_at_stores(struct body *b) {
     const struct group *r = b->l->kernel->group;
-    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *in_loop = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *is_uniform = find_uniform(b);
+    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *in_loop = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1),
+         *is_uniform = find_uniform(b);
     for (int s = 0; s < r->n_stores; s++) {
         int i = store_element(b->g, r, &r->stores[s])->id;
         if (!is_elsewhere(b, s)) seen[i] = in_loop[i] = true;
     }
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
-        bool is_shared = is_shared_by(r, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
+        bool is_shared = is_shared_by(r, n),
+             is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
         if (!seen[i] || (is_leaf(b, n) && !is_shared)) continue;
         bool is_general = is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
         in_loop[i] &= !is_uniform[i];
@@ -675,7 +719,9 @@ const bool *emit_problem(
         .names = emit_names(c, l),
         .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
-    const bool *is_small = b.is_gemm || l->kernel->group->is_row ? NULL : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
+    const bool *is_small = b.is_gemm || l->kernel->group->is_row
+                               ? NULL
+                               : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
     if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";

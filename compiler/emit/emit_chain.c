@@ -1,7 +1,10 @@
-/* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the epilogue of the second contraction apart.
+/* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the
+ * epilogue of the second contraction apart.
  *
- * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of reductions, values made of them), and for each pass over the middle the sums it takes: `look`
- * finds what shifts exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor. Values come from emit_value.c. */
+ * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of
+ * reductions, values made of them), and for each pass over the middle the sums it takes: `look` finds what shifts
+ * exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor.
+ * Values come from emit_value.c. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_value.h"
@@ -19,18 +22,26 @@ struct middle {
 };
 
 static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
-static const char *name_of(const struct middle *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
+static const char *name_of(const struct middle *b, const struct tensor *t) {
+    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
+}
 static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* Member n of what `of` names. */
-static const char *member_of(struct middle *b, const char *of, const struct node *n) { return arena_printf(arena(b), "%s.%s", of, member(b, n)); }
+static const char *member_of(struct middle *b, const char *of, const struct node *n) {
+    return arena_printf(arena(b), "%s.%s", of, member(b, n));
+}
 /* A result of a row. */
-static const char *result(struct middle *b, const struct node *n) { return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n)); }
+static const char *result(struct middle *b, const struct node *n) {
+    return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n));
+}
 /* A member of sums or results: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
 /* ---- indices ---- */
 
-static const char *product(struct middle *b, const int *axes, int n) { return emit_product(arena(b), b->l->axis_names, axes, n); }
+static const char *product(struct middle *b, const int *axes, int n) {
+    return emit_product(arena(b), b->l->axis_names, axes, n);
+}
 
 static int place_in(const struct axis_list *l, int axis) {
     for (int i = 0; i < l->n; i++)
@@ -41,13 +52,19 @@ static int place_in(const struct axis_list *l, int axis) {
 /* Labels first .. last of l, flattened, out of the index of all of l. */
 static const char *part_of(struct middle *b, const struct axis_list *l, int first, int last, const char *var) {
     const char *index = var;
-    if (last + 1 < l->n) index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0) index = arena_printf(arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
+    if (last + 1 < l->n)
+        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
+            product(b, l->axes + last + 1, l->n - last - 1));
+    if (first > 0)
+        index = arena_printf(
+            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
     return index == var ? var : arena_printf(arena(b), "(%s)", index);
 }
 
-/* Adds to s the offset into t of what `var` says of the labels of l; those that lie adjacent in t as in l are one index. */
-static void add_offset(struct middle *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+/* Adds to s the offset into t of what `var` says of the labels of l; those that lie adjacent in t as in l are one
+ * index. */
+static void add_offset(
+    struct middle *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
     for (int i = 0; i < t->n_axes;) {
         int first = place_in(l, t->axes[i]), last = first, end = i + 1;
         if (first >= 0) {
@@ -68,7 +85,8 @@ static void bind(struct middle *b, struct point *p, const struct axis_list *l, c
 static const char *given(struct values *w, const struct point *p, const struct node *n) {
     struct middle *b = w->user;
     struct tensor t;
-    if (n->kind == N_SCALAR) return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (n->kind == N_SCALAR)
+        return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
     return value_element(w, p, name_of(b, &t), &t);
 }
@@ -126,13 +144,19 @@ static void emit_known(struct middle *b) {
     for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= b->x->is_row_value[i];
     buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
                                      : "  typedef fx_nothing results;  // of the reductions of a row");
-    for (int i = 0; i < b->r->n_steps; i++) buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]), value_comment(b->w.g, b->r->steps[i]));
-    if (b->x->outer_fold >= 0) buf_line(b->w.out, "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
+    for (int i = 0; i < b->r->n_steps; i++)
+        buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]),
+            value_comment(b->w.g, b->r->steps[i]));
+    if (b->x->outer_fold >= 0)
+        buf_line(b->w.out,
+            "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
     buf_line(b->w.out, is_any ? "  struct values {  // of a row, read by its elements"
                               : "  typedef fx_nothing values;  // of a row, read by its elements");
     for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i]) buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]), value_comment(b->w.g, b->w.g->nodes[i]));
+        if (b->x->is_row_value[i])
+            buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]),
+                value_comment(b->w.g, b->w.g->nodes[i]));
     if (is_any) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
@@ -151,9 +175,12 @@ static void emit_sums_type(struct middle *b, int pass) {
     buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
-            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]), value_comment(b->w.g, b->r->steps[s]));
+            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]),
+                value_comment(b->w.g, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, pass)) buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k], member(b, b->x->folds[k].extreme));
+        if (chain_is_online(b->x, k, pass))
+            buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
+                member(b, b->x->folds[k].extreme));
     buf_line(b->w.out, "  };");
     if (!looks(b, pass)) return;
     struct node *n;
@@ -162,7 +189,9 @@ static void emit_sums_type(struct middle *b, int pass) {
     buf_line(b->w.out, "  };");
 }
 
-static const char *start_of(struct middle *b, const struct node *n) { return value_start(&b->w, n->reduction, n->args[0]->dtype); }
+static const char *start_of(struct middle *b, const struct node *n) {
+    return value_start(&b->w, n->reduction, n->args[0]->dtype);
+}
 
 static void emit_identities(struct middle *b, int pass) {
     struct node *n;
@@ -173,7 +202,8 @@ static void emit_identities(struct middle *b, int pass) {
     value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++)
-        if (chain_ends_in(b->x, b->r->steps[s], pass)) value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
+        if (chain_ends_in(b->x, b->r->steps[s], pass))
+            value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
     for (int k = 0; k < b->x->n_folds; k++)
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
@@ -212,9 +242,12 @@ static void emit_end(struct middle *b) {
     struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
-    const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before), *to = value_at(&b->w, last, b->x->before);
-    value_line(&b->w, b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);" : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
-               bound, to, bound, from, bound, from);
+    const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before),
+               *to = value_at(&b->w, last, b->x->before);
+    value_line(&b->w,
+        b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);"
+                       : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
+        bound, to, bound, from, bound, from);
     value_close_function(&b->w);
 }
 
@@ -225,7 +258,8 @@ static void emit_join(struct middle *b, int pass, const char *type, bool partner
     value_open_function(
         &b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
     for (int s = 0; (n = next_sum(b, pass, partners, &s));)
-        value_line(&b->w, "a.%s = %s;", member(b, n), value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
+        value_line(&b->w, "a.%s = %s;", member(b, n),
+            value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
     value_close_function(&b->w);
 }
 
@@ -270,19 +304,24 @@ static void emit_move(struct middle *b, int pass) {
         "const values &q) const",
         pass, pass, pass);
     for (int s = 0; (n = next_sum(b, pass, true, &s));)
-        value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n), value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
+        value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n),
+            value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     for (int k = 0; k < b->x->n_folds; k++) {
         const struct fold *f = &b->x->folds[k];
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *to = shift_at(b, k, pass, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"), *scale = emit_local_as(b->w.names, "scale_");
+        const char *to = shift_at(b, k, pass, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"),
+                   *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
-        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme), start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
+        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme),
+            start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
         for (int s = 0; s < b->r->n_steps; s++)
-            if (b->x->fold_of[b->r->steps[s]->id] == k) value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
+            if (b->x->fold_of[b->r->steps[s]->id] == k)
+                value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
         value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
         if (k == b->x->outer_fold && pass + 1 == b->x->n_passes) factor = scale;
     }
-    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
+    for (int s = 0; (n = next_sum(b, pass, true, &s));)
+        value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
     buf_line(b->w.out, "    return %s;", factor);
     value_close_function(&b->w);
 }
@@ -292,7 +331,8 @@ static const char *middle_at(struct middle *b, struct point *p, struct node *n, 
     const char *args[3];
     if (!late[n->id]) return value_at(&b->w, p, n);
     if (chain_stays(b->x, n) >= 0) return middle_at(b, p, n->args[chain_stays(b->x, n)], late);
-    for (int i = 0; i < n->n_args; i++) args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
+    for (int i = 0; i < n->n_args; i++)
+        args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
     const char *name = emit_local(b->w.names, n);
     value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
     return name;
@@ -312,9 +352,11 @@ static void emit_needed(struct middle *b, struct point *p, int pass, bool *late)
         if (!needed[i] || !b->x->is_element[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_folds; k++) {
             if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
-            const char *shifted = arena_printf(arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
+            const char *shifted = arena_printf(
+                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
             p->text[i] = emit_local(b->w.names, n);
-            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted), value_comment(b->w.g, n));
+            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted),
+                value_comment(b->w.g, n));
         }
         if (p->text[i]) continue;
         late[i] = is_last && chain_stays(b->x, n) >= 0;
@@ -355,12 +397,14 @@ static void emit_finish(struct middle *b, int pass) {
         "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     struct node *n;
     const char *last[MAX_FOLDS];
-    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
+    for (int s = 0; (n = next_sum(b, pass, true, &s));)
+        value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     for (int k = 0; k < b->x->n_folds; k++) {
         if (!chain_is_online(b->x, k, pass)) continue;
         const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->folds[k].extreme));
         last[k] = emit_local_as(b->w.names, "last_");
-        value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c, scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
+        value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c,
+            scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
         if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
     }
     for (int s = 0; (n = next_sum(b, pass, false, &s));) {
@@ -378,7 +422,8 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
     struct arena *a = value_arena(w);
     for (int i = 0; i < r->n_steps; i++) {
         const struct node *n = r->steps[i];
-        p->text[n->id] = arena_printf(a, n->dtype == FX_BOOL ? "(%s.%s != 0)" : "%s.%s", results, emit_member(w->names, n));
+        p->text[n->id] = arena_printf(
+            a, n->dtype == FX_BOOL ? "(%s.%s != 0)" : "%s.%s", results, emit_member(w->names, n));
     }
 }
 
@@ -391,12 +436,14 @@ void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, c
     const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
     for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
         const char *by = value_at(w, p, x->moved[i].by);
-        sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s", x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
+        sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
+            x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
     }
     p->text[id] = acc;
     if (x->outer_fold < 0) return;
     p->text[id] = place ? place : emit_local(w->names, n);
-    value_line(w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
+    value_line(
+        w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
 static void emit_row_stores(struct middle *b) {
@@ -424,17 +471,21 @@ static void emit_row_stores(struct middle *b) {
 /* ---- shapes ---- */
 
 static void emit_extent(struct middle *b, const char *name, const struct axis_list *l) {
-    buf_line(b->w.out, l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }" : l->n ? "  FX_DEVICE int %s() const { return (int)%s; }"
-                                                                                     : "  FX_DEVICE int %s() const { return %s; }",
-              name, product(b, l->axes, l->n));
+    buf_line(b->w.out,
+        l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
+        : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
+                 : "  FX_DEVICE int %s() const { return %s; }",
+        name, product(b, l->axes, l->n));
 }
 
 static void emit_shapes(struct middle *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
-    buf_line(b->w.out, "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result", x->parts.n_inner,
-              x->first.most_sums);
-    buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", b->l->kernel->configs[0].vector);
+    buf_line(b->w.out,
+        "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result",
+        x->parts.n_inner, x->first.most_sums);
+    buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time",
+        b->l->kernel->configs[0].vector);
     emit_extent(b, "m", &x->second.m);
     emit_extent(b, "n", &x->second.n);
     emit_extent(b, "t", &x->first.n);
@@ -442,8 +493,9 @@ static void emit_shapes(struct middle *b) {
     emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->second, n, false);
     buf_line(b->w.out, "  typedef segment0 first_segment;");
     buf_line(b->w.out, "  typedef segment%d second_segment;", n);
-    buf_line(b->w.out, "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
-                 "const fx_tile &at) const {");
+    buf_line(b->w.out,
+        "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
+        "const fx_tile &at) const {");
     for (int i = 0; i < n; i++) {
         if (i) buf_line(b->w.out, "    fx_gemm_next_segment();");
         buf_line(b->w.out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, first, at);", i);
@@ -459,23 +511,36 @@ static void emit_flags(struct middle *b) {
     for (int w = 0; w < b->x->n_passes; w++) {
         buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
         buf_printf(&prepared, "%s%s", w ? ", " : "", prepares(b, w) ? "true" : "false");
-        buf_printf(&keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
+        buf_printf(
+            &keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
     }
-    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up", b->x->n_passes);
-    buf_line(b->w.out, "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
-              look.s, keep.s);
+    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
+        b->x->n_passes);
+    buf_line(b->w.out,
+        "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
+        look.s, keep.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
-    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;", b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
-              b->x->bound ? "true" : "false");
+    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;",
+        b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
 }
 
-void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names) {
+void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
-                          .user = &b, .names = names, .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    b.w = (struct values){.out = out,
+        .g = c->graph,
+        .indent = 2,
+        .param_names = l->param_names,
+        .axis_names = l->axis_names,
+        .stride_names = l->stride_names,
+        .storage_type = emit_ctype,
+        .given = given,
+        .user = &b,
+        .names = names,
+        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
     for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);

@@ -1,7 +1,8 @@
-/* The members of the problem struct of a contraction: its shape, its operands and its segments, as the gemm driver asks for them (kernels/driver_gemm.cuh).
+/* The members of the problem struct of a contraction: its shape, its operands and its segments, as the gemm driver asks
+ * for them (kernels/driver_gemm.cuh).
  *
- * In: a scheduled group with sums. Out: one struct for every operand, which says where it lies, and its strides, or how it is made (emit_operand.c), one for every
- * segment. Of a chain, its segments alone. */
+ * In: a scheduled group with sums. Out: one struct for every operand, which says where it lies, and its strides, or how
+ * it is made (emit_operand.c), one for every segment. Of a chain, its segments alone. */
 #include <string.h>
 
 #include "emit/emit_operand.h"
@@ -40,14 +41,16 @@ static void add_term(struct buf *s, const char *index, const char *step) {
 }
 
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
-static void add_index(const struct operand_place *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+static void add_index(
+    const struct operand_place *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
     bool is_run = true;
     for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(b->g, t, l->axes[i], l->axes[i + 1]);
     for (int i = 0; i < l->n; i++) {
         int at = tensor_axis(t, l->axes[i]);
         if (at < 0 || (is_run && i < l->n - 1)) continue;
         const char *index = is_run ? var : emit_label_index(arena(b), b->axes, l, i, var, true);
-        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index), poly_text(b, t, &t->view->stride[at]));
+        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index),
+            poly_text(b, t, &t->view->stride[at]));
     }
 }
 
@@ -58,7 +61,8 @@ static const char *element_address(const struct operand_place *b, const struct t
     if (strcmp(offset, "0") != 0) buf_puts(&s, offset);
     add_index(b, &s, t, &b->shape->batch, "batch");
     add_index(b, &s, t, &b->segment->k_outer, "ko");
-    return s.len ? arena_printf(arena(b), "%s + %s", operand_tensor_name(b, t, true), s.s) : operand_tensor_name(b, t, true);
+    return s.len ? arena_printf(arena(b), "%s + %s", operand_tensor_name(b, t, true), s.s)
+                 : operand_tensor_name(b, t, true);
 }
 
 static const char *run_stride(const struct operand_place *b, const struct tensor *t, const struct axis_list *l) {
@@ -83,10 +87,13 @@ static void emit_by_sum(struct operand_place *b, const char *head, const char *c
     emit_function(b->out, head, s.s);
 }
 
-static const char *layout_name(enum layout l) { return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED"; }
+static const char *layout_name(enum layout l) {
+    return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED";
+}
 
 static void emit_copied(struct operand_place *b, const struct operand *operands, int n) {
-    const char **at = NEW_ARRAY(arena(b), const char *, n), **mn = NEW_ARRAY(arena(b), const char *, n), **k = NEW_ARRAY(arena(b), const char *, n);
+    const char **at = NEW_ARRAY(arena(b), const char *, n), **mn = NEW_ARRAY(arena(b), const char *, n),
+               **k = NEW_ARRAY(arena(b), const char *, n);
     for (int i = 0; i < n; i++) {
         at[i] = element_address(b, &operands[i].tensor);
         mn[i] = run_stride(b, &operands[i].tensor, b->mn);
@@ -119,13 +126,15 @@ static void emit_comment(struct operand_place *b, const struct operand *operands
     buf_puts(b->out, "  //");
     for (int i = 0; i < n; i++) {
         const char *text = operand_text(b, &operands[i]);
-        if (strcmp(text, before) != 0) buf_printf(b->out, "%s %s", i ? "," : "", text); /* the parts of one thing are called as that */
+        if (strcmp(text, before) != 0)
+            buf_printf(b->out, "%s %s", i ? "," : "", text); /* the parts of one thing are called as that */
         before = text;
     }
     buf_printf(b->out, "%s\n", operands->is_computed ? ", computed as it is loaded" : "");
 }
 
-static void emit_operand(struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
+static void emit_operand(
+    struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
     b->mn = side == 'a' ? &b->shape->m : &b->shape->n;
     const char *struct_name = arena_printf(arena(b), j < 0 ? "%c%d" : "%c%d_%d", side, segment, j);
@@ -138,7 +147,8 @@ static void emit_operand(struct operand_place *b, char side, int segment, int j,
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
     const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
-    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;", operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
+    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;",
+        operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
     buf_line(b->out, "  };");
 }
 
@@ -189,7 +199,8 @@ static const char **members(struct arena *a, const char **names, int n) {
     return out;
 }
 
-static struct operand_place place_of(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape) {
+static struct operand_place place_of(struct buf *out, const struct unit *u, const struct scheduled_graph *c,
+    const struct launch *l, const struct gemm_shape *shape) {
     struct arena *a = &u->cx->arena;
     struct operand_place b = {.out = out, .u = u, .c = c, .l = l, .g = c->graph, .shape = shape};
     b.params = members(a, l->param_names, c->graph->kernel->n_params);
@@ -199,7 +210,8 @@ static struct operand_place place_of(struct buf *out, const struct unit *u, cons
     return b;
 }
 
-void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, const struct gemm_shape *shape, int first, bool has_a) {
+void emit_gemm_segments(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    const struct gemm_shape *shape, int first, bool has_a) {
     struct operand_place b = place_of(out, u, c, l, shape);
     for (int i = 0; i < shape->n_segments; i++) {
         b.segment = &shape->segments[i];
@@ -211,20 +223,26 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
     const struct gemm_shape *s = &l->kernel->gemm;
     struct operand_place b = place_of(out, u, c, l, s);
     buf_line(out, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
-    buf_line(out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
+    buf_line(
+        out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
     struct node **shared;
     bool is_sharing = gemm_shared(c->graph, l->kernel->group, &shared);
-    if (gemm_has_reduced(c->graph, l->kernel->group) || is_sharing) buf_line(out, "  static constexpr bool SHARES = %s;  // whether threads give each other values in store", is_sharing ? "true" : "false");
+    if (gemm_has_reduced(c->graph, l->kernel->group) || is_sharing)
+        buf_line(out, "  static constexpr bool SHARES = %s;  // whether threads give each other values in store",
+            is_sharing ? "true" : "false");
     buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
     emit_gemm_segments(out, u, c, l, s, 0, true);
-    buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
+    buf_line(out,
+        "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
     for (int i = 0; i < s->n_segments; i++) {
         if (i) buf_line(out, "    fx_gemm_next_segment();");
-        if (s->segments[i].is_ragged) buf_line(out, "    fx_gemm_accumulate<ENGINE, false, segment%d>(acc, *this, at);  // never aligned", i);
+        if (s->segments[i].is_ragged)
+            buf_line(out, "    fx_gemm_accumulate<ENGINE, false, segment%d>(acc, *this, at);  // never aligned", i);
         else buf_line(out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
     }
     buf_line(out, "  }");
-    buf_line(out, "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",
-         gemm_has_reduced(c->graph, l->kernel->group) || is_sharing ? "fx_gemm_reduce" : "fx_gemm_epilogue");
+    buf_line(out,
+        "  template <class ENGINE, bool ALIGNED> FX_DEVICE void finish(const fx_tile &at) const { %s<ENGINE, ALIGNED, SUMS>(*this, at); }",
+        gemm_has_reduced(c->graph, l->kernel->group) || is_sharing ? "fx_gemm_reduce" : "fx_gemm_epilogue");
 }

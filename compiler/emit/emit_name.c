@@ -1,8 +1,9 @@
 /* What values are called: as the spec says it, else after what they are.
  *
- * In: the graph and the fields of a problem struct. Out: C names. A value that a statement names has that name, a call `mean[K](x)` and a reduction of x are mean_x and
- * max_x, anything else is called after its operation. Names end in an underscore, as all that come of a spec (base/names.h), so that they meet no macro, no function
- * and nothing else that the emitted text says by itself; they have a number only where another value of the same scope has the name. */
+ * In: the graph and the fields of a problem struct. Out: C names. A value that a statement names has that name, a call
+ * `mean[K](x)` and a reduction of x are mean_x and max_x, anything else is called after its operation. Names end in an
+ * underscore, as all that come of a spec (base/names.h), so that they meet no macro, no function and nothing else that
+ * the emitted text says by itself; they have a number only where another value of the same scope has the name. */
 #include "emit/emit_name.h"
 
 #include <ctype.h>
@@ -25,14 +26,20 @@ static const char *op_word(const struct value_names *x, const struct node *n) {
 }
 
 static const char *kind_word(const struct value_names *x, const struct node *n) {
-    static const char *const reductions[N_REDUCTIONS] = {[RED_SUM] = "sum", [RED_PROD] = "prod", [RED_MAX] = "max", [RED_MIN] = "min", [RED_ARGMAX] = "argmax", [RED_ARGMIN] = "argmin"};
+    static const char *const reductions[N_REDUCTIONS] = {[RED_SUM] = "sum",
+        [RED_PROD] = "prod",
+        [RED_MAX] = "max",
+        [RED_MIN] = "min",
+        [RED_ARGMAX] = "argmax",
+        [RED_ARGMIN] = "argmin"};
     switch (n->kind) {
     case N_OP: return op_word(x, n);
     case N_CAST: return fx_dtype_name(n->to);
     case N_REDUCE: case N_SHARE: return reductions[n->reduction];
     case N_SCAN: return arena_printf(arena(x), "cum%s", reductions[n->reduction]);
     case N_INDEX: case N_SIZE:
-        return arena_printf(arena(x), "%s_%s", n->kind == N_SIZE ? "size" : "idx", name_encoded(arena(x), x->g->kernel->axes[n->axis].name));
+        return arena_printf(arena(x), "%s_%s", n->kind == N_SIZE ? "size" : "idx",
+            name_encoded(arena(x), x->g->kernel->axes[n->axis].name));
     default: return "value";
     }
 }
@@ -60,13 +67,16 @@ static const char *call_word(const struct value_names *x, const struct node *n) 
     const struct ast_expr *e = n->source;
     const char *callee = name_encoded(arena(x), e->name);
     if (e->span.file != n->span.file) return callee;
-    if (e->args && e->args->value && e->args->value->kind == AST_ID) return joined(x, callee, name_encoded(arena(x), e->args->value->name));
+    if (e->args && e->args->value && e->args->value->kind == AST_ID)
+        return joined(x, callee, name_encoded(arena(x), e->args->value->name));
     return n->kind == N_REDUCE || n->kind == N_SCAN ? joined(x, callee, operand_word(x, n->args[0])) : callee;
 }
 
 static bool is_call(const struct value_names *x, const struct node *n) {
-    bool is_kind = n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE; /* called after its operand, which a function of the language does not know */
-    return n->source && n->source->kind == AST_CALL && !x->is_part[n->id] && !(is_kind && n->source->span.file != n->span.file);
+    bool is_kind = n->kind == N_REDUCE || n->kind == N_SCAN ||
+                   n->kind == N_SHARE; /* called after its operand, which a function of the language does not know */
+    return n->source && n->source->kind == AST_CALL && !x->is_part[n->id] &&
+           !(is_kind && n->source->span.file != n->span.file);
 }
 
 static const char *word_of(const struct value_names *x, const struct node *n) {
@@ -80,7 +90,8 @@ static const char *word_of(const struct value_names *x, const struct node *n) {
 static const char *base_of(struct value_names *x, const struct node *n) {
     if (x->base[n->id]) return x->base[n->id];
     const char *word = word_of(x, n), *base = arena_printf(arena(x), "%s_", word);
-    if (identifiers_have(&x->fields, base)) base = arena_printf(arena(x), "%s_v_", word); /* the tensor has the name, this is a value of it */
+    if (identifiers_have(&x->fields, base))
+        base = arena_printf(arena(x), "%s_v_", word); /* the tensor has the name, this is a value of it */
     return x->base[n->id] = base;
 }
 
@@ -101,8 +112,9 @@ struct value_names *emit_names(const struct scheduled_graph *c, const struct lau
     struct arena *a = &c->graph->cx->arena;
     const struct kernel *k = c->graph->kernel;
     struct value_names *x = NEW(a, struct value_names);
-    *x = (struct value_names){c->graph, l->param_names, NEW_ARRAY(a, const char *, c->graph->n_nodes + 1), NEW_ARRAY(a, const char *, c->graph->n_nodes + 1), NEW_ARRAY(a, bool, c->graph->n_nodes + 1),
-                              {.arena = a}, {.arena = a, .around = &x->fields}, {.arena = a, .around = &x->own}, {.arena = a, .around = &x->members}};
+    *x = (struct value_names){c->graph, l->param_names, NEW_ARRAY(a, const char *, c->graph->n_nodes + 1),
+        NEW_ARRAY(a, const char *, c->graph->n_nodes + 1), NEW_ARRAY(a, bool, c->graph->n_nodes + 1), {.arena = a},
+        {.arena = a, .around = &x->fields}, {.arena = a, .around = &x->own}, {.arena = a, .around = &x->members}};
     take_all(x, &l->struct_name, 1);
     take_all(x, l->param_names, k->n_params);
     take_all(x, l->axis_names, k->n_axes);
@@ -111,7 +123,8 @@ struct value_names *emit_names(const struct scheduled_graph *c, const struct lau
     for (int i = 0; i < c->graph->n_nodes; i++) {
         const struct node *n = c->graph->nodes[i];
         for (int j = 0; j < n->n_args; j++) x->is_part[n->args[j]->id] |= n->args[j]->source == n->source;
-        if (n->name.len && n->kind != N_INPUT && n->kind != N_SCALAR && !identifiers_have(&x->own, base_of(x, n))) identifiers_take(&x->own, x->base[i]);
+        if (n->name.len && n->kind != N_INPUT && n->kind != N_SCALAR && !identifiers_have(&x->own, base_of(x, n)))
+            identifiers_take(&x->own, x->base[i]);
     }
     return x;
 }
@@ -121,7 +134,9 @@ void emit_begin_function(struct value_names *x) { identifiers_give_back(&x->loca
 const char *emit_local_as(struct value_names *x, const char *base) { return identifiers_take(&x->locals, base); }
 
 /* Around what stands n's name: one of the spec's own is given to no other value. */
-static const struct identifiers *around(const struct value_names *x, const struct node *n) { return own_name(x, read_by(x, n)).len ? &x->fields : &x->own; }
+static const struct identifiers *around(const struct value_names *x, const struct node *n) {
+    return own_name(x, read_by(x, n)).len ? &x->fields : &x->own;
+}
 
 const char *emit_local(struct value_names *x, const struct node *n) {
     const char *member = x->member[n->id], *name = NULL;
@@ -138,7 +153,8 @@ const char *emit_local(struct value_names *x, const struct node *n) {
 }
 
 const char *emit_local_position(struct value_names *x, const struct node *n, int axis) {
-    return emit_local_as(x, arena_printf(arena(x), "%s_at_%s_", operand_word(x, n), name_encoded(arena(x), x->g->kernel->axes[axis].name)));
+    return emit_local_as(x,
+        arena_printf(arena(x), "%s_at_%s_", operand_word(x, n), name_encoded(arena(x), x->g->kernel->axes[axis].name)));
 }
 
 const char *emit_member_as(struct value_names *x, const char *base) { return identifiers_take(&x->members, base); }

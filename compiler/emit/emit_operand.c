@@ -1,8 +1,10 @@
-/* An operand of a mainloop that is computed as it is loaded: the members of its struct that fetch what a chunk reads and compute what becomes of it (kernels/computed.cuh).
+/* An operand of a mainloop that is computed as it is loaded: the members of its struct that fetch what a chunk reads
+ * and compute what becomes of it (kernels/computed.cuh).
  *
- * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make,
- * arithmetic alone. A chunk is V
- * adjacent elements of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once for it. */
+ * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared
+ * memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V adjacent elements
+ * of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once
+ * for it. */
 #include <string.h>
 
 #include "emit/emit_operand.h"
@@ -34,7 +36,8 @@ static const char *along_var(const struct maker *b) { return b->operand->layout 
 
 /* What the operand reads, and what the members that have it are called. */
 static void find_leaves(struct maker *b) {
-    struct computed m = b->computed = computed_open(b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
+    struct computed m = b->computed = computed_open(
+        b->g, b->at->c->partition, b->at->l->kernel->group, b->operand, b->at->segment, b->at->mn);
     b->along = m.along, b->leaves = m.leaves, b->n_leaves = m.n_leaves, b->is_uniform = m.is_uniform;
     for (int i = 0; i < b->n_leaves; i++) {
         struct leaf *f = &b->leaves[i];
@@ -45,7 +48,8 @@ static void find_leaves(struct maker *b) {
 }
 
 static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
-    return f->kind == LEAF_WORD ? emit_ctype(b->g->kernel->params[f->node->param].packed.storage) : value_ctype(f->node->dtype);
+    return f->kind == LEAF_WORD ? emit_ctype(b->g->kernel->params[f->node->param].packed.storage)
+                                : value_ctype(f->node->dtype);
 }
 
 /* What a value is without computing it: what was fetched, an element of a buffer. */
@@ -59,12 +63,15 @@ static const char *given(struct values *w, const struct point *p, const struct n
         if (f->kind == LEAF_ONE) return arena_printf(arena(b), "r.%s", f->name);
         if (f->kind == LEAF_MANY) return arena_printf(arena(b), "r.%s[v]", f->name);
         if (f->kind == LEAF_PIECE) return arena_printf(arena(b), "%s[v]", f->name);
-        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED) return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
+        if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED)
+            return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
         const struct param *x = &b->g->kernel->params[n->param];
-        return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
-                            x->packed.is_msb ? "true" : "false", f->name, along_var(b), x->packed.factor);
+        return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype),
+            fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false", x->packed.is_msb ? "true" : "false", f->name,
+            along_var(b), x->packed.factor);
     }
-    if (n->kind != N_INPUT && node_is_loaded(b->g, b->at->c->partition, b->at->l->kernel->group, n, &t)) return value_element(w, p, b->at->buffers[t.buffer], &t);
+    if (n->kind != N_INPUT && node_is_loaded(b->g, b->at->c->partition, b->at->l->kernel->group, n, &t))
+        return value_element(w, p, b->at->buffers[t.buffer], &t);
     return NULL;
 }
 
@@ -74,7 +81,8 @@ static void bind(struct maker *b, struct point *p, const struct axis_list *l, co
         const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
-        const char *name = emit_local_as(b->names, arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]));
+        const char *name = emit_local_as(
+            b->names, arena_printf(arena(b), "%s_%s", prefix, b->at->l->axis_names[l->axes[i]]));
         value_line(&b->w, EMIT_MARK "const int %s = %s;", name, index);
         p->at[l->axes[i]] = name;
     }
@@ -171,7 +179,8 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
     buf_init(&s, arena(b));
     buf_printf(&s, "%s[", b->at->params[n->param]);
     for (int i = 0; i < t->n_axes; i++) {
-        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "", p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
+        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "",
+            p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
         const char *step = value_word_stride(&b->w, n->param, i);
         if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
     }
@@ -183,7 +192,8 @@ static void emit_fetch_context(struct maker *b) {
     struct point *chunk = chunk_point(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if (f->kind == LEAF_SHARED) value_line(&b->w, "c.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_SHARED)
+            value_line(&b->w, "c.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
     }
 }
 
@@ -193,7 +203,8 @@ static bool reads_positions(const struct maker *b, const struct node *n) {
     for (int i = 1; n->kind == N_ACCESS && i <= n->n_at; i++) is_needed[n->args[i]->id] = true;
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = b->g->nodes[i];
-        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE)) return true;
+        if (is_needed[i] && (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE))
+            return true;
         for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
     }
     return false;
@@ -210,7 +221,8 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
         guarded = value_open_block(&b->w);
     }
     if (f->node->kind == N_ACCESS) p = value_open_access(&b->w, p, f->node, &inside);
-    value_line(&b->w, inside ? "h.%s.load(%s, %s ? n_valid : 0);" : "h.%s.load(%s, n_valid);", f->name, held_address(b, p, &f->tensor), inside);
+    value_line(&b->w, inside ? "h.%s.load(%s, %s ? n_valid : 0);" : "h.%s.load(%s, n_valid);", f->name,
+        held_address(b, p, &f->tensor), inside);
     if (is_guarded) {
         value_close_block(&b->w, guarded, "} else {");
         value_line(&b->w, "  h.%s.load(%s, 0);", f->name, operand_tensor_name(b->at, &f->tensor, true));
@@ -232,7 +244,8 @@ static void emit_fetch_held(struct maker *b) {
     struct point *chunk = chunk_point(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
-        if (f->kind == LEAF_HELD) value_line(&b->w, "h.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
+        if (f->kind == LEAF_HELD)
+            value_line(&b->w, "h.%s.load(%s, n_valid);", f->name, held_address(b, chunk, &f->tensor));
         if (f->kind == LEAF_PIECE) emit_piece(b, chunk, f);
     }
 }
@@ -267,7 +280,8 @@ static void emit_fetch(struct maker *b) {
     value_line(&b->w, "if (v >= n_valid) continue;");
     struct point *p = element_point(b, chunk, b->operand->value);
     for (int i = 0; i < b->n_leaves; i++)
-        if (b->leaves[i].kind == LEAF_MANY) value_put(&b->w, p, b->leaves[i].node, arena_printf(arena(b), "r.%s[v]", b->leaves[i].name));
+        if (b->leaves[i].kind == LEAF_MANY)
+            value_put(&b->w, p, b->leaves[i].node, arena_printf(arena(b), "r.%s[v]", b->leaves[i].name));
     value_close_block(&b->w, block, "}");
 }
 
@@ -307,19 +321,23 @@ static void emit_whole_piece(struct maker *b, const struct leaf *f) {
     value_line(&b->w, "  %s e[V];", emit_ctype(f->tensor.dtype));
     value_line(&b->w, "  h.%s.get(e);", f->name);
     buf_line(b->w.out, "#pragma unroll");
-    value_line(&b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
+    value_line(
+        &b->w, "  for (int v = 0; v < V; ++v) %s[v] = %s;", f->name, value_of_element(&b->w, f->tensor.dtype, "e[v]"));
     value_line(&b->w, "} else {");
     value_line(&b->w, "  h.%s.get(%s);", f->name, f->name);
     value_line(&b->w, "}");
 }
 
 /* In which the operand is multiplied. */
-static enum fx_dtype side_dtype(const struct maker *b) { return b->at->side == 'a' ? b->at->shape->a_dtype : b->at->shape->b_dtype; }
+static enum fx_dtype side_dtype(const struct maker *b) {
+    return b->at->side == 'a' ? b->at->shape->a_dtype : b->at->shape->b_dtype;
+}
 
 static void emit_make(struct maker *b) {
     struct node *value = b->operand->value;
     enum fx_dtype dtype = side_dtype(b);
-    if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype)) value = value->args[0]; /* the store rounds alike */
+    if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype))
+        value = value->args[0]; /* the store rounds alike */
     struct point *chunk = chunk_point(b);
     b->is_making = true;
     for (int i = 0; i < b->n_leaves; i++) {
@@ -334,7 +352,8 @@ static void emit_make(struct maker *b) {
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     int block = value_open_block(&b->w);
     struct point *p = element_point(b, chunk, b->operand->value);
-    bool is_plain = strcmp(element_of_value(&b->w, dtype, value->dtype, "x"), "x") == 0 && value->dtype == fx_compute_type(dtype);
+    bool is_plain = strcmp(element_of_value(&b->w, dtype, value->dtype, "x"), "x") == 0 &&
+                    value->dtype == fx_compute_type(dtype);
     if (is_plain) point_set_place(&b->w, p, value, "x[v]");
     emit_chain(b, p, value);
     value_assign(&b->w, "x[v]", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));

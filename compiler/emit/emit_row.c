@@ -1,7 +1,8 @@
 /* The members of the problem struct of a row program: what the row driver asks of it (kernels/driver_row.cuh).
  *
- * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each pass, running sums) and methods, each the values of some
- * nodes at one element, or at one row, written by emit_value.c. Offsets are 64-bit; row and column are the driver's flattened indices. */
+ * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each pass,
+ * running sums) and methods, each the values of some nodes at one element, or at one row, written by emit_value.c.
+ * Offsets are 64-bit; row and column are the driver's flattened indices. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -20,17 +21,22 @@ struct rows {
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
-/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index. */
+/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index.
+ */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
-static const char *name_of(const struct rows *b, const struct tensor *t) { return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer]; }
+static const char *name_of(const struct rows *b, const struct tensor *t) {
+    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
+}
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* The reduction ends in pass number `pass`. */
-static bool ends_in(const struct rows *b, const struct node *n, int pass) { return n->kind == N_REDUCE && b->x->level[n->id] == pass + 1; }
+static bool ends_in(const struct rows *b, const struct node *n, int pass) {
+    return n->kind == N_REDUCE && b->x->level[n->id] == pass + 1;
+}
 
 /* ---- indices ---- */
 
@@ -44,8 +50,12 @@ static const char *product(struct rows *b, const int *axes, int n) {
 /* Labels first .. last of l, flattened, out of the index of all of l. */
 static const char *part_of(struct rows *b, const struct axis_list *l, int first, int last, const char *var) {
     const char *index = var;
-    if (last + 1 < l->n) index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index, product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0) index = arena_printf(arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
+    if (last + 1 < l->n)
+        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
+            product(b, l->axes + last + 1, l->n - last - 1));
+    if (first > 0)
+        index = arena_printf(
+            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
     return index == var ? var : arena_printf(arena(b), "(%s)", index);
 }
 
@@ -84,7 +94,8 @@ static void bind(struct rows *b, struct point *p, const int *axes, int n, const 
 static const char *given(struct values *w, const struct point *p, const struct node *n) {
     struct rows *b = w->user;
     struct tensor t;
-    if (n->kind == N_SCALAR) return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
+    if (n->kind == N_SCALAR)
+        return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
     return value_element(w, p, name_of(b, &t), &t);
 }
@@ -107,7 +118,8 @@ static void give_held(struct rows *b, struct point *p, const struct tensor *list
         if (!is_in_space(b, n) || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
         for (int k = 0; k < n_list; k++)
             if (list[k].param == t.param && list[k].buffer == t.buffer)
-                p->text[i] = value_of_element(&b->w, t.dtype, arena_printf(arena(b), "%s.%s.get(v)", frag, name_of(b, &t)));
+                p->text[i] = value_of_element(
+                    &b->w, t.dtype, arena_printf(arena(b), "%s.%s.get(v)", frag, name_of(b, &t)));
     }
 }
 
@@ -118,18 +130,21 @@ static struct point *at_row(struct rows *b, int pass, const char *row, const cha
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         bool is_result = is_row_step(b->r, n) && n->kind == N_REDUCE;
-        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= pass) p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
+        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= pass)
+            p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
     }
     return p;
 }
 
 /* A point at an element of it. */
-static struct point *at_element(struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
+static struct point *at_element(
+    struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
     struct point *p = at_row(b, pass, row, results);
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
-    for (int i = 0; i < b->n_scans; i++) p->text[b->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->scans[i]));
+    for (int i = 0; i < b->n_scans; i++)
+        p->text[b->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->scans[i]));
     return p;
 }
 
@@ -140,18 +155,21 @@ static int find_kept(const struct rows *b, const struct node *n) {
     return -1;
 }
 
-/* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an element, p, is not at hand there. */
+/* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an
+ * element, p, is not at hand there. */
 static void emit_column_values(struct rows *b, struct point *column, const struct point *p, const bool *needed) {
     bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         has_given[i] = p->text[i] || find_kept(b, n) >= 0;
         for (int a = 0; a < n->n_args; a++) has_given[i] |= has_given[n->args[a]->id];
-        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && is_in_space(b, n)) value_at(&b->w, column, n);
+        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && is_in_space(b, n))
+            value_at(&b->w, column, n);
     }
 }
 
-/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an earlier pass computed and registers keep is read. */
+/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an
+ * earlier pass computed and registers keep is read. */
 static void emit_needed(struct rows *b, struct point *p, int pass, const bool *needed) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
@@ -161,7 +179,8 @@ static void emit_needed(struct rows *b, struct point *p, int pass, const bool *n
             value_at(&b->w, p, n);
             continue;
         }
-        const char *kept = arena_printf(arena(b), "f.%s[v]", member(b, n)), *known = arena_printf(arena(b), "KEPT ? %s : ", kept);
+        const char *kept = arena_printf(arena(b), "f.%s[v]", member(b, n)),
+                   *known = arena_printf(arena(b), "KEPT ? %s : ", kept);
         if (b->x->kept_in[k] == pass) {
             value_put(&b->w, p, n, kept);
             continue;
@@ -176,14 +195,17 @@ static void emit_needed(struct rows *b, struct point *p, int pass, const bool *n
 
 /* ---- types ---- */
 
-static void emit_held(struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
+static void emit_held(
+    struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
     if (!n && !(has_kept && b->x->n_kept)) {
         buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // %s", type, what);
         return;
     }
     buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
-    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
-    for (int i = 0; has_kept && i < b->x->n_kept; i++) buf_line(b->w.out, "    %s %s[V];", value_ctype(b->x->kept[i]->dtype), member(b, b->x->kept[i]));
+    for (int i = 0; i < n; i++)
+        buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
+    for (int i = 0; has_kept && i < b->x->n_kept; i++)
+        buf_line(b->w.out, "    %s %s[V];", value_ctype(b->x->kept[i]->dtype), member(b, b->x->kept[i]));
     buf_line(b->w.out, "  };");
 }
 
@@ -207,7 +229,8 @@ static void emit_results_type(struct rows *b) {
     buf_line(b->w.out, "  };");
 }
 
-/* Whether what a pass adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a word behind them all has to be written. */
+/* Whether what a pass adds up takes words to memory and ends in half of 8 bytes: the sums of 8 bytes stand first, and a
+ * word behind them all has to be written. */
 static bool has_rest(const struct rows *b, int pass) {
     int n_words = 0;
     bool has_wide = false;
@@ -229,17 +252,21 @@ static void emit_sums_type(struct rows *b, int pass) {
             const struct node *n = b->r->steps[s];
             const char *type = sum_type(n->args[0]->dtype);
             if (!ends_in(b, n, pass)) continue;
-            if (!has_parts || is_wide_type(type) == wide) buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
+            if (!has_parts || is_wide_type(type) == wide)
+                buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
             if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
         }
-    if (has_rest(b, pass)) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
+    if (has_rest(b, pass))
+        buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");
     buf_line(b->w.out, "  };");
 }
 
 static void emit_scans_type(struct rows *b) {
     buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums"
                                   : "  template <int N> using scans = fx_nothing;  // running sums");
-    for (int i = 0; i < b->n_scans; i++) buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]), value_comment(b->w.g, b->scans[i]));
+    for (int i = 0; i < b->n_scans; i++)
+        buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]),
+            value_comment(b->w.g, b->scans[i]));
     if (b->n_scans) buf_line(b->w.out, "  };");
 }
 
@@ -250,7 +277,8 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
     if (!n && !(has_kept && b->x->n_kept)) return;
     value_open_function(
         &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
-    for (int i = 0; i < n; i++) buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
+    for (int i = 0; i < n; i++)
+        buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
     value_close_function(&b->w);
 }
 
@@ -267,8 +295,10 @@ static void emit_prepare(struct rows *b, int pass) {
     struct point *p = at_row(b, pass - 1, "row", "r");
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= pass) p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
-        if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
+        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= pass)
+            p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
+        if (b->x->is_row_value[i] && b->x->level[i] == pass)
+            value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
     }
     value_close_function(&b->w);
 }
@@ -303,8 +333,9 @@ static void emit_fold(struct rows *b, int pass) {
         if (!ends_in(b, n, pass)) continue;
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;", n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far,
-                       sum_type(n->args[0]->dtype), term, b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
+            value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;",
+                n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, sum_type(n->args[0]->dtype), term,
+                b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
         else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     value_close_function(&b->w);
@@ -322,7 +353,8 @@ static void emit_join(struct rows *b, int pass) {
                        n->reduction == RED_ARGMAX ? "true" : "false", name, name, name, name, name, name, name, name);
         else
             value_line(&b->w, "a.%s = %s;", name,
-                       value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name), arena_printf(arena(b), "b.%s", name)));
+                value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name),
+                    arena_printf(arena(b), "b.%s", name)));
     }
     value_close_function(&b->w);
 }
@@ -344,9 +376,12 @@ static void emit_finish(struct rows *b, int pass) {
 static void emit_scan(struct rows *b, int i) {
     struct node *n = b->scans[i];
     const char *type = sum_type(n->dtype);
-    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }", type, i, member(b, n));
-    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, value_start(&b->w, n->reduction, n->dtype));
-    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type, value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
+    buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }",
+        type, i, member(b, n));
+    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i,
+        value_start(&b->w, n->reduction, n->dtype));
+    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
+        value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
     value_open_function(&b->w,
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
@@ -369,18 +404,21 @@ static void emit_scans(struct rows *b) {
         }
         buf_putc(&table, '}');
     }
-    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a pass", b->n_scans, b->x->n_passes + 1, table.s);
+    buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a pass",
+        b->n_scans, b->x->n_passes + 1, table.s);
     for (int i = 0; i < b->n_scans; i++) emit_scan(b, i);
 }
 
 /* ---- stores ---- */
 
-/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way, or goes to memory. */
+/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way, or goes to memory.
+ */
 static const char *element_place(struct rows *b, const struct store *s) {
     struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
     const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);
     if (!row_stores_elements(b->w.g, b->c->partition, b->r, s) || !row_is_along(b->x, &t)) return NULL;
-    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, s->value->dtype, "x"), "x") == 0 && strcmp(type, value_ctype(s->value->dtype)) == 0;
+    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, s->value->dtype, "x"), "x") == 0 &&
+                    strcmp(type, value_ctype(s->value->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%sout[v]", name_of(b, &t)) : NULL;
 }
 
@@ -392,9 +430,11 @@ static void emit_store(struct rows *b) {
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
-            buf_line(b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
+            buf_line(
+                b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
-    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true), *column = point_open(&b->w, NULL);
+    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
+                 *column = point_open(&b->w, NULL);
     bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
     if (b->x->is_along_rows) {
@@ -409,7 +449,8 @@ static void emit_store(struct rows *b) {
     for (int i = 0; i < b->r->n_stores; i++) {
         struct node *n = b->r->stores[i].value;
         const char *place = element_place(b, &b->r->stores[i]);
-        if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id])) point_set_place(&b->w, p, n, place);
+        if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
+            point_set_place(&b->w, p, n, place);
     }
     emit_needed(b, p, b->x->n_passes, needed);
     for (int i = 0; i < b->r->n_stores; i++) {
@@ -418,14 +459,17 @@ static void emit_store(struct rows *b) {
         if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         if (row_is_along(b->x, &t)) value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)), value);
-        else value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col), value);
+        else
+            value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col),
+                value);
     }
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
-            buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items", element(b, &t, "row", "col"), name_of(b, &t));
+            buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items",
+                element(b, &t, "row", "col"), name_of(b, &t));
     }
     value_close_function(&b->w);
 }
@@ -439,21 +483,34 @@ static void emit_results(struct rows *b) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
         if (row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
-        value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
+        value_line(
+            &b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
     }
     value_close_function(&b->w);
 }
 
-void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l, struct value_names *names) {
+void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = (struct values){.out = out, .g = c->graph, .indent = 2, .param_names = l->param_names, .axis_names = l->axis_names, .stride_names = l->stride_names, .storage_type = emit_ctype, .given = given,
-                          .user = &b, .names = names, .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    b.w = (struct values){.out = out,
+        .g = c->graph,
+        .indent = 2,
+        .param_names = l->param_names,
+        .axis_names = l->axis_names,
+        .stride_names = l->stride_names,
+        .storage_type = emit_ctype,
+        .given = given,
+        .user = &b,
+        .names = names,
+        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
     for (int i = 0; i < b.r->n_steps; i++)
         if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
-    buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;", b.x->is_along_rows ? "true" : "false",
-              b.x->stores_elements ? "true" : "false", b.x->stores_results ? "true" : "false");
-    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans, b.x->sum_words);
+    buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
+        b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
+        b.x->stores_results ? "true" : "false");
+    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans,
+        b.x->sum_words);
     struct buf prepared;
     buf_init(&prepared, a);
     for (int pass = 0; pass <= b.x->n_passes; pass++)
@@ -464,8 +521,9 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */
-        buf_line(b.w.out, "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
-                  l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
+        buf_line(b.w.out,
+            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
+            l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
     emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
     emit_results_type(&b);

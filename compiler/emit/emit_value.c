@@ -1,8 +1,9 @@
 /* Values of nodes at a point, as C statements: what a thread computes for one element of whatever the graph says.
  *
- * In: a node and a point, which gives every label of it an index as a C expression. Out: the statements that compute it, each
- * node once in the innermost scope whose indices it depends on, and the text that then names it. A reduction becomes loops, an
- * access a read at its positions (guarded where a value outside is given), a scan a loop up to the point. */
+ * In: a node and a point, which gives every label of it an index as a C expression. Out: the statements that compute
+ * it, each node once in the innermost scope whose indices it depends on, and the text that then names it. A reduction
+ * becomes loops, an access a read at its positions (guarded where a value outside is given), a scan a loop up to the
+ * point. */
 #include <math.h>
 #include <string.h>
 
@@ -58,8 +59,12 @@ static void set(struct values *w, const char ***list, const struct node *n, cons
     (*list)[n->id] = text;
 }
 
-void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place) { set(w, &p->place, n, place); }
-void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known) { set(w, &p->known, n, known); }
+void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place) {
+    set(w, &p->place, n, place);
+}
+void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known) {
+    set(w, &p->known, n, known);
+}
 
 /* A label fixed at 1 need not have been given an index. */
 static const char *index_at(const struct values *w, const struct point *p, int axis) {
@@ -126,7 +131,8 @@ static const char *integer_literal(struct values *w, enum fx_dtype t, int64_t v)
 
 const char *value_literal(struct values *w, const struct node *n) {
     if (n->dtype == FX_BOOL) return n->num != 0 ? "true" : "false";
-    return fx_is_integer(n->dtype) ? integer_literal(w, n->dtype, n->integer) : float_literal(w, n->num, n->dtype == FX_F32);
+    return fx_is_integer(n->dtype) ? integer_literal(w, n->dtype, n->integer)
+                                   : float_literal(w, n->num, n->dtype == FX_F32);
 }
 
 /* ---- memory ---- */
@@ -141,7 +147,8 @@ static int place_of(const struct param *p, int axis) {
 
 const char *value_stride(struct values *w, const struct tensor *t, int i) {
     struct buf s;
-    if (t->is_strided) return w->stride_names[fx_stride_index(t->param, place_of(&w->g->kernel->params[t->param], t->axes[i]))];
+    if (t->is_strided)
+        return w->stride_names[fx_stride_index(t->param, place_of(&w->g->kernel->params[t->param], t->axes[i]))];
     buf_init(&s, value_arena(w));
     for (int j = i + 1; j < t->n_axes; j++) buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
     return s.len ? s.s : "1";
@@ -167,7 +174,9 @@ const char *value_word_stride(struct values *w, int param, int i) {
     if (t->is_strided) return w->stride_names[fx_stride_index(param, i)];
     buf_init(&s, value_arena(w));
     for (int j = i + 1; j < t->n_axes; j++)
-        if (j == t->packed.axis) buf_printf(&s, "%s((%s + %d) / %d)", s.len ? " * " : "", extent_name(w, t->axes[j]), t->packed.factor - 1, t->packed.factor);
+        if (j == t->packed.axis)
+            buf_printf(&s, "%s((%s + %d) / %d)", s.len ? " * " : "", extent_name(w, t->axes[j]), t->packed.factor - 1,
+                t->packed.factor);
         else buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
     return s.len ? s.s : "1";
 }
@@ -180,25 +189,31 @@ static const char *load_packed(struct values *w, const struct point *p, int para
     buf_init(&s, value_arena(w));
     for (int i = 0; i < t->n_axes; i++) {
         const char *at = index_at(w, p, t->axes[i]), *step = value_word_stride(w, param, i);
-        buf_printf(&s, i == t->packed.axis ? "%s(long long)((%s) / %d)" : "%s(long long)(%s)", i ? " + " : "", at, t->packed.factor);
+        buf_printf(&s, i == t->packed.axis ? "%s(long long)((%s) / %d)" : "%s(long long)(%s)", i ? " + " : "", at,
+            t->packed.factor);
         if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
     }
-    return arena_printf(value_arena(w), "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype), fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false",
-                        t->packed.is_msb ? "true" : "false", w->param_names[param], s.s, index, t->packed.factor);
+    return arena_printf(value_arena(w), "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype),
+        fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false", t->packed.is_msb ? "true" : "false",
+        w->param_names[param], s.s, index, t->packed.factor);
 }
 
 static const char *load_param(struct values *w, const struct point *p, int param) {
     struct tensor t = tensor_of_param(w->g, param);
-    return w->g->kernel->params[param].packed.factor ? load_packed(w, p, param) : value_element(w, p, w->param_names[param], &t);
+    return w->g->kernel->params[param].packed.factor ? load_packed(w, p, param)
+                                                     : value_element(w, p, w->param_names[param], &t);
 }
 
 /* ---- pointwise ---- */
 
-/* The largest magnitude that a value of indices, extents and constants alone may have; infinite where it is made of more. */
+/* The largest magnitude that a value of indices, extents and constants alone may have; infinite where it is made of
+ * more. */
 static double largest_of(const struct values *w, const struct node *n, int depth) {
     if (n->kind == N_CONST) return fabs((double)n->integer);
-    if (n->kind == N_INDEX || n->kind == N_SIZE) return w->g->kernel->axes[n->axis].extent >= 0 ? (double)w->g->kernel->axes[n->axis].extent : 0x1p40;
-    if (n->kind != N_OP || depth > 16 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG)) return INFINITY;
+    if (n->kind == N_INDEX || n->kind == N_SIZE)
+        return w->g->kernel->axes[n->axis].extent >= 0 ? (double)w->g->kernel->axes[n->axis].extent : 0x1p40;
+    if (n->kind != N_OP || depth > 16 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG))
+        return INFINITY;
     double a = largest_of(w, n->args[0], depth + 1), b = n->n_args > 1 ? largest_of(w, n->args[1], depth + 1) : 0;
     return n->op == O_MUL ? (a == 0 || b == 0 ? 0 : a * b) : a + b;
 }
@@ -247,7 +262,8 @@ static bool range_of_op(const struct node *n, const struct narrow *a, const stru
         }
         return true;
     }
-    case O_FLOORDIV: /* by what is not negative, 0 giving 0: rounded down it moves away from 0 at most to where it was */
+    case O_FLOORDIV: /* by what is not negative, 0 giving 0: rounded down it moves away from 0 at most to where it was
+                      */
         out->lo = a->lo < 0 ? a->lo : 0, out->hi = a->hi > 0 ? a->hi : 0;
         return b->lo >= 0;
     case O_MOD: out->lo = 0, out->hi = b->hi > 0 ? b->hi - 1 : 0; return b->lo >= 0;
@@ -265,7 +281,8 @@ struct narrow *value_find_narrow(const struct graph *g, const bool *is_small) {
         if (n->kind == N_CONST) *x = (struct narrow){true, n->integer, n->integer};
         else if (n->kind == N_INDEX && is_small[n->axis]) *x = (struct narrow){true, 0, most > 0 ? most - 1 : 0};
         else if (n->kind == N_SIZE && is_small[n->axis]) *x = (struct narrow){true, extent >= 0 ? extent : 0, most};
-        else if (n->kind == N_OP && n->n_args <= 2 && all[n->args[0]->id].is_narrow && all[n->args[n->n_args - 1]->id].is_narrow)
+        else if (n->kind == N_OP && n->n_args <= 2 && all[n->args[0]->id].is_narrow &&
+                 all[n->args[n->n_args - 1]->id].is_narrow)
             x->is_narrow = range_of_op(n, &all[n->args[0]->id], &all[n->args[n->n_args - 1]->id], x);
         x->is_narrow = x->is_narrow && x->lo >= -INT32_MAX && x->hi <= INT32_MAX;
     }
@@ -292,7 +309,8 @@ static const char *narrow_at(struct values *w, struct point *p, struct node *n) 
 /* An operation of narrow operands, whose result is one too. */
 static const char *narrow_operation(struct values *w, const struct node *n, const char *const *args) {
     bool is_natural = n->n_args == 2 && w->narrow[n->args[0]->id].lo >= 0; /* a divisor is never negative */
-    if (n->op == O_FLOORDIV) return fill_form(w, n, is_natural ? "fx_quotient($a, $b)" : "fx_quotient_down($a, $b)", args);
+    if (n->op == O_FLOORDIV)
+        return fill_form(w, n, is_natural ? "fx_quotient($a, $b)" : "fx_quotient_down($a, $b)", args);
     if (n->op == O_MOD) return fill_form(w, n, is_natural ? "fx_remainder($a, $b)" : "fx_remainder_down($a, $b)", args);
     return fill_form(w, n, op_info[n->op].cuda, args);
 }
@@ -300,14 +318,18 @@ static const char *narrow_operation(struct values *w, const struct node *n, cons
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {
     const struct op_info *info = &op_info[n->op];
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
-    const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer : info->cuda;
+    const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer
+                                                                                              : info->cuda;
     return fill_form(w, n, form, args);
 }
 
 /* arg, of compute type t, as the float that a further rounding to a narrower type rounds once. */
 const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg) {
-    const char *form = t == FX_F32 ? "%s" : t == FX_F64 ? "fx_f64_to_f32_odd(%s)" : t == FX_I64 ? "fx_f64_to_f32_odd(fx_i64_to_f64_odd(%s))"
-                       : t == FX_U64 ? "fx_f64_to_f32_odd(fx_u64_to_f64_odd(%s))" : "fx_f64_to_f32_odd((double)%s)";
+    const char *form = t == FX_F32   ? "%s"
+                       : t == FX_F64 ? "fx_f64_to_f32_odd(%s)"
+                       : t == FX_I64 ? "fx_f64_to_f32_odd(fx_i64_to_f64_odd(%s))"
+                       : t == FX_U64 ? "fx_f64_to_f32_odd(fx_u64_to_f64_odd(%s))"
+                                     : "fx_f64_to_f32_odd((double)%s)";
     return arena_printf(value_arena(w), form, arg);
 }
 
@@ -322,7 +344,8 @@ const char *value_of_element(struct values *w, enum fx_dtype t, const char *elem
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value) {
     struct arena *a = value_arena(w);
     if (t == FX_BOOL) return arena_printf(a, "fx_to_bool(%s)", value);
-    if (fx_is_float(t) && fx_dtype_bits(t) == 8) return arena_printf(a, "fx_from_float<%s>(%s)", w->storage_type(t), value_as_f32(w, from, value));
+    if (fx_is_float(t) && fx_dtype_bits(t) == 8)
+        return arena_printf(a, "fx_from_float<%s>(%s)", w->storage_type(t), value_as_f32(w, from, value));
     if (fx_is_float(t) && fx_dtype_bits(t) == 16) return value_as_f32(w, from, value); /* the store rounds */
     return t == from ? value : arena_printf(a, "(%s)%s", w->storage_type(t), value);
 }
@@ -331,9 +354,11 @@ const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype fr
 static double magnitude_of(const struct values *w, const struct node *n, int depth) {
     if (n->kind == N_CONST) return fabs((double)n->integer);
     enum fx_dtype t = n->kind == N_INPUT ? w->g->kernel->params[n->param].dtype : n->kind == N_CAST ? n->to : n->dtype;
-    if (fx_is_integer(t) && fx_dtype_bits(t) <= 16 && (n->kind == N_INPUT || n->kind == N_CAST)) return ldexp(1, fx_dtype_bits(t));
+    if (fx_is_integer(t) && fx_dtype_bits(t) <= 16 && (n->kind == N_INPUT || n->kind == N_CAST))
+        return ldexp(1, fx_dtype_bits(t));
     if (n->kind == N_ACCESS && !n->has_fill) return magnitude_of(w, n->args[0], depth + 1);
-    if (n->kind != N_OP || depth > 8 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG)) return INFINITY;
+    if (n->kind != N_OP || depth > 8 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL && n->op != O_NEG))
+        return INFINITY;
     double a = magnitude_of(w, n->args[0], depth + 1), b = n->n_args > 1 ? magnitude_of(w, n->args[1], depth + 1) : 0;
     return n->op == O_MUL ? a * b : a + b;
 }
@@ -342,10 +367,15 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     struct arena *a = value_arena(w);
     enum fx_dtype from = n->args[0]->dtype, to = n->to;
     if (to == FX_BOOL) return arena_printf(a, "%s != 0", arg);
-    if (from == FX_BOOL) return fx_is_integer(to) ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg) : arena_printf(a, n->dtype == FX_F64 ? "%s ? 1.0 : 0.0" : "%s ? 1.0f : 0.0f", arg);
+    if (from == FX_BOOL)
+        return fx_is_integer(to) ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg)
+                                 : arena_printf(a, n->dtype == FX_F64 ? "%s ? 1.0 : 0.0" : "%s ? 1.0f : 0.0f", arg);
     if (fx_is_integer(to) && fx_is_float(from)) return arena_printf(a, "fx_saturate_%s(%s)", fx_dtype_name(to), arg);
-    if (fx_is_integer(to)) return fx_dtype_bits(to) >= 32 ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg) : arena_printf(a, "fx_wrap_%s((int)%s)", fx_dtype_name(to), arg);
-    if (to == FX_F32 && from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22) return arena_printf(a, "fx_small_to_float(%s)", arg);
+    if (fx_is_integer(to))
+        return fx_dtype_bits(to) >= 32 ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg)
+                                       : arena_printf(a, "fx_wrap_%s((int)%s)", fx_dtype_name(to), arg);
+    if (to == FX_F32 && from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
+        return arena_printf(a, "fx_small_to_float(%s)", arg);
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", w->storage_type(to), value_as_f32(w, from, arg));
 }
@@ -392,7 +422,8 @@ static void hoist(struct values *w, struct point *p, struct node *n, const bool 
     if (!inside) value_at(w, p, n);
     else if (n->kind == N_OP || n->kind == N_CAST) hoist_args(w, p, n, bound);
     else if (n->kind == N_ACCESS && w->narrow)
-        for (int i = 1; i < n->n_args; i++) hoist(w, p, n->args[i], bound); /* positions and what is outside: needed wherever it is */
+        for (int i = 1; i < n->n_args; i++)
+            hoist(w, p, n->args[i], bound); /* positions and what is outside: needed wherever it is */
 }
 
 void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes) {
@@ -427,7 +458,8 @@ void value_close_block(struct values *w, int block, const char *end) {
 }
 
 static const char *loop_variable(struct values *w, int axis) {
-    return emit_local_as(w->names, arena_printf(value_arena(w), "i_%s_", name_encoded(value_arena(w), w->g->kernel->axes[axis].name)));
+    return emit_local_as(
+        w->names, arena_printf(value_arena(w), "i_%s_", name_encoded(value_arena(w), w->g->kernel->axes[axis].name)));
 }
 
 /* Opens a loop over the axis up to `end`; gives what closes it. */
@@ -447,7 +479,8 @@ static const char *reduce_at(struct values *w, struct point *p, struct node *n) 
     value_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), value_comment(w->g, n));
     struct point *inner = point_open(w, p);
-    for (int i = 0; i < n->n_reduced; i++) blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
+    for (int i = 0; i < n->n_reduced; i++)
+        blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = wide_at(w, inner, n->args[0]);
     value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
     for (int i = n->n_reduced - 1; i >= 0; i--) value_close_block(w, blocks[i], "}");
@@ -456,7 +489,8 @@ static const char *reduce_at(struct values *w, struct point *p, struct node *n) 
 
 /* The index of the first extreme; the first NaN, once met, stays. */
 static const char *extreme_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = emit_local(w->names, n), *best = arena_printf(value_arena(w), "%sbest", t), *c = value_ctype(n->args[0]->dtype);
+    const char *t = emit_local(w->names, n), *best = arena_printf(value_arena(w), "%sbest", t),
+               *c = value_ctype(n->args[0]->dtype);
     int axis = n->reduced[0];
     value_hoist(w, p, n->args[0], &axis, 1);
     value_line(w, "long long %s = 0;%s", t, value_comment(w->g, n));
@@ -464,7 +498,8 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
     struct point *inner = point_open(w, p);
     int block = open_loop(w, inner, axis, extent_name(w, axis));
     const char *term = wide_at(w, inner, n->args[0]), *i = inner->at[axis];
-    value_line(w, "if (%s == 0 || (%s == %s && !(%s %s %s))) %s = %s, %s = %s;", i, best, best, term, n->reduction == RED_ARGMAX ? "<=" : ">=", best, t, i, best, term);
+    value_line(w, "if (%s == 0 || (%s == %s && !(%s %s %s))) %s = %s, %s = %s;", i, best, best, term,
+        n->reduction == RED_ARGMAX ? "<=" : ">=", best, t, i, best, term);
     value_close_block(w, block, "}");
     return t;
 }
@@ -472,7 +507,8 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
     const char *t = emit_local(w->names, n), *end = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
+    value_line(
+        w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
     struct point *inner = point_open(w, p);
     int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
@@ -485,10 +521,12 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
 static const char *share_at(struct values *w, struct point *p, struct node *n) {
     const char *t = emit_local(w->names, n), *at = index_at(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
+    value_line(
+        w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
     int block = w->names->locals.n;
     const char *i = loop_variable(w, n->axis);
-    value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run, i, i, n->run, i, i, i);
+    value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run,
+        i, i, n->run, i, i, i);
     value_open_block(w);
     struct point *inner = point_open(w, p);
     inner->at[n->axis] = i;
@@ -506,13 +544,20 @@ struct point *value_open_access(struct values *w, struct point *p, struct node *
     for (int i = 0; i < n->n_at; i++) {
         /* Of a label fixed at 1 only one position lies inside, and no address has it. */
         bool narrow = (n->args[1 + i]->kind == N_OP || n->args[1 + i]->kind == N_INDEX) && is_narrow(w, n->args[1 + i]);
-        const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll" : narrow ? narrow_at(w, p, n->args[1 + i]) : value_at(w, p, n->args[1 + i]);
+        const char *text = !n->has_fill && w->g->kernel->axes[n->at[i]].extent == 1 ? "0ll"
+                           : narrow                                                 ? narrow_at(w, p, n->args[1 + i])
+                                                                                    : value_at(w, p, n->args[1 + i]);
         positions[i] = n->has_fill || strpbrk(text, " (") ? emit_local_position(w->names, n->args[0], n->at[i]) : text;
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
-        value_line(w, "const %s %s = %s;", narrow ? "index" : is_u64 ? "unsigned long long" : "long long", positions[i], text);
+        value_line(w, "const %s %s = %s;",
+            narrow   ? "index"
+            : is_u64 ? "unsigned long long"
+                     : "long long",
+            positions[i], text);
         if (i) buf_puts(&all, " && ");
-        if (!is_u64 && !(narrow && w->narrow[n->args[1 + i]->id].lo >= 0)) buf_printf(&all, "%s >= 0 && ", positions[i]);
+        if (!is_u64 && !(narrow && w->narrow[n->args[1 + i]->id].lo >= 0))
+            buf_printf(&all, "%s >= 0 && ", positions[i]);
         buf_printf(&all, narrow ? "%s < (index)%s" : "%s < %s", positions[i], extent_name(w, n->at[i]));
     }
     struct point *inner = point_open(w, p);
@@ -552,7 +597,8 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
     const char *args[3], *what;
     bool narrow = n->kind == N_OP && (is_narrow(w, n) || op_info[n->op].rule == RULE_COMPARE); /* computed in `index` */
     switch (n->kind) {
-    case N_REDUCE: return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN ? extreme_at(w, p, n) : reduce_at(w, p, n);
+    case N_REDUCE:
+        return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN ? extreme_at(w, p, n) : reduce_at(w, p, n);
     case N_SCAN: return scan_at(w, p, n);
     case N_SHARE: return share_at(w, p, n);
     case N_ACCESS: return access_at(w, p, n);
@@ -564,13 +610,15 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
         what = is_narrow(w, n) ? narrow_operation(w, n, args) : value_operation(w, n, args);
         break;
     }
-    const char *place = p->place && !is_narrow(w, n) ? p->place[n->id] : NULL, *known = p->known && p->known[n->id] ? p->known[n->id] : "";
+    const char *place = p->place && !is_narrow(w, n) ? p->place[n->id] : NULL,
+               *known = p->known && p->known[n->id] ? p->known[n->id] : "";
     if (place) {
         value_line(w, "%s = %s;%s", place, what, value_comment(w->g, n));
         return place;
     }
     const char *name = emit_local(w->names, n);
-    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name, known, what, value_comment(w->g, n));
+    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name,
+        known, what, value_comment(w->g, n));
     return name;
 }
 

@@ -9,8 +9,10 @@ struct point { /* indices of labels, within those of the point around it */
     const struct point *outer;
     const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
     const char **text; /* by node: what names its value here; NULL: not computed here */
-    const char **place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none has */
-    const char **known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; NULL: before none */
+    const char *
+        *place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none has */
+    const char *
+        *known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; NULL: before none */
 };
 
 struct narrow { /* what is known of an integer of indices, extents and numbers alone */
@@ -27,7 +29,8 @@ struct values { /* statements being written */
     const char **param_names, **axis_names; /* C names, by index */
     const char **stride_names; /* of strided parameters, by fx_stride_index */
     const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
-    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is none of these. */
+    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it
+     * is none of these. */
     const char *(*given)(struct values *w, const struct point *p, const struct node *n);
     void *user;        /* given's */
     struct value_names *names; /* of the struct they stand in */
@@ -38,7 +41,8 @@ struct values { /* statements being written */
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
-/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known` has no better. */
+/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known` has no better.
+ */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
 void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
 /* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
@@ -54,12 +58,15 @@ void value_assign(struct values *w, const char *place, const char *value);
 /* Begins a function, whose head is given without its brace, and ends it: emit_function. */
 void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void value_close_function(struct values *w);
-/* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`. */
+/* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`.
+ */
 int value_open_block(struct values *w);
 void value_close_block(struct values *w, int block, const char *end);
-/* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is inside, NULL where it always is. */
+/* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is
+ * inside, NULL where it always is. */
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
-/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made of it. */
+/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made
+ * of it. */
 const char *value_stride(struct values *w, const struct tensor *t, int i);
 /* Likewise words along position i of a packed parameter. */
 const char *value_word_stride(struct values *w, int param, int i);

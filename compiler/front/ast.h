@@ -165,7 +165,8 @@ void ast_print(struct buf *out, const struct ast_file *file);
 void ast_print_expr(struct buf *out, const struct ast_expr *e);
 /* A literal as it reads back. */
 void ast_print_num(struct buf *out, const struct ast_num *n);
-/* Its first bytes, at most `most` (> 3) of them, `...` in place of what did not fit. Costs what it prints and one step a level of the tree. */
+/* Its first bytes, at most `most` (> 3) of them, `...` in place of what did not fit. Costs what it prints and one step
+ * a level of the tree. */
 void ast_print_expr_short(struct buf *out, const struct ast_expr *e, size_t most);
 
 #endif

@@ -211,7 +211,8 @@ static bool begins_with_operand(const struct ast_expr *e) {
 
 void ast_print_expr_short(struct buf *out, const struct ast_expr *e, size_t most) {
     struct buf s;
-    /* In a long sum the first terms are deepest. Every level adds three bytes or more, which tells how many levels do. */
+    /* In a long sum the first terms are deepest. Every level adds three bytes or more, which tells how many levels do.
+     */
     const struct ast_expr *first = e;
     for (size_t above = 0; begins_with_operand(first); first = first->a)
         if (above++ > most / 3) e = e->a;
@@ -327,8 +328,8 @@ static void tree_type(struct buf *out, const struct ast_type *t) {
     buf_printf(out, " %s", fx_dtype_name(t->dtype));
     if (t->has_axes) tree_axes(out, "axes", t->axes);
     if (t->is_packed)
-        buf_printf(out, " (packed %s " NAME_FMT " " NAME_FMT ")", fx_dtype_name(t->packed_dtype), NAME_ARG(t->packed_axis),
-                   NAME_ARG(t->packed_order));
+        buf_printf(out, " (packed %s " NAME_FMT " " NAME_FMT ")", fx_dtype_name(t->packed_dtype),
+            NAME_ARG(t->packed_axis), NAME_ARG(t->packed_order));
     if (t->is_strided) buf_puts(out, " strided");
     if (t->align) buf_printf(out, " (align %llu)", (unsigned long long)t->align);
 }
@@ -369,7 +370,11 @@ static void tree_attrs(struct buf *out, const struct ast_attr *attrs) {
 
 static void tree_entries(struct buf *out, const struct ast_entry *entries) {
     for (const struct ast_entry *e = entries; e; e = e->next) {
-        buf_printf(out, "\n  (%s " NAME_FMT, e->relation == '<' ? "<=" : e->relation == ':' ? ":" : "=", NAME_ARG(e->name));
+        buf_printf(out, "\n  (%s " NAME_FMT,
+            e->relation == '<'   ? "<="
+            : e->relation == ':' ? ":"
+                                 : "=",
+            NAME_ARG(e->name));
         if (e->sub.len) buf_printf(out, "." NAME_FMT, NAME_ARG(e->sub));
         if (e->what.len) buf_printf(out, " " NAME_FMT, NAME_ARG(e->what));
         buf_putc(out, ' ');

@@ -53,7 +53,8 @@ static int distance(struct name a, struct name b) {
             int best = row[j - 1] + !is_same;
             if (row[j] + 1 < best) best = row[j] + 1;
             if (next[j - 1] + 1 < best) best = next[j - 1] + 1;
-            bool is_swap = i > 1 && j > 1 && lower(a.s[i - 1]) == lower(b.s[j - 2]) && lower(a.s[i - 2]) == lower(b.s[j - 1]);
+            bool is_swap = i > 1 && j > 1 && lower(a.s[i - 1]) == lower(b.s[j - 2]) &&
+                           lower(a.s[i - 2]) == lower(b.s[j - 1]);
             if (is_swap && last[j - 2] + 1 < best) best = last[j - 2] + 1;
             next[j] = best;
         }

@@ -1,4 +1,5 @@
-/* What .fx writes for a word of another language (hints.def), and which known name a mistyped one is near. For messages alone: nothing compiles from it. */
+/* What .fx writes for a word of another language (hints.def), and which known name a mistyped one is near. For messages
+ * alone: nothing compiles from it. */
 #ifndef FX_HINTS_H
 #define FX_HINTS_H
 

@@ -1,10 +1,12 @@
 /* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
  *
- * In: a graph. Out: its partitions: with epilogues or without, with factors computed as they are loaded or stored first, with row programs, with chains. Here: which
- * kernel computes each stored value. What is stored (an output, a factor) belongs to the last contraction it depends on, as its epilogue, when it has that contraction's
- * axes; else to a row program or a chain; what depends on none is a pointwise kernel. What such a kernel reads besides goes to a buffer, which is placed in turn, until
- * none is asked for. What is written in place is stored directly where nobody else can still need the old contents (inplace.c); else through a buffer, which a last
- * kernel copies. Groups end in an order in which what they read is written before. */
+ * In: a graph. Out: its partitions: with epilogues or without, with factors computed as they are loaded or stored
+ * first, with row programs, with chains. Here: which kernel computes each stored value. What is stored (an output, a
+ * factor) belongs to the last contraction it depends on, as its epilogue, when it has that contraction's axes; else to
+ * a row program or a chain; what depends on none is a pointwise kernel. What such a kernel reads besides goes to a
+ * buffer, which is placed in turn, until none is asked for. What is written in place is stored directly where nobody
+ * else can still need the old contents (inplace.c); else through a buffer, which a last kernel copies. Groups end in an
+ * order in which what they read is written before. */
 #include <limits.h>
 #include <string.h>
 
@@ -14,8 +16,8 @@
 
 /* ---- buffers ---- */
 
-/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for a pointwise
- * reader, the order of an output with the same axes if there is one. */
+/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for
+ * a pointwise reader, the order of an output with the same axes if there is one. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;
@@ -26,7 +28,8 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
             if (is_late == (late == 1)) b->axes[b->n_axes++] = v->axes[i];
         }
     struct partial_of x;
-    if (as_partial(f->g, v, &x)) { /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
+    if (as_partial(
+            f->g, v, &x)) { /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
         int n = 0, axes[MAX_AXES];
         memcpy(axes, b->axes, sizeof axes);
         for (int rest = 0; rest < 2; rest++)
@@ -42,8 +45,8 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
     }
 }
 
-int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader, const char *why,
-                       struct span span) {
+int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
+    const char *why, struct span span) {
     int i = find_buffer(f->p, value, dtype);
     if (i >= 0) return i;
     struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
@@ -54,14 +57,16 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
 
 /* ---- which reductions a stored value depends on ---- */
 
-struct space { /* what a kernel runs over where the walk stands: its own axes, then those of the loops around, innermost last */
+struct space { /* what a kernel runs over where the walk stands: its own axes, then those of the loops around, innermost
+                  last */
     const struct space *outer;
     bool is_elsewhere; /* in what an access reads: at other elements than the kernel's */
     const int *axes;   /* of the outermost: the kernel's; else of the loop */
     int n_axes;
 };
 
-/* Whether n has the axes of the kernel, or those and the ones of some loops around: then each element of it is computed once. */
+/* Whether n has the axes of the kernel, or those and the ones of some loops around: then each element of it is computed
+ * once. */
 static bool is_computed_once(const struct node *n, const struct space *s) {
     for (const struct space *level = s; level; level = level->outer) {
         int axes[4 * MAX_AXES], n_axes = 0;
@@ -80,16 +85,18 @@ static bool is_far(const struct space *s) {
     return false;
 }
 
-/* Collects in f->below, each once, what the walk down from a stored value must find in memory, or as the accumulator: contractions, what some kernel
- * writes to memory anyway, and other reductions and scans that would be computed again and again where they are read. The rest becomes loops of the
- * kernel. What is read at other elements than the kernel's is walked as such, even where it was met before. */
+/* Collects in f->below, each once, what the walk down from a stored value must find in memory, or as the accumulator:
+ * contractions, what some kernel writes to memory anyway, and other reductions and scans that would be computed again
+ * and again where they are read. The rest becomes loops of the kernel. What is read at other elements than the kernel's
+ * is walked as such, even where it was met before. */
 static int reductions_below(struct fuser *f, struct node *n, const struct space *s, bool is_stored, int n_found) {
     int before = f->mark[n->id] - 2 * f->n_walks, far = is_far(s);
     if (before >= far) return n_found;
     f->mark[n->id] = 2 * f->n_walks + far;
     bool is_mainloop = fuse_is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
     bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
-    if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer && fuse_fits_row(&f->row, n))
+    if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer &&
+        fuse_fits_row(&f->row, n))
         return reductions_below(f, n->args[0], s, false, n_found);
     if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
         for (int i = 0; i < n_found; i++)
@@ -100,7 +107,8 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     struct space elsewhere = {s, true, NULL, 0}, loop = {s, false, n->reduced, n->n_reduced};
     if (n->kind == N_REDUCE) return reductions_below(f, n->args[0], &loop, false, n_found);
     if (n->kind == N_SCAN) return reductions_below(f, n->args[0], &elsewhere, false, n_found);
-    for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], n->kind == N_ACCESS && i == 0 ? &elsewhere : s, false, n_found);
+    for (int i = 0; i < n->n_args; i++)
+        n_found = reductions_below(f, n->args[i], n->kind == N_ACCESS && i == 0 ? &elsewhere : s, false, n_found);
     return n_found;
 }
 
@@ -109,7 +117,9 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction : group_sum(&f->p->groups[i], contraction) >= 0) return &f->p->groups[i];
+        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction
+                                   : group_sum(&f->p->groups[i], contraction) >= 0)
+            return &f->p->groups[i];
     return NULL;
 }
 
@@ -124,7 +134,8 @@ static void add_pointwise(struct fuser *f, struct node *value, int param, int bu
     /* Outputs over the same axes that need nothing computed before them share one kernel. */
     for (int i = 0; param >= 0 && !needs_contraction && i < f->p->n_groups; i++) {
         struct group *r = &f->p->groups[i];
-        if (r->contraction || r->is_row || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes)) continue;
+        if (r->contraction || r->is_row || r->order >= 0 || !nodes_same_axes(r->axes, r->n_axes, axes, n_axes))
+            continue;
         fuse_add_store(f, r, value, param, buffer);
         return;
     }
@@ -138,7 +149,8 @@ bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m) 
     const int reached = fuse_walk(f);
     f->mark[n->id] = reached;
     for (int i = n->id; i > m->id; i--)
-        for (int a = 0; f->mark[i] == reached && a < f->g->nodes[i]->n_args; a++) f->mark[f->g->nodes[i]->args[a]->id] = reached;
+        for (int a = 0; f->mark[i] == reached && a < f->g->nodes[i]->n_args; a++)
+            f->mark[f->g->nodes[i]->args[a]->id] = reached;
     return f->mark[m->id] == reached;
 }
 
@@ -150,21 +162,26 @@ static bool is_below_others(const struct fuser *f, const struct node *n, struct 
     from_it[n->id] = true;
     for (int i = n->id + 1; i < f->g->n_nodes; i++)
         for (int k = 0; k < f->g->nodes[i]->n_args; k++) from_it[i] |= from_it[f->g->nodes[i]->args[k]->id];
-    for (int i = 0; i < n_below; i++) found |= below[i] != n && (f->in_order ? below[i]->id > n->id : from_it[below[i]->id]);
+    for (int i = 0; i < n_below; i++)
+        found |= below[i] != n && (f->in_order ? below[i]->id > n->id : from_it[below[i]->id]);
     return found;
 }
 
-/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on, unless that one has to run before another of them. */
-static struct node *find_host(const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
+/* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on,
+ * unless that one has to run before another of them. */
+static struct node *find_host(
+    const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
     struct node *host = NULL;
     for (int i = 0; i < n; i++)
-        if (fuse_is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) && is_near(f, below[i]) &&
-            (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) && !is_below_others(f, below[i], below, n))
+        if (fuse_is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
+            is_near(f, below[i]) && (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) &&
+            !is_below_others(f, below[i], below, n))
             host = below[i];
     return host;
 }
 
-/* What stands between n and the element that is computed from it, element by element up to there: a relabel, a reduction, a value of other axes. NULL: nothing. */
+/* What stands between n and the element that is computed from it, element by element up to there: a relabel, a
+ * reduction, a value of other axes. NULL: nothing. */
 static const struct node *find_obstacle(const struct fuser *f, const struct node *n, const struct node *element) {
     const struct graph *g = f->g;
     bool *is_like = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1); /* computed from n at the same elements */
@@ -177,7 +194,8 @@ static const struct node *find_obstacle(const struct fuser *f, const struct node
         bool reads = false;
         for (int k = 0; k < x->n_args; k++) reads |= is_like[x->args[k]->id];
         if (!reads || !is_below[i]) continue;
-        if ((x->kind != N_OP && x->kind != N_CAST) || !nodes_same_axes(x->axes, x->n_axes, n->axes, n->n_axes)) return x;
+        if ((x->kind != N_OP && x->kind != N_CAST) || !nodes_same_axes(x->axes, x->n_axes, n->axes, n->n_axes))
+            return x;
         is_like[i] = true;
     }
     return NULL;
@@ -192,20 +210,30 @@ static const char *axes_text(const struct graph *g, const int *axes, int n) {
 }
 
 /* Why n, below the element that is stored, needs a kernel of its own, and where the reason stands. */
-static const char *why_apart(const struct fuser *f, const struct node *n, bool is_near_it, const struct node *element, struct span *at) {
+static const char *why_apart(
+    const struct fuser *f, const struct node *n, bool is_near_it, const struct node *element, struct span *at) {
     const struct node *x = find_obstacle(f, n, element);
     struct arena *a = &f->g->cx->arena;
     const char *what = ir_quote(f->g, n), *by = x && x->source ? ir_source(f->g, x) : what;
-    if (strcmp(by, what) == 0) return arena_printf(a, is_near_it ? "%s is used over more axes than it has" : "%s is read at other elements than the one computed", what);
+    if (strcmp(by, what) == 0)
+        return arena_printf(a,
+            is_near_it ? "%s is used over more axes than it has" : "%s is read at other elements than the one computed",
+            what);
     *at = x->span;
-    if (x->kind == N_REDUCE) return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, x->reduced, x->n_reduced));
+    if (x->kind == N_REDUCE)
+        return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, x->reduced, x->n_reduced));
     if (x->kind == N_SCAN) return arena_printf(a, "%s needs %s whole along %s", by, what, axes_text(f->g, &x->axis, 1));
-    return arena_printf(a, x->kind == N_ACCESS ? "%s needs %s at other elements than the one computed" : "%s uses %s over more axes than it has", by, what);
+    return arena_printf(a,
+        x->kind == N_ACCESS ? "%s needs %s at other elements than the one computed"
+                            : "%s uses %s over more axes than it has",
+        by, what);
 }
 
-/* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks for buffers of the contractions it reads besides.
- * False where the element is not the value itself and no contraction's kernel may compute it. */
-static bool place_element(struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
+/* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
+ * for buffers of the contractions it reads besides. False where the element is not the value itself and no
+ * contraction's kernel may compute it. */
+static bool place_element(
+    struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
     const struct graph *g = f->g;
     struct node **below = f->below;
     bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
@@ -215,7 +243,8 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
     int both[2 * MAX_AXES];
     memcpy(both, f->row.axes, sizeof f->row.axes);
     memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
-    const struct space space = {NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
+    const struct space space = {
+        NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
     f->shares_row = true;
     int n = reductions_below(f, element, &space, is_stored, 0);
     if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
@@ -232,8 +261,10 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
         struct group *x = host && is_near_it[i] && fuse_is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
         if (x && (x == group_of(f, host) || fuse_join_sum(f, group_of(f, host), x))) continue;
         const char *why = !f->epilogues ? "every contraction stands by itself"
-                          : host && fuse_is_for_mainloop(f, below[i]) ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops", ir_quote(f->g, below[i]), ir_quote(f->g, host))
-                                        : NULL;
+                          : host && fuse_is_for_mainloop(f, below[i])
+                              ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops",
+                                    ir_quote(f->g, below[i]), ir_quote(f->g, host))
+                              : NULL;
         struct span at = below[i]->span;
         if (f->epilogues && (!why || !is_near_it[i])) why = why_apart(f, below[i], is_near_it[i], element, &at);
         fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
@@ -244,11 +275,14 @@ static bool place_element(struct fuser *f, struct node *value, struct node *elem
     return true;
 }
 
-/* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that contraction's, where there is an epilogue. */
+/* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that
+ * contraction's, where there is an epilogue. */
 static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
     const struct param *p = param >= 0 ? &f->g->kernel->params[param] : NULL;
     struct partial_of x;
-    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x) && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
+    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x) &&
+        place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer))
+        return;
     place_element(f, value, value, p ? p->axes : value->axes, p ? p->n_axes : value->n_axes, param, buffer);
 }
 
@@ -260,7 +294,11 @@ static void place_partials(struct fuser *f) {
         struct node *n = f->g->nodes[i];
         if (!readers[i] || !as_partial(f->g, n, &x)) continue;
         int b = find_buffer(f->p, n, n->dtype);
-        if (b < 0) fuse_need_buffer(f, n, n->dtype, NULL, arena_printf(&f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", ir_quote(f->g, x.of)), n->span);
+        if (b < 0)
+            fuse_need_buffer(f, n, n->dtype, NULL,
+                arena_printf(
+                    &f->g->cx->arena, "%s is reduced tile by tile, and then the rest of the way", ir_quote(f->g, x.of)),
+                n->span);
     }
 }
 
@@ -271,7 +309,8 @@ static void store_through(struct fuser *f, int o) {
     const struct output *out = &f->g->outputs[o];
     const struct param *p = &f->g->kernel->params[out->param];
     int n = f->p->n_buffers, b = fuse_need_buffer(f, out->value, p->dtype, NULL, f->through[o], out->value->span);
-    if (b == n && nodes_same_axes(out->value->axes, out->value->n_axes, p->axes, p->n_axes)) memcpy(f->p->buffers[b].axes, p->axes, sizeof p->axes);
+    if (b == n && nodes_same_axes(out->value->axes, out->value->n_axes, p->axes, p->n_axes))
+        memcpy(f->p->buffers[b].axes, p->axes, sizeof p->axes);
 }
 
 static void add_copies(struct fuser *f) {
@@ -310,7 +349,9 @@ static bool is_last(const struct graph *g, const struct group *r) {
 /* ---- order ---- */
 
 /* Of groups that may run, the lowest comes first. Copies come last. */
-static int rank(const struct graph *g, const struct group *r) { return r->is_copy ? INT_MAX : is_last(g, r) ? r->order + INT_MAX / 2 : r->order; }
+static int rank(const struct graph *g, const struct group *r) {
+    return r->is_copy ? INT_MAX : is_last(g, r) ? r->order + INT_MAX / 2 : r->order;
+}
 
 /* Whether every buffer that r reads has been written. */
 static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers) {
@@ -319,8 +360,9 @@ static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers)
     return true;
 }
 
-/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which stands first in the spec. A contraction that only some unscheduled
- * reduction reads has no store and is dropped. Groups that wait for each other stay last. */
+/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which
+ * stands first in the spec. A contraction that only some unscheduled reduction reads has no store and is dropped.
+ * Groups that wait for each other stay last. */
 static void sort_groups(struct fuser *f) {
     struct partition *p = f->p;
     struct arena *a = &f->g->cx->arena;
@@ -329,14 +371,17 @@ static void sort_groups(struct fuser *f) {
         if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
     p->n_groups = n;
     struct group *sorted = NEW_ARRAY(a, struct group, n + 1);
-    bool *is_placed = NEW_ARRAY(a, bool, n + 1), *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1), **is_read = NEW_ARRAY(a, bool *, n + 1);
+    bool *is_placed = NEW_ARRAY(a, bool, n + 1), *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1),
+         **is_read = NEW_ARRAY(a, bool *, n + 1);
     for (int i = 0; i < n; i++) is_read[i] = ir_buffers_read(f->g, p, &p->groups[i]);
     for (int at = 0; at < n; at++) {
         int best = -1, any = -1;
         for (int i = 0; i < n; i++) {
             if (is_placed[i]) continue;
             if (any < 0) any = i;
-            if (is_ready(is_read[i], is_written, p->n_buffers) && (best < 0 || rank(f->g, &p->groups[i]) < rank(f->g, &p->groups[best]))) best = i;
+            if (is_ready(is_read[i], is_written, p->n_buffers) &&
+                (best < 0 || rank(f->g, &p->groups[i]) < rank(f->g, &p->groups[best])))
+                best = i;
         }
         if (best < 0) best = any;
         is_placed[best] = true;
@@ -375,13 +420,15 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
     int n_contractions = f->p->n_groups, n_buffers;
     for (int i = 0; i < g->n_outputs; i++)
         if (f->through[i]) store_through(f, i);
-    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after it */
+    do { /* again with the buffers that were asked for: whoever meets what one holds reads it there, and so comes after
+            it */
         n_buffers = f->p->n_buffers;
         f->p->n_groups = n_contractions;
         for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
         for (int i = 0; i < g->n_outputs; i++)
             if (!f->through[i]) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
-        for (int b = 0; b < f->p->n_buffers; b++) place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
+        for (int b = 0; b < f->p->n_buffers; b++)
+            place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
     } while (f->p->n_buffers != n_buffers);
     add_copies(f);
     sort_groups(f);
@@ -389,8 +436,10 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         if (f->p->groups[i].is_row) fuse_collect_steps(f, &f->p->groups[i]);
 }
 
-static void propose(const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
-    struct fuser f = {.g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
+static void propose(
+    const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
+    struct fuser f = {
+        .g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
     const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues, .is_optional = chains};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
@@ -409,13 +458,15 @@ static void propose(const struct graph *g, struct graph *out, const char *name, 
         return;
     }
     if (loaders && !fuse_makes_factors(f.p, g) && epilogues) return;
-    if (loaders && epilogues) propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
+    if (loaders && epilogues)
+        propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
 }
 
 /* Whether a reduction or scan might be part of a row program. */
 static bool has_loops(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
-        if ((g->nodes[i]->kind == N_REDUCE || g->nodes[i]->kind == N_SCAN) && !is_matrix_product(g, g->nodes[i])) return true;
+        if ((g->nodes[i]->kind == N_REDUCE || g->nodes[i]->kind == N_SCAN) && !is_matrix_product(g, g->nodes[i]))
+            return true;
     return false;
 }
 

@@ -20,7 +20,8 @@ struct fuser {
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch: what a stored value has to find in memory */
-    const char **through; /* by output: why it passes through a buffer on its way to a parameter written in place; NULL: it does not */
+    const char **through; /* by output: why it passes through a buffer on its way to a parameter written in place; NULL:
+                             it does not */
 };
 
 /* Begins a walk: what marks a node as seen by it. */
@@ -28,13 +29,16 @@ static inline int fuse_walk(struct fuser *f) { return 2 * ++f->n_walks; }
 
 /* fuse.c: which kernel computes each stored value, and in what order they run. */
 const char *fuse_node_name(struct fuser *f, const struct node *n);
-/* The buffer of value in that dtype, made where there is none: `why` and `span` for the receipt; reader: the contraction it is a factor of, or NULL. */
-int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader, const char *why, struct span span);
+/* The buffer of value in that dtype, made where there is none: `why` and `span` for the receipt; reader: the
+ * contraction it is a factor of, or NULL. */
+int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
+    const char *why, struct span span);
 void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer);
 /* Whether n is computed from m, in whatever kernels. */
 bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m);
 
-/* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, computed as they are loaded or stored first, and which sums share a mainloop. */
+/* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, computed as they are loaded or
+ * stored first, and which sums share a mainloop. */
 /* What the mainloop of an engine adds up: with row programs only what gains from it. */
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n);
 /* A contraction and its factors, with the dtypes they are read as, placed nowhere yet. */
@@ -43,7 +47,8 @@ void fuse_swap_factors(struct product *x);
 /* Decides where factor s comes from, and asks for the buffers that this takes; of all factors of x, begun anew. */
 void fuse_place_factor(struct fuser *f, struct product *x, int s);
 void fuse_place_operands(struct fuser *f, struct product *x);
-/* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes, neither computed from the other. */
+/* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes,
+ * neither computed from the other. */
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
 /* Whether some factor is computed as it is loaded. */
 bool fuse_makes_factors(const struct partition *p, const struct graph *g);
@@ -57,8 +62,10 @@ void fuse_make_chains(struct fuser *f);
 bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buffer, const int *axes, int n_axes);
 
 /* fuse_row.c: which reductions and scans are steps of one row program. */
-/* The first loop below value that makes rows of the space it is stored over, found where it is computed element by element. */
-bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row);
+/* The first loop below value that makes rows of the space it is stored over, found where it is computed element by
+ * element. */
+bool fuse_find_row(
+    struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row);
 /* Whether loop n reduces the rows of r, or runs along them. */
 bool fuse_fits_row(const struct group *r, const struct node *n);
 /* Puts a store into its row program, f->row. */

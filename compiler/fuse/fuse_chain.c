@@ -1,7 +1,8 @@
 /* Of the fuse pass: chains, contractions and one that has a factor made of them, as one kernel.
  *
- * In: the groups of a proposal, one a contraction, and what chain.c finds in the graph. Out: groups that hold all contractions of a chain and the reductions between them;
- * stores that follow from their results. Invariant: the last contraction of a chain is in no other chain, and nothing that a chain waits for is computed from it. */
+ * In: the groups of a proposal, one a contraction, and what chain.c finds in the graph. Out: groups that hold all
+ * contractions of a chain and the reductions between them; stores that follow from their results. Invariant: the last
+ * contraction of a chain is in no other chain, and nothing that a chain waits for is computed from it. */
 #include <string.h>
 
 #include "fuse/fuse.h"
@@ -14,8 +15,9 @@ bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts)
         const struct product x = fuse_product(g, parts->inner[i]);
         bool is_one_type = x.dtype[0] == x.dtype[1] && last.dtype[0] == last.dtype[1] && x.dtype[0] == last.dtype[0];
         if (is_one_type && x.sum->dtype == FX_F32 && n->dtype == FX_F32) continue;
-        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s", ir_quote(f->g, parts->inner[i]), fx_dtype_name(x.dtype[0]), ir_quote(f->g, n),
-                                          fx_dtype_name(last.dtype[0]));
+        f->no_chain[n->id] = arena_printf(&g->cx->arena, "%s is added up of %s, and %s of %s",
+            ir_quote(f->g, parts->inner[i]), fx_dtype_name(x.dtype[0]), ir_quote(f->g, n),
+            fx_dtype_name(last.dtype[0]));
         return false;
     }
     return true;
@@ -24,11 +26,14 @@ bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts)
 /* Whether some chain ends in n, or adds it up before its end. */
 static bool is_in_chain(const struct fuser *f, const struct node *n, bool is_end) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (f->p->groups[i].middle && group_sum(&f->p->groups[i], n) >= 0 && (f->p->groups[i].contraction == n) == is_end) return true;
+        if (f->p->groups[i].middle && group_sum(&f->p->groups[i], n) >= 0 &&
+            (f->p->groups[i].contraction == n) == is_end)
+            return true;
     return false;
 }
 
-/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the middle have the rows' factor first. */
+/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the middle have the rows'
+ * factor first. */
 static void make_chain(struct fuser *f, struct group *r) {
     struct chain_parts parts;
     if (!fuse_ends_chain(f, r->contraction, &parts) || is_in_chain(f, r->contraction, false)) return;
@@ -50,8 +55,9 @@ static void make_chain(struct fuser *f, struct group *r) {
     }
     for (int i = 0; i < parts.n_reads; i++)
         fuse_need_buffer(f, parts.reads[i], parts.reads[i]->dtype, NULL,
-                    arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs", ir_quote(f->g, parts.reads[i])),
-                    parts.reads[i]->span);
+            arena_printf(&f->g->cx->arena, "%s is read between two contractions, and reduces other axes than theirs",
+                ir_quote(f->g, parts.reads[i])),
+            parts.reads[i]->span);
 }
 
 void fuse_make_chains(struct fuser *f) {
@@ -78,8 +84,8 @@ static bool is_of_chain(struct fuser *f, const struct group *r, const struct nod
     return false;
 }
 
-/* Whether a value can be computed in chain r behind its walks: from what they give and from what stands in memory. Collects in f->below what has to; reductions of
- * rows that it alone reads become steps of the chain. */
+/* Whether a value can be computed in chain r behind its walks: from what they give and from what stands in memory.
+ * Collects in f->below what has to; reductions of rows that it alone reads become steps of the chain. */
 static bool follows_chain(struct fuser *f, struct group *r, struct node *value, bool is_of_rows, int *n_below) {
     const struct graph *g = f->g;
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, value->id + 1), reaches = false;
@@ -122,7 +128,8 @@ bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buf
         if (!is_of_rows && !nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) continue;
         if (!follows_chain(f, r, value, is_of_rows, &n)) continue;
         for (int k = 0; k < n; k++) {
-            const char *why = arena_printf(&f->g->cx->arena, "%s is read behind contractions that are computed together", ir_quote(f->g, f->below[k]));
+            const char *why = arena_printf(&f->g->cx->arena,
+                "%s is read behind contractions that are computed together", ir_quote(f->g, f->below[k]));
             fuse_need_buffer(f, f->below[k], f->below[k]->dtype, NULL, why, f->below[k]->span);
         }
         fuse_add_store(f, r, value, param, buffer);

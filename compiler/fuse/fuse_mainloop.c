@@ -1,7 +1,8 @@
 /* Of the fuse pass: what a mainloop adds up, and of what.
  *
- * In: contractions of a proposal. Out: for each factor the dtype it is multiplied in, and whether it lies in memory so, is computed as it is loaded, or is written to a buffer
- * first; groups whose sums one mainloop adds up together, since they run over the same labels. Invariant: a factor loses no bit that the language does not license. */
+ * In: contractions of a proposal. Out: for each factor the dtype it is multiplied in, and whether it lies in memory so,
+ * is computed as it is loaded, or is written to a buffer first; groups whose sums one mainloop adds up together, since
+ * they run over the same labels. Invariant: a factor loses no bit that the language does not license. */
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 
@@ -13,7 +14,9 @@ bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
 /* ---- the dtype in which a contraction reads its factors (language.md, "Accumulation") ---- */
 
 /* Bits of the integers that float dtype t holds without a gap. */
-static int whole_bits(enum fx_dtype t) { return t == FX_F64 ? 53 : t == FX_F32 ? 24 : t == FX_F16 ? 11 : t == FX_BF16 ? 8 : t == FX_F8E4M3 ? 4 : 3; }
+static int whole_bits(enum fx_dtype t) {
+    return t == FX_F64 ? 53 : t == FX_F32 ? 24 : t == FX_F16 ? 11 : t == FX_BF16 ? 8 : t == FX_F8E4M3 ? 4 : 3;
+}
 
 /* Whether every value of dtype t is one of dtype `in`. */
 static bool holds_all(enum fx_dtype in, enum fx_dtype t) {
@@ -33,7 +36,9 @@ static bool holds_fill(enum fx_dtype t, const struct node *fill) {
     return fx_is_float(t) && fx_round_to(t, fill->num) == fill->num;
 }
 
-enum { MOST_CHOICES = 256 }; /* looked through, since a value may be chosen by many ways; beyond them nothing is known */
+enum {
+    MOST_CHOICES = 256
+}; /* looked through, since a value may be chosen by many ways; beyond them nothing is known */
 
 static enum fx_dtype dtype_below(const struct graph *g, const struct node *n, int *left);
 
@@ -55,14 +60,16 @@ static enum fx_dtype dtype_below(const struct graph *g, const struct node *n, in
     return holds_all(n->to, from) ? from : n->to;
 }
 
-/* The narrowest dtype known to hold the values of n: what it is stored or was rounded as, whatever it was widened to since, and chosen from. */
+/* The narrowest dtype known to hold the values of n: what it is stored or was rounded as, whatever it was widened to
+ * since, and chosen from. */
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     int left = MOST_CHOICES;
     return dtype_below(g, n, &left);
 }
 
 static bool is_computed_below(const struct node *n, int *left) {
-    if (n->kind == N_OP && n->op == O_WHERE) return --*left >= 0 && (is_computed_below(n->args[1], left) || is_computed_below(n->args[2], left));
+    if (n->kind == N_OP && n->op == O_WHERE)
+        return --*left >= 0 && (is_computed_below(n->args[1], left) || is_computed_below(n->args[2], left));
     if (n->kind == N_ACCESS) return is_computed_below(n->args[0], left);
     return n->kind != N_INPUT && n->kind != N_CONST;
 }
@@ -81,16 +88,20 @@ static bool is_stored(const struct node *n) {
     return n->kind == N_INPUT;
 }
 
-/* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses it. */
-static bool may_be_read_as(const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
+/* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses
+ * it. */
+static bool may_be_read_as(
+    const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
     enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
     if (holds_all(t, own)) return true;
-    return may_round && is_computed(n) && own == FX_F32 && is_stored(other) && (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
+    return may_round && is_computed(n) && own == FX_F32 && is_stored(other) &&
+           (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
 }
 
-/* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and neither loses what it may not;
- * integers of at most 8 bits that are summed in 32 stand as such. */
-static void operand_dtypes(const struct graph *g, const struct node *contraction, struct node *const factor[2], enum fx_dtype out[2]) {
+/* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and
+ * neither loses what it may not; integers of at most 8 bits that are summed in 32 stand as such. */
+static void operand_dtypes(
+    const struct graph *g, const struct node *contraction, struct node *const factor[2], enum fx_dtype out[2]) {
     enum fx_dtype own[2] = {stored_dtype(g, factor[0]), stored_dtype(g, factor[1])}, sum = contraction->dtype;
     bool is_f16 = true, is_bf16 = true, is_byte = sum == FX_I32;
     for (int s = 0; s < 2; s++) {
@@ -129,16 +140,20 @@ static int loops_below(struct fuser *f, const struct node *n, struct node **foun
     return n_found;
 }
 
-/* Whether a computed factor can be computed as it is loaded: not where it ends another mainloop, whose epilogue makes it once. */
+/* Whether a computed factor can be computed as it is loaded: not where it ends another mainloop, whose epilogue makes
+ * it once. */
 static bool is_loadable(struct fuser *f, const struct node *n) {
     struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++)
-        if (found[i] == n || (fuse_is_for_mainloop(f, found[i]) && nodes_same_axes(found[i]->axes, found[i]->n_axes, n->axes, n->n_axes))) return false;
+        if (found[i] == n || (fuse_is_for_mainloop(f, found[i]) &&
+                                 nodes_same_axes(found[i]->axes, found[i]->n_axes, n->axes, n->n_axes)))
+            return false;
     return true;
 }
 
-/* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written out it might not even fit. */
+/* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written
+ * out it might not even fit. */
 static bool is_unfolded(struct fuser *f, const struct node *n) {
     const struct graph *g = f->g;
     const int reached = fuse_walk(f);
@@ -147,7 +162,8 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = g->nodes[i];
         if (f->mark[i] != reached) continue;
-        if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN) read += nominal_size(g, at->axes, at->n_axes);
+        if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN)
+            read += nominal_size(g, at->axes, at->n_axes);
         else
             for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
     }
@@ -160,7 +176,9 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++)
         fuse_need_buffer(f, found[i], found[i]->dtype, NULL,
-                    arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it", ir_quote(f->g, found[i])), found[i]->span);
+            arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it",
+                ir_quote(f->g, found[i])),
+            found[i]->span);
 }
 
 static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype, const struct node *reader) {
@@ -169,10 +187,13 @@ static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dty
     while (input->kind == N_CAST) input = input->args[0];
     const struct param *p = input->kind == N_INPUT ? &f->g->kernel->params[input->param] : NULL;
     if (p && stored_dtype(f->g, n) == p->dtype) /* widened alone */
-        return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", ir_quote(f->g, input), fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
+        return arena_printf(a, "%s is stored as %s%s, the contraction reads %s", ir_quote(f->g, input),
+            fx_dtype_name(p->dtype), p->packed.factor ? ", packed" : "", fx_dtype_name(dtype));
     if (!f->loaders) return arena_printf(a, "%s is computed once, and then contracted", ir_quote(f->g, n));
     const char *no_chain = f->no_chain[reader->id];
-    return no_chain ? arena_printf(a, "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s", ir_quote(f->g, n), no_chain)
+    return no_chain ? arena_printf(a,
+                          "%s ends a mainloop of its own, and is then contracted, and cannot stay on the chip: %s",
+                          ir_quote(f->g, n), no_chain)
                     : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", ir_quote(f->g, n));
 }
 
@@ -180,7 +201,8 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
     x->buffer[s] = -1;
     if (is_in_memory(f->g, n, x->dtype[s])) return;
-    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n)) place_loops_below(f, n);
+    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n))
+        place_loops_below(f, n);
     else x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s], x->sum), n->span);
 }
 
@@ -194,7 +216,8 @@ struct product fuse_product(const struct graph *g, struct node *sum) {
 
 void fuse_swap_factors(struct product *x) {
     const struct product y = *x;
-    for (int s = 0; s < 2; s++) x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
+    for (int s = 0; s < 2; s++)
+        x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
 }
 
 void fuse_place_operands(struct fuser *f, struct product *x) {
@@ -206,7 +229,9 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
-            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].middle && !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2])) return true;
+            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].middle &&
+                !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2]))
+                return true;
         }
     return false;
 }
@@ -226,7 +251,8 @@ static bool has_same_sides(const struct product *h, struct product *x) {
     int m[MAX_AXES], n[MAX_AXES], xm[MAX_AXES], xn[MAX_AXES];
     int n_m = own_axes(h->sum, h->factor[0], h->factor[1], m), n_n = own_axes(h->sum, h->factor[1], h->factor[0], n);
     for (int swapped = 0; swapped < 2; swapped++) {
-        int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm), n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
+        int n_xm = own_axes(x->sum, x->factor[0], x->factor[1], xm),
+            n_xn = own_axes(x->sum, x->factor[1], x->factor[0], xn);
         if (nodes_same_axes(m, n_m, xm, n_xm) && nodes_same_axes(n, n_n, xn, n_xn)) return true;
         fuse_swap_factors(x);
     }
@@ -235,14 +261,17 @@ static bool has_same_sides(const struct product *h, struct product *x) {
 
 /* Whether one engine multiplies both: of floats the sums are all licensed to round to tf32, or none is. */
 static bool has_same_engine(const struct product *h, const struct product *x) {
-    return h->sum->dtype == x->sum->dtype && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] && (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
+    return h->sum->dtype == x->sum->dtype && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] &&
+           (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
 }
 
-/* How many sums the mainloop of h may have: bytes on their way through registers leave room for the accumulators of two. */
+/* How many sums the mainloop of h may have: bytes on their way through registers leave room for the accumulators of
+ * two. */
 static int most_sums(const struct product *h) { return fx_dtype_bits(h->dtype[0]) == 8 ? 2 : MAX_SUMS; }
 
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x) {
-    if (!f->joins || h == x || h->middle || x->middle || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0])) return false;
+    if (!f->joins || h == x || h->middle || x->middle || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0]))
+        return false;
     for (int i = 0; i < h->n_sums; i++) {
         struct node *first = h->sums[i].sum, *second = x->sums[0].sum;
         if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;

@@ -1,14 +1,16 @@
 /* Of the fuse pass: row programs, reductions and scans of the same rows as one kernel.
  *
- * In: a value to be stored. Out: the group it belongs to, over the labels R of its rows: a stored value that reduces, or scans, some labels K and has the others, R, or
- * both; then the steps of each group, all reductions and scans over exactly K of values over R and K that its stores depend on. */
+ * In: a value to be stored. Out: the group it belongs to, over the labels R of its rows: a stored value that reduces,
+ * or scans, some labels K and has the others, R, or both; then the steps of each group, all reductions and scans over
+ * exactly K of values over R and K that its stores depend on. */
 #include <string.h>
 
 #include "fuse/fuse.h"
 
 enum { SHORT_ROW = 32 };
 
-/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those of a window. */
+/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those
+ * of a window. */
 static bool is_short(const struct graph *g, const struct node *n) {
     int64_t size = 1;
     for (int i = 0; i < n->n_reduced; i++) {
@@ -17,7 +19,9 @@ static bool is_short(const struct graph *g, const struct node *n) {
         size *= extent;
     }
     for (int i = 0; i < n->id; i++)
-        if (g->nodes[i]->kind == N_INPUT && nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes, n->args[0]->n_axes)) return false;
+        if (g->nodes[i]->kind == N_INPUT &&
+            nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes, n->args[0]->n_axes))
+            return false;
     return size < SHORT_ROW;
 }
 
@@ -32,7 +36,8 @@ static int without(int *out, const int *axes, int n_axes, const int *less, int n
     return n;
 }
 
-/* Whether loop n makes rows of a space: it results in one element of the space each, or reduces some of its labels and is read over all of them. */
+/* Whether loop n makes rows of a space: it results in one element of the space each, or reduces some of its labels and
+ * is read over all of them. */
 static bool makes_rows(const struct fuser *f, const struct node *n, const int *axes, int n_axes, struct group *row) {
     const int *reduced = n->kind == N_REDUCE ? n->reduced : &n->axis;
     int n_reduced = n->kind == N_REDUCE ? n->n_reduced : 1;
@@ -45,11 +50,14 @@ static bool makes_rows(const struct fuser *f, const struct node *n, const int *a
 }
 
 bool fuse_fits_row(const struct group *r, const struct node *n) {
-    if (n->kind == N_REDUCE) return nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes) && nodes_same_axes(n->reduced, n->n_reduced, r->reduced, r->n_reduced);
+    if (n->kind == N_REDUCE)
+        return nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes) &&
+               nodes_same_axes(n->reduced, n->n_reduced, r->reduced, r->n_reduced);
     return n->kind == N_SCAN && r->n_reduced == 1 && r->reduced[0] == n->axis && n->n_axes == r->n_axes + 1;
 }
 
-bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
+bool fuse_find_row(
+    struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
     const int reached = fuse_walk(f);
     bool is_found = false;
     f->mark[value->id] = reached;
@@ -67,10 +75,12 @@ bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, i
     return is_found;
 }
 
-/* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where neither waits for another kernel. */
+/* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where
+ * neither waits for another kernel. */
 static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output, bool waits) {
     bool all_outputs = is_output;
-    if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) || !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
+    if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) ||
+        !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
         return false;
     for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
     return all_outputs || (!waits && !r->waits);
@@ -91,7 +101,8 @@ void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bo
 
 void fuse_collect_steps(struct fuser *f, struct group *r) {
     const struct graph *g = f->g;
-    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
+         *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];

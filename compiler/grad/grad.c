@@ -1,9 +1,10 @@
 /* Reverse mode: `kernel f_bwd = grad(f, wrt: x, w)` as a kernel of its own.
  *
- * In: a checked kernel and the parameters asked for. Out: a kernel of the same form, which takes f's inputs and for each float output o of f its
- * adjoint d<o>, and gives for each parameter p asked for d<p>. f's values are copied, then their adjoints are built from the outputs back, each kind of
- * value by its rule, ops by the derivative column of ops.def. Invariant: an adjoint carries no label but those of its value, and may lack some: then it
- * is the same along them. Contributions are added in the order in which their readers stand, last first; a zero is never built. */
+ * In: a checked kernel and the parameters asked for. Out: a kernel of the same form, which takes f's inputs and for
+ * each float output o of f its adjoint d<o>, and gives for each parameter p asked for d<p>. f's values are copied, then
+ * their adjoints are built from the outputs back, each kind of value by its rule, ops by the derivative column of
+ * ops.def. Invariant: an adjoint carries no label but those of its value, and may lack some: then it is the same along
+ * them. Contributions are added in the order in which their readers stand, last first; a zero is never built. */
 #include "grad/grad_internal.h"
 
 #include <string.h>
@@ -59,7 +60,9 @@ static void propagate(struct grad *g, struct value *v) {
     case V_OP: grad_pointwise(g, v); break;
     case V_REDUCE: grad_reduce(g, v); break;
     case V_SCAN: grad_scan(g, v); break;
-    case V_CAST: grad_add_value(g, v->args[0], check_convert(g->c, grad_adjoint(g, v), v->args[0]->dtype, g->at)); break;
+    case V_CAST:
+        grad_add_value(g, v->args[0], check_convert(g->c, grad_adjoint(g, v), v->args[0]->dtype, g->at));
+        break;
     case V_ACCESS: grad_access(g, v); break;
     case V_NUM: case V_SCALAR: case V_LOAD: case V_INDEX: case V_SIZE: break;
     }
@@ -83,8 +86,15 @@ static const char *fresh_name(struct grad *g, const char *of) {
 static struct param *add_param(struct grad *g, const struct param *like, const char *name, bool is_output) {
     struct ast_param *ast = NEW(&g->c->cx->arena, struct ast_param);
     struct param *p = &PUSH(&g->c->cx->arena, g->k->params, g->k->n_params);
-    *ast = (struct ast_param){.name = {name, (uint32_t)strlen(name)}, .span = like->ast->span, .type = {.dtype = like->dtype, .has_axes = true, .axes = like->ast->type.axes}};
-    *p = (struct param){.ast = ast, .name = name, .dtype = like->dtype, .is_input = !is_output, .is_output = is_output, .n_axes = like->n_axes};
+    *ast = (struct ast_param){.name = {name, (uint32_t)strlen(name)},
+        .span = like->ast->span,
+        .type = {.dtype = like->dtype, .has_axes = true, .axes = like->ast->type.axes}};
+    *p = (struct param){.ast = ast,
+        .name = name,
+        .dtype = like->dtype,
+        .is_input = !is_output,
+        .is_output = is_output,
+        .n_axes = like->n_axes};
     memcpy(p->axes, like->axes, sizeof p->axes);
     return p;
 }
@@ -122,16 +132,19 @@ static void copy_values(struct grad *g, const struct kernel *f) {
 }
 
 /* The parameter of k whose gradient is asked for under this name, or -1 after an error. */
-static int wanted_param(struct grad *g, const struct ast_item *item, const struct ast_ids *id, const bool *is_wanted, int n_inputs) {
+static int wanted_param(
+    struct grad *g, const struct ast_item *item, const struct ast_ids *id, const bool *is_wanted, int n_inputs) {
     struct cx *cx = g->c->cx;
     const struct kernel *k = g->k;
     int i = 0;
     while (i < n_inputs && !name_eq(k->params[i].ast->name, id->name)) i++;
     if (i == n_inputs) {
-        diag_error(cx, id->span, D_UNKNOWN_NAME, NAME_FMT " has no input named " NAME_FMT, NAME_ARG(item->grad_of), NAME_ARG(id->name));
+        diag_error(cx, id->span, D_UNKNOWN_NAME, NAME_FMT " has no input named " NAME_FMT, NAME_ARG(item->grad_of),
+            NAME_ARG(id->name));
         diag_fix(cx, "name inputs of " NAME_FMT ": a gradient is taken by them", NAME_ARG(item->grad_of));
     } else if (!fx_is_float(k->params[i].dtype)) {
-        diag_error(cx, id->span, D_GRADIENT, NAME_FMT " is %s: a gradient is taken by tensors and scalars of floats", NAME_ARG(id->name), fx_dtype_name(k->params[i].dtype));
+        diag_error(cx, id->span, D_GRADIENT, NAME_FMT " is %s: a gradient is taken by tensors and scalars of floats",
+            NAME_ARG(id->name), fx_dtype_name(k->params[i].dtype));
     } else if (is_wanted[i]) {
         diag_error(cx, id->span, D_REDEFINED, "the gradient by " NAME_FMT " is asked for twice", NAME_ARG(id->name));
     } else {
@@ -207,7 +220,8 @@ static void prune(struct kernel *k) {
     k->n_values = n;
 }
 
-static void differentiate(struct grad *g, const struct ast_item *item, const struct kernel *f, const struct ast_expr *whole) {
+static void differentiate(
+    struct grad *g, const struct ast_item *item, const struct kernel *f, const struct ast_expr *whole) {
     int n_inputs = g->k->n_saved = g->k->n_params;
     bool *is_wanted = NEW_ARRAY(&g->c->cx->arena, bool, n_inputs + 1);
     if (!read_wanted(g, item, is_wanted, n_inputs)) return;
@@ -216,7 +230,8 @@ static void differentiate(struct grad *g, const struct ast_item *item, const str
     g->adjoints = NEW_ARRAY(&g->c->cx->arena, struct adjoint, f->n_values + 1);
     for (int i = 0; i < g->n_forward; i++) g->is_active[i] = is_active(g, g->k->values[i], is_wanted);
     if (seed(g, f) == 0) {
-        diag_error(g->c->cx, item->span, D_GRADIENT, "%s has no output of floats: there is nothing to take a gradient of", f->name);
+        diag_error(g->c->cx, item->span, D_GRADIENT,
+            "%s has no output of floats: there is nothing to take a gradient of", f->name);
         return;
     }
     for (int i = g->n_forward - 1; i >= 0 && !g->c->cx->n_errors; i--) {
@@ -235,8 +250,14 @@ static void differentiate(struct grad *g, const struct ast_item *item, const str
 /* `grad(f)`: what stands in comments where nothing the user wrote does. */
 static struct ast_expr *grad_call(struct checker *c, const struct ast_item *item) {
     struct ast_expr *call = NEW(&c->cx->arena, struct ast_expr), *f = NEW(&c->cx->arena, struct ast_expr);
-    *f = (struct ast_expr){.kind = AST_ID, .span = item->span, .op_span = item->span, .name = item->grad_of, .depth = 1};
-    *call = (struct ast_expr){.kind = AST_CALL, .span = item->span, .op_span = item->span, .name = {"grad", 4}, .args = NEW(&c->cx->arena, struct ast_arg), .depth = 2};
+    *f = (struct ast_expr){
+        .kind = AST_ID, .span = item->span, .op_span = item->span, .name = item->grad_of, .depth = 1};
+    *call = (struct ast_expr){.kind = AST_CALL,
+        .span = item->span,
+        .op_span = item->span,
+        .name = {"grad", 4},
+        .args = NEW(&c->cx->arena, struct ast_arg),
+        .depth = 2};
     *call->args = (struct ast_arg){.value = f, .span = item->span};
     return call;
 }
@@ -260,6 +281,7 @@ void grad_kernel(struct checker *c, const struct ast_item *item, const struct ke
     differentiate(&g, item, f, whole);
     c->n_calls = 0;
     if (k->n_values > MAX_VALUES && !c->cx->n_errors)
-        diag_error(c->cx, item->span, D_TOO_BIG, "the kernel %s has more than %d operations, those of %s among them", k->name, MAX_VALUES, f->name);
+        diag_error(c->cx, item->span, D_TOO_BIG, "the kernel %s has more than %d operations, those of %s among them",
+            k->name, MAX_VALUES, f->name);
     if (!c->cx->n_errors) extent_settle(c);
 }

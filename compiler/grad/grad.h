@@ -1,7 +1,7 @@
 /* Reverse mode: the kernel that a `grad` item asks for, written as checked values (grad.c).
  *
- * Takes a checked kernel. Gives another one, made with the checker's own functions: what the rest of the compiler sees of a gradient is a kernel like any
- * other. Knows nothing of graphs. */
+ * Takes a checked kernel. Gives another one, made with the checker's own functions: what the rest of the compiler sees
+ * of a gradient is a kernel like any other. Knows nothing of graphs. */
 #ifndef FX_GRAD_H
 #define FX_GRAD_H
 

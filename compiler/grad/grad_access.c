@@ -1,10 +1,11 @@
 /* Reverse mode of an access: where each element of what was read went.
  *
- * In: an access and its adjoint. Out: the adjoint of what it reads, over the labels of that, and of the value outside. An element s of the source was
- * read wherever its positions equal s. Each position is solved for a label of the result where that can be done: the adjoint is then read at the
- * solution, and labels in no solution are summed over. What cannot be solved becomes a condition `position == s`. Adjoints stay products while this
- * is done, so that the adjoint of a convolution is a contraction. Invariant: a label of the result that is also one of the source's is renamed before
- * the two meet. */
+ * In: an access and its adjoint. Out: the adjoint of what it reads, over the labels of that, and of the value outside.
+ * An element s of the source was read wherever its positions equal s. Each position is solved for a label of the result
+ * where that can be done: the adjoint is then read at the solution, and labels in no solution are summed over. What
+ * cannot be solved becomes a condition `position == s`. Adjoints stay products while this is done, so that the adjoint
+ * of a convolution is a contraction. Invariant: a label of the result that is also one of the source's is renamed
+ * before the two meet. */
 #include "grad/grad_internal.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ struct inverse {
     struct grad *g;
     const struct value *v;         /* the access */
     const struct value *source;    /* what it reads */
-    struct value **solution;       /* by axis: the running index along a label of the result, over labels of the source and those summed over; NULL: itself */
+    struct value **solution; /* by axis: the running index along a label of the result, over labels of the source and
+                                those summed over; NULL: itself */
     bool *is_pinned;               /* by axis: cannot be solved for any more, or was */
     bool *is_solved;               /* by axis: is a function of the others */
     int n_axes;                    /* of the kernel, when this began: the length of these */
@@ -76,10 +78,14 @@ static struct value *substituted(struct inverse *x, struct value *v) {
         changed |= args[i] != v->args[i];
     }
     if (!changed) return v;
-    return v->kind == V_CAST ? check_convert(x->g->c, args[0], v->to, x->g->at) : grad_op(x->g, v->op, args[0], v->n_args > 1 ? args[1] : NULL, v->n_args > 2 ? args[2] : NULL);
+    return v->kind == V_CAST
+               ? check_convert(x->g->c, args[0], v->to, x->g->at)
+               : grad_op(x->g, v->op, args[0], v->n_args > 1 ? args[1] : NULL, v->n_args > 2 ? args[2] : NULL);
 }
 
-static struct value *place_index(struct inverse *x, int position) { return check_index(x->g->c, &x->v->at[position], 1, x->g->at); }
+static struct value *place_index(struct inverse *x, int position) {
+    return check_index(x->g->c, &x->v->at[position], 1, x->g->at);
+}
 
 /* v + sign * coefficient * atom; v may be NULL: 0. */
 static struct value *plus(struct inverse *x, struct value *v, const struct grad_term *t, int sign) {
@@ -127,8 +133,10 @@ static int add_digit(struct inverse *x, const struct poly_term *m, int of) {
         terms[n++] = (struct fx_term){FX_T_MUL, 0};
     }
     if (of >= 0) terms[n++] = (struct fx_term){FX_T_CDIV, 0};
-    PUSH(a, k->equations, k->n_equations) =
-        (struct equation){.axis = axis, .value = {n, terms}, .text = arena_printf(a, "groups of " NAME_FMT, NAME_ARG(new.name)), .span = x->g->at->span};
+    PUSH(a, k->equations, k->n_equations) = (struct equation){.axis = axis,
+        .value = {n, terms},
+        .text = arena_printf(a, "groups of " NAME_FMT, NAME_ARG(new.name)),
+        .span = x->g->at->span};
     return axis;
 }
 
@@ -190,7 +198,8 @@ static void solve_digits(struct inverse *x, int axis) {
         x->is_done[i] = true;
         place = d.divisor;
         is_open = d.has_modulus && mono_times(&place, &d.modulus);
-        if (d.has_modulus && !poly_term_equal(&size, &d.modulus)) require_mask(x, grad_op(x->g, O_LT, place_index(x, i), mono_value(x->g, &d.modulus), NULL));
+        if (d.has_modulus && !poly_term_equal(&size, &d.modulus))
+            require_mask(x, grad_op(x->g, O_LT, place_index(x, i), mono_value(x->g, &d.modulus), NULL));
     }
     if (is_open) add_place(&digits, &place, add_digit(x, &place, axis));
     solve(x, axis, number_value(x, &digits));
@@ -210,13 +219,15 @@ static struct value *plus_rest(struct inverse *x, struct value *v, const struct 
 /* Whether the term is a multiple of a label that can be solved for. */
 static bool is_candidate(const struct inverse *x, const struct sum *s, int i) {
     const struct value *atom = s->terms[i].atom;
-    if (!atom || atom->kind != V_INDEX || !may_solve(x, atom->axis) || s->terms[i].coefficient.coefficient == 0) return false;
+    if (!atom || atom->kind != V_INDEX || !may_solve(x, atom->axis) || s->terms[i].coefficient.coefficient == 0)
+        return false;
     for (int j = 0; j < s->n; j++)
         if (j != i && s->terms[j].atom && value_has_axis(s->terms[j].atom, atom->axis)) return false;
     return true;
 }
 
-/* The terms as digits of a number, lowest first: each is a multiple of what those below can reach. False where they are not. */
+/* The terms as digits of a number, lowest first: each is a multiple of what those below can reach. False where they are
+ * not. */
 static bool order_radix(const struct inverse *x, const struct sum *s, int *order, int *n, unsigned *set) {
     *n = 0;
     *set = 0;
@@ -235,7 +246,8 @@ static bool order_radix(const struct inverse *x, const struct sum *s, int *order
             for (int j = 0; j < s->n && is_lowest; j++) {
                 if (j == i || !(left >> j & 1)) continue;
                 const struct poly_term *other = &s->terms[j].coefficient;
-                bool numbers = other->n == 0 && reach.n == 0 && other->coefficient >= reach.coefficient && other->coefficient % s->terms[i].coefficient.coefficient == 0;
+                bool numbers = other->n == 0 && reach.n == 0 && other->coefficient >= reach.coefficient &&
+                               other->coefficient % s->terms[i].coefficient.coefficient == 0;
                 is_lowest = numbers || poly_term_divide(other, &reach, &ratio);
             }
             if (is_lowest) lowest = i;
@@ -267,17 +279,20 @@ static void solve_radix(struct inverse *x, int position, const struct sum *s, co
         const struct poly_term *weight = &s->terms[order[i]].coefficient;
         struct value *digit = rest;
         struct poly_term ratio;
-        if (!poly_term_equal(weight, &mono_one)) digit = grad_op(g, O_FLOORDIV, digit, place_value(x, s, order, i), NULL);
+        if (!poly_term_equal(weight, &mono_one))
+            digit = grad_op(g, O_FLOORDIV, digit, place_value(x, s, order, i), NULL);
         if (i < n - 1 && poly_term_divide(&s->terms[order[i + 1]].coefficient, weight, &ratio))
             digit = grad_op(g, O_MOD, digit, size_value(g, &ratio, s->terms[order[i]].atom->axis), NULL);
         solve(x, s->terms[order[i]].atom->axis, digit);
     }
     const struct poly_term *least = &s->terms[order[0]].coefficient;
-    if (!poly_term_equal(least, &mono_one)) require_mask(x, grad_op(g, O_EQ, grad_op(g, O_MOD, rest, mono_value(g, least), NULL), check_integer(g->c, 0, FX_I64, g->at), NULL));
+    if (!poly_term_equal(least, &mono_one))
+        require_mask(x, grad_op(g, O_EQ, grad_op(g, O_MOD, rest, mono_value(g, least), NULL),
+                            check_integer(g->c, 0, FX_I64, g->at), NULL));
 }
 
-/* Of several labels the one to solve for: the others are summed over, so the longest; where that is not known the source's own, then the one with the
- * greatest step. */
+/* Of several labels the one to solve for: the others are summed over, so the longest; where that is not known the
+ * source's own, then the one with the greatest step. */
 static bool is_better(const struct inverse *x, int position, const struct grad_term *a, const struct grad_term *b) {
     int64_t length[2] = {x->g->k->axes[a->atom->axis].extent, x->g->k->axes[b->atom->axis].extent};
     for (int i = 0; i < 2; i++)
@@ -285,7 +300,8 @@ static bool is_better(const struct inverse *x, int position, const struct grad_t
     if (length[0] != length[1]) return length[0] > length[1];
     bool own[2] = {a->atom->axis == x->v->at[position], b->atom->axis == x->v->at[position]};
     if (own[0] != own[1]) return own[0];
-    wide step[2] = {a->coefficient.coefficient < 0 ? -a->coefficient.coefficient : a->coefficient.coefficient, b->coefficient.coefficient < 0 ? -b->coefficient.coefficient : b->coefficient.coefficient};
+    wide step[2] = {a->coefficient.coefficient < 0 ? -a->coefficient.coefficient : a->coefficient.coefficient,
+        b->coefficient.coefficient < 0 ? -b->coefficient.coefficient : b->coefficient.coefficient};
     return a->coefficient.n != b->coefficient.n ? a->coefficient.n > b->coefficient.n : step[0] > step[1];
 }
 
@@ -296,7 +312,8 @@ static void solve_one(struct inverse *x, int position, const struct sum *s, int 
     bool is_falling = step.coefficient < 0;
     struct value *v = plus_rest(x, is_falling ? NULL : place_index(x, position), s, 1u << chosen, is_falling ? 1 : -1);
     if (is_falling) {
-        v = v ? grad_op(g, O_SUB, v, place_index(x, position), NULL) : grad_op(g, O_NEG, place_index(x, position), NULL, NULL);
+        v = v ? grad_op(g, O_SUB, v, place_index(x, position), NULL)
+              : grad_op(g, O_NEG, place_index(x, position), NULL, NULL);
         step.coefficient = -step.coefficient;
     }
     if (!poly_term_equal(&step, &mono_one)) {
@@ -409,7 +426,8 @@ static void solve_positions(struct inverse *x) {
 
 /* ---- which accesses ---- */
 
-/* What a position depends on that no adjoint can be read back through; NULL: nothing. A position of none is at most MAX_NESTING ops deep. */
+/* What a position depends on that no adjoint can be read back through; NULL: nothing. A position of none is at most
+ * MAX_NESTING ops deep. */
 static const struct value *obstacle(const struct value *v, int depth) {
     const struct value *found = NULL;
     if (v->kind == V_NUM || v->kind == V_INDEX || v->kind == V_SIZE || v->kind == V_SCALAR) return NULL;
@@ -423,8 +441,10 @@ static bool check_positions(struct grad *g, const struct value *v) {
         const struct value *bad = obstacle(v->args[1 + i], 0);
         if (!bad) continue;
         struct name axis = g->k->axes[v->at[i]].name;
-        diag_error(g->c->cx, v->span, D_SCATTER, "the gradient of %s needs a scatter: the position along " NAME_FMT " depends on data%s%s", check_expr_text(g->c, g->at),
-                   NAME_ARG(axis), bad->kind == V_LOAD ? ", " : "", bad->kind == V_LOAD ? g->k->params[bad->param].name : "");
+        diag_error(g->c->cx, v->span, D_SCATTER,
+            "the gradient of %s needs a scatter: the position along " NAME_FMT " depends on data%s%s",
+            check_expr_text(g->c, g->at), NAME_ARG(axis), bad->kind == V_LOAD ? ", " : "",
+            bad->kind == V_LOAD ? g->k->params[bad->param].name : "");
         diag_fix(g->c->cx, "take the gradient by other inputs, or write detach(..) around what is read");
         return false;
     }
@@ -436,10 +456,12 @@ static void grad_outside(struct grad *g, struct value *v, struct value *adjoint)
     struct value *is_inside = NULL, *fill = v->args[1 + v->n_at];
     for (int i = 0; i < v->n_at; i++) {
         struct value *at = v->args[1 + i], *least = check_integer(g->c, 0, FX_I64, g->at);
-        struct value *within = grad_op(g, O_AND, grad_op(g, O_LE, least, at, NULL), grad_op(g, O_LT, at, check_size(g->c, &v->at[i], 1, g->at), NULL), NULL);
+        struct value *within = grad_op(g, O_AND, grad_op(g, O_LE, least, at, NULL),
+            grad_op(g, O_LT, at, check_size(g->c, &v->at[i], 1, g->at), NULL), NULL);
         is_inside = is_inside ? grad_op(g, O_AND, is_inside, within, NULL) : within;
     }
-    struct adjoint_product p = {.n_factors = 1, .factors = {is_inside ? grad_op(g, O_WHERE, is_inside, grad_zero(g, v->dtype), adjoint) : adjoint}};
+    struct adjoint_product p = {.n_factors = 1,
+        .factors = {is_inside ? grad_op(g, O_WHERE, is_inside, grad_zero(g, v->dtype), adjoint) : adjoint}};
     for (int i = 0; i < v->n_axes; i++)
         if (!value_has_axis(fill, v->axes[i])) product_sum_over(&p, v->axes[i]);
     if (is_inside) grad_add(g, fill, &p);

@@ -1,5 +1,6 @@
-/* Shared by the files of reverse mode: grad.c (the kernel, the walk), grad_product.c (sums of products), grad_rule.c (ops, reductions, scans),
- * grad_access.c (what is read at computed positions), grad_position.c (positions taken apart). */
+/* Shared by the files of reverse mode: grad.c (the kernel, the walk), grad_product.c (sums of products), grad_rule.c
+ * (ops, reductions, scans), grad_access.c (what is read at computed positions), grad_position.c (positions taken
+ * apart). */
 #ifndef FX_GRAD_INTERNAL_H
 #define FX_GRAD_INTERNAL_H
 
@@ -9,8 +10,8 @@
 
 enum { MAX_FACTORS = 6 };
 
-/* An adjoint, or a part of one, that is not yet added up: the sum over axes of a product. Kept apart until it must be one value, so that what ends
- * as a sum over a product is a contraction. */
+/* An adjoint, or a part of one, that is not yet added up: the sum over axes of a product. Kept apart until it must be
+ * one value, so that what ends as a sum over a product is a contraction. */
 struct adjoint_product {
     bool is_zero, is_negative;
     int n_factors, n_over;
@@ -40,7 +41,8 @@ bool grad_is_number(const struct value *v, double num);
 /* The op over operands; after an error the first of them, so that nothing is NULL. */
 struct value *grad_op(struct grad *g, enum op op, struct value *a, struct value *b, struct value *c);
 /* v read at positions, likewise; `outside` may be NULL: they are inside. */
-struct value *grad_read(struct grad *g, struct value *v, const int *at, struct value *const *positions, int n, struct value *outside);
+struct value *grad_read(
+    struct grad *g, struct value *v, const int *at, struct value *const *positions, int n, struct value *outside);
 struct value *grad_zero(struct grad *g, enum fx_dtype t);
 struct value *grad_reduction(struct grad *g, enum reduction r, struct value *a, const int *axes, int n);
 /* a * b, either NULL for 1; `is_summed` if it is added up at once. */
@@ -56,7 +58,8 @@ struct value *product_value(struct grad *g, struct adjoint_product p, enum fx_dt
 void product_join(struct grad *g, struct adjoint_product *p, enum fx_dtype t);
 
 /* ---- grad.c ---- */
-/* p added to the adjoint of v, an operand of what is being differentiated. Labels that p's factors carry and v does not are summed over. */
+/* p added to the adjoint of v, an operand of what is being differentiated. Labels that p's factors carry and v does not
+ * are summed over. */
 void grad_add(struct grad *g, struct value *v, const struct adjoint_product *p);
 void grad_add_value(struct grad *g, struct value *v, struct value *adjoint);
 /* The adjoint of v as one value, or NULL where there is none. */

@@ -1,6 +1,7 @@
 /* Positions of an access taken apart, to be solved for a label: as sums of terms, as digits of one label.
  *
- * In: a value of integers. Out: coefficients that are numbers times extents, and what they multiply. Whatever has another form is one term. */
+ * In: a value of integers. Out: coefficients that are numbers times extents, and what they multiply. Whatever has
+ * another form is one term. */
 #include "grad/grad_internal.h"
 
 #include <string.h>
@@ -20,7 +21,8 @@ bool mono_times(struct poly_term *m, const struct poly_term *by) {
 
 struct poly_term mono_of_axis(const struct grad *g, int axis) {
     int64_t extent = g->k->axes[axis].extent;
-    return extent >= 0 ? (struct poly_term){.coefficient = extent} : (struct poly_term){.coefficient = 1, .n = 1, .atoms = {(uint16_t)axis}};
+    return extent >= 0 ? (struct poly_term){.coefficient = extent}
+                       : (struct poly_term){.coefficient = 1, .n = 1, .atoms = {(uint16_t)axis}};
 }
 
 /* v as a product of numbers and extents. */
@@ -53,7 +55,8 @@ struct value *size_value(struct grad *g, const struct poly_term *m, int axis) {
 static void add_term(struct sum *s, const struct poly_term *coefficient, struct value *atom) {
     for (int i = 0; i < s->n; i++) {
         struct grad_term *t = &s->terms[i];
-        bool same = t->atom == atom || (t->atom && atom && t->atom->kind == V_INDEX && atom->kind == V_INDEX && t->atom->axis == atom->axis);
+        bool same = t->atom == atom || (t->atom && atom && t->atom->kind == V_INDEX && atom->kind == V_INDEX &&
+                                           t->atom->axis == atom->axis);
         if (!same || !poly_same_factors(coefficient, &t->coefficient)) continue;
         t->coefficient.coefficient += coefficient->coefficient;
         return;
@@ -61,7 +64,9 @@ static void add_term(struct sum *s, const struct poly_term *coefficient, struct 
     s->terms[s->n++] = (struct grad_term){*coefficient, atom};
 }
 
-static bool is_small(const struct poly_term *m) { return m->coefficient <= (int64_t)1 << 48 && m->coefficient >= -((int64_t)1 << 48); } /* MAX_TERMS of them fit */
+static bool is_small(const struct poly_term *m) {
+    return m->coefficient <= (int64_t)1 << 48 && m->coefficient >= -((int64_t)1 << 48);
+} /* MAX_TERMS of them fit */
 
 bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficient, struct sum *s) {
     struct poly_term m;
@@ -71,13 +76,15 @@ bool read_sum(const struct grad *g, struct value *v, struct poly_term coefficien
         if (v->op == O_SUB) coefficient.coefficient = -coefficient.coefficient;
         return read_sum(g, v->args[1], coefficient, s);
     }
-    if (v->kind == V_OP && v->op == O_NEG) return coefficient.coefficient = -coefficient.coefficient, read_sum(g, v->args[0], coefficient, s);
+    if (v->kind == V_OP && v->op == O_NEG)
+        return coefficient.coefficient = -coefficient.coefficient, read_sum(g, v->args[0], coefficient, s);
     if (mono_of(g, v, &m)) {
         if (!mono_times(&coefficient, &m) || !is_small(&coefficient)) return false;
         return add_term(s, &coefficient, NULL), true;
     }
     for (int i = 0; v->kind == V_OP && v->op == O_MUL && i < 2; i++)
-        if (mono_of(g, v->args[i], &m)) return mono_times(&coefficient, &m) && read_sum(g, v->args[1 - i], coefficient, s);
+        if (mono_of(g, v->args[i], &m))
+            return mono_times(&coefficient, &m) && read_sum(g, v->args[1 - i], coefficient, s);
     add_term(s, &coefficient, v);
     return true;
 }

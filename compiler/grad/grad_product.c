@@ -1,26 +1,32 @@
 /* Reverse mode: adjoints as sums of products that are put off until they are one value.
  *
- * In: factors, and labels to sum over. Out: values of the kernel being made. Invariant: what is not summed over stands before the sum, and a label that
- * one factor alone carries is summed there, so that what is left is a contraction or no sum of a product at all. */
+ * In: factors, and labels to sum over. Out: values of the kernel being made. Invariant: what is not summed over stands
+ * before the sum, and a label that one factor alone carries is summed there, so that what is left is a contraction or
+ * no sum of a product at all. */
 #include "grad/grad_internal.h"
 
 #include <string.h>
 
 /* ---- values ---- */
 
-bool grad_is_number(const struct value *v, double num) { return v->kind == V_NUM && v->dtype != FX_BOOL && v->num == num; }
+bool grad_is_number(const struct value *v, double num) {
+    return v->kind == V_NUM && v->dtype != FX_BOOL && v->num == num;
+}
 
 struct value *grad_op(struct grad *g, enum op op, struct value *a, struct value *b, struct value *c) {
     struct value *args[3] = {a, b, c}, *v = check_op(g->c, op, args, g->at);
     return v ? v : a; /* after an error: the walk ends soon */
 }
 
-struct value *grad_read(struct grad *g, struct value *v, const int *at, struct value *const *positions, int n, struct value *outside) {
+struct value *grad_read(
+    struct grad *g, struct value *v, const int *at, struct value *const *positions, int n, struct value *outside) {
     struct value *r = check_read(g->c, v, at, positions, n, outside, g->at);
     return r ? r : v;
 }
 
-struct value *grad_zero(struct grad *g, enum fx_dtype t) { return check_convert(g->c, check_weak_integer(g->c, 0, g->at), t, g->at); }
+struct value *grad_zero(struct grad *g, enum fx_dtype t) {
+    return check_convert(g->c, check_weak_integer(g->c, 0, g->at), t, g->at);
+}
 
 struct value *grad_reduction(struct grad *g, enum reduction r, struct value *a, const int *axes, int n) {
     struct value *v = check_new_value(g->c, V_REDUCE, g->at);
@@ -73,7 +79,8 @@ static struct value *times_part(struct grad *g, struct value *v, const struct ad
     return v;
 }
 
-static struct value *over_part(struct grad *g, struct value *v, const struct adjoint_product *p, bool inside, enum fx_dtype t) {
+static struct value *over_part(
+    struct grad *g, struct value *v, const struct adjoint_product *p, bool inside, enum fx_dtype t) {
     for (int i = 0; i < p->n_over; i++) {
         if (sums_label_of(p, p->over[i]) != inside) continue;
         if (!v) v = check_convert(g->c, check_number(g->c, 1, g->at), t, g->at);
@@ -107,14 +114,18 @@ static void sum_lone_labels(struct grad *g, struct adjoint_product *p) {
     }
 }
 
-/* p as one value: factors that carry no label summed over stand before the sum, a label that none carries counts as often as its axis is long. */
+/* p as one value: factors that carry no label summed over stand before the sum, a label that none carries counts as
+ * often as its axis is long. */
 struct value *product_value(struct grad *g, struct adjoint_product p, enum fx_dtype t) {
     int axes[2 * MAX_AXES], n = 0;
     sum_lone_labels(g, &p);
-    struct value *inner = over_part(g, times_part(g, NULL, &p, true), &p, true, t), *outer = times_part(g, NULL, &p, false);
+    struct value *inner = over_part(g, times_part(g, NULL, &p, true), &p, true, t),
+                 *outer = times_part(g, NULL, &p, false);
     for (int i = 0; i < p.n_summed; i++) {
         if (inner && value_has_axis(inner, p.summed[i])) axes[n++] = p.summed[i];
-        else outer = grad_multiply(g, outer, check_convert(g->c, check_size(g->c, &p.summed[i], 1, g->at), t, g->at), false);
+        else
+            outer = grad_multiply(
+                g, outer, check_convert(g->c, check_size(g->c, &p.summed[i], 1, g->at), t, g->at), false);
     }
     if (n) inner = grad_reduction(g, RED_SUM, inner, axes, n);
     struct value *v = over_part(g, grad_multiply(g, outer, inner, false), &p, false, t);
@@ -149,7 +160,8 @@ void product_times(struct grad *g, struct adjoint_product *p, struct value *d, i
         p->over[p->n_over++] = d->args[1];
         product_times(g, p, d->args[0], first_new);
     } else if (p->n_factors < MAX_FACTORS) {
-        p->factors[p->n_factors++] = d->kind == V_NUM ? check_number(g->c, d->num, g->at) : d; /* a literal again: it takes the type of what it meets */
+        p->factors[p->n_factors++] = d->kind == V_NUM ? check_number(g->c, d->num, g->at)
+                                                      : d; /* a literal again: it takes the type of what it meets */
     } else {
         p->factors[MAX_FACTORS - 1] = grad_multiply(g, p->factors[MAX_FACTORS - 1], d, true);
     }

@@ -1,7 +1,8 @@
 /* Reverse mode of ops, reductions and scans: what the adjoint of a value adds to those of its operands.
  *
- * In: a value and its adjoint. Out: contributions to its operands. Ops by the derivative column of ops.def, read by the parser and checked where the
- * operands have the names a, b, c. Invariant: nothing infinite is multiplied by a 0 that a condition chose. */
+ * In: a value and its adjoint. Out: contributions to its operands. Ops by the derivative column of ops.def, read by the
+ * parser and checked where the operands have the names a, b, c. Invariant: nothing infinite is multiplied by a 0 that a
+ * condition chose. */
 #include "grad/grad_internal.h"
 
 #include <string.h>
@@ -37,7 +38,9 @@ static const struct grad_rules *rules_of(struct checker *c) {
     struct grad_rules *rules = NEW(&c->cx->arena, struct grad_rules);
     for (const struct ast_item *f = file->items; f; f = f->next)
         for (int op = 0; op < N_OPS; op++)
-            if (name_is((struct name){f->name.s + sizeof "by_0_of", f->name.len - (uint32_t)sizeof "by_0_of"}, op_info[op].id)) rules->of[op][f->name.s[3] - '0'] = f->value;
+            if (name_is((struct name){f->name.s + sizeof "by_0_of", f->name.len - (uint32_t)sizeof "by_0_of"},
+                    op_info[op].id))
+                rules->of[op][f->name.s[3] - '0'] = f->value;
     return c->grad_rules = rules;
 }
 
@@ -49,7 +52,8 @@ static struct value *derivative(struct grad *g, struct value *v, int i) {
     struct binding *saved = c->scope;
     bool in_prelude = c->in_prelude;
     bool is_tie = g->is_active[v->args[0]->id] && v->n_args > 1 && g->is_active[v->args[1]->id];
-    struct value *values[N_RULE_NAMES] = {v->args[0], v->args[1], v->args[2], v, check_number(c, is_tie ? 0.5 : 0, g->at)};
+    struct value *values[N_RULE_NAMES] = {
+        v->args[0], v->args[1], v->args[2], v, check_number(c, is_tie ? 0.5 : 0, g->at)};
     for (int n = 0; n < N_RULE_NAMES; n++)
         if (values[n]) check_bind(c, (struct name){rule_names[n], (uint32_t)strlen(rule_names[n])}, values[n]);
     c->in_prelude = true;
@@ -68,7 +72,8 @@ static struct value *times(struct grad *g, struct value *adjoint, struct value *
         product_times(g, &p, d, first_new);
         return p.is_zero ? grad_zero(g, adjoint->dtype) : product_value(g, p, adjoint->dtype);
     }
-    struct value *yes = times(g, adjoint, d->args[1], first_new, depth + 1), *no = times(g, adjoint, d->args[2], first_new, depth + 1);
+    struct value *yes = times(g, adjoint, d->args[1], first_new, depth + 1),
+                 *no = times(g, adjoint, d->args[2], first_new, depth + 1);
     return grad_is_number(yes, 0) && grad_is_number(no, 0) ? yes : grad_op(g, O_WHERE, d->args[0], yes, no);
 }
 
@@ -120,7 +125,8 @@ static struct value *product_of_others(struct grad *g, const struct value *v) {
     int fresh[MAX_AXES];
     struct value *x = renamed(g, v->args[0], v->reduced, v->n_reduced, fresh), *is_same = NULL;
     for (int i = 0; i < v->n_reduced; i++) {
-        struct value *same = grad_op(g, O_EQ, check_index(g->c, &v->reduced[i], 1, g->at), check_index(g->c, &fresh[i], 1, g->at), NULL);
+        struct value *same = grad_op(
+            g, O_EQ, check_index(g->c, &v->reduced[i], 1, g->at), check_index(g->c, &fresh[i], 1, g->at), NULL);
         is_same = is_same ? grad_op(g, O_AND, is_same, same, NULL) : same;
     }
     struct value *others = grad_op(g, O_WHERE, is_same, check_number(g->c, 1, g->at), x);
@@ -133,15 +139,18 @@ void grad_reduce(struct grad *g, struct value *v) {
     if (v->reduction == RED_PROD) {
         p.factors[p.n_factors++] = product_of_others(g, v);
     } else if (v->reduction != RED_SUM) { /* equal extremes share it */
-        struct value *is_extreme = grad_op(g, O_EQ, x, v, NULL), *one = check_convert(g->c, check_number(g->c, 1, g->at), v->dtype, g->at);
-        struct value *n = grad_reduction(g, RED_SUM, grad_op(g, O_WHERE, is_extreme, one, grad_zero(g, v->dtype)), v->reduced, v->n_reduced);
+        struct value *is_extreme = grad_op(g, O_EQ, x, v, NULL),
+                     *one = check_convert(g->c, check_number(g->c, 1, g->at), v->dtype, g->at);
+        struct value *n = grad_reduction(
+            g, RED_SUM, grad_op(g, O_WHERE, is_extreme, one, grad_zero(g, v->dtype)), v->reduced, v->n_reduced);
         p.factors[0] = grad_op(g, O_WHERE, is_extreme, grad_op(g, O_DIV, adjoint, n, NULL), grad_zero(g, v->dtype));
     }
     grad_add(g, x, &p);
 }
 
 static struct value *reversed(struct grad *g, struct value *v, int axis) {
-    struct value *last = grad_op(g, O_SUB, check_size(g->c, &axis, 1, g->at), check_integer(g->c, 1, FX_I64, g->at), NULL);
+    struct value *last = grad_op(
+        g, O_SUB, check_size(g->c, &axis, 1, g->at), check_integer(g->c, 1, FX_I64, g->at), NULL);
     struct value *position = grad_op(g, O_SUB, last, check_index(g->c, &axis, 1, g->at), NULL);
     return grad_read(g, v, &axis, &position, 1, NULL);
 }
@@ -154,7 +163,8 @@ static struct value *grad_cumprod(struct grad *g, const struct value *v, struct 
     struct value *without = scan(g, RED_PROD, grad_op(g, O_WHERE, grad_op(g, O_EQ, here, there, NULL), one, x), later);
     struct value *from = adjoint;
     if (value_has_axis(adjoint, v->axis)) from = grad_read(g, adjoint, &v->axis, &there, 1, NULL);
-    struct value *all = grad_op(g, O_WHERE, grad_op(g, O_GE, there, here, NULL), grad_multiply(g, from, without, true), grad_zero(g, v->dtype));
+    struct value *all = grad_op(
+        g, O_WHERE, grad_op(g, O_GE, there, here, NULL), grad_multiply(g, from, without, true), grad_zero(g, v->dtype));
     return grad_reduction(g, RED_SUM, all, &later, 1);
 }
 
@@ -165,7 +175,8 @@ void grad_scan(struct grad *g, struct value *v) {
     } else if (value_has_axis(adjoint, v->axis)) {
         grad_add_value(g, v->args[0], reversed(g, scan(g, RED_SUM, reversed(g, adjoint, v->axis), v->axis), v->axis));
     } else { /* the same for all: it counts once for each element from here on */
-        struct value *rest = grad_op(g, O_SUB, check_size(g->c, &v->axis, 1, g->at), check_index(g->c, &v->axis, 1, g->at), NULL);
+        struct value *rest = grad_op(
+            g, O_SUB, check_size(g->c, &v->axis, 1, g->at), check_index(g->c, &v->axis, 1, g->at), NULL);
         grad_add_value(g, v->args[0], grad_multiply(g, adjoint, check_convert(g->c, rest, v->dtype, g->at), false));
     }
 }

@@ -1,6 +1,7 @@
 /* Chains found in the graph: contractions, pointwise work and reductions of rows, a contraction.
  *
- * In: a contraction. Out: the first contractions below it, the middle computation, the reductions of the middle's rows. */
+ * In: a contraction. Out: the first contractions below it, the middle computation, the reductions of the middle's rows.
+ */
 #include "graph/chain.h"
 
 #include <string.h>
@@ -15,10 +16,12 @@ struct finder {
 };
 
 static bool is_step(const struct chain_parts *c, const struct node *n) {
-    return n->kind == N_REDUCE && nodes_same_axes(n->reduced, n->n_reduced, c->t, c->n_t) && n->reduction != RED_ARGMAX && n->reduction != RED_ARGMIN;
+    return n->kind == N_REDUCE && nodes_same_axes(n->reduced, n->n_reduced, c->t, c->n_t) &&
+           n->reduction != RED_ARGMAX && n->reduction != RED_ARGMIN;
 }
 
-/* A factor of a contraction that reads it once for many elements: over the middle on one side, over rows on the other. */
+/* A factor of a contraction that reads it once for many elements: over the middle on one side, over rows on the other.
+ */
 static bool is_first(const struct chain_parts *c, const struct node *n) {
     struct contraction f;
     if (!as_mainloop(n, &f) || !node_has_all(n, c->t, c->n_t)) return false;
@@ -33,7 +36,9 @@ static void fail(struct finder *f, const char *why) {
 static void add_inner(struct finder *f, struct node *n) {
     for (int i = 0; i < f->c->n_inner; i++)
         if (f->c->inner[i] == n) return;
-    if (f->c->n_inner == MAX_SUMS - 1) fail(f, arena_printf(&f->g->cx->arena, "%s is made of more than %d contractions", ir_quote(f->g, f->c->middle), MAX_SUMS - 1));
+    if (f->c->n_inner == MAX_SUMS - 1)
+        fail(f, arena_printf(&f->g->cx->arena, "%s is made of more than %d contractions", ir_quote(f->g, f->c->middle),
+                    MAX_SUMS - 1));
     else f->c->inner[f->c->n_inner++] = n;
 }
 
@@ -43,7 +48,8 @@ static void add_read(struct finder *f, struct node *n) {
     PUSH(&f->g->cx->arena, f->c->reads, f->c->n_reads) = n;
 }
 
-/* Goes down from what the middle is made of, as far as it is computed element by element; is_far: at other elements than those of the row. */
+/* Goes down from what the middle is made of, as far as it is computed element by element; is_far: at other elements
+ * than those of the row. */
 static void visit(struct finder *f, struct node *n, bool is_far) {
     struct arena *a = &f->g->cx->arena;
     if (f->why_not || f->seen[2 * n->id + is_far]) return;
@@ -59,7 +65,8 @@ static void visit(struct finder *f, struct node *n, bool is_far) {
         }
         return;
     }
-    if (n->kind == N_SHARE) fail(f, arena_printf(a, "%s is reduced over parts of its rows", ir_quote(f->g, n->args[0])));
+    if (n->kind == N_SHARE)
+        fail(f, arena_printf(a, "%s is reduced over parts of its rows", ir_quote(f->g, n->args[0])));
     if (n->dtype == FX_F64) fail(f, arena_printf(a, "%s is f64", ir_quote(f->g, n)));
     for (int i = 0; i < n->n_args; i++) visit(f, n->args[i], is_far || (n->kind == N_ACCESS && i == 0));
 }
@@ -80,15 +87,20 @@ static bool labels_fit(struct finder *f) {
     const struct chain_parts *c = f->c;
     for (int i = 0; i < c->middle->n_axes; i++)
         if (!axes_have(c->rows, c->n_rows, c->middle->axes[i]) && !axes_have(c->t, c->n_t, c->middle->axes[i]))
-            return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that its rows lack", ir_quote(f->g, c->middle))), false;
+            return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that its rows lack", ir_quote(f->g, c->middle))),
+                   false;
     for (int j = 0; j < c->n_inner; j++)
         for (int i = 0; i < c->inner[j]->n_axes; i++)
             if (!axes_have(c->rows, c->n_rows, c->inner[j]->axes[i]) && !axes_have(c->t, c->n_t, c->inner[j]->axes[i]))
-                return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that the contraction behind it lacks", ir_quote(f->g, c->inner[j]))), false;
+                return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that the contraction behind it lacks",
+                                   ir_quote(f->g, c->inner[j]))),
+                       false;
     for (int i = 0; i < c->n_steps; i++)
         for (int k = 0; k < c->steps[i]->n_axes; k++)
             if (!axes_have(c->rows, c->n_rows, c->steps[i]->axes[k]))
-                return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that the rows lack", ir_quote(f->g, c->steps[i]))), false;
+                return fail(f, arena_printf(
+                                   &f->g->cx->arena, "%s has axes that the rows lack", ir_quote(f->g, c->steps[i]))),
+                       false;
     return true;
 }
 
@@ -100,7 +112,8 @@ bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *o
     for (int side = 0; side < 2; side++) { /* either factor may be the middle; the other is read from memory */
         struct node *middle = side ? f.b : f.a;
         if (is_leaf[side]) continue;
-        *out = (struct chain_parts){.outer = outer, .middle = middle, .column = side ? f.a : f.b, .n_t = outer->n_reduced};
+        *out = (struct chain_parts){
+            .outer = outer, .middle = middle, .column = side ? f.a : f.b, .n_t = outer->n_reduced};
         memcpy(out->t, outer->reduced, sizeof outer->reduced);
         for (int i = 0; i < outer->n_axes; i++)
             if (node_has_axis(middle, outer->axes[i])) out->rows[out->n_rows++] = outer->axes[i];
@@ -113,11 +126,15 @@ bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *o
         for (int i = 0; i < out->n_steps; i++) own[out->steps[i]->id] = true;
         for (int i = 0; !x.why_not && i < out->n_reads; i++)
             if (depends_on(g, out->reads[i], own))
-                fail(&x, arena_printf(&g->cx->arena, "%s needs the whole of what stands between the contractions", ir_quote(g, out->reads[i])));
-        if (!x.why_not && depends_on(g, out->column, own)) fail(&x, arena_printf(&g->cx->arena, "%s is made of %s too", ir_quote(g, out->column), ir_quote(g, out->inner[0])));
+                fail(&x, arena_printf(&g->cx->arena, "%s needs the whole of what stands between the contractions",
+                             ir_quote(g, out->reads[i])));
+        if (!x.why_not && depends_on(g, out->column, own))
+            fail(&x, arena_printf(
+                         &g->cx->arena, "%s is made of %s too", ir_quote(g, out->column), ir_quote(g, out->inner[0])));
         for (int i = 0; !x.why_not && i < out->n_inner; i++)
             if (depends_on(g, out->inner[i]->args[0], own))
-                fail(&x, arena_printf(&g->cx->arena, "%s is made of what stands between the contractions", ir_quote(g, out->inner[i])));
+                fail(&x, arena_printf(&g->cx->arena, "%s is made of what stands between the contractions",
+                             ir_quote(g, out->inner[i])));
         if (!x.why_not) return true;
         *why_not = x.why_not;
     }

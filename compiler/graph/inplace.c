@@ -1,14 +1,17 @@
 /* Parameters written in place: whether a group may overwrite what a parameter held.
  *
- * In: a partition with its groups in order. Out: what each group reads of the old contents, and why a store must go through the workspace. A group may store to the
- * parameter where it reads each element only in the thread that then writes it, and no later group reads any. Drivers give every element of a group's space, and
- * every element of a row, to one thread, which reads what lies there before it stores; a row's values are read by all threads of the row. */
+ * In: a partition with its groups in order. Out: what each group reads of the old contents, and why a store must go
+ * through the workspace. A group may store to the parameter where it reads each element only in the thread that then
+ * writes it, and no later group reads any. Drivers give every element of a group's space, and every element of a row,
+ * to one thread, which reads what lies there before it stores; a row's values are read by all threads of the row. */
 #include "graph/ir.h"
 
-/* Where a node is computed: at an element of the group's space, at a row of it (the results of a row program), or where others compute too. */
+/* Where a node is computed: at an element of the group's space, at a row of it (the results of a row program), or where
+ * others compute too. */
 enum { AT_ELEMENT = 1, AT_ROW = 2, ELSEWHERE = 4 };
 
-static bool is_over_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
+static bool is_over_elements(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
     const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
     int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
     for (int i = 0; i < n; i++)
@@ -40,18 +43,24 @@ enum old_reads group_reads(const struct graph *g, const struct partition *p, con
     unsigned char *places = arena_alloc(&g->cx->arena, (size_t)g->n_nodes + 1); /* by node: where it is computed */
     enum old_reads reads = READS_NOTHING;
     if (r->is_copy) return READS_NOTHING;
-    for (int s = 0; s < r->n_stores; s++) places[store_element(g, r, &r->stores[s])->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT : AT_ROW;
+    for (int s = 0; s < r->n_stores; s++)
+        places[store_element(g, r, &r->stores[s])->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT
+                                                                                                   : AT_ROW;
     for (int i = 0; i < r->n_sums; i++) /* the tiles of a mainloop are read by many blocks */
         for (int s = 0; s < 2; s++)
             if (r->sums[i].buffer[s] < 0) places[r->sums[i].factor[s]->id] |= ELSEWHERE;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         if (!places[i] || group_sum(r, n) >= 0 || is_in_buffer(p, r, n)) continue;
-        if (n->kind == N_INPUT && n->param == param && reads != READS_OTHERS) reads = is_own(g, r, n, places[i]) ? READS_OWN : READS_OTHERS;
+        if (n->kind == N_INPUT && n->param == param && reads != READS_OTHERS)
+            reads = is_own(g, r, n, places[i]) ? READS_OWN : READS_OTHERS;
         bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_step = is_loop && is_row_step(r, n);
         for (int a = 0; a < n->n_args; a++) {
-            bool is_elsewhere = (is_loop && !is_step) || (n->kind == N_SHARE && !is_shared_by(r, n)) || (n->kind == N_ACCESS && a == 0);
-            places[n->args[a]->id] |= is_elsewhere ? ELSEWHERE : is_step ? AT_ELEMENT | (places[i] & ELSEWHERE) : places[i];
+            bool is_elsewhere = (is_loop && !is_step) || (n->kind == N_SHARE && !is_shared_by(r, n)) ||
+                                (n->kind == N_ACCESS && a == 0);
+            places[n->args[a]->id] |= is_elsewhere ? ELSEWHERE
+                                      : is_step    ? AT_ELEMENT | (places[i] & ELSEWHERE)
+                                                   : places[i];
         }
     }
     return reads;
@@ -66,9 +75,13 @@ const char *in_place_hazard(const struct graph *g, const struct partition *p, co
             if (p->groups[i].stores[s].param == o->param) at = i;
     if (at < 0 || !g->kernel->params[o->param].is_input) return NULL;
     if (group_reads(g, p, &p->groups[at], o->param) == READS_OTHERS)
-        return arena_printf(a, "%s is written in place, and its old contents are read at other elements than the one written: the new ones pass through memory", name);
+        return arena_printf(a,
+            "%s is written in place, and its old contents are read at other elements than the one written: the new ones pass through memory",
+            name);
     for (int i = at + 1; i < p->n_groups; i++)
         if (group_reads(g, p, &p->groups[i], o->param) != READS_NOTHING)
-            return arena_printf(a, "%s is written in place, and a later kernel reads its old contents: the new ones pass through memory", name);
+            return arena_printf(a,
+                "%s is written in place, and a later kernel reads its old contents: the new ones pass through memory",
+                name);
     return NULL;
 }

@@ -1,25 +1,26 @@
 /* The graph: one core form for everything a kernel says, and the partition of it into GPU kernels.
  *
  * A node is a value over a set of axes: a leaf, a pointwise op, a rounding, or a reduction. A contraction is no kind of
- * node: it is a sum over a product whose factors both carry the summed axes (as_contraction). Nodes stand in topological
- * order, operands first; every pass keeps what ir_verify states. */
+ * node: it is a sum over a product whose factors both carry the summed axes (as_contraction). Nodes stand in
+ * topological order, operands first; every pass keeps what ir_verify states. */
 #ifndef FX_IR_H
 #define FX_IR_H
 
 #include "check/check.h"
 
 enum node_kind { /* as the value_kind of check.h in the same place: lower.c relies on it */
-    N_CONST,  /* num, or of an integer dtype `integer` */
-    N_SCALAR, /* scalar parameter */
-    N_INPUT,  /* tensor parameter, widened to the compute type */
-    N_INDEX,  /* the running index along `axis`: i64 */
-    N_SIZE,   /* the extent of `axis`: i64 */
-    N_OP,     /* pointwise */
-    N_REDUCE, /* args[0] reduced over `reduced` */
-    N_SCAN,   /* running sum or product of args[0] along `axis` */
-    N_CAST,   /* args[0] converted to `to`, as a value of its compute type */
-    N_ACCESS, /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
-    N_SHARE,  /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the extent is whole runs. No value of a spec is one: the pass `share` makes them */
+    N_CONST,     /* num, or of an integer dtype `integer` */
+    N_SCALAR,    /* scalar parameter */
+    N_INPUT,     /* tensor parameter, widened to the compute type */
+    N_INDEX,     /* the running index along `axis`: i64 */
+    N_SIZE,      /* the extent of `axis`: i64 */
+    N_OP,        /* pointwise */
+    N_REDUCE,    /* args[0] reduced over `reduced` */
+    N_SCAN,      /* running sum or product of args[0] along `axis` */
+    N_CAST,      /* args[0] converted to `to`, as a value of its compute type */
+    N_ACCESS,    /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
+    N_SHARE, /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the
+                extent is whole runs. No value of a spec is one: the pass `share` makes them */
 };
 
 struct node {
@@ -32,8 +33,10 @@ struct node {
     int axes[MAX_AXES];    /* a set: ascending */
     int n_reduced;
     int reduced[MAX_AXES]; /* a set: ascending */
-    bool may_round;        /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a computed one may be rounded to it (f8: to bf16) */
-    bool may_tf32;         /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a product whose factors carry what is summed */
+    bool may_round; /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a
+                       computed one may be rounded to it (f8: to bf16) */
+    bool may_tf32;  /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a
+                       product whose factors carry what is summed */
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
     int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
     int n_at;
@@ -81,18 +84,22 @@ struct product {           /* a contraction that a mainloop adds up */
 
 struct group {             /* one GPU kernel */
     struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
-    struct node *middle;      /* of a chain: the factor of `contraction` that is made of the other sums without being stored; else NULL */
+    struct node *middle; /* of a chain: the factor of `contraction` that is made of the other sums without being stored;
+                            else NULL */
     int n_sums;
-    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over the middle, then the one that reads it */
+    struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over
+                                      the middle, then the one that reads it */
     int n_stores;
     struct store *stores;
     int n_axes;
     int axes[MAX_AXES];    /* its iteration space, a set */
     int order;             /* groups run in ascending order */
     bool waits;            /* of a row program: it reads what another kernel writes */
-    bool is_copy;          /* it computes nothing: its one store puts what buffer `copied` holds into a parameter written in place */
+    bool is_copy; /* it computes nothing: its one store puts what buffer `copied` holds into a parameter written in
+                     place */
     int copied;
-    bool is_row;           /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then stores over axes or over both */
+    bool is_row; /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then
+                    stores over axes or over both */
     int n_reduced;
     int reduced[MAX_AXES]; /* of a row program: a set, apart from axes; of a chain: what `contraction` sums over */
     int n_steps;
@@ -100,8 +107,10 @@ struct group {             /* one GPU kernel */
 };
 
 struct partition {
-    const char *name;  /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain", "chain stored" */
-    bool has_rows;     /* reductions are row programs where they fit one, and mainloops only where they are matrix products */
+    const char
+        *name;     /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain", "chain stored" */
+    bool has_rows; /* reductions are row programs where they fit one, and mainloops only where they are matrix products
+                    */
     bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
     bool is_optional;  /* where no schedule takes a group of it, it is left out */
     int n_groups, n_buffers;
@@ -140,10 +149,12 @@ struct node *graph_add(struct graph *g, const struct node *n);
 struct graph *graph_like(const struct graph *g);
 /* Whether `name` is one of the names in a list separated by commas, which may be NULL. */
 bool list_has(const char *list, const char *name);
-/* What stands for `old` in `out`: n is a copy of it that reads nodes of `out`. map has what stands for the nodes before it. NULL: nothing does, and what is
- * kept does not read it. */
-typedef struct node *node_rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map);
-/* Every node of g rewritten into `out`, operands first, and the outputs. Where what stands for a node has no name, it gets the node's. Returns out. */
+/* What stands for `old` in `out`: n is a copy of it that reads nodes of `out`. map has what stands for the nodes before
+ * it. NULL: nothing does, and what is kept does not read it. */
+typedef struct node *node_rewrite(
+    void *state, struct graph *out, const struct node *old, struct node *n, struct node **map);
+/* Every node of g rewritten into `out`, operands first, and the outputs. Where what stands for a node has no name, it
+ * gets the node's. Returns out. */
 struct graph *graph_rewrite(const struct graph *g, struct graph *out, node_rewrite *rewrite, void *state);
 
 struct contraction { /* the two factors, in the order written */
@@ -153,7 +164,8 @@ struct contraction { /* the two factors, in the order written */
 bool as_contraction(const struct node *n, struct contraction *out);
 /* A contraction that the mainloop of an engine adds up: any but of conditions, in its own dtype. */
 bool as_mainloop(const struct node *n, struct contraction *out);
-/* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by reading a factor once for many results. */
+/* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by
+ * reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
 bool axes_have(const int *axes, int n, int axis);
 bool node_has_axis(const struct node *n, int axis);
@@ -161,7 +173,9 @@ bool node_has_all(const struct node *n, const int *axes, int n_axes);
 bool node_has_any(const struct node *n, const int *axes, int n_axes);
 static inline bool node_is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
 /* Whether n is the constant v of a float type. */
-static inline bool node_is_number(const struct node *n, double v) { return n->kind == N_CONST && fx_is_float(n->dtype) && n->num == v; }
+static inline bool node_is_number(const struct node *n, double v) {
+    return n->kind == N_CONST && fx_is_float(n->dtype) && n->num == v;
+}
 /* What a reduction begins with, as a constant of dtype t. */
 struct node reduction_start(enum reduction r, enum fx_dtype t);
 
@@ -172,12 +186,15 @@ struct partial_of { /* a reduction of runs of PARTIAL_RUN elements along one lab
     int n;
     int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
 };
-/* True if n reduces another value run by run: red[I] of[L: PARTIAL_RUN * P + I] ?? what the reduction begins with. The pass `partial` makes them. */
+/* True if n reduces another value run by run: red[I] of[L: PARTIAL_RUN * P + I] ?? what the reduction begins with. The
+ * pass `partial` makes them. */
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
-/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile (then true, with how). */
+/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile
+ * (then true, with how). */
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
-/* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's contraction. */
+/* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's
+ * contraction. */
 bool is_shared_by(const struct group *r, const struct node *n);
 /* Whether n is computed by row program or chain r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);

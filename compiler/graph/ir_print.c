@@ -74,7 +74,8 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
         buf_printf(out, " %%%d", n->args[0]->id);
         break;
     case N_SHARE:
-        buf_printf(out, "%s[" NAME_FMT " by %d] %%%d", reduction_name(n->reduction), NAME_ARG(g->kernel->axes[n->axis].name), n->run, n->args[0]->id);
+        buf_printf(out, "%s[" NAME_FMT " by %d] %%%d", reduction_name(n->reduction),
+            NAME_ARG(g->kernel->axes[n->axis].name), n->run, n->args[0]->id);
         break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));
@@ -124,7 +125,9 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
         }
         buf_putc(out, '\n');
         for (int s = 0; s < r->n_stores; s++)
-            if (r->stores[s].param >= 0) buf_printf(out, "      store %%%d to %s\n", r->stores[s].value->id, g->kernel->params[r->stores[s].param].name);
+            if (r->stores[s].param >= 0)
+                buf_printf(out, "      store %%%d to %s\n", r->stores[s].value->id,
+                    g->kernel->params[r->stores[s].param].name);
             else buf_printf(out, "      store %%%d to buffer %d\n", r->stores[s].value->id, r->stores[s].buffer);
     }
 }
@@ -132,7 +135,8 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
 void ir_print(struct buf *out, const struct graph *g) {
     buf_printf(out, "kernel %s\n", g->kernel->name);
     for (int i = 0; i < g->n_nodes; i++) print_node(out, g, g->nodes[i]);
-    for (int i = 0; i < g->n_outputs; i++) buf_printf(out, "  output %s = %%%d\n", g->kernel->params[g->outputs[i].param].name, g->outputs[i].value->id);
+    for (int i = 0; i < g->n_outputs; i++)
+        buf_printf(out, "  output %s = %%%d\n", g->kernel->params[g->outputs[i].param].name, g->outputs[i].value->id);
     for (int i = 0; i < g->n_partitions; i++) print_partition(out, g, &g->partitions[i]);
 }
 

@@ -28,9 +28,13 @@ static const char *verify_axes(const struct graph *g, const struct node *n) {
     if (n->kind == N_INDEX) expected[n_expected++] = n->axis;
     if (n->kind == N_INPUT) {
         const struct param *p = &g->kernel->params[n->param];
-        return nodes_same_axes(n->axes, n->n_axes, p->axes, p->n_axes) ? NULL : fail(g, n, "has other axes than its parameter");
+        return nodes_same_axes(n->axes, n->n_axes, p->axes, p->n_axes)
+                   ? NULL
+                   : fail(g, n, "has other axes than its parameter");
     }
-    return nodes_same_axes(n->axes, n->n_axes, expected, n_expected) ? NULL : fail(g, n, "has other axes than its operands give");
+    return nodes_same_axes(n->axes, n->n_axes, expected, n_expected)
+               ? NULL
+               : fail(g, n, "has other axes than its operands give");
 }
 
 static const char *verify_access(const struct graph *g, const struct node *n) {
@@ -40,7 +44,8 @@ static const char *verify_access(const struct graph *g, const struct node *n) {
         if (!node_has_axis(source, n->at[i])) return fail(g, n, "reads at an axis its source lacks");
         if (!fx_is_integer(n->args[1 + i]->dtype)) return fail(g, n, "reads at a position that is no integer");
     }
-    if (n->dtype != source->dtype || (n->has_fill && n->args[1 + n->n_at]->dtype != n->dtype)) return fail(g, n, "has another dtype than what it reads");
+    if (n->dtype != source->dtype || (n->has_fill && n->args[1 + n->n_at]->dtype != n->dtype))
+        return fail(g, n, "has another dtype than what it reads");
     return NULL;
 }
 
@@ -49,14 +54,18 @@ static const char *verify_op(const struct graph *g, const struct node *n) {
     enum op_rule rule = op_info[n->op].rule;
     bool is_bool = n->dtype == FX_BOOL;
     enum fx_dtype own = n->args[rule == RULE_SELECT ? 1 : 0]->dtype;
-    if (rule == RULE_COMPARE || rule == RULE_LOGIC ? !is_bool : is_bool && rule != RULE_SELECT) return fail(g, n, "has the wrong dtype for its op");
-    if (rule == RULE_BITS ? n->dtype != FX_U32 : rule != RULE_COMPARE && n->dtype != own) return fail(g, n, "has another dtype than its operands");
+    if (rule == RULE_COMPARE || rule == RULE_LOGIC ? !is_bool : is_bool && rule != RULE_SELECT)
+        return fail(g, n, "has the wrong dtype for its op");
+    if (rule == RULE_BITS ? n->dtype != FX_U32 : rule != RULE_COMPARE && n->dtype != own)
+        return fail(g, n, "has another dtype than its operands");
     if (rule == RULE_FLOAT && !fx_is_float(n->dtype)) return fail(g, n, "has the wrong dtype for its op");
     if (rule == RULE_INTEGER && !fx_is_integer(n->dtype)) return fail(g, n, "has the wrong dtype for its op");
     for (int a = 0; a < n->n_args; a++) {
         bool wants_bool = rule == RULE_LOGIC || (rule == RULE_SELECT && a == 0);
-        if (wants_bool ? n->args[a]->dtype != FX_BOOL : n->args[a]->dtype != own) return fail(g, n, "has an operand of the wrong dtype");
-        if (rule != RULE_SELECT && !wants_bool && own == FX_BOOL) return fail(g, n, "has an operand of the wrong dtype");
+        if (wants_bool ? n->args[a]->dtype != FX_BOOL : n->args[a]->dtype != own)
+            return fail(g, n, "has an operand of the wrong dtype");
+        if (rule != RULE_SELECT && !wants_bool && own == FX_BOOL)
+            return fail(g, n, "has an operand of the wrong dtype");
     }
     return NULL;
 }
@@ -78,32 +87,45 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
     if (n->kind != N_ACCESS && (n->n_at || n->has_fill)) return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
-    if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS) return fail(g, n, "has no reduction that there is");
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS)
+        return fail(g, n, "has no reduction that there is");
     if (n->may_round && n->kind != N_REDUCE) return fail(g, n, "may round, but is no reduction");
-    if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32)) return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
+    if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32))
+        return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
     for (int a = 0; a < n->n_args; a++)
-        if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a]) return fail(g, n, "stands before an operand");
-    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))
+        if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a])
+            return fail(g, n, "stands before an operand");
+    if ((n->kind == N_INPUT || n->kind == N_SCALAR) &&
+        (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))
         return fail(g, n, "names no input");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && g->kernel->params[n->param].is_scalar != (n->kind == N_SCALAR))
         return fail(g, n, "takes a tensor for a scalar");
     if (n->kind == N_REDUCE) {
-        if (!is_set(n->reduced, n->n_reduced, g->kernel->n_axes) || n->n_reduced == 0) return fail(g, n, "reduces over no set of axes");
+        if (!is_set(n->reduced, n->n_reduced, g->kernel->n_axes) || n->n_reduced == 0)
+            return fail(g, n, "reduces over no set of axes");
         for (int r = 0; r < n->n_reduced; r++)
             if (!node_has_axis(n->args[0], n->reduced[r])) return fail(g, n, "reduces over an axis its operand lacks");
     }
     if (!has_compute_type(n)) return fail(g, n, "has no compute type");
-    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && n->dtype != fx_compute_type(g->kernel->params[n->param].dtype)) return fail(g, n, "has another dtype than its parameter");
-    if ((n->kind == N_INDEX || n->kind == N_SIZE) && (n->axis < 0 || n->axis >= g->kernel->n_axes || n->dtype != FX_I64)) return fail(g, n, "is no index of an axis");
-    if (n->kind == N_CAST && n->dtype != fx_compute_type(n->to)) return fail(g, n, "has another dtype than it converts to");
+    if ((n->kind == N_INPUT || n->kind == N_SCALAR) && n->dtype != fx_compute_type(g->kernel->params[n->param].dtype))
+        return fail(g, n, "has another dtype than its parameter");
+    if ((n->kind == N_INDEX || n->kind == N_SIZE) &&
+        (n->axis < 0 || n->axis >= g->kernel->n_axes || n->dtype != FX_I64))
+        return fail(g, n, "is no index of an axis");
+    if (n->kind == N_CAST && n->dtype != fx_compute_type(n->to))
+        return fail(g, n, "has another dtype than it converts to");
     bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
-    if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype)) return fail(g, n, "has another dtype than what it reduces");
+    if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype))
+        return fail(g, n, "has another dtype than what it reduces");
     if (n->kind == N_REDUCE && is_arg && n->n_reduced != 1) return fail(g, n, "finds an index along several axes");
-    if (n->kind == N_SCAN && (n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_PROD)) return fail(g, n, "is no running sum or product");
+    if (n->kind == N_SCAN &&
+        (n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_PROD))
+        return fail(g, n, "is no running sum or product");
     if (n->kind != N_SHARE && n->run) return fail(g, n, "has runs, but shares nothing");
     if (n->kind == N_SHARE) {
         bool is_run = n->run >= 2 && n->run <= PARTIAL_RUN && (n->run & (n->run - 1)) == 0;
-        if (!is_run || n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_MIN) return fail(g, n, "is shared by no runs");
+        if (!is_run || n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_MIN)
+            return fail(g, n, "is shared by no runs");
         if (g->kernel->axes[n->axis].extent % n->run > 0) return fail(g, n, "is shared by runs that are not whole");
     }
     const char *wrong = n->kind == N_OP ? verify_op(g, n) : n->kind == N_ACCESS ? verify_access(g, n) : NULL;
@@ -122,8 +144,10 @@ static const char *verify_copies(const struct graph *g, const struct partition *
     for (int i = 0; i < p->n_groups; i++) {
         const struct group *r = &p->groups[i];
         if (!r->is_copy) continue;
-        bool is_whole = r->n_stores == 1 && !r->n_sums && r->stores[0].param >= 0 && r->copied >= 0 && r->copied < p->n_buffers;
-        if (!is_whole || p->buffers[r->copied].value != r->stores[0].value) return fail(g, r->n_stores ? r->stores[0].value : NULL, "is no copy of a buffer");
+        bool is_whole = r->n_stores == 1 && !r->n_sums && r->stores[0].param >= 0 && r->copied >= 0 &&
+                        r->copied < p->n_buffers;
+        if (!is_whole || p->buffers[r->copied].value != r->stores[0].value)
+            return fail(g, r->n_stores ? r->stores[0].value : NULL, "is no copy of a buffer");
     }
     return NULL;
 }
@@ -133,9 +157,11 @@ static const char *verify_partition(const struct graph *g, const struct partitio
         int n = 0;
         for (int i = 0; i < p->n_groups; i++)
             for (int s = 0; s < p->groups[i].n_stores; s++)
-                n += p->groups[i].stores[s].param == g->outputs[o].param && p->groups[i].stores[s].value == g->outputs[o].value;
+                n += p->groups[i].stores[s].param == g->outputs[o].param &&
+                     p->groups[i].stores[s].value == g->outputs[o].value;
         if (n != 1) return fail(g, g->outputs[o].value, "is an output not stored exactly once");
-        if (in_place_hazard(g, p, &g->outputs[o])) return fail(g, g->outputs[o].value, "is stored over what is still read of a parameter written in place");
+        if (in_place_hazard(g, p, &g->outputs[o]))
+            return fail(g, g->outputs[o].value, "is stored over what is still read of a parameter written in place");
     }
     for (int b = 0; b < p->n_buffers; b++) {
         int at = group_of_buffer(p, b);
@@ -152,7 +178,8 @@ static bool writes_buffer(const struct group *r, int buffer) {
 }
 
 bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r) {
-    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, p->n_buffers + 1), *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, p->n_buffers + 1),
+         *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     if (r->is_copy) {
         is_read[r->copied] = true;
         return is_read;
@@ -178,7 +205,8 @@ const char *ir_verify_order(const struct graph *g, const struct partition *p) {
     for (int i = 0; i < p->n_groups; i++) {
         const bool *is_read = ir_buffers_read(g, p, &p->groups[i]);
         for (int b = 0; b < p->n_buffers; b++)
-            if (is_read[b] && group_of_buffer(p, b) >= i) return fail(g, p->buffers[b].value, "is read before it is written");
+            if (is_read[b] && group_of_buffer(p, b) >= i)
+                return fail(g, p->buffers[b].value, "is read before it is written");
     }
     return NULL;
 }

@@ -14,9 +14,11 @@ static void sort_axes(int *axes, int n) {
         }
 }
 
-/* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md, "Accumulation"). */
+/* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md,
+ * "Accumulation"). */
 static bool may_round(const struct kernel *k, const struct value *v) {
-    if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
+    if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
+        return false;
     for (int i = 0; i < 2; i++) {
         const struct value *factor = v->args[0]->args[i];
         while (factor->kind == V_ACCESS) factor = factor->args[0];
@@ -37,9 +39,11 @@ static bool carries_reduced(const struct value *factor, const struct value *sum)
 
 /* Likewise whether both factors may be rounded to tf32. */
 static bool may_tf32(const struct kernel *k, const struct value *v) {
-    if (k->precision != PRECISION_TF32 || v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32) return false;
+    if (k->precision != PRECISION_TF32 || v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32)
+        return false;
     const struct value *product = v->args[0];
-    return product->kind == V_OP && product->op == O_MUL && carries_reduced(product->args[0], v) && carries_reduced(product->args[1], v);
+    return product->kind == V_OP && product->op == O_MUL && carries_reduced(product->args[0], v) &&
+           carries_reduced(product->args[1], v);
 }
 
 /* The positions of an access in ascending order of the axes they stand for. */
@@ -54,9 +58,23 @@ static void sort_positions(struct node *n) {
 }
 
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
-    struct node n = {.kind = (enum node_kind)v->kind, .op = v->op, .reduction = v->reduction, .dtype = v->dtype, .to = v->to, .n_axes = v->n_axes,
-                     .n_reduced = v->n_reduced, .may_round = may_round(g->kernel, v), .may_tf32 = may_tf32(g->kernel, v), .axis = v->axis, .n_at = v->n_at, .has_fill = v->has_fill,
-                     .n_args = v->n_args, .param = v->param, .name = v->name, .span = v->span, .source = v->source};
+    struct node n = {.kind = (enum node_kind)v->kind,
+        .op = v->op,
+        .reduction = v->reduction,
+        .dtype = v->dtype,
+        .to = v->to,
+        .n_axes = v->n_axes,
+        .n_reduced = v->n_reduced,
+        .may_round = may_round(g->kernel, v),
+        .may_tf32 = may_tf32(g->kernel, v),
+        .axis = v->axis,
+        .n_at = v->n_at,
+        .has_fill = v->has_fill,
+        .n_args = v->n_args,
+        .param = v->param,
+        .name = v->name,
+        .span = v->span,
+        .source = v->source};
     if (fx_is_integer(v->dtype)) n.integer = v->integer; /* one payload a constant, so that equal ones are equal */
     else n.num = v->num;
     memcpy(n.axes, v->axes, sizeof n.axes);

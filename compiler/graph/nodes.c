@@ -1,4 +1,5 @@
-/* Questions about nodes and groups that passes, fuse and schedule all ask, and how a pass builds the graph that it returns. */
+/* Questions about nodes and groups that passes, fuse and schedule all ask, and how a pass builds the graph that it
+ * returns. */
 #include <math.h>
 #include <string.h>
 
@@ -41,12 +42,15 @@ bool as_contraction(const struct node *n, struct contraction *out) {
     return true;
 }
 
-bool as_mainloop(const struct node *n, struct contraction *out) { return n->dtype != FX_BOOL && as_contraction(n, out); }
+bool as_mainloop(const struct node *n, struct contraction *out) {
+    return n->dtype != FX_BOOL && as_contraction(n, out);
+}
 
 /* Whether a has a label that neither b nor the sum has. */
 static bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
     for (int i = 0; i < a->n_axes; i++)
-        if (node_has_axis(n, a->axes[i]) && !node_has_axis(b, a->axes[i]) && g->kernel->axes[a->axes[i]].extent != 1) return true;
+        if (node_has_axis(n, a->axes[i]) && !node_has_axis(b, a->axes[i]) && g->kernel->axes[a->axes[i]].extent != 1)
+            return true;
     return false;
 }
 
@@ -69,10 +73,14 @@ struct node reduction_start(enum reduction r, enum fx_dtype t) {
 
 /* Whether n is PARTIAL_RUN * P + I, with I among the labels that `reduced` reduces. */
 static bool as_run_position(const struct graph *g, const struct node *n, const struct node *reduced, int *run) {
-    if (n->kind != N_OP || n->op != O_ADD || n->args[0]->kind != N_OP || n->args[0]->op != O_MUL || n->args[1]->kind != N_INDEX) return false;
+    if (n->kind != N_OP || n->op != O_ADD || n->args[0]->kind != N_OP || n->args[0]->op != O_MUL ||
+        n->args[1]->kind != N_INDEX)
+        return false;
     const struct node *p = n->args[0]->args[0], *size = n->args[0]->args[1];
     int inner = n->args[1]->axis;
-    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer != PARTIAL_RUN || g->kernel->axes[inner].extent != PARTIAL_RUN) return false;
+    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer != PARTIAL_RUN ||
+        g->kernel->axes[inner].extent != PARTIAL_RUN)
+        return false;
     *run = p->axis;
     for (int i = 0; i < reduced->n_reduced; i++)
         if (reduced->reduced[i] == inner) return p->axis != inner;
@@ -84,11 +92,14 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
     const struct node *at = n->args[0];
     if (at->kind != N_ACCESS || !at->has_fill || at->n_at != n->n_reduced) return false;
     const struct node *fill = at->args[1 + at->n_at], start = reduction_start(n->reduction, n->dtype);
-    if (fill->kind != N_CONST || memcmp(&fill->num, &start.num, sizeof start.num) != 0 || fill->integer != start.integer) return false;
+    if (fill->kind != N_CONST || memcmp(&fill->num, &start.num, sizeof start.num) != 0 ||
+        fill->integer != start.integer)
+        return false;
     *out = (struct partial_of){.of = at->args[0], .n = at->n_at};
     for (int i = 0; i < at->n_at; i++) {
         out->label[i] = at->at[i];
-        if (!as_run_position(g, at->args[1 + i], n, &out->run[i]) || node_has_axis(at->args[0], out->run[i])) return false;
+        if (!as_run_position(g, at->args[1 + i], n, &out->run[i]) || node_has_axis(at->args[0], out->run[i]))
+            return false;
         for (int k = 0; k < n->n_reduced; k++)
             if (node_has_axis(at->args[0], n->reduced[k])) return false;
     }
@@ -112,7 +123,9 @@ bool is_row_step(const struct group *r, const struct node *n) {
 
 bool is_chain_step(const struct group *r, const struct node *n) { return r->middle && is_row_step(r, n); }
 
-bool is_shared_by(const struct group *r, const struct node *n) { return n->kind == N_SHARE && r->contraction && !r->middle; }
+bool is_shared_by(const struct group *r, const struct node *n) {
+    return n->kind == N_SHARE && r->contraction && !r->middle;
+}
 
 int group_sum(const struct group *r, const struct node *n) {
     for (int i = 0; i < r->n_sums; i++)

@@ -1,10 +1,12 @@
 /* Where the factors of a contraction lie: tensors, or parts of them, with a stride for every label.
  *
- * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a
- * value outside, or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
+ * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that
+ * the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a value outside,
+ * or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
 #include "graph/operand.h"
 
-/* Atoms of a position: labels for their running indices, then labels for their extents, then the strides of the parameter by position. */
+/* Atoms of a position: labels for their running indices, then labels for their extents, then the strides of the
+ * parameter by position. */
 static int size_atom(const struct graph *g, int axis) { return g->kernel->n_axes + axis; }
 static int stride_atom(const struct graph *g, int position) { return 2 * g->kernel->n_axes + position; }
 
@@ -121,7 +123,8 @@ bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor
     const struct param *p = &g->kernel->params[input->param];
     if (p->packed.factor || !offset_of(g, n, &offset)) return false;
     struct view *v = NEW(&g->cx->arena, struct view);
-    *t = (struct tensor){.param = input->param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype, .view = v};
+    *t = (struct tensor){
+        .param = input->param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype, .view = v};
     v->unit = unit_atom(g, p);
     for (int i = 0; i < p->n_axes; i++) {
         const struct node *at = NULL;

@@ -1,23 +1,29 @@
-/* What the mainloop of a contraction multiplies: where a factor lies, as strides, or that it is computed as it is loaded (operand.c). */
+/* What the mainloop of a contraction multiplies: where a factor lies, as strides, or that it is computed as it is
+ * loaded (operand.c). */
 #ifndef FX_OPERAND_H
 #define FX_OPERAND_H
 
 #include "graph/tensor.h"
 #include "symbolic/poly.h"
 
-struct view { /* of a tensor's elements: offset + the sum over its labels of index * stride; atoms are labels, for their extents, and strides of the tensor */
+struct view { /* of a tensor's elements: offset + the sum over its labels of index * stride; atoms are labels, for their
+                 extents, and strides of the tensor */
     struct poly offset;
     struct poly stride[MAX_AXES]; /* by position in tensor.axes */
-    int unit;                     /* of a strided tensor: the atom of the stride that has to be 1 where elements lie side by side; else -1 */
+    int unit; /* of a strided tensor: the atom of the stride that has to be 1 where elements lie side by side; else -1
+               */
 };
 
-/* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices. Then t is where, with t->view. */
+/* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.
+ * Then t is where, with t->view. */
 bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t);
 /* Gives t, row-major over its axes, its strides. */
 void add_view(const struct graph *g, struct tensor *t);
-/* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a condition to know. */
+/* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a
+ * condition to know. */
 bool is_unit_stride(const struct tensor *t, int axis);
-/* What an atom of a view stands for: an axis, for its extent; else the result is -1, and it is the stride of *position in the parameter. */
+/* What an atom of a view stands for: an axis, for its extent; else the result is -1, and it is the stride of *position
+ * in the parameter. */
 int view_atom_axis(const struct graph *g, int atom, int *position);
 /* Whether a step along `a` is as long as one over all of `b`. */
 bool are_adjacent(const struct graph *g, const struct tensor *t, int a, int b);

@@ -3,7 +3,8 @@
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/tensor.h"
 
-/* The labels of a tensor in storage order. One fixed at 1 changes no address: leaving it out lets its neighbours merge. */
+/* The labels of a tensor in storage order. One fixed at 1 changes no address: leaving it out lets its neighbours merge.
+ */
 static void set_axes(const struct graph *g, struct tensor *t, const int *axes, int n_axes) {
     for (int i = 0; i < n_axes; i++)
         if (g->kernel->axes[axes[i]].extent != 1) t->axes[t->n_axes++] = axes[i];
@@ -44,7 +45,8 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
     return first;
 }
 
-bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
+bool node_is_loaded(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
     if (group_sum(r, n) >= 0 || is_chain_step(r, n)) return false;
     if (r->is_copy && n == r->stores[0].value) {
         *t = tensor_of_buffer(g, p, r->copied);
@@ -63,24 +65,29 @@ bool node_is_loaded(const struct graph *g, const struct partition *p, const stru
     return true;
 }
 
-static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, bool *seen,
-                     struct tensor *loads, int n_loads, int max) {
+static int add_loads(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n,
+    bool *seen, struct tensor *loads, int n_loads, int max) {
     struct tensor t;
-    if (seen[n->id] || group_sum(r, n) >= 0 || is_chain_step(r, n)) return n_loads; /* a chain's middle reads what it needs itself */
+    if (seen[n->id] || group_sum(r, n) >= 0 || is_chain_step(r, n))
+        return n_loads; /* a chain's middle reads what it needs itself */
     seen[n->id] = true;
     if (node_is_loaded(g, p, r, n, &t)) {
         if (n_loads < max) loads[n_loads] = t;
         return n_loads + 1;
     }
-    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(r, n)) return n_loads; /* what loops read is read there */
-    for (int i = n->kind == N_ACCESS; i < n->n_args; i++) n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
+    if ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(r, n))
+        return n_loads; /* what loops read is read there */
+    for (int i = n->kind == N_ACCESS; i < n->n_args; i++)
+        n_loads = add_loads(g, p, r, n->args[i], seen, loads, n_loads, max);
     return n_loads;
 }
 
-int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max) {
+int group_loads(
+    const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     int n = 0;
-    for (int s = 0; s < r->n_stores; s++) n = add_loads(g, p, r, store_element(g, r, &r->stores[s]), seen, loads, n, max);
+    for (int s = 0; s < r->n_stores; s++)
+        n = add_loads(g, p, r, store_element(g, r, &r->stores[s]), seen, loads, n, max);
     return n < max ? n : max;
 }
 
@@ -88,16 +95,20 @@ static void touch_axes(struct footprint *f, const int *axes, int n) {
     for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
 }
 
-/* Adds what is computed from the nodes marked in times, in group r, to a footprint. What a loop of no turns reads is named in the code all the same. */
-static void add_footprint(const struct graph *g, const struct partition *p, const struct group *r, double *times, struct footprint *f) {
+/* Adds what is computed from the nodes marked in times, in group r, to a footprint. What a loop of no turns reads is
+ * named in the code all the same. */
+static void add_footprint(
+    const struct graph *g, const struct partition *p, const struct group *r, double *times, struct footprint *f) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t = {.param = -1, .buffer = -1};
         is_read[i] |= times[i] > 0;
         if (!is_read[i] || group_sum(r, n) >= 0) continue;
-        bool is_loaded = node_is_loaded(g, p, r, n, &t), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
-        f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_INPUT);
+        bool is_loaded = node_is_loaded(g, p, r, n, &t),
+             is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
+        f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE ||
+                                           n->kind == N_INPUT);
         bool is_input = n->kind == N_INPUT && t.buffer < 0;
         if (is_input || n->kind == N_SCALAR) f->params[n->param] = true;
         if (t.buffer >= 0) f->buffers[t.buffer] = true;
@@ -109,7 +120,10 @@ static void add_footprint(const struct graph *g, const struct partition *p, cons
         if (n->axis >= 0) touch_axes(f, &n->axis, 1);
         touch_axes(f, n->at, n->n_at);
         touch_axes(f, n->reduced, n->n_reduced);
-        double inside = times[i] * (n->kind == N_REDUCE ? nominal_size(g, n->reduced, n->n_reduced) : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2 : is_loop ? n->run : 1);
+        double inside = times[i] * (n->kind == N_REDUCE    ? nominal_size(g, n->reduced, n->n_reduced)
+                                       : n->kind == N_SCAN ? nominal_extent(g, n->axis) / 2
+                                       : is_loop           ? n->run
+                                                           : 1);
         if (is_loop && f->turns < inside) f->turns = inside;
         for (int k = 0; k < n->n_args; k++) {
             is_read[n->args[k]->id] = true;
@@ -134,7 +148,8 @@ static void add_factors(const struct graph *g, const struct partition *p, const 
 
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
-    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1), NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
+    struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1),
+        NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
     for (int s = 0; s < r->n_stores; s++) times[store_element(g, r, &r->stores[s])->id] = 1;
     add_footprint(g, p, r, times, &f);

@@ -9,9 +9,11 @@ struct axis_list { /* labels flattened into one index, outermost first */
     int axes[MAX_AXES];
 };
 
-struct tensor { /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and plan_build.c each have one function that says its strides */
+struct tensor {        /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and
+                          plan_build.c each have one function that says its strides */
     int param, buffer; /* the other is -1 */
-    bool is_strided;   /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride 1 */
+    bool is_strided; /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride
+                        1 */
     enum fx_dtype dtype;
     int n_axes;
     int axes[MAX_AXES];
@@ -21,11 +23,12 @@ struct tensor { /* a parameter or a buffer as memory: row-major over its axes un
 struct tensor tensor_of_param(const struct graph *g, int param);
 struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer);
 struct tensor tensor_of_store(const struct graph *g, const struct partition *p, const struct store *s);
-/* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once, and
- * whether each was met. Returns how many. */
+/* The tensors read by the pointwise part of a group (inputs and buffers of contractions other than its own), each once,
+ * and whether each was met. Returns how many. */
 int group_loads(const struct graph *g, const struct partition *p, const struct group *r, struct tensor *loads, int max);
-/* Everything a group is computed from: which parameters, buffers and labels it touches; and what its stores take beside sums and buffers: whether they have loops
- * (a reduction or a scan that the threads run). The arrays have room for all; false for what is not touched. */
+/* Everything a group is computed from: which parameters, buffers and labels it touches; and what its stores take beside
+ * sums and buffers: whether they have loops (a reduction or a scan that the threads run). The arrays have room for all;
+ * false for what is not touched. */
 struct footprint {
     bool *params, *buffers, *axes;
     bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
@@ -33,9 +36,12 @@ struct footprint {
     double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
 };
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
-/* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the accumulator). */
-bool node_is_loaded(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
-/* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not, -2 if t has none of them. */
+/* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the
+ * accumulator). */
+bool node_is_loaded(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
+/* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,
+ * -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
 /* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */

@@ -1,6 +1,7 @@
 /* Expressions of the plan while they are written: postfix terms over extents, alignments and strides.
  *
- * In: terms one after another. Out: an expression whose constant parts are numbers; a condition without parts that always hold. */
+ * In: terms one after another. Out: an expression whose constant parts are numbers; a condition without parts that
+ * always hold. */
 #include "graph/terms.h"
 
 #include <string.h>

@@ -19,7 +19,8 @@ struct fx_expr terms_done(const struct terms *x);
 void terms_extent(struct terms *x, const struct kernel *k, int axis);
 /* The extents of axes multiplied. */
 void terms_size(struct terms *x, const struct kernel *k, const int *axes, int n);
-/* Joins the condition written since term `from` to those before it, *n_conditions of them, unless it always holds or stands there already. */
+/* Joins the condition written since term `from` to those before it, *n_conditions of them, unless it always holds or
+ * stands there already. */
 void terms_also(struct terms *x, int *n_conditions, int from);
 
 #endif

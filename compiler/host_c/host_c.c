@@ -1,8 +1,8 @@
 /* A C launcher (--emit=host-c): one self-contained file that loads and launches every kernel of a plan through the CUDA
  * driver API, for programs that link neither compiler nor runtime; and the header that declares it (--emit=host-h).
  *
- * In: a plan, nothing else. Out: C11 text that is C++ too; of the spec only re-encoded identifiers and numbers reach it. What it computes at launch are
- * expressions of the plan (host_c_expr.c). */
+ * In: a plan, nothing else. Out: C11 text that is C++ too; of the spec only re-encoded identifiers and numbers reach
+ * it. What it computes at launch are expressions of the plan (host_c_expr.c). */
 #include <limits.h>
 #include <string.h>
 
@@ -24,12 +24,16 @@ static void put(struct host_writer *w, const char *fmt, ...) {
 /* ---- names ---- */
 
 /* Without the underscore that an argument ends in. */
-static const char *encoded(struct arena *a, const char *name) { return name_encoded(a, (struct name){name, (uint32_t)strlen(name)}); }
+static const char *encoded(struct arena *a, const char *name) {
+    return name_encoded(a, (struct name){name, (uint32_t)strlen(name)});
+}
 
-/* `a_` of {"a"}, `a_stride_b_` of {"a", "b"}: the trailing underscore keeps arguments apart from keywords, macros and what this file names itself. */
+/* `a_` of {"a"}, `a_stride_b_` of {"a", "b"}: the trailing underscore keeps arguments apart from keywords, macros and
+ * what this file names itself. */
 static const char *take_argument(struct identifiers *s, const char *name, const char *stride_of) {
     const char *base = encoded(s->arena, name);
-    return identifiers_take(s, stride_of ? arena_printf(s->arena, "%s_stride_%s_", base, encoded(s->arena, stride_of)) : arena_printf(s->arena, "%s_", base));
+    return identifiers_take(s, stride_of ? arena_printf(s->arena, "%s_stride_%s_", base, encoded(s->arena, stride_of))
+                                         : arena_printf(s->arena, "%s_", base));
 }
 
 /* The emitter's own name of a buffer, encoded already; any other bytes become a name too. */
@@ -52,8 +56,10 @@ static void name_arguments(struct host_writer *w) {
     for (int i = 0; i < k->n_extents; i++) w->extents[i] = take_argument(&scope, k->extents[i].name, NULL);
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
-            w->strides[fx_stride_index(i, j)] = take_argument(&scope, k->params[i].name, k->extents[k->params[i].extents[j]].name);
-    for (int i = 0; i < k->n_buffers; i++) w->buffers[i] = identifiers_take(&scope, buffer_name(w->arena, k->buffers[i].name));
+            w->strides[fx_stride_index(i, j)] = take_argument(
+                &scope, k->params[i].name, k->extents[k->params[i].extents[j]].name);
+    for (int i = 0; i < k->n_buffers; i++)
+        w->buffers[i] = identifiers_take(&scope, buffer_name(w->arena, k->buffers[i].name));
 }
 
 /* ---- the fixed text: launcher.h ---- */
@@ -75,7 +81,8 @@ static void put_types(struct buf *out) {
     buf_put(out, from, (size_t)(strstr(from, mark) - from));
 }
 
-/* Whether the paragraph defines the function: its name stands before the first parenthesis of the line that begins with `static`. */
+/* Whether the paragraph defines the function: its name stands before the first parenthesis of the line that begins with
+ * `static`. */
 static bool defines(const char *paragraph, const char *function) {
     const char *line = strncmp(paragraph, "static", 6) == 0 ? paragraph : strstr(paragraph, "\nstatic") + 1;
     size_t n = strlen(function);
@@ -96,12 +103,17 @@ static void put_functions(struct buf *out, const struct host_writer *w) {
 /* ---- a kernel ---- */
 
 static const char *scalar_type(enum fx_dtype t) {
-    static const char *const types[3][4] = {
-        {"uint8_t", "uint16_t", "uint32_t", "uint64_t"}, {"int8_t", "int16_t", "int32_t", "int64_t"}, {"uint8_t", "uint16_t", "float", "double"}};
+    static const char *const types[3][4] = {{"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
+        {"int8_t", "int16_t", "int32_t", "int64_t"}, {"uint8_t", "uint16_t", "float", "double"}};
     enum fx_dtype_class class = fx_dtype_class_of(t);
     int bits = fx_dtype_bits(t);
     if (class == FX_CLASS_B) return "bool";
-    return types[class == FX_CLASS_U ? 0 : class == FX_CLASS_S ? 1 : 2][bits == 64 ? 3 : bits == 32 ? 2 : bits == 16 ? 1 : 0];
+    return types[class == FX_CLASS_U   ? 0
+                 : class == FX_CLASS_S ? 1
+                                       : 2][bits == 64   ? 3
+                                            : bits == 32 ? 2
+                                            : bits == 16 ? 1
+                                                         : 0];
 }
 
 static void put_shape(struct host_writer *w, const struct fx_param *p) {
@@ -156,9 +168,14 @@ static void put_load_entries(struct host_writer *w) {
         for (int v = 0; v < w->k->launches[i].n_variants; v++) {
             const struct fx_variant *f = &w->k->launches[i].variants[v];
             int64_t shared = 0;
-            if (is_known(&f->smem) && (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED)) shared = 0;
-            put(w, "    if (r == CUDA_SUCCESS) r = %s(find, user, \"%s\", %s, &m->launch%d[%d]);\n", host_c_call(w, "fx_entry"), f->entry,
-                is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX) : "max_shared", i, v);
+            if (is_known(&f->smem) &&
+                (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED))
+                shared = 0;
+            put(w, "    if (r == CUDA_SUCCESS) r = %s(find, user, \"%s\", %s, &m->launch%d[%d]);\n",
+                host_c_call(w, "fx_entry"), f->entry,
+                is_known(&f->smem) ? arena_printf(w->arena, "%d", shared < INT_MAX ? (int)shared : INT_MAX)
+                                   : "max_shared",
+                i, v);
         }
 }
 
@@ -169,19 +186,28 @@ static void put_load(struct host_writer *w, const char *name) {
             is_sized_at_launch |= !is_known(&w->k->launches[i].variants[v].smem);
             has_entries = true;
         }
-    put(w, "CUresult %s_load_from(struct %s_module *m, " FIND ") {\n    CUdevice device;\n    int sm_count = 0;\n", name, name);
+    put(w, "CUresult %s_load_from(struct %s_module *m, " FIND ") {\n    CUdevice device;\n    int sm_count = 0;\n",
+        name, name);
     if (is_sized_at_launch) put(w, "    int max_shared = 0;\n");
     put(w, "    m->module = NULL;\n    CUresult r = cuCtxGetDevice(&device);\n");
-    put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);\n    m->sm_count = sm_count;\n");
+    put(w,
+        "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);\n    m->sm_count = sm_count;\n");
     if (is_sized_at_launch)
-        put(w, "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&max_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);\n");
+        put(w,
+            "    if (r == CUDA_SUCCESS) r = cuDeviceGetAttribute(&max_shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);\n");
     if (has_entries) put_load_entries(w);
     else put(w, "    (void)find, (void)user;\n");
     put(w, "    return r;\n}\n\n");
-    put(w, "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUmodule module;\n    CUresult r = cuModuleLoadData(&module, cubin);\n", name, name);
-    put(w, "    if (r != CUDA_SUCCESS) return r;\n    r = %s_load_from(m, fx_find_in, module);\n    m->module = module;\n", name);
+    put(w,
+        "CUresult %s_load(struct %s_module *m, const void *cubin) {\n    CUmodule module;\n    CUresult r = cuModuleLoadData(&module, cubin);\n",
+        name, name);
+    put(w,
+        "    if (r != CUDA_SUCCESS) return r;\n    r = %s_load_from(m, fx_find_in, module);\n    m->module = module;\n",
+        name);
     put(w, "    if (r != CUDA_SUCCESS) cuModuleUnload(module);\n    return r;\n}\n\n");
-    put(w, "CUresult %s_unload(struct %s_module *m) { return m->module ? cuModuleUnload(m->module) : CUDA_SUCCESS; }\n\n", name, name);
+    put(w,
+        "CUresult %s_unload(struct %s_module *m) { return m->module ? cuModuleUnload(m->module) : CUDA_SUCCESS; }\n\n",
+        name, name);
 }
 
 /* A refusal when some extent is out of range; nothing where the spec fixes them all. */
@@ -205,9 +231,11 @@ static void put_layout(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     put(w, "    const int64_t sizes[] = {\n");
     w->is_any_alignment = true;
-    for (int i = 0; i < k->n_buffers; i++) put(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
+    for (int i = 0; i < k->n_buffers; i++)
+        put(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
     w->is_any_alignment = false;
-    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", k->n_buffers, host_c_call(w, "fx_place"), k->n_buffers);
+    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", k->n_buffers,
+        host_c_call(w, "fx_place"), k->n_buffers);
 }
 
 static void put_workspace_signature(struct host_writer *w, const char *name) {
@@ -238,7 +266,8 @@ static void put_choice(struct host_writer *w, int i) {
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
         put(w, "         .block = %d, .cluster = %d},\n", f->block, f->cluster);
     }
-    put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n", host_c_call(w, "fx_choose"), i, l->n_variants, i, i);
+    put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
+        host_c_call(w, "fx_choose"), i, l->n_variants, i, i);
 }
 
 static void put_start(struct host_writer *w, int i) {
@@ -248,22 +277,30 @@ static void put_start(struct host_writer *w, int i) {
     put(w, "    if (r == CUDA_SUCCESS) {\n        void *args[] = {");
     for (int a = 0; a < l->n_args; a++) {
         const struct fx_arg *arg = &l->args[a];
-        const char *const *names[] = {[FX_ARG_PARAM] = w->params, [FX_ARG_BUFFER] = w->buffers, [FX_ARG_EXTENT] = w->extents, [FX_ARG_STRIDE] = w->strides};
+        const char *const *names[] = {[FX_ARG_PARAM] = w->params,
+            [FX_ARG_BUFFER] = w->buffers,
+            [FX_ARG_EXTENT] = w->extents,
+            [FX_ARG_STRIDE] = w->strides};
         put(w, "%s&%s", a ? ", " : "", names[arg->kind][arg->index]);
     }
     put(w, "%s};\n        r = %s(&ready[%d], %sstream, args);\n    }\n", l->n_args ? "" : "NULL",
-        host_c_call(w, l->is_cooperative ? "fx_start_resident" : has_clusters ? "fx_start_clusters" : "fx_start"), i, l->is_cooperative ? "m->sm_count, " : "");
+        host_c_call(w, l->is_cooperative ? "fx_start_resident"
+                       : has_clusters    ? "fx_start_clusters"
+                                         : "fx_start"),
+        i, l->is_cooperative ? "m->sm_count, " : "");
 }
 
 static void put_signature(struct host_writer *w, const char *name) {
     const struct fx_kernel *k = w->k;
     put(w, "CUresult %s_launch(const struct %s_module *m, CUstream stream", name, name);
     for (int i = 0; i < k->n_params; i++)
-        put(w, ",%s%s %s", i ? " " : "\n    ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr", w->params[i]);
+        put(w, ",%s%s %s", i ? " " : "\n    ", k->params[i].is_scalar ? scalar_type(k->params[i].dtype) : "CUdeviceptr",
+            w->params[i]);
     put(w, ",\n    CUdeviceptr workspace");
     put_extents(w, ", ");
     for (int i = 0; i < k->n_params; i++)
-        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++) put(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
+            put(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
     put(w, ")");
 }
 
@@ -271,7 +308,9 @@ static void put_signature(struct host_writer *w, const char *name) {
 static const char *axis_length(struct host_writer *w, const struct fx_param *p, int axis) {
     const struct fx_extent *e = &w->k->extents[p->extents[axis]];
     const char *n = e->value >= 0 ? arena_printf(w->arena, "%lld", (long long)e->value) : w->extents[p->extents[axis]];
-    return p->packed.factor && p->packed.axis == axis ? arena_printf(w->arena, "(%s + %d) / %d", n, p->packed.factor - 1, p->packed.factor) : n;
+    return p->packed.factor && p->packed.axis == axis
+               ? arena_printf(w->arena, "(%s + %d) / %d", n, p->packed.factor - 1, p->packed.factor)
+               : n;
 }
 
 /* Where an axis has one element, or the tensor none, any stride will do: it is 0. */
@@ -301,7 +340,8 @@ static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int in
     return false;
 }
 
-/* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for granted. */
+/* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for
+ * granted. */
 static void put_alignment_check(struct host_writer *w) {
     int n = 0;
     for (int i = 0; i < w->k->n_params; i++) {
@@ -320,7 +360,8 @@ static void put_checks(struct host_writer *w) {
     bool has_ok = false;
     for (int i = 0; i < k->n_checks; i++) {
         const struct fx_expr *e = &k->checks[i].holds;
-        if (e->n && !expr_is_on_scalars(e)) put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", host_c_condition(w, e));
+        if (e->n && !expr_is_on_scalars(e))
+            put(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", host_c_condition(w, e));
         if (!expr_is_on_scalars(e)) continue;
         put(w, "%s    if (!%s || !ok) return CUDA_ERROR_INVALID_VALUE;\n", has_ok ? "" : "    bool ok = true;\n",
             host_c_condition_on_scalars(w, e));
@@ -345,9 +386,11 @@ static void put_arguments(struct host_writer *w) {
         return;
     }
     put_layout(w);
-    put(w, "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) return CUDA_ERROR_INVALID_VALUE;\n");
+    put(w,
+        "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) return CUDA_ERROR_INVALID_VALUE;\n");
     for (int i = 0; i < k->n_buffers; i++)
-        if (is_argument(k, FX_ARG_BUFFER, i)) put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i);
+        if (is_argument(k, FX_ARG_BUFFER, i))
+            put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i);
 }
 
 static void put_launch(struct host_writer *w, const char *name) {
@@ -356,7 +399,8 @@ static void put_launch(struct host_writer *w, const char *name) {
     put(w, " {\n");
     put_arguments(w);
     if (!is_launchable(k)) {
-        put(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n", k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
+        put(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n",
+            k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
         return;
     }
     put(w, "    struct fx_ready ready[%d];\n", k->n_launches);
@@ -400,17 +444,18 @@ static void put_declarations(struct buf *out, const struct fx_kernel *k, const c
 
 static void put_opening(struct buf *out, const struct fx_plan *p, const char *what) {
     buf_printf(out, "/* Written by fxc %s for %s: %s\n", FX_VERSION, p->arch, what);
-    buf_puts(out, " *\n"
-                  " * For each kernel NAME below, in order:\n"
-                  " *   NAME_load             once a context, which must be current; cubin is what `fxc --emit=cubin` makes of the same spec\n"
-                  " *   NAME_load_from        instead, where the kernels come from elsewhere, as when the .cu is compiled into the program: find gives each of them\n"
-                  " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
-                  " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
-                  " *   NAME_unload           when nothing of it runs any more\n"
-                  " * Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory\n"
-                  " * with nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a\n"
-                  " * time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched. A loaded module may be used from\n"
-                  " * several threads. */\n");
+    buf_puts(out,
+        " *\n"
+        " * For each kernel NAME below, in order:\n"
+        " *   NAME_load             once a context, which must be current; cubin is what `fxc --emit=cubin` makes of the same spec\n"
+        " *   NAME_load_from        instead, where the kernels come from elsewhere, as when the .cu is compiled into the program: find gives each of them\n"
+        " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
+        " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
+        " *   NAME_unload           when nothing of it runs any more\n"
+        " * Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory\n"
+        " * with nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a\n"
+        " * time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched. A loaded module may be used from\n"
+        " * several threads. */\n");
 }
 
 static void put_includes(struct buf *out) {
@@ -422,7 +467,8 @@ void emit_host_c(struct buf *out, const struct fx_plan *p) {
     struct buf kernels;
     struct host_writer w = {.out = &kernels, .arena = out->arena};
     buf_init(&kernels, out->arena);
-    for (int i = 0; i < p->n_kernels; i++) put_kernel(&w, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
+    for (int i = 0; i < p->n_kernels; i++)
+        put_kernel(&w, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
     put_opening(out, p, "loads and launches its kernels through the CUDA driver API. Link with libcuda.");
     put_types(out);
     put_functions(out, &w);
@@ -431,10 +477,12 @@ void emit_host_c(struct buf *out, const struct fx_plan *p) {
 
 void emit_host_h(struct buf *out, const struct fx_plan *p) {
     struct identifiers scope = {.arena = out->arena};
-    put_opening(out, p, "declares what `fxc --emit=host-c` makes of the same spec. NAME_ENTRIES(X) is X(entry) for each of its entries.");
+    put_opening(out, p,
+        "declares what `fxc --emit=host-c` makes of the same spec. NAME_ENTRIES(X) is X(entry) for each of its entries.");
     buf_puts(out, "#pragma once\n\n");
     put_includes(out);
     buf_puts(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    for (int i = 0; i < p->n_kernels; i++) put_declarations(out, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
+    for (int i = 0; i < p->n_kernels; i++)
+        put_declarations(out, &p->kernels[i], identifiers_take(&scope, encoded(out->arena, p->kernels[i].name)));
     buf_puts(out, "#ifdef __cplusplus\n}\n#endif\n");
 }

@@ -1,7 +1,8 @@
 /* Expressions of a plan as C, for the launcher that host_c.c writes.
  *
- * In: postfix terms. Out: C text that computes at launch what fx_expr_eval and fx_check_scalars compute, overflow included: an expression that cannot overflow for
- * extents up to MAX_EXTENT is written as C writes it, any other through functions that check. */
+ * In: postfix terms. Out: C text that computes at launch what fx_expr_eval and fx_check_scalars compute, overflow
+ * included: an expression that cannot overflow for extents up to MAX_EXTENT is written as C writes it, any other
+ * through functions that check. */
 #include "host_c/host_c.h"
 
 #include <limits.h>
@@ -32,12 +33,21 @@ static const struct c_form { /* how a step is written */
     const char *helper; /* the function that checks */
     int level, left, right; /* of the infix form and of its operands */
 } forms[] = {
-    [FX_T_ADD] = {"+", "fx_add", 3, 3, 4},    [FX_T_SUB] = {NULL, "fx_sub", 5, 0, 0},   [FX_T_MUL] = {"*", "fx_mul", 4, 4, 5},
-    [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
+    [FX_T_ADD] = {"+", "fx_add", 3, 3, 4},
+    [FX_T_SUB] = {NULL, "fx_sub", 5, 0, 0},
+    [FX_T_MUL] = {"*", "fx_mul", 4, 4, 5},
+    [FX_T_DIV] = {"/", "fx_div", 4, 4, 5},
+    [FX_T_MOD] = {"%", "fx_mod", 4, 4, 5},
+    [FX_T_CDIV] = {NULL, "fx_cdiv", 5, 0, 0},
     [FX_T_DIV_EXACT] = {NULL, "fx_exact", 5, 0, 0},
-    [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},   [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},   [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
-    [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},     [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},     [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
-    [FX_T_OR] = {"||", "fx_or", 0, 2, 2},     [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
+    [FX_T_MIN] = {NULL, "fx_min", 5, 0, 0},
+    [FX_T_MAX] = {NULL, "fx_max", 5, 0, 0},
+    [FX_T_LT] = {"<", "fx_lt", 2, 3, 3},
+    [FX_T_LE] = {"<=", "fx_le", 2, 3, 3},
+    [FX_T_EQ] = {"==", "fx_eq", 2, 3, 3},
+    [FX_T_AND] = {"&&", "fx_and", 1, 1, 2},
+    [FX_T_OR] = {"||", "fx_or", 0, 2, 2},
+    [FX_T_NOT] = {"!", "fx_not", 2, 0, 5},
 };
 
 static bool is_logic(enum fx_term_op op) { return op == FX_T_AND || op == FX_T_OR || op == FX_T_NOT; }
@@ -57,7 +67,9 @@ static const struct tree *as_tree(struct arena *a, const struct fx_expr *e) {
     return n ? stack[n - 1] : NULL;
 }
 
-static const char *wrap(struct arena *a, struct c_text x, int level) { return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s; }
+static const char *wrap(struct arena *a, struct c_text x, int level) {
+    return x.level < level ? arena_printf(a, "(%s)", x.s) : x.s;
+}
 
 static struct c_text literal(struct arena *a, int64_t v) {
     struct c_text t = {.s = "INT64_MIN", .level = 5, .type = C_LITERAL, .is_safe = v >= 0, .max = v};
@@ -73,7 +85,8 @@ static struct c_text leaf(struct host_writer *w, const struct fx_term *t) {
     if (t->op == FX_T_SM_COUNT) return (struct c_text){"m->sm_count", 5, C_INT64, true, INT_MAX};
     if (t->op == FX_T_STRIDE) return (struct c_text){w->strides[t->v], 5, C_INT64, false, 0};
     if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
-    return (struct c_text){arena_printf(w->arena, "%s(%s)", host_c_call(w, "fx_align"), w->params[t->v]), 5, C_INT64, true, 256};
+    return (struct c_text){
+        arena_printf(w->arena, "%s(%s)", host_c_call(w, "fx_align"), w->params[t->v]), 5, C_INT64, true, 256};
 }
 
 /* Sets what is known of the value of l op r. */
@@ -98,7 +111,8 @@ static void bound(struct c_text *t, enum fx_term_op op, const struct c_text *l, 
 /* Whether the operator of C means here what the step means, and no compiler warns of it. */
 static bool is_plain(enum fx_term_op op, const struct c_text *l, const struct c_text *r) {
     if (is_logic(op)) return true;
-    return l->type != C_BOOL && r->type != C_BOOL && !(l->type == C_LITERAL && r->type == C_LITERAL) && strcmp(l->s, r->s) != 0;
+    return l->type != C_BOOL && r->type != C_BOOL && !(l->type == C_LITERAL && r->type == C_LITERAL) &&
+           strcmp(l->s, r->s) != 0;
 }
 
 static struct c_text as_bool(struct arena *a, struct c_text x) {
@@ -115,7 +129,8 @@ static struct c_text expression(struct host_writer *w, const struct tree *t) {
     struct c_text out = {.level = 5, .type = C_INT64};
     bound(&out, op, &l, &r);
     if (!out.is_safe || !f->infix || !is_plain(op, &l, &r)) {
-        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", host_c_call(w, f->helper), r.s) : arena_printf(a, "%s(%s, %s)", host_c_call(w, f->helper), l.s, r.s);
+        out.s = op == FX_T_NOT ? arena_printf(a, "%s(%s)", host_c_call(w, f->helper), r.s)
+                               : arena_printf(a, "%s(%s, %s)", host_c_call(w, f->helper), l.s, r.s);
         return out;
     }
     if (is_logic(op)) l = as_bool(a, l), r = as_bool(a, r);
@@ -139,7 +154,8 @@ static struct c_text holds(struct host_writer *w, const struct tree *t) {
         return (struct c_text){arena_printf(a, "%s && %s", wrap(a, l, 1), wrap(a, r, 2)), 1, C_BOOL, true, 1};
     }
     struct c_text x = expression(w, t);
-    return x.is_safe ? as_bool(a, x) : (struct c_text){arena_printf(a, "%s(%s)", host_c_call(w, "fx_holds"), x.s), 5, C_BOOL, true, 1};
+    return x.is_safe ? as_bool(a, x)
+                     : (struct c_text){arena_printf(a, "%s(%s)", host_c_call(w, "fx_holds"), x.s), 5, C_BOOL, true, 1};
 }
 
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
@@ -147,7 +163,8 @@ const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
     return t ? holds(w, t).s : "true";
 }
 
-/* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no value ---- */
+/* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no
+ * value ---- */
 
 struct c_number {
     const char *s; /* an atom */
@@ -155,8 +172,12 @@ struct c_number {
     bool is_bool;  /* a condition of C */
 };
 
-static const char *as_number(struct arena *a, struct c_number x) { return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s; }
-static const char *as_condition(struct arena *a, struct c_number x) { return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s); }
+static const char *as_number(struct arena *a, struct c_number x) {
+    return x.is_bool ? arena_printf(a, "(long double)%s", x.s) : x.s;
+}
+static const char *as_condition(struct arena *a, struct c_number x) {
+    return x.is_bool ? x.s : arena_printf(a, "(%s != 0)", x.s);
+}
 
 static struct c_number scalar_number(struct host_writer *w, const struct fx_term *t) {
     const struct fx_param *p = &w->k->params[t->v];
@@ -168,19 +189,25 @@ static struct c_number scalar_number(struct host_writer *w, const struct fx_term
     case FX_F8E4M3: form = "4, 3, true"; break;
     default: break;
     }
-    return (struct c_number){form ? arena_printf(w->arena, "%s(%s, %s)", host_c_call(w, "fx_small"), name, form) : arena_printf(w->arena, "(long double)%s", name),
-                           fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
+    return (struct c_number){form ? arena_printf(w->arena, "%s(%s, %s)", host_c_call(w, "fx_small"), name, form)
+                                  : arena_printf(w->arena, "(long double)%s", name),
+        fx_dtype_class_of(p->dtype) == FX_CLASS_F, false};
 }
 
 static struct c_number number_leaf(struct host_writer *w, const struct fx_term *t) {
     double real;
     if (t->op == FX_T_SCALAR) return scalar_number(w, t);
-    if (t->op == FX_T_CONST) return (struct c_number){arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
-    if (t->op != FX_T_REAL) return (struct c_number){arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
+    if (t->op == FX_T_CONST)
+        return (struct c_number){
+            arena_printf(w->arena, t->v < 0 ? "(%lld.0L)" : "%lld.0L", (long long)t->v), false, false};
+    if (t->op != FX_T_REAL)
+        return (struct c_number){
+            arena_printf(w->arena, "(long double)%s", wrap(w->arena, leaf(w, t), 5)), false, false};
     memcpy(&real, &t->v, sizeof real);
     if (isnan(real)) return (struct c_number){"(0.0L / 0.0L)", true, false};
     if (isinf(real)) return (struct c_number){real > 0 ? "(1.0L / 0.0L)" : "(-1.0L / 0.0L)", true, false};
-    return (struct c_number){arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
+    return (struct c_number){
+        arena_printf(w->arena, "(long double)(%.17g)", real), true, false}; /* read as a double: exact */
 }
 
 /* l op r, neither a comparison nor logic. */
@@ -191,9 +218,15 @@ static const char *arithmetic(struct host_writer *w, enum fx_term_op op, bool is
     case FX_T_SUB: return arena_printf(a, "(%s - %s)", l, r);
     case FX_T_MUL: return arena_printf(a, "(%s * %s)", l, r);
     case FX_T_DIV:
-    case FX_T_MOD: return arena_printf(a, "%s(%s, %s, %s)", host_c_call(w, is_real ? "fx_floored" : "fx_quotient"), l, r, op == FX_T_MOD ? "true" : "false");
-    case FX_T_DIV_EXACT: return is_real ? arena_printf(a, "(%s / %s)", l, r) : arena_printf(a, "%s(&ok, %s, %s)", host_c_call(w, "fx_exactly"), l, r);
-    default: return arena_printf(a, "%s(&ok, 1.0L / 0.0L)", host_c_call(w, "fx_whole")); /* no condition of the compiler has it: there is no value */
+    case FX_T_MOD:
+        return arena_printf(a, "%s(%s, %s, %s)", host_c_call(w, is_real ? "fx_floored" : "fx_quotient"), l, r,
+            op == FX_T_MOD ? "true" : "false");
+    case FX_T_DIV_EXACT:
+        return is_real ? arena_printf(a, "(%s / %s)", l, r)
+                       : arena_printf(a, "%s(&ok, %s, %s)", host_c_call(w, "fx_exactly"), l, r);
+    default:
+        return arena_printf(a, "%s(&ok, 1.0L / 0.0L)",
+            host_c_call(w, "fx_whole")); /* no condition of the compiler has it: there is no value */
     }
 }
 
@@ -204,11 +237,18 @@ static struct c_number number(struct host_writer *w, const struct tree *t) {
     struct c_number r = number(w, t->r), l = t->l ? number(w, t->l) : r;
     if (op == FX_T_NOT) return (struct c_number){arena_printf(a, "!%s", as_condition(a, r)), false, true};
     if (is_logic(op)) /* both sides are looked at: a step without a value fails the whole */
-        return (struct c_number){arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false, true};
-    if (is_compare(op)) return (struct c_number){arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
+        return (struct c_number){
+            arena_printf(a, "(%s %c %s)", as_condition(a, l), op == FX_T_AND ? '&' : '|', as_condition(a, r)), false,
+            true};
+    if (is_compare(op))
+        return (struct c_number){
+            arena_printf(a, "(%s %s %s)", as_number(a, l), forms[op].infix, as_number(a, r)), false, true};
     bool is_real = l.is_real || r.is_real;
     const char *s = arithmetic(w, op, is_real, as_number(a, l), as_number(a, r));
-    return (struct c_number){is_real ? s : arena_printf(a, "%s(&ok, %s)", host_c_call(w, "fx_whole"), s), is_real, false};
+    return (struct c_number){
+        is_real ? s : arena_printf(a, "%s(&ok, %s)", host_c_call(w, "fx_whole"), s), is_real, false};
 }
 
-const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e) { return as_condition(w->arena, number(w, as_tree(w->arena, e))); }
+const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e) {
+    return as_condition(w->arena, number(w, as_tree(w->arena, e)));
+}

@@ -1,8 +1,9 @@
 /* The oracle: the order of work. Input, output and the bound it derives: eval.h.
  *
- * The kernel falls into bodies: the tree from a stored value, the output or the terms of a reduction down to parameters and stored values
- * (eval_plan.c), evaluated a line of points at a time (eval_line.c). First the output's elements mark, readers before operands, which elements of
- * stored values are needed; then those are computed, operands first. Invariant: every needed element of a stored value is computed exactly once. */
+ * The kernel falls into bodies: the tree from a stored value, the output or the terms of a reduction down to parameters
+ * and stored values (eval_plan.c), evaluated a line of points at a time (eval_line.c). First the output's elements
+ * mark, readers before operands, which elements of stored values are needed; then those are computed, operands first.
+ * Invariant: every needed element of a stored value is computed exactly once. */
 #include "oracle/eval_internal.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ struct points { /* what is left to visit of the elements of a layout, line by li
     int64_t next, end;        /* into the list, the elements or the sparse cells */
 };
 
-static struct points points_of(const struct oracle_layout *l, const struct oracle_store *set, const int64_t *elements, int64_t n) {
+static struct points points_of(
+    const struct oracle_layout *l, const struct oracle_store *set, const int64_t *elements, int64_t n) {
     return (struct points){l, set, elements, 0, set ? set->n_cells : n};
 }
 
@@ -56,8 +58,10 @@ static bool mark_elements(struct eval *ev, struct oracle_node *node, int axis, i
     return true;
 }
 
-/* The element of an access's source at the i-th point, 0 along axes whose positions depend on data; -1 where a position lies outside. */
-static int64_t known_element(const struct eval *ev, const struct value *access, const struct oracle_line *lines, int axis, int i) {
+/* The element of an access's source at the i-th point, 0 along axes whose positions depend on data; -1 where a position
+ * lies outside. */
+static int64_t known_element(
+    const struct eval *ev, const struct value *access, const struct oracle_line *lines, int axis, int i) {
     const struct oracle_node *node = &ev->nodes[access->id];
     const struct oracle_layout *l = &ev->nodes[access->args[0]->id].layout;
     int64_t element = 0;
@@ -95,7 +99,8 @@ static bool mark_along(struct eval *ev, const struct value *access, int64_t elem
     }
 }
 
-/* Of an access: the elements of its source that n points along an axis may read; `seen` are those whose data-dependent axes are marked. */
+/* Of an access: the elements of its source that n points along an axis may read; `seen` are those whose data-dependent
+ * axes are marked. */
 static bool mark_source(struct eval *ev, const struct value *access, struct oracle_store *seen, int axis, int n) {
     struct oracle_node *node = &ev->nodes[access->id], *source = &ev->nodes[access->args[0]->id];
     bool is_known = true;
@@ -105,7 +110,8 @@ static bool mark_source(struct eval *ev, const struct value *access, struct orac
         int64_t element = known_element(ev, access, ev->scratch, axis, i);
         if (element < 0) continue;
         enum added added = store_add(is_known ? &source->store : seen, element);
-        if (added == ADDED_FAILED || (!is_known && added == ADDED_NEW && !mark_along(ev, access, element))) return false;
+        if (added == ADDED_FAILED || (!is_known && added == ADDED_NEW && !mark_along(ev, access, element)))
+            return false;
     }
     return true;
 }
@@ -135,7 +141,8 @@ static bool mark_over(struct marking *m) {
     do {
         for (int64_t start = 0; start < ev->extents[inner]; start += LINE) {
             ev->at[inner] = start;
-            if (!mark_line(m, inner, ev->extents[inner] - start < LINE ? (int)(ev->extents[inner] - start) : LINE)) return false;
+            if (!mark_line(m, inner, ev->extents[inner] - start < LINE ? (int)(ev->extents[inner] - start) : LINE))
+                return false;
         }
         ev->at[inner] = 0;
     } while (eval_advance(ev, m->over, m->n_over - 1));
@@ -167,7 +174,8 @@ static bool mark_value(struct eval *ev, int id, bool is_access, struct points po
     for (int i = 0; i < l->n; i++)
         if (!layout_has(points.layout, l->axes[i])) m.over[m.n_over++] = l->axes[i];
     if (l->numel == 0 || source->numel == 0) return true;
-    bool ok = store_init(&m.seen, m.n_over > 0 ? l->numel : 0) && store_init(&m.seen_source, is_access ? source->numel : 0) && mark_points(&m, points);
+    bool ok = store_init(&m.seen, m.n_over > 0 ? l->numel : 0) &&
+              store_init(&m.seen_source, is_access ? source->numel : 0) && mark_points(&m, points);
     store_release(&m.seen);
     store_release(&m.seen_source);
     return ok;
@@ -181,11 +189,13 @@ static bool mark(struct eval *ev, const struct oracle_body *b, struct points poi
     return true;
 }
 
-/* A running total needs all that comes before. Each element walks back to the first that was in the set already, which walks or walked itself. */
+/* A running total needs all that comes before. Each element walks back to the first that was in the set already, which
+ * walks or walked itself. */
 static bool mark_before(struct eval *ev, const struct value *scan) {
     struct oracle_node *node = &ev->nodes[scan->id];
     struct oracle_store *s = &node->store;
-    int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis], n = s->is_dense ? s->n_cells : s->n_used, done = 0;
+    int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis],
+            n = s->is_dense ? s->n_cells : s->n_used, done = 0;
     int64_t *elements = s->is_dense ? NULL : malloc((size_t)(n + 1) * sizeof *elements); /* the table grows meanwhile */
     bool ok = s->is_dense || elements;
     for (int64_t i = 0; ok && elements && i < s->n_cells; i++)
@@ -194,7 +204,8 @@ static bool mark_before(struct eval *ev, const struct value *scan) {
         int64_t element = elements ? elements[i] : i;
         if (!store_has(s, element)) continue;
         enum added added = ADDED_NEW;
-        for (int64_t at = element / stride % extent; at > 0 && added == ADDED_NEW; at--) added = store_add(s, element -= stride);
+        for (int64_t at = element / stride % extent; at > 0 && added == ADDED_NEW; at--)
+            added = store_add(s, element -= stride);
         ok = added != ADDED_FAILED;
     }
     free(elements);
@@ -210,7 +221,8 @@ static bool mark_all(struct eval *ev, const int64_t *elements, int64_t n) {
         const struct value *v = ev->k->values[id];
         if (!node->is_stored) continue;
         if (v->kind == V_SCAN && !mark_before(ev, v)) return false;
-        if (!mark(ev, v->kind == V_SCAN ? node->operand : node->own, points_of(&node->layout, &node->store, NULL, 0))) return false;
+        if (!mark(ev, v->kind == V_SCAN ? node->operand : node->own, points_of(&node->layout, &node->store, NULL, 0)))
+            return false;
     }
     return true;
 }
@@ -281,7 +293,8 @@ struct answer { /* where the output's elements go */
     int64_t *integer;      /* likewise */
 };
 
-static void compute_output(struct eval *ev, enum fx_dtype t, const int64_t *elements, int64_t n, const struct answer *to) {
+static void compute_output(
+    struct eval *ev, enum fx_dtype t, const int64_t *elements, int64_t n, const struct answer *to) {
     struct points points = points_of(&ev->output, NULL, elements, n);
     int64_t element, done = 0;
     int n_line;
@@ -309,7 +322,10 @@ static void open_tensors(struct eval *ev, const struct oracle_input *inputs) {
         t->dtype = inputs[v->param].dtype;
         if (p->packed.factor) {
             const struct oracle_layout *l = &ev->nodes[id].layout;
-            *t = (struct oracle_tensor){.dtype = p->dtype, .packed = &p->packed, .extent = l->extents[p->packed.axis], .inner = l->strides[p->packed.axis]};
+            *t = (struct oracle_tensor){.dtype = p->dtype,
+                .packed = &p->packed,
+                .extent = l->extents[p->packed.axis],
+                .inner = l->strides[p->packed.axis]};
         }
         t->data = inputs[v->param].data;
         t->is_wide = v->dtype == FX_F32 && t->dtype == FX_F64;
@@ -320,7 +336,8 @@ static void open_tensors(struct eval *ev, const struct oracle_input *inputs) {
     }
 }
 
-static fx_status run(struct eval *ev, const struct oracle_input *inputs, enum fx_dtype t, const int64_t *elements, int64_t n, const struct answer *to) {
+static fx_status run(struct eval *ev, const struct oracle_input *inputs, enum fx_dtype t, const int64_t *elements,
+    int64_t n, const struct answer *to) {
     ev->scratch = malloc((size_t)ev->n_lines * sizeof *ev->scratch);
     open_tensors(ev, inputs);
     if (!ev->scratch || !mark_all(ev, elements, n)) return FX_ERR_NOMEM;
@@ -336,11 +353,13 @@ static void eval_release(struct eval *ev) {
     free(ev->scratch);
 }
 
-fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t *extents, const struct oracle_input *inputs, int output_param,
-                      const int64_t *elements, int64_t n, double *value, int64_t *integer, enum fx_bound kind, double *bound) {
+fx_status oracle_eval(struct arena *arena, const struct kernel *k, const int64_t *extents,
+    const struct oracle_input *inputs, int output_param, const int64_t *elements, int64_t n, double *value,
+    int64_t *integer, enum fx_bound kind, double *bound) {
     struct eval ev = {.arena = arena, .k = k, .extents = extents, .kind = kind};
     const struct answer to = {value, bound, integer};
-    if (output_param < 0 || output_param >= k->n_params || !k->params[output_param].result || n < 0) return FX_ERR_USAGE;
+    if (output_param < 0 || output_param >= k->n_params || !k->params[output_param].result || n < 0)
+        return FX_ERR_USAGE;
     fx_status status = eval_plan(&ev, output_param);
     if (status != FX_OK) return status;
     if (!elements && n > ev.output.numel) return FX_ERR_USAGE;

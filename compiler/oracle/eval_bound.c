@@ -1,4 +1,5 @@
-/* How far right implementations may be from the oracle after one float operation, and when a result is right: the rules stated in eval.h. */
+/* How far right implementations may be from the oracle after one float operation, and when a result is right: the rules
+ * stated in eval.h. */
 #include "oracle/eval_bound.h"
 
 #include <float.h>
@@ -9,14 +10,15 @@
 
 const struct grain *grain_of(enum fx_dtype t) {
     static const struct grain f32 = {0x1p-24, 0x1p-102, 0x1p-126, FLT_MAX, 24};
-    static const struct grain f64 = {0x1p-52, 0x1p-998, 0x1p-1022, DBL_MAX, 53}; /* twice the unit: the oracle's own arithmetic errs as much */
+    static const struct grain f64 = {
+        0x1p-52, 0x1p-998, 0x1p-1022, DBL_MAX, 53}; /* twice the unit: the oracle's own arithmetic errs as much */
     return t == FX_F64 ? &f64 : &f32;
 }
 
 static bool is_wide(const struct grain *g) { return g->digits > 24; }
 
-/* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. An op that is approximated
- * (ulps above 1) may also give 0 where its result is no normal number. */
+/* The largest error of a form of so many ulps whose result is at most f; what is infinite is so without rounding. An op
+ * that is approximated (ulps above 1) may also give 0 where its result is no normal number. */
 static double op_rounding(const struct grain *g, double ulps, double f) {
     double flushed = ulps > 1 && fabs(f) < 2 * g->least ? g->least : 0;
     return (isfinite(f) ? ulps * g->unit * larger(fabs(f), g->normal) : 0) + flushed;
@@ -124,7 +126,8 @@ struct approx bound_cast(const struct value *v, struct approx x) {
     if (!fx_is_float(v->to) || !fx_is_float(from)) return bound_cast_integer(v, x);
     double at[4], f = fx_round_to(v->to, x.v), change = 0;
     if (isinf(x.e)) return (struct approx){.v = f, .e = INFINITY};
-    for (int i = bound_corners(x, false, at) - 1; i > 0; i--) change = larger(change, deviation(fx_round_to(v->to, at[i]), f));
+    for (int i = bound_corners(x, false, at) - 1; i > 0; i--)
+        change = larger(change, deviation(fx_round_to(v->to, at[i]), f));
     return bounded(grain_of(v->dtype), f, change);
 }
 
@@ -153,7 +156,8 @@ static double reach(enum fx_dtype t, double value, double bound) {
     return low > high ? low : high;
 }
 
-bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value, double bound, double *allowed) {
+bool fx_is_within(const struct fx_tolerance *tolerance, double largest, enum fx_dtype t, double got, double value,
+    double bound, double *allowed) {
     double want = fx_round_to(t, value), distance = 0;
     bool is_stated = false;
     switch (tolerance ? tolerance->kind : FX_TOL_DERIVED) {

@@ -1,5 +1,5 @@
-/* The bound of eval.h, operation by operation: how far a right implementation may be from what the oracle gives. Floats and reductions stand in
- * eval_bound.c and eval_total.c, integers in eval_integer.c. */
+/* The bound of eval.h, operation by operation: how far a right implementation may be from what the oracle gives. Floats
+ * and reductions stand in eval_bound.c and eval_total.c, integers in eval_integer.c. */
 #ifndef FX_EVAL_BOUND_H
 #define FX_EVAL_BOUND_H
 
@@ -33,7 +33,8 @@ struct oracle_line { /* a value at up to LINE points */
 
 struct grain { /* of the type arithmetic happens in */
     double unit;    /* what correct rounding costs, relative */
-    double normal;  /* below it the spacing no longer shrinks; 2^24 above the truth, as constant factors may move through a sum */
+    double normal; /* below it the spacing no longer shrinks; 2^24 above the truth, as constant factors may move through
+                      a sum */
     double least;   /* least normal number: what an approximation may flush */
     double largest; /* finite value */
     int digits;     /* of the significand */
@@ -65,13 +66,15 @@ struct approx bound_op_float(const struct value *v, const struct grain *g, const
 /* x as the cast v makes of it. */
 struct approx bound_cast(const struct value *v, struct approx x);
 
-/* What x may be instead of x.v, x.v first: where an operation is evaluated to see how far its result moves. Returns how many. */
+/* What x may be instead of x.v, x.v first: where an operation is evaluated to see how far its result moves. Returns how
+ * many. */
 int bound_corners(struct approx x, bool is_condition, double at[4]);
 
 /* Integers: an op whose operands or result are such, a cast from or to one. */
 struct approx bound_op_integer(const struct value *v, const struct approx x[3]);
 struct approx bound_cast_integer(const struct value *v, struct approx x);
-/* x as type t takes it where it is exact; where it is not, open as soon as it may wrap. f is about the value before it wraps. */
+/* x as type t takes it where it is exact; where it is not, open as soon as it may wrap. f is about the value before it
+ * wraps. */
 struct approx bound_wrap(enum fx_dtype t, int64_t x, double f, double e);
 bool integer_less(enum fx_dtype t, int64_t a, int64_t b);
 int64_t integer_least(enum fx_dtype t);
@@ -81,7 +84,7 @@ struct total { /* of the terms so far */
     enum reduction reduction;
     enum fx_dtype dtype;   /* of the terms */
     struct approx sum;     /* their sum, product or extreme, and the error that theirs amount to */
-    double magnitude;      /* sum: of |term| + e over finite terms, or their m; prod: of what factors beyond 1 contribute */
+    double magnitude; /* sum: of |term| + e over finite terms, or their m; prod: of what factors beyond 1 contribute */
     double least;          /* prod: of what nonzero factors below 1 contribute */
     double n;              /* how many */
     bool is_worst;         /* sum: all roundings may err in one direction */
@@ -103,7 +106,8 @@ struct total { /* of the terms so far */
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind);
 void total_add(struct total *t, const struct oracle_line *x, int from, int to);
 struct approx total_value(const struct total *t);
-/* Whether an index may be another than the one found: then the terms are gone through again, from index 0, before the value is read. */
+/* Whether an index may be another than the one found: then the terms are gone through again, from index 0, before the
+ * value is read. */
 bool total_is_open(const struct total *t);
 void total_recheck(struct total *t, const struct oracle_line *x, int64_t index, int n);
 

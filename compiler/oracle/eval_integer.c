@@ -1,5 +1,6 @@
-/* The bound over integers: exact in their type, wrap-around included, as long as every operand is; an error comes only from a float that was
- * cast, travels as a distance and opens the value where it may wrap. Input: values and operands; output: see eval_bound.h. */
+/* The bound over integers: exact in their type, wrap-around included, as long as every operand is; an error comes only
+ * from a float that was cast, travels as a distance and opens the value where it may wrap. Input: values and operands;
+ * output: see eval_bound.h. */
 #include "oracle/eval_bound.h"
 
 int64_t integer_least(enum fx_dtype t) {
@@ -20,7 +21,8 @@ struct approx bound_wrap(enum fx_dtype t, int64_t x, double f, double e) {
     struct approx r = {.i = fx_wrap(t, x), .e = e};
     if (e == 0) return r;
     r.e += blur(fabs(f) + e);
-    bool fits = f - r.e >= fx_integer_to_double(t, integer_least(t)) && f + r.e <= fx_integer_to_double(t, integer_most(t));
+    bool fits = f - r.e >= fx_integer_to_double(t, integer_least(t)) &&
+                f + r.e <= fx_integer_to_double(t, integer_most(t));
     if (!fits || isnan(r.e)) r.e = INFINITY;
     return r;
 }
@@ -32,7 +34,8 @@ static struct approx as_double(enum fx_dtype t, struct approx x) {
 
 static struct approx compare(const struct value *v, const struct approx x[3], int64_t exact) {
     enum fx_dtype t = v->args[0]->dtype;
-    double gap = integer_less(t, x[0].i, x[1].i) ? (double)((uint64_t)x[1].i - (uint64_t)x[0].i) : (double)((uint64_t)x[0].i - (uint64_t)x[1].i);
+    double gap = integer_less(t, x[0].i, x[1].i) ? (double)((uint64_t)x[1].i - (uint64_t)x[0].i)
+                                                 : (double)((uint64_t)x[0].i - (uint64_t)x[1].i);
     bool is_open = x[0].e + x[1].e > 0 && !(gap > x[0].e + x[1].e + blur(gap));
     return (struct approx){.v = (double)exact, .e = v->n_args == 2 && is_open};
 }
@@ -48,7 +51,8 @@ static struct approx at_corners(const struct value *v, const struct approx x[3],
     }
     double f = op_eval(v->op, at[0][0], at[1][0], at[2][0]);
     for (int i = 0; i < n[0] * n[1] * n[2]; i++)
-        change = larger(change, fabs(op_eval(v->op, at[0][i % n[0]], at[1][i / n[0] % n[1]], at[2][i / n[0] / n[1]]) - f));
+        change = larger(
+            change, fabs(op_eval(v->op, at[0][i % n[0]], at[1][i / n[0] % n[1]], at[2][i / n[0] / n[1]]) - f));
     return bound_wrap(v->dtype, exact, f, change);
 }
 

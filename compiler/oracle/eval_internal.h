@@ -1,5 +1,5 @@
-/* What the parts of the oracle share: where elements are (eval_store.c), what is computed where (eval_plan.c), the values at a line of points
- * (eval_line.c), the order of work (eval.c). */
+/* What the parts of the oracle share: where elements are (eval_store.c), what is computed where (eval_plan.c), the
+ * values at a line of points (eval_line.c), the order of work (eval.c). */
 #ifndef FX_EVAL_INTERNAL_H
 #define FX_EVAL_INTERNAL_H
 
@@ -69,7 +69,7 @@ struct step {
 struct oracle_body {
     struct step *steps; /* operands first; the last is the result */
     int n_steps;
-    int n_lines;        /* scratch it needs, the bodies of reductions inside included: the steps, one more, what is inside */
+    int n_lines; /* scratch it needs, the bodies of reductions inside included: the steps, one more, what is inside */
     int n_stored;
     int *stored;        /* ids of the stored values read here and inside at the points where evaluation stands */
     int n_accesses;
@@ -78,12 +78,14 @@ struct oracle_body {
 
 struct oracle_node { /* of a value, by id */
     bool is_read;         /* the output depends on it */
-    bool is_static;       /* integers and conditions that running indices, extents, numbers and scalars determine: known before any tensor is read */
+    bool is_static;       /* integers and conditions that running indices, extents, numbers and scalars determine: known
+                             before any tensor is read */
     bool is_inline;       /* never stored: static, or a window */
-    int depth;            /* of a window, an access at static positions to a parameter or to what is inline: accesses on the way; 0: none */
+    int depth; /* of a window, an access at static positions to a parameter or to what is inline: accesses on the way;
+                  0: none */
     bool is_stored;
     bool is_source;       /* inline, and read by an access */
-    bool carries_m;       /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
+    bool carries_m; /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
     int reader;           /* the body that reads it (see read_by), or MANY */
     struct oracle_body *own;     /* stored or is_source: computes it; not of a scan */
     struct oracle_body *operand; /* reduction, scan: computes its terms */
@@ -114,7 +116,8 @@ struct eval {
     struct oracle_body *root;    /* computes its result */
     int *step_of;         /* while a body is built: value -> step, or -1 */
     int64_t *at;          /* coordinate on each axis where evaluation stands */
-    const int64_t **moved; /* by axis, inside the source of an access: the position at each point of the line, instead; or NULL */
+    const int64_t *
+        *moved; /* by axis, inside the source of an access: the position at each point of the line, instead; or NULL */
     bool is_moved;        /* some axis is */
     struct oracle_line *scratch;
     int n_lines;          /* of the largest body */
@@ -122,7 +125,8 @@ struct eval {
     bool is_broken;       /* a position without a value outside lies outside: a bug of the checker */
 };
 
-/* Decides what is stored and builds the bodies. FX_ERR_USAGE for sizes beyond 64 bits, FX_ERR_INTERNAL for a tree no checker makes. */
+/* Decides what is stored and builds the bodies. FX_ERR_USAGE for sizes beyond 64 bits, FX_ERR_INTERNAL for a tree no
+ * checker makes. */
 fx_status eval_plan(struct eval *ev, int output_param);
 
 /* ---- eval_line.c ---- */

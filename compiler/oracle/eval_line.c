@@ -1,6 +1,7 @@
-/* The oracle's values at a line of points: up to LINE along one axis, a body's values in id order, which is how deep graphs need no recursion; only
- * reductions nested inside each other's operands recurse, each level adding an axis, MAX_AXES at most. Input: a body and where evaluation stands;
- * output: values and bounds. Invariant: what is read of a stored value was marked and computed before. */
+/* The oracle's values at a line of points: up to LINE along one axis, a body's values in id order, which is how deep
+ * graphs need no recursion; only reductions nested inside each other's operands recurse, each level adding an axis,
+ * MAX_AXES at most. Input: a body and where evaluation stands; output: values and bounds. Invariant: what is read of a
+ * stored value was marked and computed before. */
 #include "oracle/eval_internal.h"
 
 /* Bits are copied as integers, which carry a double's too. */
@@ -15,7 +16,8 @@ static void fill(struct oracle_line *out, struct approx x, int n) {
 /* Field i of the words along the packed axis, trailing fields unused. */
 static int64_t load_packed(const struct oracle_tensor *t, int64_t element) {
     const struct fx_packing *p = t->packed;
-    int64_t outer = element / (t->extent * t->inner), at = element / t->inner % t->extent, n_words = (t->extent + p->factor - 1) / p->factor;
+    int64_t outer = element / (t->extent * t->inner), at = element / t->inner % t->extent,
+            n_words = (t->extent + p->factor - 1) / p->factor;
     int64_t word = (outer * n_words + at / p->factor) * t->inner + element % t->inner, field = at % p->factor;
     if (p->is_msb) field = p->factor - 1 - field;
     uint64_t bits = (uint64_t)fx_load_integer(p->storage, t->data, (size_t)word);
@@ -33,7 +35,8 @@ static struct approx load_element(const struct oracle_tensor *tensor, enum fx_dt
     return tensor->is_wide ? bound_leaf(t, v) : (struct approx){.v = v};
 }
 
-static void load_line(const struct oracle_tensor *tensor, enum fx_dtype t, int64_t offset, int64_t stride, int n, struct oracle_line *out) {
+static void load_line(const struct oracle_tensor *tensor, enum fx_dtype t, int64_t offset, int64_t stride, int n,
+    struct oracle_line *out) {
     out->is_exact = true;
     for (int i = 0; i < n; i++) {
         struct approx x = load_element(tensor, t, offset + i * stride);
@@ -55,7 +58,8 @@ static struct approx scalar_value(const struct eval *ev, const struct value *v) 
     return bound_leaf(v->dtype, fx_load_double(t->dtype, t->data, 0));
 }
 
-static void stored_line(const struct oracle_node *node, int64_t offset, int64_t stride, int n, struct oracle_line *out) {
+static void stored_line(
+    const struct oracle_node *node, int64_t offset, int64_t stride, int n, struct oracle_line *out) {
     const struct oracle_store *s = &node->store;
     out->is_exact = true;
     out->has_m = s->m != NULL;
@@ -107,7 +111,8 @@ static void carry_m(const struct value *v, const struct oracle_line *const *args
 
 /* ---- pointwise ---- */
 
-/* Whether v is a value of the licensed type; above its subnormals by Dekker's split, which leaves what fits as it is. */
+/* Whether v is a value of the licensed type; above its subnormals by Dekker's split, which leaves what fits as it is.
+ */
 static bool fits(const struct licence *l, double v) {
     if (fabs(v) < l->smallest / (2 * l->unit)) return rint(v / l->smallest) * l->smallest == v;
     double c = v * (0x1p53 * l->unit + 1);
@@ -134,12 +139,14 @@ static void license_line(const struct licence *l, const struct oracle_line *x, i
 }
 
 /* Products are the inner loop of every contraction: what bound_op would say, in closed form. May work in place. */
-static void multiply_line(const struct value *v, const struct oracle_line *a, const struct oracle_line *b, int n, struct oracle_line *out) {
+static void multiply_line(
+    const struct value *v, const struct oracle_line *a, const struct oracle_line *b, int n, struct oracle_line *out) {
     const struct grain g = *grain_of(v->dtype);
     bool from_exact = a->is_exact && b->is_exact, is_exact = true, has_s = a->has_s || b->has_s;
     for (int i = 0; has_s && i < n; i++) {
         double size_a = fabs(a->v[i]) + a->e[i], size_b = fabs(b->v[i]) + b->e[i];
-        double s = (a->has_s ? a->s[i] * size_b : 0) + (b->has_s ? b->s[i] * size_a : 0), r = (a->has_s ? a->r[i] * b->v[i] : 0) + (b->has_s ? b->r[i] * a->v[i] : 0);
+        double s = (a->has_s ? a->s[i] * size_b : 0) + (b->has_s ? b->s[i] * size_a : 0),
+               r = (a->has_s ? a->r[i] * b->v[i] : 0) + (b->has_s ? b->r[i] * a->v[i] : 0);
         out->s[i] = isfinite(s) ? s : 0;
         out->r[i] = isfinite(r) ? r : 0;
     }
@@ -177,7 +184,8 @@ static void integer_line(const struct value *v, const struct oracle_line *const 
     out->is_exact = true;
 }
 
-static void op_line(const struct oracle_body *b, const struct step *s, struct oracle_line *lines, int n, struct oracle_line *out) {
+static void op_line(
+    const struct oracle_body *b, const struct step *s, struct oracle_line *lines, int n, struct oracle_line *out) {
     const struct value *v = s->value;
     const struct oracle_line *args[3] = {out, out, out};
     bool is_exact = true;
@@ -227,7 +235,8 @@ static void cast_line(const struct step *s, const struct oracle_line *x, int n, 
 
 /* The running index, or an extent. */
 static void index_line(const struct eval *ev, const struct value *v, int axis, int n, struct oracle_line *out) {
-    int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis], step = v->kind == V_INDEX && v->axis == axis;
+    int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis],
+            step = v->kind == V_INDEX && v->axis == axis;
     const int64_t *moved = v->kind == V_INDEX ? ev->moved[v->axis] : NULL;
     for (int i = 0; i < n; i++) {
         out->i[i] = moved ? moved[i] : from + i * step;
@@ -260,14 +269,16 @@ static struct spot spot_of(const struct eval *ev, const struct step *s, const st
     for (int j = 0; j < s->value->n_at; j++) {
         const struct oracle_line *position = &lines[s->args[1 + j]];
         spot.is_open = spot.is_open || position->e[i] > 0;
-        spot.is_inside = spot.is_inside && (uint64_t)position->i[i] < (uint64_t)ev->extents[s->value->at[j]]; /* a negative one is too large */
+        spot.is_inside = spot.is_inside && (uint64_t)position->i[i] <
+                                               (uint64_t)ev->extents[s->value->at[j]]; /* a negative one is too large */
     }
     return spot;
 }
 
-/* The elements at the points inside, of a parameter or a stored value. Along the axes at[] it is the position that counts, not the running index of
- * the same name. */
-static void gather(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out) {
+/* The elements at the points inside, of a parameter or a stored value. Along the axes at[] it is the position that
+ * counts, not the running index of the same name. */
+static void gather(
+    struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out) {
     const struct value *v = s->value;
     const struct oracle_layout *l = &ev->nodes[v->args[0]->id].layout;
     const int64_t *at[MAX_AXES];
@@ -293,15 +304,18 @@ static void gather(struct eval *ev, const struct step *s, int axis, int n, const
     }
 }
 
-/* The source at the points inside, evaluated there: its running indices are the positions. At points outside it stands at 0, unread. Depth: DEPTH_MAX. */
-static void move_inside(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out, struct oracle_line *scratch) {
+/* The source at the points inside, evaluated there: its running indices are the positions. At points outside it stands
+ * at 0, unread. Depth: DEPTH_MAX. */
+static void move_inside(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines,
+    struct oracle_line *out, struct oracle_line *scratch) {
     const struct value *v = s->value;
     const struct oracle_body *own = ev->nodes[v->args[0]->id].own;
     const int64_t *before[MAX_AXES];
     bool was_moved = ev->is_moved;
     for (int j = 0; j < v->n_at; j++) {
         if (ev->extents[v->at[j]] == 0) return; /* nothing is inside */
-        for (int i = 0; i < n; i++) scratch[j].i[i] = spot_of(ev, s, lines, i).is_inside ? lines[s->args[1 + j]].i[i] : 0;
+        for (int i = 0; i < n; i++)
+            scratch[j].i[i] = spot_of(ev, s, lines, i).is_inside ? lines[s->args[1 + j]].i[i] : 0;
     }
     for (int j = 0; j < v->n_at; j++) {
         before[j] = ev->moved[v->at[j]];
@@ -315,7 +329,8 @@ static void move_inside(struct eval *ev, const struct step *s, int axis, int n, 
     ev->is_moved = was_moved;
 }
 
-static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines, struct oracle_line *out, struct oracle_line *scratch) {
+static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines,
+    struct oracle_line *out, struct oracle_line *scratch) {
     const struct value *v = s->value;
     const struct oracle_line *outside = v->has_fill ? &lines[s->args[1 + v->n_at]] : NULL;
     if (ev->nodes[v->args[0]->id].is_inline) move_inside(ev, s, axis, n, lines, out, scratch);
@@ -346,7 +361,8 @@ bool eval_advance(const struct eval *ev, const int *axes, int n) {
 }
 
 /* The terms where evaluation stands: lines along the last axis, the others stepped around them. */
-static void go_through(struct eval *ev, const struct value *v, struct oracle_line *lines, struct total *total, bool rechecks) {
+static void go_through(
+    struct eval *ev, const struct value *v, struct oracle_line *lines, struct total *total, bool rechecks) {
     const struct oracle_body *operand = ev->nodes[v->id].operand;
     int inner = v->n_reduced > 0 ? v->reduced[v->n_reduced - 1] : -1;
     bool is_empty = false;
@@ -368,7 +384,8 @@ static void go_through(struct eval *ev, const struct value *v, struct oracle_lin
     } while (eval_advance(ev, v->reduced, v->n_reduced - 1));
 }
 
-static void reduce_line(struct eval *ev, const struct step *s, int axis, int n, struct oracle_line *out, struct oracle_line *inside) {
+static void reduce_line(
+    struct eval *ev, const struct step *s, int axis, int n, struct oracle_line *out, struct oracle_line *inside) {
     const struct value *v = s->value;
     out->is_exact = true;
     out->has_m = s->carries_m;
@@ -408,7 +425,8 @@ void eval_body(struct eval *ev, const struct oracle_body *b, int axis, int n, st
             fetch_line(ev, v, axis, n, out);
             continue;
         }
-        bool is_constant = ev->nodes[v->id].is_inline && !varies_along(v, axis) && !ev->is_moved; /* what is inline may lack the body's axes */
+        bool is_constant = ev->nodes[v->id].is_inline && !varies_along(v, axis) &&
+                           !ev->is_moved; /* what is inline may lack the body's axes */
         int m = is_constant ? 1 : n;
         if (v->kind == V_OP) op_line(b, s, lines, m, out);
         else if (v->kind == V_CAST) cast_line(s, &lines[s->args[0]], m, out);

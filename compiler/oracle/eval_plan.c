@@ -1,8 +1,9 @@
-/* What the oracle computes where. Input: a checked kernel and its extents; output: which values are stored, and the bodies that compute them.
+/* What the oracle computes where. Input: a checked kernel and its extents; output: which values are stored, and the
+ * bodies that compute them.
  *
- * A value that several elements of its readers share (it lacks an axis of theirs), that several readers share, that is read at other positions than
- * its own or that runs along an axis is stored; everything else is evaluated where it is read. Invariant: what a body evaluates in place has
- * the axes the body runs over, or is inline. */
+ * A value that several elements of its readers share (it lacks an axis of theirs), that several readers share, that is
+ * read at other positions than its own or that runs along an axis is stored; everything else is evaluated where it is
+ * read. Invariant: what a body evaluates in place has the axes the body runs over, or is inline. */
 #include "oracle/eval_internal.h"
 
 /* ---- what a value is ---- */
@@ -22,7 +23,8 @@ static bool is_well_typed(const struct value *v) {
     switch (v->kind) {
     case V_OP:
         if (v->n_args != op_info[v->op].arity) return false;
-        if (op_info[v->op].rule == RULE_COMPARE) return fx_is_integer(v->args[0]->dtype) == fx_is_integer(v->args[v->n_args - 1]->dtype);
+        if (op_info[v->op].rule == RULE_COMPARE)
+            return fx_is_integer(v->args[0]->dtype) == fx_is_integer(v->args[v->n_args - 1]->dtype);
         for (int i = 0; i < v->n_args; i++) {
             enum fx_dtype t = v->args[i]->dtype;
             if (t != FX_BOOL && fx_is_integer(t) != is_integer) return false;
@@ -33,13 +35,15 @@ static bool is_well_typed(const struct value *v) {
         if (v->n_args != 1 || v->reduction >= N_REDUCTIONS) return false;
         if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return v->dtype == FX_I64 && v->n_reduced == 1;
         if (v->dtype == FX_BOOL && (v->reduction == RED_SUM || v->reduction == RED_PROD)) return false;
-        return v->dtype == v->args[0]->dtype && (v->kind == V_REDUCE || v->reduction == RED_SUM || v->reduction == RED_PROD);
+        return v->dtype == v->args[0]->dtype &&
+               (v->kind == V_REDUCE || v->reduction == RED_SUM || v->reduction == RED_PROD);
     case V_CAST: return v->n_args == 1 && v->dtype == fx_compute_type(v->to);
     case V_ACCESS:
         if (v->n_at < 1 || v->n_args != 1 + v->n_at + v->has_fill) return false;
         for (int i = 0; i < v->n_at; i++)
             if (!fx_is_integer(v->args[1 + i]->dtype) || !has_axis(v->args[0], v->at[i])) return false;
-        return fx_is_integer(v->args[0]->dtype) == is_integer && (!v->has_fill || fx_is_integer(v->args[1 + v->n_at]->dtype) == is_integer);
+        return fx_is_integer(v->args[0]->dtype) == is_integer &&
+               (!v->has_fill || fx_is_integer(v->args[1 + v->n_at]->dtype) == is_integer);
     default: return v->n_args == 0;
     }
 }
@@ -58,12 +62,15 @@ static int window_depth(const struct eval *ev, const struct value *v) {
     const struct oracle_node *source = &ev->nodes[v->args[0]->id];
     if ((v->args[0]->kind != V_LOAD && !source->is_inline) || source->depth == DEPTH_MAX) return 0;
     for (int i = 1; i < v->n_args; i++)
-        if (!ev->nodes[v->args[i]->id].is_static && !(i > v->n_at && is_leaf(v->args[i]) && v->args[i]->kind != V_LOAD)) return 0;
+        if (!ev->nodes[v->args[i]->id].is_static && !(i > v->n_at && is_leaf(v->args[i]) && v->args[i]->kind != V_LOAD))
+            return 0;
     return source->depth + 1;
 }
 
 /* Whether an access reads this source from its cells. */
-static bool has_cells(const struct eval *ev, const struct value *source) { return source->kind != V_LOAD && !ev->nodes[source->id].is_inline; }
+static bool has_cells(const struct eval *ev, const struct value *source) {
+    return source->kind != V_LOAD && !ev->nodes[source->id].is_inline;
+}
 
 /* ---- licences (docs/language.md, "Accumulation") ---- */
 
@@ -87,7 +94,8 @@ static struct licence stored_licence(const struct kernel *k, const struct value 
     enum fx_dtype t = k->params[tensor->param].dtype;
     if (!fx_is_float(t) || fx_dtype_bits(t) > 16) return none;
     if (fx_dtype_bits(t) < 16) t = FX_BF16;
-    bool is_computed = source->kind == V_OP || source->kind == V_REDUCE || source->kind == V_SCAN || (source->kind == V_CAST && source->to != t);
+    bool is_computed = source->kind == V_OP || source->kind == V_REDUCE || source->kind == V_SCAN ||
+                       (source->kind == V_CAST && source->to != t);
     return is_computed ? (struct licence){fx_unit_roundoff(t), fx_smallest(t), largest_of(t)} : none;
 }
 
@@ -102,9 +110,11 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     static const struct licence tf32 = {0x1p-11, 0x1p-136, 0x1.ffcp127};
     const struct value *product = sum->args[0];
     out[0] = out[1] = (struct licence){.unit = 0};
-    if (k->precision == PRECISION_IEEE || sum->kind != V_REDUCE || sum->reduction != RED_SUM || sum->dtype != FX_F32) return false;
+    if (k->precision == PRECISION_IEEE || sum->kind != V_REDUCE || sum->reduction != RED_SUM || sum->dtype != FX_F32)
+        return false;
     if (product->kind != V_OP || product->op != O_MUL) return false;
-    bool is_tf32 = k->precision == PRECISION_TF32 && carries_all(product->args[0], sum) && carries_all(product->args[1], sum);
+    bool is_tf32 = k->precision == PRECISION_TF32 && carries_all(product->args[0], sum) &&
+                   carries_all(product->args[1], sum);
     for (int i = 0; i < 2; i++) {
         out[i] = stored_licence(k, product->args[1 - i], product->args[i]);
         if (is_tf32 && out[i].unit == 0) out[i] = tf32;
@@ -130,8 +140,8 @@ static void read_at_positions(struct eval *ev, const struct value *source) {
     ev->nodes[source->id].is_source = ev->nodes[source->id].is_inline;
 }
 
-/* The operands of a value that is read. A body is known by 2 * id of the stored value or the output's result, 2 * id + 1 for the operand of a
- * reduction or scan. A licensed product is computed by its sum, whoever else reads it. */
+/* The operands of a value that is read. A body is known by 2 * id of the stored value or the output's result, 2 * id +
+ * 1 for the operand of a reduction or scan. A licensed product is computed by its sum, whoever else reads it. */
 static void read_operands(struct eval *ev, const struct value *v) {
     struct oracle_node *node = &ev->nodes[v->id];
     struct licence licence[2];
@@ -155,9 +165,11 @@ static fx_status find_stored(struct eval *ev, const struct value *result) {
         if (!node->is_read) continue;
         if (!is_well_typed(v)) return FX_ERR_INTERNAL;
         const struct param *p = v->kind == V_LOAD ? &ev->k->params[v->param] : NULL;
-        if (!layout_init(&node->layout, p ? p->n_axes : v->n_axes, p ? p->axes : v->axes, ev->extents)) return FX_ERR_USAGE;
+        if (!layout_init(&node->layout, p ? p->n_axes : v->n_axes, p ? p->axes : v->axes, ev->extents))
+            return FX_ERR_USAGE;
         if (is_leaf(v)) continue;
-        bool is_shared = node->reader == MANY && (v->kind == V_REDUCE || (!node->is_inline && node->layout.numel <= SHARE_MAX));
+        bool is_shared = node->reader == MANY &&
+                         (v->kind == V_REDUCE || (!node->is_inline && node->layout.numel <= SHARE_MAX));
         if (is_shared || v->kind == V_SCAN || (v->kind == V_REDUCE && v->n_reduced == 0)) node->is_stored = true;
         read_operands(ev, v);
     }
@@ -166,7 +178,9 @@ static fx_status find_stored(struct eval *ev, const struct value *result) {
 
 /* ---- which values carry the magnitude of their innermost terms ---- */
 
-static bool is_sum(const struct value *v) { return (v->kind == V_REDUCE || v->kind == V_SCAN) && v->reduction == RED_SUM && fx_is_float(v->dtype); }
+static bool is_sum(const struct value *v) {
+    return (v->kind == V_REDUCE || v->kind == V_SCAN) && v->reduction == RED_SUM && fx_is_float(v->dtype);
+}
 
 /* Whether v is linear in operand i. */
 static bool passes_m(const struct value *v, int i) {
@@ -174,7 +188,8 @@ static bool passes_m(const struct value *v, int i) {
     if (v->kind == V_CAST) return true;
     if (v->kind == V_ACCESS) return i == 0 || i > v->n_at;
     if (v->kind != V_OP) return false;
-    return v->op == O_ADD || v->op == O_SUB || v->op == O_MUL || v->op == O_NEG || v->op == O_FMA || v->op == O_WHERE || (v->op == O_DIV && i == 0);
+    return v->op == O_ADD || v->op == O_SUB || v->op == O_MUL || v->op == O_NEG || v->op == O_FMA || v->op == O_WHERE ||
+           (v->op == O_DIV && i == 0);
 }
 
 static void find_magnitudes(struct eval *ev, const struct value *result) {
@@ -220,7 +235,8 @@ static void add_step(struct eval *ev, struct oracle_body *b, const struct step *
     for (int i = 0; i < operand->n_accesses; i++) add_id(ev, &b->accesses, &b->n_accesses, operand->accesses[i]);
 }
 
-/* The steps from leaves to the results; the first, or only, is computed here even when it is stored, if `computes` says so. */
+/* The steps from leaves to the results; the first, or only, is computed here even when it is stored, if `computes` says
+ * so. */
 static struct oracle_body *build_body(struct eval *ev, struct value *const *results, int n_results, bool computes) {
     struct oracle_body *b = NEW(ev->arena, struct oracle_body);
     int *step_of = ev->step_of, inside = 0, last = 0;
@@ -240,7 +256,10 @@ static struct oracle_body *build_body(struct eval *ev, struct value *const *resu
             for (int i = first; pass == 0 && i < n_read; i++) step_of[v->args[i]->id] = 0;
             if (pass == 0) continue;
             struct step *s = &b->steps[step_of[v->id] = n++];
-            *s = (struct step){.value = v, .is_fetched = is_fetched, .carries_m = node->carries_m, .args = NEW_ARRAY(ev->arena, int, n_read + 1)};
+            *s = (struct step){.value = v,
+                .is_fetched = is_fetched,
+                .carries_m = node->carries_m,
+                .args = NEW_ARRAY(ev->arena, int, n_read + 1)};
             for (int i = first; i < n_read; i++) s->args[i] = step_of[v->args[i]->id];
             add_step(ev, b, s, &inside);
         }
@@ -261,7 +280,8 @@ static struct oracle_body *build_operand(struct eval *ev, struct value *total) {
     return b;
 }
 
-/* The positions of an access to a stored value that are known before the value is: they tell which of its elements are needed. */
+/* The positions of an access to a stored value that are known before the value is: they tell which of its elements are
+ * needed. */
 static void build_positions(struct eval *ev, const struct value *access) {
     struct oracle_node *node = &ev->nodes[access->id];
     struct value *known[MAX_AXES];

@@ -1,4 +1,5 @@
-/* Where the oracle's elements are: layouts, and sets of the elements of a value with what they are. Input: axes and extents; output: offsets, cells. */
+/* Where the oracle's elements are: layouts, and sets of the elements of a value with what they are. Input: axes and
+ * extents; output: offsets, cells. */
 #include "oracle/eval_internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Reductions and running totals with their bounds, term by term: the rules stated in eval.h. Input: lines of terms; output: the value so far. */
+/* Reductions and running totals with their bounds, term by term: the rules stated in eval.h. Input: lines of terms;
+ * output: the value so far. */
 #include "oracle/eval_bound.h"
 
 #include <string.h>
@@ -15,8 +16,10 @@ static struct approx neutral(enum reduction r, enum fx_dtype t) {
     bool is_integer = fx_is_integer(t);
     switch (r) {
     case RED_PROD: return is_integer ? (struct approx){.i = 1} : (struct approx){.v = 1};
-    case RED_MAX: return is_integer ? (struct approx){.i = integer_least(t)} : (struct approx){.v = t == FX_BOOL ? 0 : -INFINITY};
-    case RED_MIN: return is_integer ? (struct approx){.i = integer_most(t)} : (struct approx){.v = t == FX_BOOL ? 1 : INFINITY};
+    case RED_MAX:
+        return is_integer ? (struct approx){.i = integer_least(t)} : (struct approx){.v = t == FX_BOOL ? 0 : -INFINITY};
+    case RED_MIN:
+        return is_integer ? (struct approx){.i = integer_most(t)} : (struct approx){.v = t == FX_BOOL ? 1 : INFINITY};
     default: return (struct approx){.i = 0};
     }
 }
@@ -24,8 +27,14 @@ static struct approx neutral(enum reduction r, enum fx_dtype t) {
 static bool finds_index(enum reduction r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind) {
-    struct total t = {.reduction = r, .dtype = dtype, .is_worst = kind == FX_BOUND_WORST, .sum = neutral(r, dtype), .magnitude = r == RED_PROD,
-                      .least = 1, .lowest = LOWEST_OF_NONE, .is_exact = true};
+    struct total t = {.reduction = r,
+        .dtype = dtype,
+        .is_worst = kind == FX_BOUND_WORST,
+        .sum = neutral(r, dtype),
+        .magnitude = r == RED_PROD,
+        .least = 1,
+        .lowest = LOWEST_OF_NONE,
+        .is_exact = true};
     if (finds_index(r)) t.reach = r == RED_ARGMAX ? -INFINITY : INFINITY;
     return t;
 }
@@ -74,7 +83,8 @@ static void add_floats(struct total *t, const struct oracle_line *x, int from, i
     t->n += to - from;
     t->is_exact = t->is_exact && x->is_exact && isfinite(v);
     for (int i = from; t->is_exact && i < to; i++) {
-        int bit = lowest_bit(x->v[i]), inner = x->has_m ? lowest_bit(x->m[i]) : bit; /* what cancelled inside had bits too */
+        int bit = lowest_bit(x->v[i]),
+            inner = x->has_m ? lowest_bit(x->m[i]) : bit; /* what cancelled inside had bits too */
         if (inner < bit) bit = inner;
         if (bit < t->lowest) t->lowest = bit;
     }
@@ -117,7 +127,8 @@ static void add_integers(struct total *t, const struct oracle_line *x, int from,
 
 static void multiply_integers(struct total *t, const struct oracle_line *x, int from, int to) {
     for (int i = from; i < to; i++) {
-        double before = fabs(fx_integer_to_double(t->dtype, t->sum.i)), v = fabs(fx_integer_to_double(t->dtype, x->i[i])), e = x->e[i];
+        double before = fabs(fx_integer_to_double(t->dtype, t->sum.i)),
+               v = fabs(fx_integer_to_double(t->dtype, x->i[i])), e = x->e[i];
         t->sum.e = e == 0 && t->sum.e == 0 ? 0 : before * e + v * t->sum.e + t->sum.e * e;
         t->sum.i = fx_wrap(t->dtype, (int64_t)((uint64_t)t->sum.i * (uint64_t)x->i[i]));
         if (v + e > 1) t->magnitude *= v + e;
@@ -140,7 +151,8 @@ static double term(const struct total *t, const struct oracle_line *x, int i) {
 
 static bool beats(const struct total *t, const struct oracle_line *x, int i) {
     bool is_max = t->reduction == RED_ARGMAX;
-    if (fx_is_integer(t->dtype)) return is_max ? integer_less(t->dtype, t->sum.i, x->i[i]) : integer_less(t->dtype, x->i[i], t->sum.i);
+    if (fx_is_integer(t->dtype))
+        return is_max ? integer_less(t->dtype, t->sum.i, x->i[i]) : integer_less(t->dtype, x->i[i], t->sum.i);
     if (isnan(t->sum.v)) return false;
     return isnan(x->v[i]) || (is_max ? x->v[i] > t->sum.v : x->v[i] < t->sum.v);
 }
@@ -150,7 +162,10 @@ static void find_extreme(struct total *t, const struct oracle_line *x, int from,
     double sign = t->reduction == RED_ARGMAX ? 1 : -1;
     for (int i = from; i < to; i++) {
         int64_t index = (int64_t)t->n + i - from;
-        double e = x->e[i], v = term(t, x, i), reach = isinf(e) ? -sign * INFINITY : isnan(v) ? sign * INFINITY : v - sign * e;
+        double e = x->e[i], v = term(t, x, i),
+               reach = isinf(e)   ? -sign * INFINITY
+                       : isnan(v) ? sign * INFINITY
+                                  : v - sign * e;
         if (index == 0 || beats(t, x, i)) t->first = index, t->sum.i = x->i[i]; /* or the double of the same bits */
         if (index == 0 || sign * reach > sign * t->reach) t->reach = reach, t->reached_at = index;
         t->is_exact = t->is_exact && e == 0;
@@ -188,10 +203,11 @@ static struct approx integer_value(const struct total *t) {
     return r;
 }
 
-/* What the roundings of a sum come to. Independent ones are uniform in +-u |partial sum|, a deviation of u / sqrt(3) each; a partial sum, whatever parts the terms are
- * added in, is taken to be no larger than the largest of the oracle's and two deviations of as many terms in any order. Not independent are
- * those of equal terms, which err in one direction all through a binade: over all binades 3 K / 8 units at most. That covers tensor cores, which truncate, a whole unit at
- * each step of eight terms. */
+/* What the roundings of a sum come to. Independent ones are uniform in +-u |partial sum|, a deviation of u / sqrt(3)
+ * each; a partial sum, whatever parts the terms are added in, is taken to be no larger than the largest of the oracle's
+ * and two deviations of as many terms in any order. Not independent are those of equal terms, which err in one
+ * direction all through a binade: over all binades 3 K / 8 units at most. That covers tensor cores, which truncate, a
+ * whole unit at each step of eight terms. */
 static double sum_rounding(const struct grain *g, const struct total *t) {
     double worst = (t->n + 16) * g->unit * t->magnitude, partial = t->farthest + 2 * sqrt(t->squares);
     if (t->is_worst) return worst;
@@ -199,7 +215,8 @@ static double sum_rounding(const struct grain *g, const struct total *t) {
     return fmin(worst, (DEVIATIONS * sqrt(t->n / 3) + t->n * 3 / 8) * g->unit * partial);
 }
 
-/* Licensed roundings are independent but where terms have factors in common: then they change the sum as rounding each to nearest would, or as a factor of all of it. */
+/* Licensed roundings are independent but where terms have factors in common: then they change the sum as rounding each
+ * to nearest would, or as a factor of all of it. */
 static double licensed_error(const struct total *t) {
     double independent = DEVIATIONS * sqrt(t->licensed_squares / 3) + 2 * fabs(t->change) + t->ratio * fabs(t->sum.v);
     return independent < t->licensed ? independent : t->licensed;
@@ -213,8 +230,10 @@ struct approx total_value(const struct total *t) {
     if (fx_is_integer(t->dtype)) return integer_value(t);
     if (t->dtype == FX_BOOL) return (struct approx){.v = v, .e = t->is_sure ? 0 : e};
     if (r == RED_MAX || r == RED_MIN || (t->is_exact && isfinite(v))) return bounded(g, v, e);
-    /* some order overflows, constant factors moved in or out may make it so, or it loses to underflow what later factors would restore */
-    bool is_open = r == RED_SUM ? t->magnitude > g->largest * 0x1p-24 : t->magnitude > g->largest || (t->least < g->least && t->magnitude > 1);
+    /* some order overflows, constant factors moved in or out may make it so, or it loses to underflow what later
+     * factors would restore */
+    bool is_open = r == RED_SUM ? t->magnitude > g->largest * 0x1p-24
+                                : t->magnitude > g->largest || (t->least < g->least && t->magnitude > 1);
     if (isinf(e) || isnan(e) || is_open) return (struct approx){.v = v, .e = INFINITY};
     if (!isfinite(v)) return (struct approx){.v = v};
     if (r == RED_SUM) return bounded(g, v, e + licensed_error(t) + sum_rounding(g, t));

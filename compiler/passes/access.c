@@ -1,9 +1,10 @@
 /* Brings accesses to the leaves, and drops those that read everything where it stands.
  *
- * An access of something pointwise is that thing over accesses; an access of an access is one at composed positions; below a
- * reduction or a running sum an access goes when it is the only reader and reads no element twice. Positions are brought into
- * normal form (affine.c). Only leaves, running indices, extents, numbers and pointwise ops are ever computed twice.
- * Measure: the number of (access, node it reads through) pairs, then the number of ops in positions; each rule lowers it. */
+ * An access of something pointwise is that thing over accesses; an access of an access is one at composed positions;
+ * below a reduction or a running sum an access goes when it is the only reader and reads no element twice. Positions
+ * are brought into normal form (affine.c). Only leaves, running indices, extents, numbers and pointwise ops are ever
+ * computed twice. Measure: the number of (access, node it reads through) pairs, then the number of ops in positions;
+ * each rule lowers it. */
 #include <string.h>
 
 #include "passes/affine.h"
@@ -15,7 +16,8 @@ enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
 
 struct pusher {
     struct graph *g;  /* being built */
-    int room;         /* nodes that may still be added: what reads itself at two places, over and over, would double each time */
+    int room; /* nodes that may still be added: what reads itself at two places, over and over, would double each time
+               */
     bool may_shrink;  /* a leaf may lose axes: the whole that is read is looked at */
     bool has_changed;
 };
@@ -54,7 +56,13 @@ static bool reads_along(const struct reading *r, const struct node *n) {
 }
 
 static struct node *plain(struct graph *g, struct node *source, const struct reading *r) {
-    struct node n = {.kind = N_ACCESS, .dtype = source->dtype, .n_at = r->n_at, .has_fill = r->fill != NULL, .axis = -1, .span = r->like->span, .source = r->like->source};
+    struct node n = {.kind = N_ACCESS,
+        .dtype = source->dtype,
+        .n_at = r->n_at,
+        .has_fill = r->fill != NULL,
+        .axis = -1,
+        .span = r->like->span,
+        .source = r->like->source};
     memcpy(n.at, r->at, sizeof n.at);
     n.args[0] = source;
     memcpy(n.args + 1, r->positions, (size_t)r->n_at * sizeof *r->positions);
@@ -64,7 +72,9 @@ static struct node *plain(struct graph *g, struct node *source, const struct rea
 
 /* ---- one access by itself ---- */
 
-static bool is_own_index(const struct node *position, int axis) { return position->kind == N_INDEX && position->axis == axis; }
+static bool is_own_index(const struct node *position, int axis) {
+    return position->kind == N_INDEX && position->axis == axis;
+}
 
 /* The axes a source gives when read so, those of the positions included. */
 static int axes_read(const struct node *source, const struct reading *r, int *axes) {
@@ -113,7 +123,8 @@ static struct node *read_plainly(struct pusher *p, struct node *source, struct r
     bool keeps_axes = true;
     for (int i = 0; r.fill && i < r.fill->n_axes; i++) keeps_axes &= node_has_axis(source, r.fill->axes[i]);
     if (keeps_axes) return source;
-    r.n_at = 1, r.at[0] = source->axes[0], r.positions[0] = build_index(p->g, r.at[0], r.like); /* it spreads over the axes of the fill */
+    r.n_at = 1, r.at[0] = source->axes[0],
+    r.positions[0] = build_index(p->g, r.at[0], r.like); /* it spreads over the axes of the fill */
     return plain(p->g, source, &r);
 }
 
@@ -176,24 +187,33 @@ static struct node *read_leaf(struct pusher *p, struct node *n, const struct rea
 }
 
 /* An access read: what it reads at composed positions. Axes that it passes through are read as the reading says. */
-static struct node *read_access(struct pusher *p, const struct subtree *t, const struct node *n, const struct reading *r, bool is_guarded) {
+static struct node *read_access(
+    struct pusher *p, const struct subtree *t, const struct node *n, const struct reading *r, bool is_guarded) {
     struct reading own = reading_of(n);
     own.like = r->like;
     for (int i = 0; i < own.n_at; i++) own.positions[i] = image_of(t, own.positions[i]);
     if (own.fill) own.fill = image_of(t, own.fill);
     else if (is_guarded) own.fill = build_zero(p->g, n->dtype, r->like);
     for (int i = 0; i < r->n_at; i++)
-        if (node_has_axis(n->args[0], r->at[i]) && !set_has(n->at, n->n_at, r->at[i])) add_position(&own, r->at[i], r->positions[i]);
+        if (node_has_axis(n->args[0], r->at[i]) && !set_has(n->at, n->n_at, r->at[i]))
+            add_position(&own, r->at[i], r->positions[i]);
     return read_plainly(p, n->args[0], own);
 }
 
 /* A position as the running index it stands for. A u64's upper half becomes negative, and so stays outside. */
 static struct node *as_index(struct pusher *p, struct node *position, const struct node *like) {
     if (position->dtype == FX_I64) return position;
-    return build_node(p->g, (struct node){.kind = N_CAST, .dtype = FX_I64, .to = FX_I64, .axis = -1, .args = {position}, .span = like->span, .source = like->source});
+    return build_node(p->g, (struct node){.kind = N_CAST,
+                                .dtype = FX_I64,
+                                .to = FX_I64,
+                                .axis = -1,
+                                .args = {position},
+                                .span = like->span,
+                                .source = like->source});
 }
 
-static struct node *read_node(struct pusher *p, const struct subtree *t, struct node *n, const struct reading *r, bool is_guarded) {
+static struct node *read_node(
+    struct pusher *p, const struct subtree *t, struct node *n, const struct reading *r, bool is_guarded) {
     if (n->kind == N_INDEX) return as_index(p, position_along(r, n->axis), r->like);
     if (n->kind == N_ACCESS) return read_access(p, t, n, r, is_guarded);
     if (!is_pointwise(n)) return read_leaf(p, n, r, is_guarded);
@@ -209,13 +229,15 @@ static struct node *inside(struct pusher *p, const struct reading *r) {
     for (int i = 0; i < r->n_at; i++) {
         struct node *size = build_size(p->g, r->at[i], r->like), *position = as_index(p, r->positions[i], r->like);
         struct node *low = build_op(p->g, O_GE, position, build_integer(p->g, FX_I64, 0, r->like), NULL, r->like);
-        struct node *both = build_op(p->g, O_AND, low, build_op(p->g, O_LT, position, size, NULL, r->like), NULL, r->like);
+        struct node *both = build_op(
+            p->g, O_AND, low, build_op(p->g, O_LT, position, size, NULL, r->like), NULL, r->like);
         all = all ? build_op(p->g, O_AND, all, both, NULL, r->like) : both;
     }
     return all;
 }
 
-/* The one leaf of the subtree that the reading reaches, if the rest is numbers: then what lies outside may lie outside the leaf. */
+/* The one leaf of the subtree that the reading reaches, if the rest is numbers: then what lies outside may lie outside
+ * the leaf. */
 static struct node *only_leaf(const struct subtree *t) {
     struct node *leaf = NULL;
     for (int i = 0; i < t->n; i++) {
@@ -234,13 +256,18 @@ static struct node *only_leaf(const struct subtree *t) {
 }
 
 static bool same_const(const struct node *a, const struct node *b) {
-    return a->kind == N_CONST && b->kind == N_CONST && a->dtype == b->dtype && a->integer == b->integer && memcmp(&a->num, &b->num, sizeof a->num) == 0;
+    return a->kind == N_CONST && b->kind == N_CONST && a->dtype == b->dtype && a->integer == b->integer &&
+           memcmp(&a->num, &b->num, sizeof a->num) == 0;
 }
 
-/* The number that, outside the leaf, makes the whole the fill: relu(x)[..] ?? 0 is relu(x[..] ?? 0). NULL: none was found. */
-static struct node *fill_of_leaf(struct pusher *p, struct subtree *t, const struct node *leaf, const struct reading *r) {
+/* The number that, outside the leaf, makes the whole the fill: relu(x)[..] ?? 0 is relu(x[..] ?? 0). NULL: none was
+ * found. */
+static struct node *fill_of_leaf(
+    struct pusher *p, struct subtree *t, const struct node *leaf, const struct reading *r) {
     for (int attempt = 0; attempt < 2; attempt++) {
-        struct node *c = attempt == 0 ? build_zero(p->g, leaf->dtype, r->like) : leaf->dtype == r->fill->dtype ? r->fill : NULL;
+        struct node *c = attempt == 0                    ? build_zero(p->g, leaf->dtype, r->like)
+                         : leaf->dtype == r->fill->dtype ? r->fill
+                                                         : NULL;
         if (!c) return NULL;
         for (int i = 0; i < t->n; i++) {
             struct node copy = *t->nodes[i];
@@ -254,11 +281,13 @@ static struct node *fill_of_leaf(struct pusher *p, struct subtree *t, const stru
 }
 
 /* The subtree read, node by node; `fill`: what `leaf` reads outside, or NULL. */
-static struct node *read_subtree(struct pusher *p, struct subtree *t, const struct reading *r, const struct node *leaf, struct node *fill) {
+static struct node *read_subtree(
+    struct pusher *p, struct subtree *t, const struct reading *r, const struct node *leaf, struct node *fill) {
     struct reading whole = *r;
     whole.fill = fill;
     for (int i = 0; i < t->n; i++)
-        t->images[i] = fill && t->nodes[i] == leaf ? read_plainly(p, t->nodes[i], whole) : read_node(p, t, t->nodes[i], r, r->fill != NULL);
+        t->images[i] = fill && t->nodes[i] == leaf ? read_plainly(p, t->nodes[i], whole)
+                                                   : read_node(p, t, t->nodes[i], r, r->fill != NULL);
     return t->images[t->n - 1];
 }
 
@@ -267,7 +296,8 @@ static struct node *read_through(struct pusher *p, struct node *source, const st
     struct subtree *t = NEW(&p->g->cx->arena, struct subtree);
     if (!collect(t, source, r) || 2 * t->n > p->room) return NULL;
     p->room -= t->n;
-    struct node *leaf = r->fill && r->fill->kind == N_CONST ? only_leaf(t) : NULL, *fill = leaf ? fill_of_leaf(p, t, leaf, r) : NULL;
+    struct node *leaf = r->fill && r->fill->kind == N_CONST ? only_leaf(t) : NULL,
+                *fill = leaf ? fill_of_leaf(p, t, leaf, r) : NULL;
     int axes[MAX_AXES * MAX_ARGS], n_axes = axes_read(source, r, axes);
     p->may_shrink = true;
     struct node *image = read_subtree(p, t, r, leaf, fill);
@@ -316,8 +346,10 @@ static struct node *read_scan(struct pusher *p, const struct node *n, const stru
     struct node copy = *n, *along = position_along(r, n->axis);
     if (r->fill || !reads_once(p, n, r)) return NULL;
     if (along) {
-        bool is_renamed = along->kind == N_INDEX && !node_has_axis(n, along->axis) && axes_same_extent(p->g->kernel, along->axis, n->axis);
-        for (int i = 0; i < r->n_at; i++) is_renamed = is_renamed && (r->at[i] == n->axis || !node_has_axis(r->positions[i], along->axis));
+        bool is_renamed = along->kind == N_INDEX && !node_has_axis(n, along->axis) &&
+                          axes_same_extent(p->g->kernel, along->axis, n->axis);
+        for (int i = 0; i < r->n_at; i++)
+            is_renamed = is_renamed && (r->at[i] == n->axis || !node_has_axis(r->positions[i], along->axis));
         if (!is_renamed) return NULL;
         copy.axis = along->axis;
     } else if (mentions_axis(r, n->axis)) return NULL;
@@ -329,10 +361,12 @@ static struct node *read_scan(struct pusher *p, const struct node *n, const stru
 /* ---- the pass ---- */
 
 static bool same_access(const struct node *a, const struct node *b) {
-    if (a->kind != N_ACCESS || a->args[0] != b->args[0] || a->n_at != b->n_at || a->has_fill != b->has_fill || memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at))
+    if (a->kind != N_ACCESS || a->args[0] != b->args[0] || a->n_at != b->n_at || a->has_fill != b->has_fill ||
+        memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at))
         return false;
     for (int i = 1; i < a->n_args; i++)
-        if (a->args[i] != b->args[i] && (a->args[i]->kind != N_INDEX || !is_own_index(b->args[i], a->args[i]->axis))) return false;
+        if (a->args[i] != b->args[i] && (a->args[i]->kind != N_INDEX || !is_own_index(b->args[i], a->args[i]->axis)))
+            return false;
     return true;
 }
 
@@ -342,7 +376,8 @@ static struct node *fold_access(struct pusher *p, const struct node *n, bool has
     struct reading r = reading_of(n);
     tidy_reading(p, source, &r);
     if (r.n_at) {
-        if (is_pointwise(source) || source->kind == N_ACCESS || source->kind == N_INDEX) image = read_through(p, source, &r);
+        if (is_pointwise(source) || source->kind == N_ACCESS || source->kind == N_INDEX)
+            image = read_through(p, source, &r);
         else if (has_one && source->kind == N_REDUCE) image = read_reduction(p, source, &r);
         else if (has_one && source->kind == N_SCAN) image = read_scan(p, source, &r);
     }
@@ -363,8 +398,8 @@ static bool can_go_below(struct pusher *p, const struct node *access) {
     return true;
 }
 
-/* Marks, by id, the matrix products that nothing but accesses read, which together read no more elements than there are: each is a contraction of parts of the
- * factors, and all of them together take no more than the whole. */
+/* Marks, by id, the matrix products that nothing but accesses read, which together read no more elements than there
+ * are: each is a contraction of parts of the factors, and all of them together take no more than the whole. */
 static bool *find_parted(const struct graph *g, const int *readers) {
     struct pusher p = {.g = graph_like(g)};
     bool *is_parted = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);

@@ -1,8 +1,9 @@
 /* Positions as polynomials: normal form, floor division, ranges.
  *
- * Sums and products of i64 wrap; polynomials over them do not, and their coefficients wrap when they become nodes again: those steps are exact. Division and ranges assume that no
- * position overflows: each term of what is divided is below the number of elements that its indices run over, and a kernel of
- * 2^62 elements runs nowhere (extents are at most 2^40, tensors of 2^48 elements). Coefficients are kept below 2^20 there. */
+ * Sums and products of i64 wrap; polynomials over them do not, and their coefficients wrap when they become nodes
+ * again: those steps are exact. Division and ranges assume that no position overflows: each term of what is divided is
+ * below the number of elements that its indices run over, and a kernel of 2^62 elements runs nowhere (extents are at
+ * most 2^40, tensors of 2^48 elements). Coefficients are kept below 2^20 there. */
 #include "passes/affine.h"
 
 #include <string.h>
@@ -62,7 +63,9 @@ static int size_atom(const struct affine_scope *s, int axis) {
 
 static const struct node *node_of(const struct affine_scope *s, int atom) {
     int n = n_axes(s);
-    return atom < n ? s->atoms->indices[atom] : atom < 2 * n ? s->atoms->sizes[atom - n] : s->atoms->others[atom - 2 * n];
+    return atom < n       ? s->atoms->indices[atom]
+           : atom < 2 * n ? s->atoms->sizes[atom - n]
+                          : s->atoms->others[atom - 2 * n];
 }
 
 static void of_term(struct poly *p, const struct poly_term *t) {
@@ -82,7 +85,8 @@ static bool is_zero(const struct poly *p) { return !p->is_lost && p->n == 0; }
 
 /* ---- what is known of extents ---- */
 
-/* Whether the expression is a product or quotient, which is 0 when one of its extents is: then none of them is 0 where it is not. */
+/* Whether the expression is a product or quotient, which is 0 when one of its extents is: then none of them is 0 where
+ * it is not. */
 static bool is_product(const struct fx_expr *e) {
     for (int i = 0; i < e->n; i++)
         switch (e->terms[i].op) {
@@ -139,7 +143,8 @@ static bool of_equation(const struct affine_scope *s, const struct fx_expr *e, s
 
 static bool substitute_size(const struct affine_scope *s, const struct equation *q, struct poly *p) {
     struct poly value, out;
-    if (s->g->kernel->axes[q->axis].extent >= 0 || !poly_has(p, n_axes(s) + q->axis) || mentions(&q->value, q->axis)) return false;
+    if (s->g->kernel->axes[q->axis].extent >= 0 || !poly_has(p, n_axes(s) + q->axis) || mentions(&q->value, q->axis))
+        return false;
     if (!of_equation(s, &q->value, &value)) return false;
     poly_substitute(&out, p, size_atom(s, q->axis), &value);
     poly_copy(p, &out);
@@ -223,7 +228,8 @@ static bool is_nonnegative(const struct affine_scope *s, const struct poly *p, i
     return true;
 }
 
-/* p >= 0, where extents of axes that have an element are at least 1: each is written 1 + e, and its atom stands for e. */
+/* p >= 0, where extents of axes that have an element are at least 1: each is written 1 + e, and its atom stands for e.
+ */
 static bool is_never_negative(const struct affine_scope *s, const struct poly *p, int depth) {
     struct poly q, above, shifted;
     poly_copy(&q, p);
@@ -238,8 +244,8 @@ static bool is_never_negative(const struct affine_scope *s, const struct poly *p
     return is_nonnegative(s, &q, depth);
 }
 
-/* The largest value of an atom, as a polynomial over extents; lost where none is seen. An index of a label fixed at 0 has none: in its place a number
- * would stand, which is read for elements that are there. */
+/* The largest value of an atom, as a polynomial over extents; lost where none is seen. An index of a label fixed at 0
+ * has none: in its place a number would stand, which is read for elements that are there. */
 static void atom_upper(const struct affine_scope *s, int atom, struct poly *out, int depth) {
     const struct node *a = node_of(s, atom);
     struct poly n, d, top;
@@ -330,7 +336,8 @@ static bool is_of_indices(const struct node *n, int depth) {
     return true;
 }
 
-/* Whether no sum of terms of p wraps: what is no index is a 32-bit integer widened, alone in its term. 64-bit data may be anything. */
+/* Whether no sum of terms of p wraps: what is no index is a 32-bit integer widened, alone in its term. 64-bit data may
+ * be anything. */
 static bool never_wraps(const struct affine_scope *s, const struct poly *p) {
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < p->t[i].n; j++) {
@@ -380,11 +387,13 @@ static void parse(const struct affine_scope *s, const struct node *n, struct pol
     } else if (n->kind == N_OP && n->op == O_NEG) {
         parse(s, n->args[0], &a, depth + 1);
         poly_add(out, &a, -1);
-    } else if (n->kind != N_OP || (n->op != O_FLOORDIV && n->op != O_MOD) || !parse_division(s, n, out, depth)) poly_atom(out, atom_of(s, n));
+    } else if (n->kind != N_OP || (n->op != O_FLOORDIV && n->op != O_MOD) || !parse_division(s, n, out, depth))
+        poly_atom(out, atom_of(s, n));
 }
 
 /* Whether atom h is n // d: written so, or n being m // c, written m // (c * d). */
-static bool is_quotient(const struct affine_scope *s, const struct node *h, const struct poly *n, const struct poly *d) {
+static bool is_quotient(
+    const struct affine_scope *s, const struct node *h, const struct poly *n, const struct poly *d) {
     struct poly hn, hd, m, c, cd;
     if (h->kind != N_OP || h->op != O_FLOORDIV) return false;
     parse(s, h->args[0], &hn, 1);
@@ -438,7 +447,10 @@ static struct node *rebuild_term(const struct affine_scope *s, const struct poly
         n = n ? build_op(s->g, O_MUL, n, atom, NULL, s->reader) : atom;
     }
     if (!n) return build_integer(s->g, FX_I64, (int64_t)(uint64_t)coefficient, s->reader);
-    return coefficient == 1 ? n : build_op(s->g, O_MUL, n, build_integer(s->g, FX_I64, (int64_t)(uint64_t)coefficient, s->reader), NULL, s->reader);
+    return coefficient == 1
+               ? n
+               : build_op(s->g, O_MUL, n, build_integer(s->g, FX_I64, (int64_t)(uint64_t)coefficient, s->reader), NULL,
+                     s->reader);
 }
 
 /* p as nodes: by the first factor, what is subtracted after what is added, the constant last. */
@@ -467,7 +479,8 @@ static struct node *rebuild(const struct affine_scope *s, const struct poly *p) 
 static int count_ops(const struct node *n, int depth, int left) {
     int count = n->kind == N_OP;
     if (depth > MAX_DEPTH) return left + 1;
-    for (int i = 0; n->kind == N_OP && i < n->n_args && count <= left; i++) count += count_ops(n->args[i], depth + 1, left - count);
+    for (int i = 0; n->kind == N_OP && i < n->n_args && count <= left; i++)
+        count += count_ops(n->args[i], depth + 1, left - count);
     return count;
 }
 

@@ -12,12 +12,13 @@ struct affine_scope {
 };
 struct affine_scope affine_scope(struct graph *g, const struct node *reader);
 
-/* The i64 position n in simplest form found, in g, which may run over fewer axes; n itself where that has no fewer ops. */
+/* The i64 position n in simplest form found, in g, which may run over fewer axes; n itself where that has no fewer ops.
+ */
 struct node *affine_simplify(const struct affine_scope *s, struct node *n);
 /* Whether n is 0 or more and below the extent of `axis` for every element. False where that is not seen. */
 bool affine_is_inside(const struct affine_scope *s, const struct node *n, int axis);
-/* Which running indices can be told from the position alone: its axes where position = c * idx(L) + rest, or idx(A) * size(B) + idx(B) + rest, the rest
- * without running indices. Returns how many, -1 where it is neither. */
+/* Which running indices can be told from the position alone: its axes where position = c * idx(L) + rest, or idx(A) *
+ * size(B) + idx(B) + rest, the rest without running indices. Returns how many, -1 where it is neither. */
 int affine_recovers(const struct affine_scope *s, const struct node *n, int *axes);
 /* Whether the extent of `whole` is the product of those of the parts. */
 bool axes_are_product(struct graph *g, const struct node *reader, int whole, const int *parts, int n);

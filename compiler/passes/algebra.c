@@ -1,9 +1,10 @@
 /* Moves reductions past what is constant along them, by a table of guarded rules.
  *
- * In: a graph; which rules run (graph.skip, graph.with). Out: a graph whose values differ from the first's by no more than the
- * rules that were applied state, and the list of those (graph.applied). A rule rewrites only nodes that nothing else reads, so that
- * no reduction is ever computed twice, and only where at most one percent more flops follow, at fixed or nominal extents.
- * Measure: for each rule a count that it lowers (algebra_rules); a sweep that applies none ends the pass. */
+ * In: a graph; which rules run (graph.skip, graph.with). Out: a graph whose values differ from the first's by no more
+ * than the rules that were applied state, and the list of those (graph.applied). A rule rewrites only nodes that
+ * nothing else reads, so that no reduction is ever computed twice, and only where at most one percent more flops
+ * follow, at fixed or nominal extents. Measure: for each rule a count that it lowers (algebra_rules); a sweep that
+ * applies none ends the pass. */
 #include <math.h>
 #include <string.h>
 
@@ -25,12 +26,15 @@ struct algebra {
 
 /* Whether m, below the node at hand, may vanish with it: nothing else reads it. It is then counted as removed. */
 static bool own(struct algebra *a, const struct node *m) {
-    if (m->id >= a->n_old || a->readers[m->id] != 1 || a->is_consumed[m->id] || a->n_consumed == MAX_CONSUMED) return false;
+    if (m->id >= a->n_old || a->readers[m->id] != 1 || a->is_consumed[m->id] || a->n_consumed == MAX_CONSUMED)
+        return false;
     a->consumed[a->n_consumed++] = m;
     return true;
 }
 
-static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
+static bool is_zero(const struct node *n) {
+    return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0;
+}
 static bool is_sum(const struct node *n) { return n->kind == N_REDUCE && n->reduction == RED_SUM; }
 
 /* Whether x is constant along every axis that n reduces. */
@@ -79,16 +83,19 @@ struct factor { /* one factor of a product, and the way to it from the root */
 
 typedef bool factor_test(const struct algebra *a, const struct node *sum, const struct node *at, int side);
 
-/* The operands of a node of a product that may be factors, or lead to one: of a quotient only the dividend leads on; of a choice between
- * 0 and something the condition is the factor. */
+/* The operands of a node of a product that may be factors, or lead to one: of a quotient only the dividend leads on; of
+ * a choice between 0 and something the condition is the factor. */
 static bool leads_on(const struct node *at, int side) {
     return node_is_op(at, O_MUL) || (node_is_op(at, O_DIV) && side == 0) || (node_is_op(at, O_WHERE) && side > 0);
 }
 
-static bool is_product_node(const struct node *n) { return node_is_op(n, O_MUL) || node_is_op(n, O_DIV) || node_is_op(n, O_WHERE); }
+static bool is_product_node(const struct node *n) {
+    return node_is_op(n, O_MUL) || node_is_op(n, O_DIV) || node_is_op(n, O_WHERE);
+}
 
 /* The first factor, leftmost and outermost, that passes the test. Every node on the way has no other reader. */
-static bool find_factor(struct algebra *a, const struct node *sum, struct node *at, factor_test *test, struct factor *f, int depth) {
+static bool find_factor(
+    struct algebra *a, const struct node *sum, struct node *at, factor_test *test, struct factor *f, int depth) {
     if (depth == MAX_PATH || !is_product_node(at)) return false;
     int n_before = a->n_consumed;
     if (!own(a, at)) return false;
@@ -163,11 +170,15 @@ static struct node *scale_out(struct algebra *a, struct node *n) { return move_o
 
 static bool is_constant_along(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
     (void)a;
-    if (node_is_op(at, O_WHERE)) return side == 0 && lacks_reduced(sum, at->args[0]) && is_zero(at->args[1]) != is_zero(at->args[2]);
-    return at->args[side]->kind != N_CONST && lacks_reduced(sum, at->args[side]) && !(node_is_op(at, O_DIV) && side == 0);
+    if (node_is_op(at, O_WHERE))
+        return side == 0 && lacks_reduced(sum, at->args[0]) && is_zero(at->args[1]) != is_zero(at->args[2]);
+    return at->args[side]->kind != N_CONST && lacks_reduced(sum, at->args[side]) &&
+           !(node_is_op(at, O_DIV) && side == 0);
 }
 
-static struct node *row_scale_out(struct algebra *a, struct node *n) { return move_out(a, n, is_constant_along, false); }
+static struct node *row_scale_out(struct algebra *a, struct node *n) {
+    return move_out(a, n, is_constant_along, false);
+}
 
 /* What a sum that starts from 0 makes of one term: x + 0, which is x but for -0. */
 static struct node *sum_of_one(struct algebra *a, struct node *x, const struct node *like) {
@@ -175,7 +186,8 @@ static struct node *sum_of_one(struct algebra *a, struct node *x, const struct n
 }
 
 /* The sum of x over those of `axes` that it carries and the other factor lacks; x where there are none. */
-static struct node *partial_sum(struct algebra *a, struct node *x, const struct node *other, const int *axes, int n_axes, const struct node *like) {
+static struct node *partial_sum(
+    struct algebra *a, struct node *x, const struct node *other, const int *axes, int n_axes, const struct node *like) {
     int own_axes[MAX_AXES], n = 0;
     for (int i = 0; i < n_axes; i++)
         if (node_has_axis(x, axes[i]) && !node_has_axis(other, axes[i])) own_axes[n++] = axes[i];
@@ -209,15 +221,19 @@ static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
     if (n_shared == n_axes || !in_x || !in_y) return NULL;
     struct node *sx = partial_sum(a, x, y, axes, n_axes, n), *sy = partial_sum(a, y, x, axes, n_axes, n);
     bool is_matmul = has_private_axes(sx, sy) && has_private_axes(sy, sx);
-    if (is_matmul && (is_stored_narrow(a->g, x) || is_stored_narrow(a->g, y))) return NULL; /* tensor cores would no longer take it */
+    if (is_matmul && (is_stored_narrow(a->g, x) || is_stored_narrow(a->g, y)))
+        return NULL; /* tensor cores would no longer take it */
     struct node *r = build_op(a->g, O_MUL, sx, sy, NULL, n);
-    return n_shared ? build_sum(a->g, r, shared, n_shared, n) : sum_of_one(a, r, n); /* no factor is as stored any more: no licence to round the other */
+    return n_shared ? build_sum(a->g, r, shared, n_shared, n)
+                    : sum_of_one(a, r, n); /* no factor is as stored any more: no licence to round the other */
 }
 
-/* Whether `at`, which nothing else reads, is a contraction that n may be taken through, or a sum or difference that leads to one. */
+/* Whether `at`, which nothing else reads, is a contraction that n may be taken through, or a sum or difference that
+ * leads to one. */
 static bool leads_through(const struct algebra *a, const struct node *n, const struct node *at, int depth) {
     if (depth == MAX_PATH || at->id >= a->n_old || a->readers[at->id] != 1 || a->is_consumed[at->id]) return false;
-    if (node_is_op(at, O_ADD) || node_is_op(at, O_SUB)) return leads_through(a, n, at->args[0], depth + 1) || leads_through(a, n, at->args[1], depth + 1);
+    if (node_is_op(at, O_ADD) || node_is_op(at, O_SUB))
+        return leads_through(a, n, at->args[0], depth + 1) || leads_through(a, n, at->args[1], depth + 1);
     if (!is_sum(at) || !node_is_op(at->args[0], O_MUL)) return false;
     const struct node *x = at->args[0]->args[0], *y = at->args[0]->args[1];
     return (has_reduced(n, x) && lacks_reduced(n, y)) || (has_reduced(n, y) && lacks_reduced(n, x));
@@ -225,7 +241,9 @@ static bool leads_through(const struct algebra *a, const struct node *n, const s
 
 static struct node *split_sum(struct algebra *a, struct node *n) {
     struct node *t = n->args[0];
-    if (!is_sum(n) || (!node_is_op(t, O_ADD) && !node_is_op(t, O_SUB)) || !has_reduced(n, t->args[0]) || !has_reduced(n, t->args[1])) return NULL;
+    if (!is_sum(n) || (!node_is_op(t, O_ADD) && !node_is_op(t, O_SUB)) || !has_reduced(n, t->args[0]) ||
+        !has_reduced(n, t->args[1]))
+        return NULL;
     if (!leads_through(a, n, t->args[0], 0) && !leads_through(a, n, t->args[1], 0)) return NULL;
     if (!own(a, t)) return NULL;
     return build_op(a->g, t->op, sum_like(a, n, t->args[0], false), sum_like(a, n, t->args[1], false), NULL, n);
@@ -250,7 +268,8 @@ static struct node *one_element(struct algebra *a, struct node *n) {
 }
 
 /* Of `where(idx(P) == at, chosen, 0)`, P being summed and `at` constant along it: true, with its parts. */
-static bool as_choice_of_one(const struct node *sum, const struct node *n, int *axis, struct node **at, struct node **chosen) {
+static bool as_choice_of_one(
+    const struct node *sum, const struct node *n, int *axis, struct node **at, struct node **chosen) {
     if (!node_is_op(n, O_WHERE) || (!node_is_op(n->args[0], O_EQ) && !node_is_op(n->args[0], O_NE))) return false;
     const struct node *is_at = n->args[0];
     int other = node_is_op(is_at, O_EQ) ? 2 : 1;
@@ -259,7 +278,9 @@ static bool as_choice_of_one(const struct node *sum, const struct node *n, int *
         const struct node *i = is_at->args[side];
         *at = is_at->args[1 - side];
         *axis = i->axis;
-        if (i->kind != N_INDEX || !set_has(sum->reduced, sum->n_reduced, *axis) || node_has_axis(*at, *axis) || !node_has_axis(*chosen, *axis)) continue;
+        if (i->kind != N_INDEX || !set_has(sum->reduced, sum->n_reduced, *axis) || node_has_axis(*at, *axis) ||
+            !node_has_axis(*chosen, *axis))
+            continue;
         if ((*at)->dtype == FX_I64 || (*at)->dtype == FX_I32) return true;
     }
     return false;
@@ -267,7 +288,8 @@ static bool as_choice_of_one(const struct node *sum, const struct node *n, int *
 
 /* One term of a sum is no 0: that term. Where the others are 0 already, they are so to the bit. */
 static struct node *one_term(struct algebra *a, struct node *n) {
-    struct node access = {.kind = N_ACCESS, .axis = -1, .n_at = 1, .span = n->span, .source = n->source}, left = *n, *at, *chosen;
+    struct node access = {.kind = N_ACCESS, .axis = -1, .n_at = 1, .span = n->span, .source = n->source}, left = *n,
+                *at, *chosen;
     int axis;
     if (!is_sum(n) || !as_choice_of_one(n, n->args[0], &axis, &at, &chosen) || !own(a, n->args[0])) return NULL;
     int64_t extent = a->g->kernel->axes[axis].extent;
@@ -297,12 +319,16 @@ static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
 /* A difference or a sum one side of which is constant along what is summed. */
 static bool is_shifted(const struct algebra *a, const struct node *sum, const struct node *at, int side) {
     const struct node *d = at->args[side];
-    if (!node_is_op(at, O_MUL) || (!node_is_op(d, O_SUB) && !node_is_op(d, O_ADD)) || d->id >= a->n_old || a->readers[d->id] != 1) return false;
+    if (!node_is_op(at, O_MUL) || (!node_is_op(d, O_SUB) && !node_is_op(d, O_ADD)) || d->id >= a->n_old ||
+        a->readers[d->id] != 1)
+        return false;
     return has_reduced(sum, at->args[1 - side]) &&
-           ((lacks_reduced(sum, d->args[1]) && has_reduced(sum, d->args[0])) || (lacks_reduced(sum, d->args[0]) && has_reduced(sum, d->args[1])));
+           ((lacks_reduced(sum, d->args[1]) && has_reduced(sum, d->args[0])) ||
+               (lacks_reduced(sum, d->args[0]) && has_reduced(sum, d->args[1])));
 }
 
-/* sum_k ((x - m) * w) as sum_k x * w - m * sum_k w; factors r beside them that are constant along k have been moved out before. */
+/* sum_k ((x - m) * w) as sum_k x * w - m * sum_k w; factors r beside them that are constant along k have been moved out
+ * before. */
 static struct node *fold_shift(struct algebra *a, struct node *n, struct node *product) {
     struct factor f;
     if (!node_is_op(product, O_MUL) || !find_factor(a, n, product, is_shifted, &f, 0)) return NULL;
@@ -328,8 +354,10 @@ static struct node *norm_fold(struct algebra *a, struct node *n) {
     if (!rest || !node_is_op(rest, O_MUL)) return NULL;
     for (int side = 0; side < 2; side++) {
         const struct node *d = rest->args[side];
-        bool is_shift = (node_is_op(d, O_SUB) || node_is_op(d, O_ADD)) && lacks_reduced(n, d->args[0]) != lacks_reduced(n, d->args[1]);
-        if (is_shift && has_reduced(n, d) && has_reduced(n, rest->args[1 - side])) return with_factor(a, &f, sum_like(a, n, rest, false), n);
+        bool is_shift = (node_is_op(d, O_SUB) || node_is_op(d, O_ADD)) &&
+                        lacks_reduced(n, d->args[0]) != lacks_reduced(n, d->args[1]);
+        if (is_shift && has_reduced(n, d) && has_reduced(n, rest->args[1 - side]))
+            return with_factor(a, &f, sum_like(a, n, rest, false), n);
     }
     return NULL;
 }
@@ -351,7 +379,8 @@ struct addends { /* of a tree of additions */
 /* The operands of nested additions that nothing else reads. */
 static void flatten(struct algebra *a, struct node *n, struct addends *t, int depth) {
     for (int i = 0; i < 2; i++) {
-        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && node_is_op(n->args[i], O_ADD) && own(a, n->args[i])) flatten(a, n->args[i], t, depth + 1);
+        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && node_is_op(n->args[i], O_ADD) && own(a, n->args[i]))
+            flatten(a, n->args[i], t, depth + 1);
         else if (t->n < MAX_TERMS) t->nodes[t->n++] = n->args[i];
     }
 }
@@ -385,15 +414,21 @@ static int add_joined_axis(struct algebra *a, int first, int second, struct span
     struct axis *axes = NEW_ARRAY(arena, struct axis, k->n_axes + 1);
     memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
     axes[k->n_axes] = (struct axis){.name = axes[first].name,
-                                      .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1, .nominal = axes[first].nominal + axes[second].nominal, .span = span, .part_of = -1, .is_inner = true};
+        .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1,
+        .nominal = axes[first].nominal + axes[second].nominal,
+        .span = span,
+        .part_of = -1,
+        .is_inner = true};
     for (int i = 0; i < k->n_axes; i++) axes[k->n_axes].copy += name_eq(axes[i].name, axes[first].name);
     k->axes = axes;
     struct equation *equations = NEW_ARRAY(arena, struct equation, k->n_equations + 1);
     struct fx_term *terms = NEW_ARRAY(arena, struct fx_term, 3);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    terms[0] = (struct fx_term){FX_T_EXTENT, first}, terms[1] = (struct fx_term){FX_T_EXTENT, second}, terms[2] = (struct fx_term){FX_T_ADD, 0};
-    const char *text = arena_printf(arena, NAME_FMT " and " NAME_FMT " end to end = " NAME_FMT " + " NAME_FMT, NAME_ARG(axes[first].name),
-                                    NAME_ARG(axes[second].name), NAME_ARG(axes[first].name), NAME_ARG(axes[second].name));
+    terms[0] = (struct fx_term){FX_T_EXTENT, first}, terms[1] = (struct fx_term){FX_T_EXTENT, second},
+    terms[2] = (struct fx_term){FX_T_ADD, 0};
+    const char *text = arena_printf(arena, NAME_FMT " and " NAME_FMT " end to end = " NAME_FMT " + " NAME_FMT,
+        NAME_ARG(axes[first].name), NAME_ARG(axes[second].name), NAME_ARG(axes[first].name),
+        NAME_ARG(axes[second].name));
     equations[k->n_equations++] = (struct equation){.axis = k->n_axes, .value = {3, terms}, .text = text, .span = span};
     k->equations = equations;
     a->g->kernel = k;
@@ -401,20 +436,30 @@ static int add_joined_axis(struct algebra *a, int first, int second, struct span
 }
 
 /* x at a position along its axis, 0 outside, times a scalar if there is one. */
-static struct node *read_at(struct algebra *a, struct node *x, int axis, struct node *position, struct node *scale, const struct node *like) {
-    struct node n = {.kind = N_ACCESS, .dtype = x->dtype, .n_at = 1, .at = {axis}, .has_fill = true, .axis = -1, .span = like->span, .source = like->source};
+static struct node *read_at(
+    struct algebra *a, struct node *x, int axis, struct node *position, struct node *scale, const struct node *like) {
+    struct node n = {.kind = N_ACCESS,
+        .dtype = x->dtype,
+        .n_at = 1,
+        .at = {axis},
+        .has_fill = true,
+        .axis = -1,
+        .span = like->span,
+        .source = like->source};
     n.args[0] = x, n.args[1] = position, n.args[2] = build_zero(a->g, x->dtype, like);
     struct node *read = build_node(a->g, n);
     return scale ? build_op(a->g, O_MUL, read, scale, NULL, like) : read;
 }
 
 /* The left or right factor of u along its axis, then that of v along its own, along the joined axis. */
-static struct node *end_to_end(struct algebra *a, const struct term *u, const struct term *v, bool is_left, int joined, const struct node *like) {
+static struct node *end_to_end(
+    struct algebra *a, const struct term *u, const struct term *v, bool is_left, int joined, const struct node *like) {
     struct node *i = build_index(a->g, joined, like), *size = build_size(a->g, u->axis, like);
     struct node *is_first = build_op(a->g, O_LT, i, size, NULL, like);
     struct node *rest = build_op(a->g, O_SUB, i, size, NULL, like);
     struct node *first = read_at(a, is_left ? u->a : u->b, u->axis, i, is_left ? u->scale : NULL, like);
-    return build_op(a->g, O_WHERE, is_first, first, read_at(a, is_left ? v->a : v->b, v->axis, rest, is_left ? v->scale : NULL, like), like);
+    return build_op(a->g, O_WHERE, is_first, first,
+        read_at(a, is_left ? v->a : v->b, v->axis, rest, is_left ? v->scale : NULL, like), like);
 }
 
 static bool same_factors(const struct term *u, const struct term *v) {
@@ -452,31 +497,45 @@ static const struct {
     struct algebra_rule rule;
     struct node *(*apply)(struct algebra *a, struct node *n); /* what stands for n, or NULL */
 } rules[] = {
-    {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1", "none: to the bit", true, false}, one_element},
-    {{"one_term", "sum_k where(k == i, x_k, 0) -> x_i", "i is an integer, constant along k, and x is not; outside of the axis it gives 0", "none: to the bit", true, false}, one_term},
+    {{"one_element", "sum_k x_k -> x_0", "a sum, product, maximum or minimum over an axis of fixed extent 1",
+         "none: to the bit", true, false},
+        one_element},
+    {{"one_term", "sum_k where(k == i, x_k, 0) -> x_i",
+         "i is an integer, constant along k, and x is not; outside of the axis it gives 0", "none: to the bit", true,
+         false},
+        one_term},
     {{"scale_out", "sum_k (c * x_k) -> c * sum_k x_k",
-      "c is a constant, of floats within 2^-24 and 2^24; a factor that may be rounded to 16 bits keeps its scale unless it is stored so",
-      "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range", true, false},
-     scale_out},
+         "c is a constant, of floats within 2^-24 and 2^24; a factor that may be rounded to 16 bits keeps its scale unless it is stored so",
+         "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range",
+         true, false},
+        scale_out},
     {{"sum_through_contraction", "sum_n sum_k (x_k * w_kn) -> sum_k (x_k * sum_n w_kn)",
-      "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
-      "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range", false, true},
-     sum_through_contraction},
+         "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
+         "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range",
+         false, true},
+        sum_through_contraction},
     {{"split_sum", "sum_n (sum_k (x_k * w_kn) + b_n) -> sum_n sum_k (x_k * w_kn) + sum_n b_n, also for -",
-      "one of the two is made by additions of a contraction that sum_through_contraction may take, and read by nothing else",
-      "terms are added in another order: within the bound of one sum over the terms of both, while each stays in range", false, true},
-     split_sum},
+         "one of the two is made by additions of a contraction that sum_through_contraction may take, and read by nothing else",
+         "terms are added in another order: within the bound of one sum over the terms of both, while each stays in range",
+         false, true},
+        split_sum},
     {{"k_concat", "sum_k (a_k * b_k) + s * sum_r (c_r * d_r) -> sum_p (x_p * y_p), p over k, then r",
-      "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
-      "as scale_out for s; sums are added in another order", false, false},
-     k_concat},
-    {{"norm_fold", "sum_k ((x_k - m) * r * w_k) -> r * (sum_k (x_k * w_k) - m * sum_k w_k)", "m and r are constant along k, w is not",
-      "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x", false, false},
-     norm_fold},
-    {{"row_scale_out", "sum_k (x_k / s) -> (sum_k x_k) / s, also for s *, where(c, 0, ..)", "s and c are constant along k, s is no constant",
-      "as scale_out where neither the products nor the sum leave the range of normal numbers; a rounded factor is rounded without its scale", false, false},
-     row_scale_out},
-    {{"exp2", "exp(x) -> exp2(x * log2 e)", "a constant factor of x is folded in", "relative: (2 + 2 |x|) * 2^-24 more", false, false}, exp2_for_exp},
+         "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
+         "as scale_out for s; sums are added in another order", false, false},
+        k_concat},
+    {{"norm_fold", "sum_k ((x_k - m) * r * w_k) -> r * (sum_k (x_k * w_k) - m * sum_k w_k)",
+         "m and r are constant along k, w is not",
+         "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x",
+         false, false},
+        norm_fold},
+    {{"row_scale_out", "sum_k (x_k / s) -> (sum_k x_k) / s, also for s *, where(c, 0, ..)",
+         "s and c are constant along k, s is no constant",
+         "as scale_out where neither the products nor the sum leave the range of normal numbers; a rounded factor is rounded without its scale",
+         false, false},
+        row_scale_out},
+    {{"exp2", "exp(x) -> exp2(x * log2 e)", "a constant factor of x is folded in", "relative: (2 + 2 |x|) * 2^-24 more",
+         false, false},
+        exp2_for_exp},
 };
 enum { N_RULES = sizeof rules / sizeof *rules };
 
@@ -524,7 +583,8 @@ static bool try_rule(struct algebra *a, struct node *n, int i) {
 static bool is_on(const struct graph *g, const struct algebra_rule *r) {
     char name[64] = "algebra.";
     strncat(name, r->name, sizeof name - strlen(name) - 1);
-    return !list_has(g->skip, name) && (r->is_default || (r->is_fast && g->kernel->fast_math) || list_has(g->with, name));
+    return !list_has(g->skip, name) &&
+           (r->is_default || (r->is_fast && g->kernel->fast_math) || list_has(g->with, name));
 }
 
 struct emitter { /* puts the nodes that outputs reach in order, replacements in place of what they replace */
@@ -562,7 +622,8 @@ static struct node *emit(struct emitter *e, struct node *root) {
 static struct graph *rebuilt(struct algebra *a) {
     struct arena *arena = &a->g->cx->arena;
     struct graph *g = a->g, *out = graph_like(g);
-    struct emitter e = {a, out, NEW_ARRAY(arena, struct node *, g->n_nodes + 1), NEW_ARRAY(arena, struct node *, g->n_nodes + 1)};
+    struct emitter e = {
+        a, out, NEW_ARRAY(arena, struct node *, g->n_nodes + 1), NEW_ARRAY(arena, struct node *, g->n_nodes + 1)};
     for (int i = 0; i < a->n_old; i++)
         if (a->readers[i] && !a->is_consumed[i]) emit(&e, g->nodes[i]);
     for (int i = 0; i < g->n_outputs; i++) {
@@ -579,7 +640,8 @@ static struct node *copy(void *state, struct graph *out, const struct node *old,
 
 struct graph *pass_algebra(const struct graph *g) {
     struct arena *arena = &g->cx->arena;
-    struct algebra a = {.g = graph_rewrite(g, graph_like(g), copy, NULL), .n_old = g->n_nodes, .readers = count_readers(g)};
+    struct algebra a = {
+        .g = graph_rewrite(g, graph_like(g), copy, NULL), .n_old = g->n_nodes, .readers = count_readers(g)};
     a.is_consumed = NEW_ARRAY(arena, bool, g->n_nodes + 1);
     a.replacement = NEW_ARRAY(arena, struct node *, g->n_nodes + 1);
     bool on[N_RULES], has_applied = false;

@@ -35,7 +35,8 @@ struct node *build_node(struct graph *g, struct node n) {
     for (int i = 0; i < n.n_args; i++)
         for (int j = 0; j < n.args[i]->n_axes; j++) {
             int axis = n.args[i]->axes[j];
-            bool is_bound = (n.kind == N_REDUCE && set_has(n.reduced, n.n_reduced, axis)) || (n.kind == N_ACCESS && i == 0 && set_has(n.at, n.n_at, axis));
+            bool is_bound = (n.kind == N_REDUCE && set_has(n.reduced, n.n_reduced, axis)) ||
+                            (n.kind == N_ACCESS && i == 0 && set_has(n.at, n.n_at, axis));
             if (!is_bound) n.n_axes = set_add(n.axes, n.n_axes, axis);
         }
     if (n.kind == N_INDEX) n.n_axes = set_add(n.axes, 0, n.axis);
@@ -51,19 +52,30 @@ static enum fx_dtype dtype_of_op(enum op op, struct node *const *args) {
     }
 }
 
-struct node *build_op(struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like) {
-    struct node n = {.kind = N_OP, .op = op, .axis = -1, .args = {a, b, c}, .n_args = op_info[op].arity, .span = like->span, .source = like->source};
+struct node *build_op(
+    struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like) {
+    struct node n = {.kind = N_OP,
+        .op = op,
+        .axis = -1,
+        .args = {a, b, c},
+        .n_args = op_info[op].arity,
+        .span = like->span,
+        .source = like->source};
     n.dtype = dtype_of_op(op, n.args);
     struct node *folded = build_folded(g, &n);
     return folded ? folded : build_node(g, n);
 }
 
 struct node *build_number(struct graph *g, enum fx_dtype dtype, double num, const struct node *like) {
-    return build_node(g, (struct node){.kind = N_CONST, .dtype = dtype, .num = num, .axis = -1, .span = like->span, .source = like->source});
+    return build_node(
+        g, (struct node){
+               .kind = N_CONST, .dtype = dtype, .num = num, .axis = -1, .span = like->span, .source = like->source});
 }
 
 struct node *build_integer(struct graph *g, enum fx_dtype dtype, int64_t v, const struct node *like) {
-    return build_node(g, (struct node){.kind = N_CONST, .dtype = dtype, .integer = v, .axis = -1, .span = like->span, .source = like->source});
+    return build_node(
+        g, (struct node){
+               .kind = N_CONST, .dtype = dtype, .integer = v, .axis = -1, .span = like->span, .source = like->source});
 }
 
 struct node *build_zero(struct graph *g, enum fx_dtype dtype, const struct node *like) {
@@ -71,31 +83,43 @@ struct node *build_zero(struct graph *g, enum fx_dtype dtype, const struct node 
 }
 
 struct node *build_index(struct graph *g, int axis, const struct node *like) {
-    return build_node(g, (struct node){.kind = N_INDEX, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
+    return build_node(
+        g, (struct node){.kind = N_INDEX, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
 }
 
 struct node *build_size(struct graph *g, int axis, const struct node *like) {
     int64_t extent = g->kernel->axes[axis].extent;
     if (extent >= 0) return build_integer(g, FX_I64, extent, like);
-    return build_node(g, (struct node){.kind = N_SIZE, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
+    return build_node(
+        g, (struct node){.kind = N_SIZE, .dtype = FX_I64, .axis = axis, .span = like->span, .source = like->source});
 }
 
 struct node *build_sum(struct graph *g, struct node *term, const int *reduced, int n_reduced, const struct node *like) {
-    struct node n = {.kind = N_REDUCE, .reduction = RED_SUM, .dtype = term->dtype, .n_reduced = n_reduced, .axis = -1, .args = {term}, .span = like->span,
-                     .source = like->source};
+    struct node n = {.kind = N_REDUCE,
+        .reduction = RED_SUM,
+        .dtype = term->dtype,
+        .n_reduced = n_reduced,
+        .axis = -1,
+        .args = {term},
+        .span = like->span,
+        .source = like->source};
     memcpy(n.reduced, reduced, (size_t)n_reduced * sizeof *reduced);
     return build_node(g, n);
 }
 
 /* ---- constants ---- */
 
-bool is_integer_const(const struct node *n, int64_t v) { return n->kind == N_CONST && fx_is_integer(n->dtype) && n->integer == v; }
+bool is_integer_const(const struct node *n, int64_t v) {
+    return n->kind == N_CONST && fx_is_integer(n->dtype) && n->integer == v;
+}
 
 /* A constant cast: language.md, "Casts". Beyond 2^53 an integer would be rounded twice: left to the kernel. */
 static struct node *folded_cast(struct graph *g, const struct node *n) {
     const struct node *a = n->args[0];
     bool from_integer = fx_is_integer(a->dtype);
-    if (from_integer && fx_is_float(n->to) && (a->dtype == FX_U64 ? (uint64_t)a->integer > 1ull << 53 : a->integer > 1ll << 53 || a->integer < -(1ll << 53))) return NULL;
+    if (from_integer && fx_is_float(n->to) &&
+        (a->dtype == FX_U64 ? (uint64_t)a->integer > 1ull << 53 : a->integer > 1ll << 53 || a->integer < -(1ll << 53)))
+        return NULL;
     double num = from_integer ? (double)a->integer : a->num;
     if (n->to == FX_BOOL) return build_number(g, FX_BOOL, from_integer ? a->integer != 0 : a->num != 0, n);
     if (fx_is_float(n->to)) return build_number(g, n->dtype, fx_round_to(n->to, num), n);

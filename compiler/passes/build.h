@@ -7,8 +7,10 @@
 /* Appends n with its number of operands and its axes set from what it is over. */
 struct node *build_node(struct graph *g, struct node n);
 /* What stands for an expression of the spec: `like` gives span and source. */
-struct node *build_op(struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like);
-struct node *build_number(struct graph *g, enum fx_dtype dtype, double num, const struct node *like); /* of a float or a condition */
+struct node *build_op(
+    struct graph *g, enum op op, struct node *a, struct node *b, struct node *c, const struct node *like);
+struct node *build_number(
+    struct graph *g, enum fx_dtype dtype, double num, const struct node *like); /* of a float or a condition */
 struct node *build_integer(struct graph *g, enum fx_dtype dtype, int64_t v, const struct node *like);
 struct node *build_zero(struct graph *g, enum fx_dtype dtype, const struct node *like);
 struct node *build_index(struct graph *g, int axis, const struct node *like);

@@ -1,6 +1,7 @@
 /* Brings every node into one form, by named rules. Each rule keeps the node's dtype and axes, never duplicates a
- * reduction, and reduces (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out of
- * order; operands), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers as they wrap. */
+ * reduction, and reduces (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out
+ * of order; operands), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers
+ * as they wrap. */
 #include <math.h>
 
 #include "passes/build.h"
@@ -24,7 +25,9 @@ static struct node *mul_one(struct rewrite *w, struct node *n) {
     return n->kind == N_OP && (n->op == O_MUL || n->op == O_DIV) && is_const(n->args[1], 1) ? n->args[0] : NULL;
 }
 
-static bool is_op_by_const(const struct node *n, enum op op) { return node_is_op(n, op) && n->args[1]->kind == N_CONST; }
+static bool is_op_by_const(const struct node *n, enum op op) {
+    return node_is_op(n, op) && n->args[1]->kind == N_CONST;
+}
 
 static bool is_never_minus_zero_const(const struct node *n) { return n->num != 0 || !signbit(n->num); }
 
@@ -33,7 +36,8 @@ static bool is_never_minus_zero(const struct node *n) {
     if (n->kind == N_REDUCE) return n->reduction == RED_SUM;
     if (n->kind == N_CAST) return !fx_is_float(n->args[0]->dtype);
     if (n->kind != N_OP) return false;
-    return n->op == O_ABS || n->op == O_EXP || n->op == O_EXP2 || n->op == O_SIGMOID || (is_op_by_const(n, O_ADD) && is_never_minus_zero_const(n->args[1]));
+    return n->op == O_ABS || n->op == O_EXP || n->op == O_EXP2 || n->op == O_SIGMOID ||
+           (is_op_by_const(n, O_ADD) && is_never_minus_zero_const(n->args[1]));
 }
 
 /* x + -0 is x whatever x is; x + 0 makes 0 of -0. */
@@ -59,9 +63,12 @@ static struct node *div_one(struct rewrite *w, struct node *n) {
 
 /* Wrapping sums and products associate; those of floats do not. */
 static struct node *join_consts(struct rewrite *w, struct node *n) {
-    if (!fx_is_integer(n->dtype) || !(is_op_by_const(n, O_ADD) || is_op_by_const(n, O_MUL)) || !is_op_by_const(n->args[0], n->op)) return NULL;
+    if (!fx_is_integer(n->dtype) || !(is_op_by_const(n, O_ADD) || is_op_by_const(n, O_MUL)) ||
+        !is_op_by_const(n->args[0], n->op))
+        return NULL;
     const struct node *inner = n->args[0];
-    n->args[1] = build_integer(w->g, n->dtype, op_eval_integer(n->op, n->dtype, inner->args[1]->integer, n->args[1]->integer, 0), n->args[1]);
+    n->args[1] = build_integer(
+        w->g, n->dtype, op_eval_integer(n->op, n->dtype, inner->args[1]->integer, n->args[1]->integer, 0), n->args[1]);
     n->args[0] = inner->args[0];
     return n;
 }
@@ -70,8 +77,8 @@ static struct node *size_fixed(struct rewrite *w, struct node *n) {
     return n->kind == N_SIZE && w->g->kernel->axes[n->axis].extent >= 0 ? build_size(w->g, n->axis, n) : NULL;
 }
 
-/* What is already a value of its compute type, rounded by what made it, stays as it is in that type: an integer always, a float
- * where no contraction to fma can stand between. */
+/* What is already a value of its compute type, rounded by what made it, stays as it is in that type: an integer always,
+ * a float where no contraction to fma can stand between. */
 static struct node *cast_to_own(struct rewrite *w, struct node *n) {
     (void)w;
     if (n->kind != N_CAST || n->to != n->dtype || n->args[0]->dtype != n->dtype) return NULL;
@@ -90,7 +97,8 @@ static struct node *sub_const(struct rewrite *w, struct node *n) {
     if (n->kind != N_OP || n->op != O_SUB || n->args[1]->kind != N_CONST) return NULL;
     n->op = O_ADD;
     if (fx_is_integer(n->dtype)) {
-        n->args[1] = build_integer(w->g, n->dtype, fx_wrap(n->dtype, (int64_t)(0 - (uint64_t)n->args[1]->integer)), n->args[1]);
+        n->args[1] = build_integer(
+            w->g, n->dtype, fx_wrap(n->dtype, (int64_t)(0 - (uint64_t)n->args[1]->integer)), n->args[1]);
         return n;
     }
     n->args[1] = build_number(w->g, n->dtype, -n->args[1]->num, n->args[1]);
@@ -123,8 +131,16 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
 
 /* A condition counts as 1 and 0: -0 in its place would be another value. */
 static struct node *where_number(struct rewrite *w, struct node *n) {
-    if (!node_is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) || signbit(n->args[2]->num)) return NULL;
-    return build_node(w->g, (struct node){.kind = N_CAST, .dtype = n->dtype, .to = n->dtype, .args = {n->args[0]}, .n_args = 1, .span = n->span, .source = n->source});
+    if (!node_is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) ||
+        signbit(n->args[2]->num))
+        return NULL;
+    return build_node(w->g, (struct node){.kind = N_CAST,
+                                .dtype = n->dtype,
+                                .to = n->dtype,
+                                .args = {n->args[0]},
+                                .n_args = 1,
+                                .span = n->span,
+                                .source = n->source});
 }
 
 static struct node *round_twice(struct rewrite *w, struct node *n) {
@@ -132,7 +148,8 @@ static struct node *round_twice(struct rewrite *w, struct node *n) {
     return n->kind == N_CAST && n->args[0]->kind == N_CAST && n->args[0]->to == n->to ? n->args[0] : NULL;
 }
 
-/* Rounding what is stored in the same dtype changes nothing, wherever it is read; but a cast to f8e5m2 saturates, and that dtype holds infinities. */
+/* Rounding what is stored in the same dtype changes nothing, wherever it is read; but a cast to f8e5m2 saturates, and
+ * that dtype holds infinities. */
 static struct node *round_stored(struct rewrite *w, struct node *n) {
     if (n->kind != N_CAST || n->dtype != n->args[0]->dtype || n->to == FX_F8E5M2) return NULL;
     const struct node *source = n->args[0]->kind == N_ACCESS ? n->args[0]->args[0] : n->args[0];
@@ -151,7 +168,8 @@ static struct node *detached(struct rewrite *w, struct node *n) {
 }
 
 static bool commutes(enum op op) {
-    return op == O_ADD || op == O_MUL || op == O_MAX || op == O_MIN || op == O_AND || op == O_OR || op == O_EQ || op == O_NE;
+    return op == O_ADD || op == O_MUL || op == O_MAX || op == O_MIN || op == O_AND || op == O_OR || op == O_EQ ||
+           op == O_NE;
 }
 
 /* Constants stand right, other operands in the order in which they were computed. */

@@ -15,9 +15,11 @@ struct epilogue {
 struct epilogue epilogue_open(const struct graph *g);
 /* Fills in what depends on product c, and how: c is then at hand. */
 void epilogue_look(struct epilogue *e, const struct node *c);
-/* The last product that f is an element of, seen from which nothing else that it reads comes later; it is then at hand. NULL: there is none. */
+/* The last product that f is an element of, seen from which nothing else that it reads comes later; it is then at hand.
+ * NULL: there is none. */
 struct node *epilogue_host(struct epilogue *e, const struct node *f);
-/* Whether n reduces elements of product c, at hand, in a way that its epilogue can begin: along which labels, ascending. */
+/* Whether n reduces elements of product c, at hand, in a way that its epilogue can begin: along which labels,
+ * ascending. */
 bool epilogue_reduces(const struct epilogue *e, const struct node *c, const struct node *n, int *labels, int *n_labels);
 /* Whether product c, at hand, is needed whole by what neither is an element of its epilogue nor reduces such. */
 bool epilogue_is_read_whole(const struct epilogue *e, const struct node *c);

@@ -1,9 +1,13 @@
-/* Takes reductions of a matrix product's result apart: runs of PARTIAL_RUN elements, which the product's epilogue reduces tile by tile, then what the runs gave.
+/* Takes reductions of a matrix product's result apart: runs of PARTIAL_RUN elements, which the product's epilogue
+ * reduces tile by tile, then what the runs gave.
  *
- * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new labels of the kernel, for each reduction of an f that
- * is pointwise over the result of a product, along all labels of one factor alone or of both. Along each side there must be one label of more than one element, so that a run
- * is a part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else where a row program would read it once more than
- * without this reduction: of both sides at once, and of more elements than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every contraction by itself. */
+ * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
+ * labels of the kernel, for each reduction of an f that is pointwise over the result of a product, along all labels of
+ * one factor alone or of both. Along each side there must be one label of more than one element, so that a run is a
+ * part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else
+ * where a row program would read it once more than without this reduction: of both sides at once, and of more elements
+ * than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every
+ * contraction by itself. */
 #include <string.h>
 
 #include "passes/build.h"
@@ -11,7 +15,11 @@
 #include "passes/epilogue.h"
 #include "passes/passes.h"
 
-enum { HELD_ALONG = 16384, HELD_ACROSS = 256 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows are (schedules/row.c) */
+enum {
+    HELD_ALONG = 16384,
+    HELD_ACROSS = 256
+}; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows
+      are (schedules/row.c) */
 enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers of an epilogue */
 
 struct splitter {
@@ -38,7 +46,8 @@ static int add_label(struct splitter *s, struct axis label) {
 /* A name that no label has: hints and receipts tell labels apart by theirs. */
 static struct name with_suffix(const struct splitter *s, struct name n, const char *suffix) {
     for (int number = 1;; number++) {
-        const char *text = arena_printf(&s->g->cx->arena, number > 1 ? NAME_FMT "%s%d" : NAME_FMT "%s", NAME_ARG(n), suffix, number);
+        const char *text = arena_printf(
+            &s->g->cx->arena, number > 1 ? NAME_FMT "%s%d" : NAME_FMT "%s", NAME_ARG(n), suffix, number);
         struct name name = {text, (uint32_t)strlen(text)};
         bool is_taken = false;
         for (int i = 0; i < s->kernel->n_axes; i++) is_taken |= name_eq(s->kernel->axes[i].name, name);
@@ -52,37 +61,61 @@ static void split_label(struct splitter *s, int axis) {
     struct kernel *k = s->kernel;
     if (s->run[axis] >= 0) return;
     const struct axis whole = k->axes[axis];
-    struct axis run = {.name = with_suffix(s, whole.name, "_runs"), .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0), .span = whole.span, .part_of = -1, .is_inner = true};
-    run.nominal = run.extent >= 0 ? (double)run.extent : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
+    struct axis run = {.name = with_suffix(s, whole.name, "_runs"),
+        .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0),
+        .span = whole.span,
+        .part_of = -1,
+        .is_inner = true};
+    run.nominal = run.extent >= 0 ? (double)run.extent
+                                  : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
     s->run[axis] = add_label(s, run);
-    s->inner[axis] = add_label(s, (struct axis){.name = with_suffix(s, whole.name, "_run"), .extent = PARTIAL_RUN, .nominal = PARTIAL_RUN, .span = whole.span, .part_of = -1, .is_inner = true});
+    s->inner[axis] = add_label(s, (struct axis){.name = with_suffix(s, whole.name, "_run"),
+                                      .extent = PARTIAL_RUN,
+                                      .nominal = PARTIAL_RUN,
+                                      .span = whole.span,
+                                      .part_of = -1,
+                                      .is_inner = true});
     struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, PARTIAL_RUN}, terms[2] = (struct fx_term){FX_T_CDIV, 0};
-    equations[k->n_equations++] = (struct equation){.axis = s->run[axis], .value = {3, terms}, .span = whole.span,
-                                                    .text = arena_printf(a, NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(run.name), NAME_ARG(whole.name), PARTIAL_RUN)};
+    terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, PARTIAL_RUN},
+    terms[2] = (struct fx_term){FX_T_CDIV, 0};
+    equations[k->n_equations++] = (struct equation){.axis = s->run[axis],
+        .value = {3, terms},
+        .span = whole.span,
+        .text = arena_printf(
+            a, NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(run.name), NAME_ARG(whole.name), PARTIAL_RUN)};
     k->equations = equations;
 }
 
 /* ---- rewriting ---- */
 
 /* What stands for reduction n of f, both already in out. */
-static struct node *in_runs(struct splitter *s, struct graph *out, const struct node *n, struct node *f, const int *labels, int n_labels) {
-    struct node at = {.kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = n->span, .source = n->source};
-    struct node runs = {.kind = N_REDUCE, .reduction = n->reduction, .dtype = n->dtype, .axis = -1, .span = n->span, .source = n->source}, rest = runs;
+static struct node *in_runs(
+    struct splitter *s, struct graph *out, const struct node *n, struct node *f, const int *labels, int n_labels) {
+    struct node at = {
+        .kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = n->span, .source = n->source};
+    struct node runs = {.kind = N_REDUCE,
+                    .reduction = n->reduction,
+                    .dtype = n->dtype,
+                    .axis = -1,
+                    .span = n->span,
+                    .source = n->source},
+                rest = runs;
     struct node start = reduction_start(n->reduction, f->dtype);
     at.args[at.n_args++] = f;
     for (int i = 0; i < n_labels; i++) {
         int run = s->run[labels[i]], inner = s->inner[labels[i]];
-        struct node *first = build_op(out, O_MUL, build_index(out, run, n), build_integer(out, FX_I64, PARTIAL_RUN, n), NULL, n);
+        struct node *first = build_op(
+            out, O_MUL, build_index(out, run, n), build_integer(out, FX_I64, PARTIAL_RUN, n), NULL, n);
         at.at[at.n_at++] = labels[i];
         at.args[at.n_args++] = build_op(out, O_ADD, first, build_index(out, inner, n), NULL, n);
         runs.n_reduced = set_add(runs.reduced, runs.n_reduced, inner);
         rest.n_reduced = set_add(rest.reduced, rest.n_reduced, run);
     }
     for (int i = 0; i < n->n_reduced; i++)
-        if (!set_has(labels, n_labels, n->reduced[i])) rest.n_reduced = set_add(rest.reduced, rest.n_reduced, n->reduced[i]);
+        if (!set_has(labels, n_labels, n->reduced[i]))
+            rest.n_reduced = set_add(rest.reduced, rest.n_reduced, n->reduced[i]);
     start.span = n->span;
     at.args[at.n_args] = build_node(out, start);
     runs.args[0] = build_node(out, at);
@@ -96,7 +129,8 @@ static bool is_long(const struct splitter *s, const struct node *c, int label) {
     const struct kernel *k = s->g->kernel;
     int last = c->axes[c->n_axes - 1];
     for (int i = k->n_params - 1; i >= 0; i--) /* a buffer lies as the first output with its labels does */
-        if (k->params[i].is_output && nodes_same_axes(k->params[i].axes, k->params[i].n_axes, c->axes, c->n_axes)) last = k->params[i].axes[c->n_axes - 1];
+        if (k->params[i].is_output && nodes_same_axes(k->params[i].axes, k->params[i].n_axes, c->axes, c->n_axes))
+            last = k->params[i].axes[c->n_axes - 1];
     double extent = k->axes[label].extent >= 0 ? (double)k->axes[label].extent : k->axes[label].nominal;
     return extent > (label == last ? HELD_ALONG : HELD_ACROSS);
 }
@@ -105,7 +139,8 @@ static bool is_long(const struct splitter *s, const struct node *c, int label) {
 static bool is_split(struct splitter *s, const struct node *n, int *labels, int *n_labels) {
     if (n->kind != N_REDUCE || !s->e.readers[n->id]) return false;
     const struct node *c = epilogue_host(&s->e, n->args[0]);
-    return c && epilogue_reduces(&s->e, c, n, labels, n_labels) && (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
+    return c && epilogue_reduces(&s->e, c, n, labels, n_labels) &&
+           (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
 }
 
 /* Marks, by id, the reductions that a chain does along its middle: what they reduce is never stored. */
@@ -120,7 +155,8 @@ static bool *find_chain_steps(const struct graph *g) {
         for (int j = 0; j < g->n_nodes; j++) {
             const struct node *n = g->nodes[j];
             for (int k = 0; k < n->n_args; k++) depends[j] |= depends[n->args[k]->id];
-            is_step[j] |= depends[j] && n->kind == N_REDUCE && nodes_same_axes(n->reduced, n->n_reduced, parts.t, parts.n_t);
+            is_step[j] |= depends[j] && n->kind == N_REDUCE &&
+                          nodes_same_axes(n->reduced, n->n_reduced, parts.t, parts.n_t);
         }
     }
     return is_step;
@@ -130,7 +166,9 @@ static struct node *split(void *state, struct graph *out, const struct node *old
     struct splitter *s = state;
     int labels[MAX_AXES], n_labels;
     (void)map;
-    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id] || !is_split(s, old, labels, &n_labels)) return graph_add(out, n);
+    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id] ||
+        !is_split(s, old, labels, &n_labels))
+        return graph_add(out, n);
     for (int k = 0; k < n_labels; k++) split_label(s, labels[k]);
     s->n_split++;
     return in_runs(s, out, n, n->args[0], labels, n_labels);
@@ -139,8 +177,12 @@ static struct node *split(void *state, struct graph *out, const struct node *old
 struct graph *pass_partial(const struct graph *g) {
     struct arena *a = &g->cx->arena;
     struct graph *out = graph_like(g);
-    struct splitter s = {.g = g, .e = epilogue_open(g), .is_step = find_chain_steps(g), .kernel = NEW(a, struct kernel), .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
-                         .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
+    struct splitter s = {.g = g,
+        .e = epilogue_open(g),
+        .is_step = find_chain_steps(g),
+        .kernel = NEW(a, struct kernel),
+        .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
+        .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     *s.kernel = *g->kernel;
     for (int i = 0; i < g->kernel->n_axes; i++) s.run[i] = s.inner[i] = -1;

@@ -1,6 +1,6 @@
 /* The passes. Each takes a verified graph and returns a verified graph that evaluates to the same numbers, bit for bit
- * in double (algebra: within what each of its rules states); none changes the one it was given, though it may be the result.
- * pipeline.c says in what order and why. */
+ * in double (algebra: within what each of its rules states); none changes the one it was given, though it may be the
+ * result. pipeline.c says in what order and why. */
 #ifndef FX_PASSES_H
 #define FX_PASSES_H
 
@@ -16,7 +16,8 @@ struct graph *pass_cse(const struct graph *g);
 /* Drops what no output needs.   %3 = exp %0; output y = %2   ->   output y = %2 */
 struct graph *pass_dce(const struct graph *g);
 
-/* Flattened labels, walked by those that they were made of.   %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output y = %6   ->   output y = %0, y lying along P and Q */
+/* Flattened labels, walked by those that they were made of.   %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output
+ * y = %6   ->   output y = %0, y lying along P and Q */
 struct graph *pass_unflatten(const struct graph *g);
 
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
@@ -28,20 +29,23 @@ struct graph *pass_algebra(const struct graph *g);
 
 struct algebra_rule {
     const char *name, *what;  /* "sum_k (c * x_k) -> c * sum_k x_k" */
-    const char *condition;    /* when it applies, besides: what is rewritten has no other reader, and no more flops follow */
+    const char
+        *condition; /* when it applies, besides: what is rewritten has no other reader, and no more flops follow */
     const char *error;        /* how far values may move */
     bool is_default;          /* on unless left out; else off unless asked for */
-    bool is_fast;             /* on where the kernel says fast_math: as good as the default ones but for values that are not finite or leave the range */
+    bool is_fast; /* on where the kernel says fast_math: as good as the default ones but for values that are not finite
+                     or leave the range */
 };
 /* The rules of algebra in the order they are tried; NULL past the end. */
 const struct algebra_rule *algebra_rule(int i);
 
 /* Reductions over short runs of a matrix product's columns, and what is made of them, as elements of its epilogue.
- * %5 = %4[N: 16 * G + C]; %6 = sum[C] %5; %7 = %6[G: N // 16]; %8 = %4 - %7   ->   %5 = sum[N by 16] %4; %6 = %4 - %5 */
+ * %5 = %4[N: 16 * G + C]; %6 = sum[C] %5; %7 = %6[G: N // 16]; %8 = %4 - %7   ->   %5 = sum[N by 16] %4; %6 = %4 - %5
+ */
 struct graph *pass_share(const struct graph *g);
 
-/* Reductions of a matrix product's result in two steps, the first in its epilogue: runs of PARTIAL_RUN elements, then those.
- * %5 = sum[N] %4   ->   %5 = sum[I] %4[N: 64 * P + I] ?? 0; %6 = sum[P] %5 */
+/* Reductions of a matrix product's result in two steps, the first in its epilogue: runs of PARTIAL_RUN elements, then
+ * those. %5 = sum[N] %4   ->   %5 = sum[I] %4[N: 64 * P + I] ?? 0; %6 = sum[P] %5 */
 struct graph *pass_partial(const struct graph *g);
 
 /* Proposes partitions into GPU kernels: with everything pointwise in the epilogue of the contraction it follows, and

@@ -1,10 +1,13 @@
-/* Reductions over short runs of a matrix product's columns stay in its epilogue: the elements of a run share the result.
+/* Reductions over short runs of a matrix product's columns stay in its epilogue: the elements of a run share the
+ * result.
  *
- * In: a graph. Out: one in which red[C](f) has become N_SHARE, and with it every element that is made of it, for each reduction of an f that is pointwise over the result of a
- * product, along runs of S elements, S a power of two up to PARTIAL_RUN, which lie within a tile. The runs are a label C of the product with the fixed extent S, or parts of a
- * label N, f being read at S * idx(G) + idx(C), and what is made of them at idx(N) // S and idx(N) % S. Then no element needs to be in memory for what its run has in common: a
- * norm over groups of columns. It is done where all that reads the product can follow it: elements of the epilogue, and what that reduces. Terms are added in another order, as in any sum.
- * Not where `fuse: never` wants every contraction by itself, nor of what a chain computes. */
+ * In: a graph. Out: one in which red[C](f) has become N_SHARE, and with it every element that is made of it, for each
+ * reduction of an f that is pointwise over the result of a product, along runs of S elements, S a power of two up to
+ * PARTIAL_RUN, which lie within a tile. The runs are a label C of the product with the fixed extent S, or parts of a
+ * label N, f being read at S * idx(G) + idx(C), and what is made of them at idx(N) // S and idx(N) % S. Then no element
+ * needs to be in memory for what its run has in common: a norm over groups of columns. It is done where all that reads
+ * the product can follow it: elements of the epilogue, and what that reduces. Terms are added in another order, as in
+ * any sum. Not where `fuse: never` wants every contraction by itself, nor of what a chain computes. */
 #include "passes/build.h"
 #include "graph/chain.h"
 #include "passes/epilogue.h"
@@ -35,23 +38,28 @@ static bool as_run(const struct graph *g, const struct node *n, struct runs *at)
     if (!node_is_op(n, O_ADD)) return false;
     for (int side = 0; side < 2; side++) {
         const struct node *first = n->args[side], *place = n->args[1 - side];
-        if (!node_is_op(first, O_MUL) || first->args[0]->kind != N_INDEX || first->args[1]->kind != N_CONST || place->kind != N_INDEX) continue;
+        if (!node_is_op(first, O_MUL) || first->args[0]->kind != N_INDEX || first->args[1]->kind != N_CONST ||
+            place->kind != N_INDEX)
+            continue;
         at->number = first->args[0]->axis;
         at->place = place->axis;
         at->run = first->args[1]->integer <= PARTIAL_RUN ? (int)first->args[1]->integer : 0;
-        return at->number != at->place && g->kernel->axes[at->place].extent == at->run && at->run >= 2 && (at->run & (at->run - 1)) == 0;
+        return at->number != at->place && g->kernel->axes[at->place].extent == at->run && at->run >= 2 &&
+               (at->run & (at->run - 1)) == 0;
     }
     return false;
 }
 
 static bool is_run_access(const struct sharer *s, const struct node *n) {
     struct runs at;
-    return n->kind == N_ACCESS && !n->has_fill && n->n_at == 1 && n->at[0] == s->at.whole && as_run(s->g, n->args[1], &at) && at.number == s->at.number && at.place == s->at.place;
+    return n->kind == N_ACCESS && !n->has_fill && n->n_at == 1 && n->at[0] == s->at.whole &&
+           as_run(s->g, n->args[1], &at) && at.number == s->at.number && at.place == s->at.place;
 }
 
 /* Whether n is idx(N) divided by S. */
 static bool is_part(const struct sharer *s, const struct node *n, enum op op) {
-    return node_is_op(n, op) && is_index(n->args[0], s->at.whole) && n->args[1]->kind == N_CONST && n->args[1]->integer == s->at.run;
+    return node_is_op(n, op) && is_index(n->args[0], s->at.whole) && n->args[1]->kind == N_CONST &&
+           n->args[1]->integer == s->at.run;
 }
 
 /* Whether n reads a value over G, and C if it has that, at the run and the place of an element of N. */
@@ -60,19 +68,25 @@ static bool is_shared_access(const struct sharer *s, const struct node *n) {
     bool has_place = node_has_axis(n->args[0], s->at.place);
     if (n->n_at != 1 + has_place) return false;
     for (int i = 0; i < n->n_at; i++)
-        if (!(n->at[i] == s->at.number && is_part(s, n->args[1 + i], O_FLOORDIV)) && !(n->at[i] == s->at.place && is_part(s, n->args[1 + i], O_MOD))) return false;
+        if (!(n->at[i] == s->at.number && is_part(s, n->args[1 + i], O_FLOORDIV)) &&
+            !(n->at[i] == s->at.place && is_part(s, n->args[1 + i], O_MOD)))
+            return false;
     return true;
 }
 
 static struct node *part_of(struct sharer *s, enum op op, const struct node *like) {
     struct node **part = op == O_MOD ? &s->place : &s->number;
-    if (!*part) *part = build_op(s->out, op, build_index(s->out, s->at.whole, like), build_integer(s->out, FX_I64, s->at.run, like), NULL, like);
+    if (!*part)
+        *part = build_op(s->out, op, build_index(s->out, s->at.whole, like),
+            build_integer(s->out, FX_I64, s->at.run, like), NULL, like);
     return *part;
 }
 
 /* ---- elements ---- */
 
-static bool has_run_labels(const struct sharer *s, const struct node *n) { return s->at.number >= 0 && (node_has_axis(n, s->at.number) || node_has_axis(n, s->at.place)); }
+static bool has_run_labels(const struct sharer *s, const struct node *n) {
+    return s->at.number >= 0 && (node_has_axis(n, s->at.number) || node_has_axis(n, s->at.place));
+}
 
 /* n, over G or C and computed from no product, read where an element of N is. */
 static struct node *read_at(struct sharer *s, const struct node *n) {
@@ -89,7 +103,8 @@ static struct node *read_at(struct sharer *s, const struct node *n) {
 }
 
 static bool is_reduction_of_run(const struct sharer *s, const struct node *n) {
-    return n->kind == N_REDUCE && n->reduction <= RED_MIN && n->n_reduced == 1 && n->reduced[0] == s->at.place && !is_matrix_product(s->g, n);
+    return n->kind == N_REDUCE && n->reduction <= RED_MIN && n->n_reduced == 1 && n->reduced[0] == s->at.place &&
+           !is_matrix_product(s->g, n);
 }
 
 /* Old node n with its operands over N. */
@@ -114,7 +129,10 @@ static struct node *with_shared(struct sharer *s, const struct node *n) {
 static struct node *shared_form(struct sharer *s, const struct node *n) {
     bool is_pointwise = n->kind == N_OP || n->kind == N_CAST, follows = false, is_native = s->at.number < 0;
     for (int a = 0; a < n->n_args; a++) follows |= s->is_computed[n->args[a]->id];
-    if (is_native) return (is_reduction_of_run(s, n) && s->is_below[n->id]) || (is_pointwise && follows) ? with_shared(s, n) : follows ? NULL : s->map[n->id];
+    if (is_native)
+        return (is_reduction_of_run(s, n) && s->is_below[n->id]) || (is_pointwise && follows) ? with_shared(s, n)
+               : follows                                                                      ? NULL
+                                                                                              : s->map[n->id];
     if (node_has_axis(n, s->at.whole)) return NULL;
     if (is_run_access(s, n) && !has_run_labels(s, n->args[0])) return s->map[n->args[0]->id];
     if (!s->is_below[n->id]) return has_run_labels(s, n) ? read_at(s, n) : s->map[n->id];
@@ -124,7 +142,8 @@ static struct node *shared_form(struct sharer *s, const struct node *n) {
 
 /* What n becomes where it is an element that is made of what its run shares; else NULL. */
 static struct node *element_form(struct sharer *s, const struct node *n) {
-    if (s->at.number >= 0) return is_shared_access(s, n) && s->is_below[n->args[0]->id] ? s->shared[n->args[0]->id] : NULL;
+    if (s->at.number >= 0)
+        return is_shared_access(s, n) && s->is_below[n->args[0]->id] ? s->shared[n->args[0]->id] : NULL;
     return s->is_computed[n->id] && n->kind != N_REDUCE && node_has_axis(n, s->at.place) ? s->shared[n->id] : NULL;
 }
 
@@ -160,7 +179,8 @@ static bool is_in_chain(const struct graph *g, const struct node *c) {
     return false;
 }
 
-/* Whether outputs that are elements of product c, at hand, have neighbours along the side of `axis` side by side, as n has them: else they are written a stride apart. */
+/* Whether outputs that are elements of product c, at hand, have neighbours along the side of `axis` side by side, as n
+ * has them: else they are written a stride apart. */
 static bool lies_along(const struct epilogue *e, const struct node *c, int axis) {
     struct contraction x;
     as_contraction(c, &x);
@@ -168,13 +188,16 @@ static bool lies_along(const struct epilogue *e, const struct node *c, int axis)
         const struct param *p = &e->g->kernel->params[e->g->outputs[i].param];
         int last = p->n_axes - 1;
         while (last >= 0 && e->g->kernel->axes[p->axes[last]].extent == 1) last--;
-        bool has_x = last >= 0 && node_has_axis(x.a, p->axes[last]), has_y = last >= 0 && node_has_axis(x.b, p->axes[last]);
-        if (e->is_element[e->g->outputs[i].value->id] && has_x != has_y && has_x != node_has_axis(x.a, axis)) return false;
+        bool has_x = last >= 0 && node_has_axis(x.a, p->axes[last]),
+             has_y = last >= 0 && node_has_axis(x.b, p->axes[last]);
+        if (e->is_element[e->g->outputs[i].value->id] && has_x != has_y && has_x != node_has_axis(x.a, axis))
+            return false;
     }
     return true;
 }
 
-/* Whether every value that runs share is an element of an epilogue, along the columns of all that may have a part in it, and nothing reads the product otherwise. */
+/* Whether every value that runs share is an element of an epilogue, along the columns of all that may have a part in
+ * it, and nothing reads the product otherwise. */
 static bool is_in_epilogues(const struct graph *g) {
     struct epilogue e = epilogue_open(g);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -186,7 +209,9 @@ static bool is_in_epilogues(const struct graph *g) {
         for (int k = 0; k < g->n_nodes; k++) {
             const struct node *other = g->nodes[k];
             if (!e.readers[k] || !nodes_same_axes(other->axes, other->n_axes, n->axes, n->n_axes)) continue;
-            if ((other->kind == N_SHARE && other->axis != n->axis) || (is_matrix_product(g, other) && !is_own_label(other, n->axis))) return false;
+            if ((other->kind == N_SHARE && other->axis != n->axis) ||
+                (is_matrix_product(g, other) && !is_own_label(other, n->axis)))
+                return false;
         }
     }
     return true;
@@ -194,11 +219,14 @@ static bool is_in_epilogues(const struct graph *g) {
 
 static bool has_reader_of_own(const struct sharer *s, const int *readers) {
     for (int i = 0; i < s->g->n_nodes; i++)
-        if (s->is_computed[i] && s->is_below[i] && is_reduction_of_run(s, s->g->nodes[i]) && s->map[i] != s->shared[i] && readers[s->map[i]->id]) return true;
+        if (s->is_computed[i] && s->is_below[i] && is_reduction_of_run(s, s->g->nodes[i]) &&
+            s->map[i] != s->shared[i] && readers[s->map[i]->id])
+            return true;
     return false;
 }
 
-/* The graph with runs `at` shared, or NULL where something else reads what they have in common, or the product whole. */
+/* The graph with runs `at` shared, or NULL where something else reads what they have in common, or the product whole.
+ */
 static struct graph *try_runs(const struct graph *g, struct runs at, const bool *is_below) {
     struct arena *a = &g->cx->arena;
     struct sharer s = {.g = g, .out = graph_like(g), .at = at, .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),
@@ -213,7 +241,9 @@ static struct graph *try_runs(const struct graph *g, struct runs at, const bool 
 
 /* Runs that reduction n may be of: its label, or the one whose parts f reads. */
 static bool find_runs(const struct graph *g, const struct node *n, const bool *is_below, int skip, struct runs *at) {
-    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced != 1 || !is_below[n->id] || is_matrix_product(g, n)) return false;
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced != 1 || !is_below[n->id] ||
+        is_matrix_product(g, n))
+        return false;
     int64_t extent = g->kernel->axes[n->reduced[0]].extent;
     if (extent < 2 || extent > PARTIAL_RUN || (extent & (extent - 1)) != 0) return false;
     *at = (struct runs){.whole = n->reduced[0], .run = (int)extent, .number = -1, .place = n->reduced[0]};
@@ -223,7 +253,9 @@ static bool find_runs(const struct graph *g, const struct node *n, const bool *i
     for (int i = n->id; i >= 0; i--) {
         const struct node *x = g->nodes[i];
         if (!is_read[i]) continue;
-        if (x->kind == N_ACCESS && x->n_at == 1 && !x->has_fill && is_below[x->args[0]->id] && as_run(g, x->args[1], at) && at->place == n->reduced[0]) return at->whole = x->at[0], true;
+        if (x->kind == N_ACCESS && x->n_at == 1 && !x->has_fill && is_below[x->args[0]->id] &&
+            as_run(g, x->args[1], at) && at->place == n->reduced[0])
+            return at->whole = x->at[0], true;
         for (int a = 0; a < x->n_args; a++) is_read[x->args[a]->id] = true;
     }
     return false;

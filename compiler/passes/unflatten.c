@@ -1,8 +1,11 @@
-/* Walks a flattened label by the labels that it was made of: what is read at `idx(R) // size(Q)` and `idx(R) % size(Q)` is read at P and Q, and nothing is divided.
+/* Walks a flattened label by the labels that it was made of: what is read at `idx(R) // size(Q)` and `idx(R) % size(Q)`
+ * is read at P and Q, and nothing is divided.
  *
- * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same memory, wherever some access reads at places of R that are exactly all P
- * and Q of one element each. The kernel is a copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a reduction, a scan or an access: it is then
- * more than a way through memory. Not where a value carries P or Q beside R. */
+ * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same
+ * memory, wherever some access reads at places of R that are exactly all P and Q of one element each. The kernel is a
+ * copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a
+ * reduction, a scan or an access: it is then more than a way through memory. Not where a value carries P or Q beside R.
+ */
 #include <string.h>
 
 #include "passes/affine.h"
@@ -19,11 +22,14 @@ struct parts { /* the labels that another flattens, outermost first */
 /* idx(P) * size(Q) + idx(Q): the running index of the flattened label. */
 static struct node *flat_index(struct graph *to, const struct parts *x, const struct node *like) {
     struct node *n = build_index(to, x->axes[0], like);
-    for (int i = 1; i < x->n; i++) n = build_op(to, O_ADD, build_op(to, O_MUL, n, build_size(to, x->axes[i], like), NULL, like), build_index(to, x->axes[i], like), NULL, like);
+    for (int i = 1; i < x->n; i++)
+        n = build_op(to, O_ADD, build_op(to, O_MUL, n, build_size(to, x->axes[i], like), NULL, like),
+            build_index(to, x->axes[i], like), NULL, like);
     return n;
 }
 
-/* Position n, of indices of one label, extents and numbers alone, with `by` in place of that index; NULL where it is made of more. */
+/* Position n, of indices of one label, extents and numbers alone, with `by` in place of that index; NULL where it is
+ * made of more. */
 static struct node *with_index(struct graph *to, const struct node *n, struct node *by, int depth) {
     struct node copy = *n;
     if (n->kind == N_INDEX) return by;
@@ -94,14 +100,19 @@ static bool may_unflatten(const struct graph *g, const int *readers, int flat, c
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
         if (!set_has(p->axes, p->n_axes, flat)) continue;
-        if (p->is_strided || p->packed.factor || has_some(p->axes, p->n_axes, x) || p->n_axes + x->n - 1 > (int)(sizeof p->axes / sizeof *p->axes)) return false;
+        if (p->is_strided || p->packed.factor || has_some(p->axes, p->n_axes, x) ||
+            p->n_axes + x->n - 1 > (int)(sizeof p->axes / sizeof *p->axes))
+            return false;
         is_stored |= p->is_output;
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         if (!readers[i]) continue;
-        if (set_has(n->reduced, n->n_reduced, flat) || set_has(n->at, n->n_at, flat) || ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat)) return false;
-        if (node_has_axis(n, flat) && (has_some(n->axes, n->n_axes, x) || n->n_axes + x->n - 1 > MAX_AXES)) return false;
+        if (set_has(n->reduced, n->n_reduced, flat) || set_has(n->at, n->n_at, flat) ||
+            ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat))
+            return false;
+        if (node_has_axis(n, flat) && (has_some(n->axes, n->n_axes, x) || n->n_axes + x->n - 1 > MAX_AXES))
+            return false;
     }
     return is_stored;
 }
@@ -131,7 +142,8 @@ struct flattened {
     const struct parts *parts;
 };
 
-static struct node *take_apart(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+static struct node *take_apart(
+    void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     const struct flattened *f = state;
     (void)old, (void)map;
     if (n->kind == N_INDEX && n->axis == f->flat) return flat_index(out, f->parts, n);

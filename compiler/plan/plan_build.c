@@ -1,7 +1,8 @@
 /* The launch recipe of everything emitted: arguments, grids, conditions, sizes, as plain data over extents.
  *
- * In: the kernels of a file, scheduled and named. Out: the plan; what a variant needs comes from plan_need.c. Which configuration is preferred is itself an expression:
- * tiles an SM has to do, times what a tile costs, compared with every other configuration of the same alignment. */
+ * In: the kernels of a file, scheduled and named. Out: the plan; what a variant needs comes from plan_need.c. Which
+ * configuration is preferred is itself an expression: tiles an SM has to do, times what a tile costs, compared with
+ * every other configuration of the same alignment. */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +64,8 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
     terms_op(x, FX_T_MUL);
 }
 
-static struct fx_expr prefers(struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+static struct fx_expr prefers(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
     int n = 0;
     if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
@@ -76,7 +78,8 @@ static struct fx_expr prefers(struct arena *a, const struct scheduled_graph *c, 
     }
     for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
-        bool takes_less = (f->most_k == 0) != (other->most_k == 0) || other->most_k < f->most_k; /* where it takes what there is, it is faster */
+        bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
+                          other->most_k < f->most_k; /* where it takes what there is, it is faster */
         if (other == f || kind_of(other) != kind_of(f) || takes_less) continue;
         int from = x.n;
         cost(&x, c, l, f);
@@ -107,7 +110,8 @@ static void add_traffic(struct terms *x, const struct fx_expr *e, int *n) {
     if (e->n && (*n)++) terms_op(x, FX_T_ADD);
 }
 
-static struct fx_expr written(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
+static struct fx_expr written(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n = 0;
     if (n_phases == 1) return traffic_written(c->graph, c->partition, phases->kernel);
@@ -119,19 +123,23 @@ static struct fx_expr written(struct arena *a, const struct scheduled_graph *c, 
 }
 
 /* Read and written, of one launch or of all its phases. */
-static struct fx_expr bytes(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
+static struct fx_expr bytes(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n = 0;
     for (int p = 0; p < n_phases; p++) {
-        struct fx_expr in = traffic_read(c->graph, c->partition, phases[p].kernel), out = traffic_written(c->graph, c->partition, phases[p].kernel);
+        struct fx_expr in = traffic_read(c->graph, c->partition, phases[p].kernel),
+                       out = traffic_written(c->graph, c->partition, phases[p].kernel);
         add_traffic(&x, &in, &n);
         add_traffic(&x, &out, &n);
     }
     return terms_done(&x);
 }
 
-/* Multiply-adds of contractions, two each, of a chain's first ones as often as its middle is walked over; pointwise work is not counted. */
-static struct fx_expr flops(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
+/* Multiply-adds of contractions, two each, of a chain's first ones as often as its middle is walked over; pointwise
+ * work is not counted. */
+static struct fx_expr flops(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
     struct terms x = {.a = a};
     int n_terms = 0;
     for (int i = 0; i < n_phases; i++) {
@@ -152,8 +160,10 @@ static struct fx_expr flops(struct arena *a, const struct scheduled_graph *c, co
 
 /* ---- the parts ---- */
 
-/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone, the grid sees to that. */
-static struct terms phases_needs(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
+/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone,
+ * the grid sees to that. */
+static struct terms phases_needs(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = schedule_needs(a, c, phases->kernel, &phases->kernel->configs[v]);
     if (n_phases == 1) return x;
     int n = x.n > 0;
@@ -174,9 +184,10 @@ static struct terms phases_needs(struct arena *a, const struct scheduled_graph *
     return x;
 }
 
-/* Blocks of entry v: those its largest phase has work for, and where there are several no more than are resident at once, nor more on an SM than the tiles of a
- * contraction need: fewer blocks are spread over all SMs. */
-static struct fx_expr phases_grid(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
+/* Blocks of entry v: those its largest phase has work for, and where there are several no more than are resident at
+ * once, nor more on an SM than the tiles of a contraction need: fewer blocks are spread over all SMs. */
+static struct fx_expr phases_grid(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = {.a = a};
     for (int p = 0; p < n_phases; p++) {
         grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
@@ -213,21 +224,37 @@ static const char *phases_driver(struct arena *a, const struct launch *phases, i
     return text;
 }
 
-static void build_launch(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, const struct plan_launch *d, struct fx_launch *out) {
+static void build_launch(struct arena *a, const struct scheduled_graph *c, const struct launch *phases,
+    const struct plan_launch *d, struct fx_launch *out) {
     int n = phases->kernel->n_configs;
     struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
     const struct launch *leader = phases + (phases_leader(c, (struct launch_phases){d->first, d->n}) - d->first);
-    *out = (struct fx_launch){.name = d->name, .driver = phases_driver(a, phases, d->n), .flops = flops(a, c, phases, d->n), .bytes = bytes(a, c, phases, d->n), .written = written(a, c, phases, d->n),
-                              .n_phases = d->n, .n_args = d->n_args, .n_variants = n, .args = d->args, .variants = variants};
+    *out = (struct fx_launch){.name = d->name,
+        .driver = phases_driver(a, phases, d->n),
+        .flops = flops(a, c, phases, d->n),
+        .bytes = bytes(a, c, phases, d->n),
+        .written = written(a, c, phases, d->n),
+        .n_phases = d->n,
+        .n_args = d->n_args,
+        .n_variants = n,
+        .args = d->args,
+        .variants = variants};
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {
         const struct config *f = &phases->kernel->configs[i];
         struct terms smem = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
         terms_constant(&smem, f->smem_bytes);
-        variants[i] = (struct fx_variant){.entry = d->entries[i].name, .number = d->entries[i].number, .config = phases_config(a, phases, d->n, i),
-                                          .needs = terms_done(&need), .prefers = prefers(a, c, leader, &leader->kernel->configs[i]), .grid = phases_grid(a, c, phases, d->n, i),
-                                          .smem = terms_done(&smem), .block = f->block, .cluster = 1,
-                                          .kind = kind_of(&leader->kernel->configs[i]), .most_local = leader->kernel->group->contraction ? 0 : -1};
+        variants[i] = (struct fx_variant){.entry = d->entries[i].name,
+            .number = d->entries[i].number,
+            .config = phases_config(a, phases, d->n, i),
+            .needs = terms_done(&need),
+            .prefers = prefers(a, c, leader, &leader->kernel->configs[i]),
+            .grid = phases_grid(a, c, phases, d->n, i),
+            .smem = terms_done(&smem),
+            .block = f->block,
+            .cluster = 1,
+            .kind = kind_of(&leader->kernel->configs[i]),
+            .most_local = leader->kernel->group->contraction ? 0 : -1};
     }
 }
 
@@ -249,9 +276,20 @@ static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int inde
 
 static struct fx_param build_param(struct cx *cx, const struct param *lying) {
     const struct param *p = lying->signature ? lying->signature : lying;
-    struct fx_param out = {.name = p->name, .dtype = p->dtype, .is_scalar = p->is_scalar, .is_input = p->is_input, .is_output = p->is_output,
-                           .is_const = p->is_const, .is_strided = p->is_strided, .packed = p->packed, .align = p->align, .below = p->below,
-                           .has_value = p->has_default, .value = p->default_value, .rank = p->n_axes, .line = span_line(cx, p->ast->span)};
+    struct fx_param out = {.name = p->name,
+        .dtype = p->dtype,
+        .is_scalar = p->is_scalar,
+        .is_input = p->is_input,
+        .is_output = p->is_output,
+        .is_const = p->is_const,
+        .is_strided = p->is_strided,
+        .packed = p->packed,
+        .align = p->align,
+        .below = p->below,
+        .has_value = p->has_default,
+        .value = p->default_value,
+        .rank = p->n_axes,
+        .line = span_line(cx, p->ast->span)};
     for (int i = 0; i < p->n_axes; i++) out.extents[i] = p->axes[i];
     return out;
 }
@@ -263,14 +301,25 @@ static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
     struct fx_param *params = NEW_ARRAY(a, struct fx_param, k->n_params + 1);
     struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
     struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
-    for (int i = 0; i < k->n_axes; i++) extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
+    for (int i = 0; i < k->n_axes; i++)
+        extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
     for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
-    for (int i = 0; i < k->n_equations; i++) equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
+    for (int i = 0; i < k->n_equations; i++)
+        equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};
     for (int i = 0; i < k->n_requirements; i++)
-        checks[i] = (struct fx_check){k->requirements[i].holds,
-                                      arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name, span_line(cx, k->requirements[i].span))};
-    return (struct fx_kernel){.name = k->name, .n_extents = k->n_axes, .n_params = k->n_params, .n_equations = k->n_equations, .n_checks = k->n_requirements,
-                              .extents = extents, .equations = equations, .params = params, .checks = checks, .receipt = ""};
+        checks[i] = (struct fx_check){
+            k->requirements[i].holds, arena_printf(a, "%s (%s, line %d)", k->requirements[i].text, k->name,
+                                          span_line(cx, k->requirements[i].span))};
+    return (struct fx_kernel){.name = k->name,
+        .n_extents = k->n_axes,
+        .n_params = k->n_params,
+        .n_equations = k->n_equations,
+        .n_checks = k->n_requirements,
+        .extents = extents,
+        .equations = equations,
+        .params = params,
+        .checks = checks,
+        .receipt = ""};
 }
 
 static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
@@ -285,7 +334,9 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         struct terms x = {.a = a};
         int n = 0;
         add_bytes(&x, k, &t, &n);
-        buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "", .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
+        buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "",
+            .kind = FX_BUFFER_WORKSPACE,
+            .bytes = terms_done(&x)};
     }
     for (int i = 0; i < c->n_partials; i++) {
         struct terms x = {.a = a};
@@ -293,11 +344,15 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         terms_constant(&x, c->partials[i].words * (int64_t)4);
         terms_op(&x, FX_T_MUL);
         int at = c->partition->n_buffers + i;
-        buffers[at] = (struct fx_buffer){.name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
+        buffers[at] = (struct fx_buffer){
+            .name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
     }
     int flags = plan_flags_buffer(c);
-    if (c->has_flags) buffers[flags] = (struct fx_buffer){u->launches[index][0].buffer_names[flags], FX_BUFFER_FLAGS, flag_bytes(a, u, index)};
-    for (int i = 0; i < c->n_launches; i++) build_launch(a, c, u->launches[index] + c->launches[i].first, &u->joined[index][i], &launches[i]);
+    if (c->has_flags)
+        buffers[flags] = (struct fx_buffer){
+            u->launches[index][0].buffer_names[flags], FX_BUFFER_FLAGS, flag_bytes(a, u, index)};
+    for (int i = 0; i < c->n_launches; i++)
+        build_launch(a, c, u->launches[index] + c->launches[i].first, &u->joined[index][i], &launches[i]);
     out.n_buffers = flags + c->has_flags;
     out.buffers = buffers;
     out.n_launches = c->n_launches;
@@ -309,7 +364,12 @@ struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct pr
     struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
     struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, program->n_kernels + 1);
     for (int i = 0; i < program->n_kernels; i++) kernels[i] = build_signature(cx, &program->kernels[i]);
-    *p = (struct fx_plan){.file = file, .arch = cx->arch->name, .sm_count = cx->arch->sms, .source = "", .n_kernels = program->n_kernels, .kernels = kernels};
+    *p = (struct fx_plan){.file = file,
+        .arch = cx->arch->name,
+        .sm_count = cx->arch->sms,
+        .source = "",
+        .n_kernels = program->n_kernels,
+        .kernels = kernels};
     return p;
 }
 
@@ -322,6 +382,11 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
         kernels[i].n_unfused = unfused.n_kernels;
         kernels[i].unfused_bytes = unfused.bytes;
     }
-    *p = (struct fx_plan){.file = u->file, .arch = cx->arch->name, .sm_count = cx->arch->sms, .source = "", .n_kernels = u->n_kernels, .kernels = kernels};
+    *p = (struct fx_plan){.file = u->file,
+        .arch = cx->arch->name,
+        .sm_count = cx->arch->sms,
+        .source = "",
+        .n_kernels = u->n_kernels,
+        .kernels = kernels};
     return p;
 }

@@ -1,6 +1,7 @@
 /* Names everything that is emitted, once: structs, entries, arguments of every launch.
  *
- * In: the scheduled kernels of a file. Out: the unit, which the plan and the `.cu` are two views of; what neither could hold is an error in the diagnostics. */
+ * In: the scheduled kernels of a file. Out: the unit, which the plan and the `.cu` are two views of; what neither could
+ * hold is an error in the diagnostics. */
 #include "plan/unit.h"
 
 #include "base/names.h"
@@ -16,20 +17,25 @@ struct kernel_names {
 /* An entry sees these beside the struct of its launch: `scope` has the structs already. */
 static struct kernel_names name_kernel(struct arena *a, const struct scheduled_graph *c, struct identifiers *scope) {
     const struct kernel *k = c->graph->kernel;
-    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1), NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
-                             NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
+    struct kernel_names n = {NEW_ARRAY(a, const char *, k->n_params + 1),
+        NEW_ARRAY(a, const char *, c->partition->n_buffers + c->n_partials + 2),
+        NEW_ARRAY(a, const char *, k->n_axes + 1), NEW_ARRAY(a, const char *, fx_stride_index(k->n_params, 0) + 1)};
     for (int i = 0; i < k->n_params; i++) n.params[i] = identifiers_take(scope, encoded(a, k->params[i].ast->name));
     for (int i = 0; i < k->n_axes; i++) n.axes[i] = identifiers_take(scope, encoded(a, k->axes[i].name));
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].n_axes; j++)
-            n.strides[fx_stride_index(i, j)] = identifiers_take(scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
+            n.strides[fx_stride_index(i, j)] = identifiers_take(
+                scope, arena_printf(a, "%sstride_%s", n.params[i], n.axes[k->params[i].axes[j]]));
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         bool is_input = b->value->kind == N_INPUT;
         struct name name = is_input ? k->params[b->value->param].ast->name : b->value->name;
-        n.buffers[i] = identifiers_take(scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype)) : arena_printf(a, "buffer%d_", i));
+        n.buffers[i] = identifiers_take(
+            scope, name.len ? arena_printf(a, "%s_%s_", name_encoded(a, name), fx_dtype_name(b->dtype))
+                            : arena_printf(a, "buffer%d_", i));
     }
-    for (int i = 0; i < c->n_partials; i++) n.buffers[c->partition->n_buffers + i] = identifiers_take(scope, arena_printf(a, "partial%d_", i));
+    for (int i = 0; i < c->n_partials; i++)
+        n.buffers[c->partition->n_buffers + i] = identifiers_take(scope, arena_printf(a, "partial%d_", i));
     n.buffers[plan_flags_buffer(c)] = identifiers_take(scope, "flags_");
     return n;
 }
@@ -51,16 +57,20 @@ static void add_arg(struct arena *a, struct launch *l, enum fx_arg_kind kind, in
 }
 
 /* What any phase takes, parameters first, then buffers, extents and strides, each in order of their numbers. */
-static void join_args(struct arena *a, const struct scheduled_graph *c, const struct launch *phases, struct plan_launch *d) {
-    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params, [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1, [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
-                        [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
+static void join_args(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *phases, struct plan_launch *d) {
+    const int most[] = {[FX_ARG_PARAM] = c->graph->kernel->n_params,
+        [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1,
+        [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
+        [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
     bool waits = false;
     for (int i = 0; i < d->n; i++) waits |= phases[i].kernel->waits;
     for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_STRIDE; kind++)
         for (int index = 0; index < most[kind]; index++) {
             bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && waits;
             for (int i = 0; i < d->n; i++)
-                for (int k = 0; k < phases[i].n_args; k++) is_taken_by_any |= phases[i].args[k].kind == kind && phases[i].args[k].index == index;
+                for (int k = 0; k < phases[i].n_args; k++)
+                    is_taken_by_any |= phases[i].args[k].kind == kind && phases[i].args[k].index == index;
             if (is_taken_by_any) PUSH(a, d->args, d->n_args) = (struct fx_arg){kind, index};
         }
 }
@@ -88,7 +98,8 @@ static void choose_args(const struct unit *u, const struct scheduled_graph *c, s
         const struct fx_arg arg = l->args[i];
         const struct param *p = arg.kind == FX_ARG_PARAM ? &k->params[arg.index] : NULL;
         for (int j = 0; p && p->is_strided && j < p->n_axes; j++)
-            if (k->axes[p->axes[j]].extent != 1) add_arg(a, l, FX_ARG_STRIDE, fx_stride_index(arg.index, j)); /* of one element no address needs it */
+            if (k->axes[p->axes[j]].extent != 1)
+                add_arg(a, l, FX_ARG_STRIDE, fx_stride_index(arg.index, j)); /* of one element no address needs it */
     }
 }
 
@@ -106,31 +117,37 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].n > limits[i].most)
-            diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n, limits[i].what, limits[i].most);
+            diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n,
+                limits[i].what, limits[i].most);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         double n = kernel_elements(k, b->axes, b->n_axes);
         if (!(n > (double)FX_MAX_ELEMENTS)) continue;
-        diag_error(cx, b->span, D_BAD_EXTENT, "a value of %.3g elements is written to memory, more than the 2^48 that a tensor may have", n);
+        diag_error(cx, b->span, D_BAD_EXTENT,
+            "a value of %.3g elements is written to memory, more than the 2^48 that a tensor may have", n);
         diag_fix(cx, "make an extent smaller; why it is written: %s", b->why);
     }
 }
 
 /* The entries of one launch and what they take. */
-static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch *phases, struct launch_phases j, const char *base, struct identifiers *scope, int *number, struct plan_launch *out) {
+static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch *phases, struct launch_phases j,
+    const char *base, struct identifiers *scope, int *number, struct plan_launch *out) {
     struct arena *a = &cx->arena;
     struct scheduled *s = &c->kernels[j.first];
     if (j.n == 1) drop_impossible(cx, c, s);
     if (!s->n_configs)
         diag_error(cx, s->group->stores[0].value->span, D_NO_SCHEDULE,
-                   "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31", s->schedule->name);
+            "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31",
+            s->schedule->name);
     const char *pass = s->parts && j.n == 1 ? arena_printf(a, "pass%d", s->pass) : "";
     *out = (struct plan_launch){.first = j.first, .n = j.n, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
     out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, pass);
     const char *stem = j.n > 1 ? out->name : phases->struct_name;
     const struct scheduled *named = &c->kernels[phases_leader(c, j)];
     for (int e = 0; e < s->n_configs; e++)
-        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem, named->configs[e].suffix, *pass ? "_" : "", pass)), (*number)++};
+        out->entries[e] = (struct entry){identifiers_take(scope, arena_printf(a, "fx_%s%s%s%s", stem,
+                                                                     named->configs[e].suffix, *pass ? "_" : "", pass)),
+            (*number)++};
     join_args(a, c, phases, out);
 }
 
@@ -139,7 +156,8 @@ struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph 
     struct unit *u = NEW(a, struct unit);
     struct identifiers scope = {.arena = a};
     int number = 0;
-    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1), NEW_ARRAY(a, struct plan_launch *, n_kernels + 1)};
+    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1),
+        NEW_ARRAY(a, struct plan_launch *, n_kernels + 1)};
     for (int i = 0; i < n_kernels; i++) {
         struct scheduled_graph *c = kernels[i];
         check_limits(cx, c);
@@ -147,16 +165,23 @@ struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph 
         const char *base = encoded(a, c->graph->kernel->ast->name);
         u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
         for (int j = 0; j < c->n_kernels; j++)
-            u->launches[i][j].struct_name = c->kernels[j].pass ? u->launches[i][j - 1].struct_name : identifiers_take(&structs, identifiers_take(&scope, c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+            u->launches[i][j].struct_name = c->kernels[j].pass
+                                                ? u->launches[i][j - 1].struct_name
+                                                : identifiers_take(&structs,
+                                                      identifiers_take(&scope,
+                                                          c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
         struct kernel_names names = name_kernel(a, c, &structs);
         for (int j = 0; j < c->n_kernels; j++) {
             struct launch *l = &u->launches[i][j];
             l->kernel = &c->kernels[j];
-            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes, l->stride_names = names.strides;
+            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes,
+            l->stride_names = names.strides;
             choose_args(u, c, l);
         }
         u->joined[i] = NEW_ARRAY(a, struct plan_launch, c->n_launches + 1);
-        for (int j = 0; j < c->n_launches; j++) name_entries(cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
+        for (int j = 0; j < c->n_launches; j++)
+            name_entries(
+                cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
     }
     return u;
 }

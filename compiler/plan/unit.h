@@ -1,4 +1,5 @@
-/* The kernels of a file with the names of everything that is emitted: what the launch recipe and the `.cu` are made from. */
+/* The kernels of a file with the names of everything that is emitted: what the launch recipe and the `.cu` are made
+ * from. */
 #ifndef FX_UNIT_H
 #define FX_UNIT_H
 
@@ -25,7 +26,8 @@ struct plan_launch { /* one launch of the plan: its entries run its phases one a
     const char *name;    /* "linear_gelu_" */
     struct entry *entries; /* by configuration */
     int n_args;
-    struct fx_arg *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
+    struct fx_arg
+        *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
 };
 
 struct unit { /* a file: every kernel of the spec with its launches */

@@ -1,9 +1,11 @@
 /* What a term of a kernel costs is seen by leaving it out: which terms there are, and the kernel without one of them.
  *
- * In: a checked kernel. Out: its terms, or a copy of it in which one is replaced. The contractions with the most flops are the spine; what it takes to store an output
- * made of them stays. A term is an operation of the source (traffic.h) beside the spine, which is replaced by what it is applied to: the one operand that is made of the
- * spine, else the first that has its axes and type; a reduction beside the spine, replaced by a constant with all that computes the same; a tensor that no such
- * operation reads, replaced by a constant. Invariant: a kernel without a term is a right kernel, in which every contraction of the spine is still needed. */
+ * In: a checked kernel. Out: its terms, or a copy of it in which one is replaced. The contractions with the most flops
+ * are the spine; what it takes to store an output made of them stays. A term is an operation of the source (traffic.h)
+ * beside the spine, which is replaced by what it is applied to: the one operand that is made of the spine, else the
+ * first that has its axes and type; a reduction beside the spine, replaced by a constant with all that computes the
+ * same; a tensor that no such operation reads, replaced by a constant. Invariant: a kernel without a term is a right
+ * kernel, in which every contraction of the spine is still needed. */
 #include "report/ablate.h"
 
 #include <stdlib.h>
@@ -41,13 +43,15 @@ static bool has_axis(const struct value *v, int axis) {
 }
 
 static bool is_contraction(const struct value *v) {
-    if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL) return false;
+    if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
+        return false;
     const struct value *product = v->args[0];
     bool is_matrix[2] = {false, false};
     for (int i = 0; i < v->n_reduced; i++)
         if (!has_axis(product->args[0], v->reduced[i]) || !has_axis(product->args[1], v->reduced[i])) return false;
     for (int side = 0; side < 2; side++) /* a sum of squares has no label of its own on either side */
-        for (int i = 0; i < product->args[side]->n_axes; i++) is_matrix[side] |= !has_axis(product->args[1 - side], product->args[side]->axes[i]);
+        for (int i = 0; i < product->args[side]->n_axes; i++)
+            is_matrix[side] |= !has_axis(product->args[1 - side], product->args[side]->axes[i]);
     return is_matrix[0] && is_matrix[1];
 }
 
@@ -61,7 +65,8 @@ static void find_spine(struct ablation *a) {
     const struct kernel *k = a->k;
     double most = 0;
     for (int i = 0; i < k->n_values; i++)
-        if (a->ops.is_live[i] && is_contraction(k->values[i]) && flops_of(a, k->values[i]) > most) most = flops_of(a, k->values[i]);
+        if (a->ops.is_live[i] && is_contraction(k->values[i]) && flops_of(a, k->values[i]) > most)
+            most = flops_of(a, k->values[i]);
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
         a->is_spine[i] = a->ops.is_live[i] && is_contraction(v) && flops_of(a, v) * SPINE_SHARE >= most;
@@ -69,7 +74,8 @@ static void find_spine(struct ablation *a) {
         for (int j = 0; j < v->n_args; j++) a->has_spine[i] |= a->has_spine[v->args[j]->id];
     }
     for (int i = k->n_values - 1; i >= 0; i--)
-        for (int j = 0; j < k->values[i]->n_args; j++) a->feeds_spine[k->values[i]->args[j]->id] |= a->is_spine[i] || a->feeds_spine[i];
+        for (int j = 0; j < k->values[i]->n_args; j++)
+            a->feeds_spine[k->values[i]->args[j]->id] |= a->is_spine[i] || a->feeds_spine[i];
 }
 
 /* ---- values that compute the same ---- */
@@ -85,11 +91,15 @@ static bool same_set(const int *a, int n_a, const int *b, int n_b) {
 }
 
 static bool computes_the_same(const struct ablation *a, const struct value *x, const struct value *y) {
-    bool is_same = x->kind == y->kind && x->op == y->op && x->reduction == y->reduction && x->dtype == y->dtype && x->to == y->to && x->n_args == y->n_args && x->n_at == y->n_at;
-    is_same = is_same && x->axis == y->axis && x->has_fill == y->has_fill && x->param == y->param && x->integer == y->integer && memcmp(&x->num, &y->num, sizeof x->num) == 0;
-    is_same = is_same && same_set(x->reduced, x->n_reduced, y->reduced, y->n_reduced) && same_set(x->axes, x->n_axes, y->axes, y->n_axes);
+    bool is_same = x->kind == y->kind && x->op == y->op && x->reduction == y->reduction && x->dtype == y->dtype &&
+                   x->to == y->to && x->n_args == y->n_args && x->n_at == y->n_at;
+    is_same = is_same && x->axis == y->axis && x->has_fill == y->has_fill && x->param == y->param &&
+              x->integer == y->integer && memcmp(&x->num, &y->num, sizeof x->num) == 0;
+    is_same = is_same && same_set(x->reduced, x->n_reduced, y->reduced, y->n_reduced) &&
+              same_set(x->axes, x->n_axes, y->axes, y->n_axes);
     for (int i = 0; is_same && i < x->n_at; i++) is_same = x->at[i] == y->at[i];
-    for (int i = 0; is_same && i < x->n_args; i++) is_same = a->first_equal[x->args[i]->id] == a->first_equal[y->args[i]->id];
+    for (int i = 0; is_same && i < x->n_args; i++)
+        is_same = a->first_equal[x->args[i]->id] == a->first_equal[y->args[i]->id];
     return is_same;
 }
 
@@ -106,8 +116,14 @@ static void find_equal(struct ablation *a) {
 /* An extreme's index has to stay one of its axis; elsewhere 1 is no divisor of 0, and no logarithm's end. */
 static struct value constant_for(const struct value *v) {
     bool is_index = v->kind == V_REDUCE && (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN);
-    return (struct value){.kind = V_NUM, .dtype = v->dtype, .natural = v->natural, .num = fx_is_integer(v->dtype) ? 0 : 1, .integer = fx_is_integer(v->dtype) && !is_index,
-                          .span = v->span, .source = v->source, .id = v->id};
+    return (struct value){.kind = V_NUM,
+        .dtype = v->dtype,
+        .natural = v->natural,
+        .num = fx_is_integer(v->dtype) ? 0 : 1,
+        .integer = fx_is_integer(v->dtype) && !is_index,
+        .span = v->span,
+        .source = v->source,
+        .id = v->id};
 }
 
 static bool keeps_axis(const struct value *v, int axis) {
@@ -185,7 +201,8 @@ static const char *short_text(const struct ablation *a, const struct value *v) {
 }
 
 /* A term that can be left out is told of. */
-static bool add_term(struct ablation *a, const struct value *from, const struct value *to, const char *place, const char *text) {
+static bool add_term(
+    struct ablation *a, const struct value *from, const struct value *to, const char *place, const char *text) {
     struct ablated_term t = {.from = from, .to = to};
     if (!without(a, &t)) return false;
     t.told = (struct fx_ablation){.line = span_line(a->cx, from->span), .place = place, .text = text};
@@ -200,14 +217,16 @@ static const char *place_of(const struct ablation *a, const struct value *v) {
     return has && feeds ? "between" : has ? "epilogue" : feeds ? "prologue" : "beside";
 }
 
-/* What an operation is applied to, of those outside of it that it reads: the only one made of the spine; else the first with its axes and type. */
+/* What an operation is applied to, of those outside of it that it reads: the only one made of the spine; else the first
+ * with its axes and type. */
 static const struct value *main_operand(const struct ablation *a, int class, const struct value *root) {
     const struct value *of_spine = NULL, *first = NULL;
     for (int i = 0; i < a->k->n_values; i++) {
         const struct value *v = a->k->values[i];
         for (int j = 0; a->ops.is_live[i] && a->ops.of[i] == class && j < v->n_args; j++) {
             const struct value *x = v->args[j];
-            bool is_outside = a->ops.of[x->id] != class, fits = x->dtype == root->dtype && same_set(x->axes, x->n_axes, root->axes, root->n_axes);
+            bool is_outside = a->ops.of[x->id] != class,
+                 fits = x->dtype == root->dtype && same_set(x->axes, x->n_axes, root->axes, root->n_axes);
             if (!is_outside || x->kind == V_NUM || x->kind == V_INDEX || x->kind == V_SIZE) continue;
             if (a->has_spine[x->id] && of_spine && of_spine != x) return NULL;
             if (a->has_spine[x->id]) of_spine = fits ? x : root;
@@ -224,7 +243,8 @@ static void add_operations(struct ablation *a, bool *is_term) {
         const struct value *root = v;
         for (int j = i + 1; j < a->k->n_values; j++) /* its last value is what is read of it */
             if (a->ops.is_live[j] && a->ops.of[j] == i) root = a->k->values[j];
-        if (!a->ops.is_index[root->id] && (to = main_operand(a, i, root))) is_term[i] |= add_term(a, root, to, place_of(a, root), span_text(a->cx, root->span));
+        if (!a->ops.is_index[root->id] && (to = main_operand(a, i, root)))
+            is_term[i] |= add_term(a, root, to, place_of(a, root), span_text(a->cx, root->span));
     }
 }
 
@@ -243,7 +263,8 @@ static void add_reductions(struct ablation *a, bool *is_term) {
         if (!a->ops.is_live[i] || v->kind != V_REDUCE || a->is_spine[i] || a->first_equal[i] != i) continue;
         buf_init(&b, &a->cx->arena);
         buf_printf(&b, "%s of %s", reduction_name(v->reduction), short_text(a, reduced_by(v)));
-        is_term[a->ops.of[i]] |= add_term(a, v, NULL, is_contraction(v) ? "contraction" : "statistics", is_contraction(v) ? span_text(a->cx, v->span) : b.s);
+        is_term[a->ops.of[i]] |= add_term(a, v, NULL, is_contraction(v) ? "contraction" : "statistics",
+            is_contraction(v) ? span_text(a->cx, v->span) : b.s);
     }
 }
 
@@ -278,7 +299,8 @@ static const double *nominals(struct cx *cx, const struct kernel *k, const char 
         as_given.axes[i] = k->axes[i];
         for (int j = 0; extents && j < n_extents && k->axes[i].extent < 0 && k->axes[i].part_of < 0; j++) {
             size_t len = strcspn(extents[j], "=");
-            if (extents[j][len] == '=' && len == k->axes[i].name.len && memcmp(extents[j], k->axes[i].name.s, len) == 0) as_given.axes[i].extent = strtoll(extents[j] + len + 1, NULL, 10);
+            if (extents[j][len] == '=' && len == k->axes[i].name.len && memcmp(extents[j], k->axes[i].name.s, len) == 0)
+                as_given.axes[i].extent = strtoll(extents[j] + len + 1, NULL, 10);
         }
     }
     check_nominal(cx, &as_given);
@@ -289,8 +311,13 @@ static const double *nominals(struct cx *cx, const struct kernel *k, const char 
 static struct ablation find_terms(struct cx *cx, const struct kernel *k, const char *const *extents, int n_extents) {
     struct arena *arena = &cx->arena;
     size_t n = (size_t)k->n_values + 1;
-    struct ablation a = {.cx = cx, .k = k, .ops = traffic_operations(arena, k), .is_spine = NEW_ARRAY(arena, bool, n), .has_spine = NEW_ARRAY(arena, bool, n),
-                         .feeds_spine = NEW_ARRAY(arena, bool, n), .first_equal = NEW_ARRAY(arena, int, n)};
+    struct ablation a = {.cx = cx,
+        .k = k,
+        .ops = traffic_operations(arena, k),
+        .is_spine = NEW_ARRAY(arena, bool, n),
+        .has_spine = NEW_ARRAY(arena, bool, n),
+        .feeds_spine = NEW_ARRAY(arena, bool, n),
+        .first_equal = NEW_ARRAY(arena, int, n)};
     bool *is_term = NEW_ARRAY(arena, bool, n);
     a.nominal = nominals(cx, k, extents, n_extents);
     find_spine(&a);
@@ -302,7 +329,8 @@ static struct ablation find_terms(struct cx *cx, const struct kernel *k, const c
     return a;
 }
 
-struct fx_ablation *ablate_list(struct cx *cx, const struct kernel *k, const char *const *extents, int n_extents, int *n) {
+struct fx_ablation *ablate_list(
+    struct cx *cx, const struct kernel *k, const char *const *extents, int n_extents, int *n) {
     struct ablation a = find_terms(cx, k, extents, n_extents);
     struct fx_ablation *list = NEW_ARRAY(&cx->arena, struct fx_ablation, a.n_terms + 1);
     for (int i = 0; i < a.n_terms; i++) list[i] = a.terms[i].told;
@@ -310,7 +338,8 @@ struct fx_ablation *ablate_list(struct cx *cx, const struct kernel *k, const cha
     return list;
 }
 
-struct kernel *ablate_kernel(struct cx *cx, const struct kernel *k, const char *const *extents, int n_extents, int number) {
+struct kernel *ablate_kernel(
+    struct cx *cx, const struct kernel *k, const char *const *extents, int n_extents, int number) {
     struct ablation a = find_terms(cx, k, extents, n_extents);
     return number < 1 || number > a.n_terms ? NULL : without(&a, &a.terms[number - 1]);
 }

@@ -1,8 +1,8 @@
 /* What the checker inferred, beside what the user wrote: the text of `fxc annotate`.
  *
- * In: the checked kernels and their notes, in any order. Out: per statement a line, below it every subexpression in the order of the source, nested
- * by indentation, with its dtype and axes in one column. An expression is nested in those whose span holds its own. Invariant: a line costs
- * what it shows, however long the expression is. */
+ * In: the checked kernels and their notes, in any order. Out: per statement a line, below it every subexpression in the
+ * order of the source, nested by indentation, with its dtype and axes in one column. An expression is nested in those
+ * whose span holds its own. Invariant: a line costs what it shows, however long the expression is. */
 #include "report/annotate.h"
 
 #include <stdlib.h>
@@ -71,13 +71,15 @@ static void add_expr(struct page *p, int indent, const struct note *n) {
     add_line(p, indent, &b, output ? param_type(p, output) : value_type(p, n->value));
 }
 
-/* `3: y = x @ w`; a sole target that is an output has its type here, what several targets are comes below. Returns the width of the number. */
+/* `3: y = x @ w`; a sole target that is an output has its type here, what several targets are comes below. Returns the
+ * width of the number. */
 static int add_statement(struct page *p, const struct cx *cx, const struct ast_stmt *s) {
     struct buf b;
     buf_init(&b, p->arena);
     buf_printf(&b, "%d: ", span_line(cx, s->span));
     int width = (int)b.len;
-    for (const struct ast_ids *t = s->targets; t; t = t->next) buf_printf(&b, NAME_FMT "%s", NAME_ARG(t->name), t->next ? ", " : " = ");
+    for (const struct ast_ids *t = s->targets; t; t = t->next)
+        buf_printf(&b, NAME_FMT "%s", NAME_ARG(t->name), t->next ? ", " : " = ");
     if (s->is_require) buf_puts(&b, "require ");
     ast_print_expr_short(&b, s->value, MOST_TEXT);
     const struct param *output = s->targets && !s->targets->next ? find_output(p->kernel, s->targets->name) : NULL;
@@ -123,7 +125,8 @@ static const struct note *sorted_notes(struct page *p, int *n) {
 static void print_lines(struct buf *out, const struct page *p) {
     int column = 0;
     for (int i = 0; i < p->n_lines; i++)
-        if (*p->lines[i].right && p->lines[i].indent + p->lines[i].width > column) column = p->lines[i].indent + p->lines[i].width;
+        if (*p->lines[i].right && p->lines[i].indent + p->lines[i].width > column)
+            column = p->lines[i].indent + p->lines[i].width;
     for (int i = 0; i < p->n_lines; i++) {
         const struct note_line *l = &p->lines[i];
         buf_printf(out, "%*s%s", l->indent, "", l->left);

@@ -1,5 +1,6 @@
-/* Collects the facts of a receipt. In: the graph as scheduled, its plan, what entries were compiled to. Out: struct receipt, all numbers at the extents
- * that are fixed, and at the nominal ones of labels that are not. Invariant: nothing is decided here; what the plan and the schedules decided is told. */
+/* Collects the facts of a receipt. In: the graph as scheduled, its plan, what entries were compiled to. Out: struct
+ * receipt, all numbers at the extents that are fixed, and at the nominal ones of labels that are not. Invariant:
+ * nothing is decided here; what the plan and the schedules decided is told. */
 #include "report/receipt.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static struct receipt_size size_of(const struct facts *f, const struct fx_expr *
 /* ---- lines ---- */
 
 enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT, MIDDLE };
-static const char *const place_names[] = {"", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product", "middle"};
+static const char *const place_names[] = {
+    "", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product", "middle"};
 
 struct marks {
     const struct facts *f;
@@ -62,7 +64,8 @@ static void mark(const struct marks *m, const struct node *n, enum place place) 
         mark_factors(m, &m->group->sums[sum]);
         return;
     }
-    bool is_loop = ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n)) || (n->kind == N_SHARE && !is_shared_by(m->group, n));
+    bool is_loop = ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(m->group, n)) ||
+                   (n->kind == N_SHARE && !is_shared_by(m->group, n));
     if (is_loop) place = LOOP;
     m->place[n->id] = is_row_step(m->group, n) ? OF_A_ROW : place;
     for (int i = 0; i < n->n_args; i++) {
@@ -80,12 +83,15 @@ static void add_line(const struct facts *f, struct receipt_launch *l, const stru
     if (n->name.len) line.name = arena_strndup(f->a, n->name.s, n->name.len);
     if (n->source->span.file != n->span.file) line.call = span_text(f->unit->cx, n->span);
     for (int i = 0; i < l->n_lines; i++) /* one expression may have become several nodes */
-        if (l->lines[i].line == line.line && l->lines[i].place == line.place && strcmp(l->lines[i].text, line.text) == 0 && !line.name) return;
+        if (l->lines[i].line == line.line && l->lines[i].place == line.place &&
+            strcmp(l->lines[i].text, line.text) == 0 && !line.name)
+            return;
     PUSH(f->a, l->lines, l->n_lines) = line;
 }
 
 /* What an earlier phase computes for a later one is a side product, wherever in its kernel it is computed. */
-static void add_lines(const struct facts *f, struct receipt_launch *l, const struct group *group, bool is_side_product) {
+static void add_lines(
+    const struct facts *f, struct receipt_launch *l, const struct group *group, bool is_side_product) {
     const struct graph *g = f->chosen->graph;
     struct marks m = {f, group, NEW_ARRAY(f->a, bool, g->n_nodes + 1), NEW_ARRAY(f->a, enum place, g->n_nodes + 1)};
     for (int i = 0; i < g->n_nodes; i++) {
@@ -95,11 +101,15 @@ static void add_lines(const struct facts *f, struct receipt_launch *l, const str
     for (int i = 0; i < group->n_stores; i++) {
         struct partial_of x;
         if (is_partial_store(g, group, &group->stores[i], &x)) m.place[group->stores[i].value->id] = EPILOGUE;
-        mark(&m, store_element(g, group, &group->stores[i]), group->is_row ? IN_A_ROW : group->contraction ? EPILOGUE : POINTWISE);
+        mark(&m, store_element(g, group, &group->stores[i]),
+            group->is_row        ? IN_A_ROW
+            : group->contraction ? EPILOGUE
+                                 : POINTWISE);
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE || n->kind == N_CAST || n->kind == N_ACCESS;
+        bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE ||
+                           n->kind == N_CAST || n->kind == N_ACCESS;
         if (m.place[i] && n->source && is_computed) add_line(f, l, n, is_side_product ? SIDE_PRODUCT : m.place[i]);
     }
 }
@@ -121,7 +131,10 @@ static int resident_blocks(const struct arch *m, const struct receipt_entry *e, 
 }
 
 static struct receipt_entry entry_of(const struct facts *f, const struct fx_variant *v, const struct config *c) {
-    struct receipt_entry e = {.variant = v, .grid = size_of(f, &v->grid), .shared = size_of(f, &v->smem), .takes = fx_expr_holds(&v->needs, &f->env)};
+    struct receipt_entry e = {.variant = v,
+        .grid = size_of(f, &v->grid),
+        .shared = size_of(f, &v->smem),
+        .takes = fx_expr_holds(&v->needs, &f->env)};
     if (f->compiled && f->compiled[v->number].registers) e.compiled = &f->compiled[v->number];
     e.resident = resident_blocks(f->unit->cx->arch, &e, c->min_blocks);
     int64_t round = (int64_t)f->unit->cx->arch->sms * (e.resident < 1 ? 1 : e.resident);
@@ -143,14 +156,16 @@ static void add_entries(const struct facts *f, struct receipt_launch *l, const s
     if (wanted >= 0 && wanted != chosen) l->entries[wanted].is_passed_over = true;
 }
 
-/* What a launch takes of the time predicted for its group: of rows in parts every pass that reads rows as much as another. */
+/* What a launch takes of the time predicted for its group: of rows in parts every pass that reads rows as much as
+ * another. */
 static double share_of(const struct scheduled *s, double memory_seconds) {
     if (!s->parts) return s->seconds;
     bool reads_rows = s->pass < s->row->n_passes || s->row->stores_elements;
     return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
 }
 
-/* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its row program's last. */
+/* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its row program's last.
+ */
 static bool is_side_product(const struct launch *phases, int n_phases, int p) {
     const struct scheduled *s = phases[p].kernel;
     bool stores_buffer = false;
@@ -159,24 +174,29 @@ static bool is_side_product(const struct launch *phases, int n_phases, int p) {
 }
 
 /* Of a launch of several phases: the leader's schedule, and the sums of what the phases take. */
-static struct receipt_launch launch_of(const struct facts *f, const struct launch *phases, const struct plan_launch *d, const struct fx_launch *launch) {
+static struct receipt_launch launch_of(
+    const struct facts *f, const struct launch *phases, const struct plan_launch *d, const struct fx_launch *launch) {
     const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct launch_phases){d->first, d->n});
-    struct receipt_launch out = {.launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
+    struct receipt_launch out = {
+        .launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
     out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / f->unit->cx->arch->copied : 0;
     out.seconds = d->n == 1 ? share_of(s, out.memory_seconds) : 0;
     for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->pass ? 0 : phases[p].kernel->seconds;
-    out.bound = out.seconds <= out.memory_seconds * 1.01   ? "memory"
-                : s->group->contraction                     ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
-                                                            : "instructions and latency";
+    out.bound = out.seconds <= out.memory_seconds * 1.01 ? "memory"
+                : s->group->contraction                  ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
+                                                         : "instructions and latency";
     for (int p = 0; p < d->n; p++) {
         const struct group *r = phases[p].kernel->group;
-        if (r->is_copy) PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){f->r->kernel->buffers[r->copied].name, f->r->kernel->params[r->stores[0].param].name};
+        if (r->is_copy)
+            PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){
+                f->r->kernel->buffers[r->copied].name, f->r->kernel->params[r->stores[0].param].name};
     }
     for (int p = 0; p < d->n; p++)
-        if (d->n == 1 || phases[p].kernel->pass == 0) add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
+        if (d->n == 1 || phases[p].kernel->pass == 0)
+            add_lines(f, &out, phases[p].kernel->group, is_side_product(phases, d->n, p));
     add_entries(f, &out, s);
     return out;
 }
@@ -208,7 +228,8 @@ static void add_rules(struct facts *f) {
 
 static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f->r->n_notes) = text; }
 
-/* How often a chain computes its middle: once for every tile of columns of the entry that is launched, tile_n wide; 0: none is. */
+/* How often a chain computes its middle: once for every tile of columns of the entry that is launched, tile_n wide; 0:
+ * none is. */
 static const char *times_anew(const struct facts *f, const struct chain *x, int tile_n) {
     struct buf b;
     double columns = 1;
@@ -228,35 +249,49 @@ static const char *times_anew(const struct facts *f, const struct chain *x, int 
 static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) {
     struct buf t;
     buf_init(&t, f->a);
-    for (int i = 0; i < x->parts.n_t; i++) buf_printf(&t, "%s%s", i ? "," : "", f->r->kernel->extents[x->parts.t[i]].name);
+    for (int i = 0; i < x->parts.n_t; i++)
+        buf_printf(&t, "%s%s", i ? "," : "", f->r->kernel->extents[x->parts.t[i]].name);
     const char *first = x->parts.n_inner > 1 ? "the first contractions are" : "the first contraction is";
-    const char *times = x->n_passes == 1 ? "once" : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_passes, first);
-    note(f, arena_printf(f->a, "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s", t.s,
-                         times, times_anew(f, x, tile_n)));
+    const char *times = x->n_passes == 1
+                            ? "once"
+                            : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_passes, first);
+    note(f,
+        arena_printf(f->a,
+            "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s",
+            t.s, times, times_anew(f, x, tile_n)));
     for (int i = 0; i < x->n_folds; i++)
         if (chain_is_online(x, i, x->folds[i].pass))
-            note(f, arena_printf(f->a, "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves", span_line(f->unit->cx, x->folds[i].extreme->span)));
+            note(f, arena_printf(f->a,
+                        "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves",
+                        span_line(f->unit->cx, x->folds[i].extreme->span)));
     for (int i = 0; i < x->n_moved; i++)
-        note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d", span_line(f->unit->cx, x->moved[i].by->span)));
+        note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d",
+                    span_line(f->unit->cx, x->moved[i].by->span)));
     if (x->second.b_dtype != FX_F32)
-        note(f, arena_printf(f->a, "chain: the middle is rounded once to %s for the last contraction (language.md, Accumulation; `precision: ieee` forbids it)",
-                             fx_dtype_name(x->second.b_dtype)));
+        note(f,
+            arena_printf(f->a,
+                "chain: the middle is rounded once to %s for the last contraction (language.md, Accumulation; `precision: ieee` forbids it)",
+                fx_dtype_name(x->second.b_dtype)));
 }
 
-/* In how many passes a row program finds several reductions: of a variance whether it is of deviations from a mean that is known, or of sums of squares beside it. */
+/* In how many passes a row program finds several reductions: of a variance whether it is of deviations from a mean that
+ * is known, or of sums of squares beside it. */
 static void add_row_note(struct facts *f, const struct scheduled *s) {
     const struct group *r = s->group;
     struct buf b;
     if (r->n_steps < 2 || s->pass) return;
     buf_init(&b, f->a);
-    for (int i = 0; i < r->n_reduced; i++) buf_printf(&b, "%s%s", i ? "," : "statistics over ", f->r->kernel->extents[r->reduced[i]].name);
+    for (int i = 0; i < r->n_reduced; i++)
+        buf_printf(&b, "%s%s", i ? "," : "statistics over ", f->r->kernel->extents[r->reduced[i]].name);
     buf_printf(&b, " in %d pass%s", s->row->n_passes, s->row->n_passes == 1 ? "" : "es");
     for (int pass = 1, n = 0; pass <= s->row->n_passes; pass++, n = 0)
         for (int i = 0; i < r->n_steps; i++) {
             const struct node *step = r->steps[i];
             if (step->kind != N_REDUCE || s->row->level[step->id] != pass) continue;
             buf_puts(&b, n++ ? " and " : pass == 1 ? ": " : "; from that ");
-            buf_printf(&b, "%s(", reduction_name(step->reduction)); /* of what, as the source has it: a mean is a sum of another's operand */
+            buf_printf(&b, "%s(",
+                reduction_name(
+                    step->reduction)); /* of what, as the source has it: a mean is a sum of another's operand */
             if (step->args[0]->kind == N_INPUT) buf_puts(&b, f->r->kernel->params[step->args[0]->param].name);
             else if (step->args[0]->source) ast_print_expr_short(&b, step->args[0]->source, 80);
             buf_printf(&b, ") at line %d", span_line(f->unit->cx, step->span));
@@ -269,8 +304,12 @@ static void add_notes(struct facts *f) {
     const struct kernel *k = f->chosen->graph->kernel;
     bool is_used = false;
     for (int i = 0; i < f->chosen->graph->n_applied; i++)
-        for (int r = 0; algebra_rule(r); r++) is_used |= algebra_rule(r)->is_fast && strcmp(algebra_rule(r)->name, f->chosen->graph->applied[i].rule) == 0;
-    if (k->fast_math) note(f, is_used ? "fast_math: rules are applied that hold for finite values whose sums stay in range" : "fast_math is allowed; nothing here makes use of it");
+        for (int r = 0; algebra_rule(r); r++)
+            is_used |= algebra_rule(r)->is_fast &&
+                       strcmp(algebra_rule(r)->name, f->chosen->graph->applied[i].rule) == 0;
+    if (k->fast_math)
+        note(f, is_used ? "fast_math: rules are applied that hold for finite values whose sums stay in range"
+                        : "fast_math is allowed; nothing here makes use of it");
     if (k->round != ROUND_ONCE)
         note(f, k->round == ROUND_OP ? "round: op: every operation's result is rounded to the dtype of its tensors"
                                      : "round: eager: every operation's result is rounded to the dtype of its tensors");
@@ -292,14 +331,17 @@ static void add_buffers(struct facts *f) {
             const struct buffer *from = &c->partition->buffers[i];
             out.dtype = fx_dtype_name(from->dtype);
             out.why = from->why;
-            out.is_rounded = fx_is_float(from->dtype) && fx_dtype_bits(from->dtype) <= 16 && from->value->kind != N_CAST && from->value->kind != N_INPUT && !is_copied(c->partition, i);
+            out.is_rounded = fx_is_float(from->dtype) && fx_dtype_bits(from->dtype) <= 16 &&
+                             from->value->kind != N_CAST && from->value->kind != N_INPUT && !is_copied(c->partition, i);
         } else if (b->kind == FX_BUFFER_FLAGS) {
             out.dtype = "u64";
             out.why = "flags by which all blocks of a launch wait for each other between its phases";
         } else {
             out.dtype = "f32";
-            out.why = c->n_launches < c->n_kernels ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a phase"
-                                                   : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a launch";
+            out.why =
+                c->n_launches < c->n_kernels
+                    ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a phase"
+                    : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a launch";
         }
         PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }
@@ -324,12 +366,17 @@ static void add_launches(struct facts *f, int kernel) {
     }
 }
 
-struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
+struct receipt *receipt_of(
+    struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
     struct receipt *r = NEW(a, struct receipt);
     struct facts f = {.a = a, .unit = u, .chosen = u->kernels[kernel], .compiled = compiled, .r = r};
     struct buf saved;
-    *r = (struct receipt){.kernel = k, .arch = u->cx->arch, .partition = f.chosen->partition->name, .seconds = f.chosen->seconds, .n_others = f.chosen->n_others,
-                          .others = f.chosen->others};
+    *r = (struct receipt){.kernel = k,
+        .arch = u->cx->arch,
+        .partition = f.chosen->partition->name,
+        .seconds = f.chosen->seconds,
+        .n_others = f.chosen->n_others,
+        .others = f.chosen->others};
     add_extents(&f);
     r->unfused = size_of(&f, &k->unfused_bytes);
     add_rules(&f);

@@ -1,5 +1,5 @@
-/* The receipt of a kernel: what became of every line of the spec, and what it costs. receipt.c collects the facts, once; receipt_text.c and
- * receipt_json.c write the same facts. docs/receipt.md says what they mean. */
+/* The receipt of a kernel: what became of every line of the spec, and what it costs. receipt.c collects the facts,
+ * once; receipt_text.c and receipt_json.c write the same facts. docs/receipt.md says what they mean. */
 #ifndef FX_RECEIPT_H
 #define FX_RECEIPT_H
 
@@ -81,8 +81,10 @@ struct receipt {
     struct receipt_launch *launches;
 };
 
-/* The facts about kernel number `kernel` of u; `compiled`, by number of entry, says what those with registers were compiled to; NULL: none was. */
-struct receipt *receipt_of(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);
+/* The facts about kernel number `kernel` of u; `compiled`, by number of entry, says what those with registers were
+ * compiled to; NULL: none was. */
+struct receipt *receipt_of(
+    struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);
 void receipt_text(struct buf *out, const struct receipt *r);
 void receipt_summary(struct buf *out, const struct receipt *r); /* what was taken, in few lines */
 void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels);

@@ -1,4 +1,5 @@
-/* A receipt as JSON, for programs: `fxc explain --explain-format=json`. docs/receipt.md states the schema; within a version members are only added. */
+/* A receipt as JSON, for programs: `fxc explain --explain-format=json`. docs/receipt.md states the schema; within a
+ * version members are only added. */
 #include "report/receipt.h"
 
 #include "base/json.h"

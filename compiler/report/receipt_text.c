@@ -6,7 +6,9 @@
 
 /* "M * N * 4 = 65536" */
 /* " on an H200" */
-static void put_gpu(struct buf *out, const struct arch *m) { buf_printf(out, " on %s %s", strchr("AEFHILMNORSX", *m->gpu) ? "an" : "a", m->gpu); }
+static void put_gpu(struct buf *out, const struct arch *m) {
+    buf_printf(out, " on %s %s", strchr("AEFHILMNORSX", *m->gpu) ? "an" : "a", m->gpu);
+}
 
 static void put_size(struct buf *out, const struct receipt_size *s) {
     char number[32];
@@ -51,8 +53,11 @@ static void put_head(struct buf *out, const struct receipt *r) {
         int n = 0;
         for (int i = 0; i < k->n_extents; i++) {
             if ((k->extents[i].value >= 0) != fixed) continue;
-            buf_printf(out, "%s %s=%lld", n++ ? "" : fixed ? "  extents:" : "  nominal extents, which -D NAME=VALUE replaces:", k->extents[i].name,
-                       (long long)r->extents[i]);
+            buf_printf(out, "%s %s=%lld",
+                n++     ? ""
+                : fixed ? "  extents:"
+                        : "  nominal extents, which -D NAME=VALUE replaces:",
+                k->extents[i].name, (long long)r->extents[i]);
         }
         if (n) buf_putc(out, '\n');
     }
@@ -63,7 +68,8 @@ static void put_totals(struct buf *out, const struct receipt *r) {
     else buf_puts(out, "  bytes overflow");
     buf_printf(out, "; unfused, %d %s: ", r->kernel->n_unfused, kernels(r->kernel->n_unfused));
     put_size(out, &r->unfused);
-    if (r->is_known && r->unfused.is_known && r->unfused.value > 0) buf_printf(out, "; %.3g of that", (double)r->total / (double)r->unfused.value);
+    if (r->is_known && r->unfused.is_known && r->unfused.value > 0)
+        buf_printf(out, "; %.3g of that", (double)r->total / (double)r->unfused.value);
     buf_putc(out, '\n');
 }
 
@@ -78,7 +84,9 @@ static void put_buffer(struct buf *out, const struct receipt_buffer *b) {
     put_size(out, &b->bytes);
     buf_printf(out, " bytes, as %s: %s\n", b->dtype, b->why);
     if (b->is_rounded)
-        buf_printf(out, "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n", b->dtype);
+        buf_printf(out,
+            "    rounded once to %s on the way to the contraction that reads it (language.md, Accumulation; `precision: ieee` forbids it)\n",
+            b->dtype);
 }
 
 static void put_line(struct buf *out, const struct receipt_line *l) {
@@ -99,25 +107,31 @@ static void put_entry(struct buf *out, const struct arch *m, const struct receip
         if (e->compiled->shared_bytes) buf_printf(out, ", %d bytes of static shared memory", e->compiled->shared_bytes);
     }
     buf_putc(out, '\n');
-    if (e->is_passed_over) buf_puts(out, "      would be launched here, but it spills: another of its kind takes its place\n");
+    if (e->is_passed_over)
+        buf_puts(out, "      would be launched here, but it spills: another of its kind takes its place\n");
     if (!e->is_chosen) return;
     buf_puts(out, "      launched here: grid ");
     put_size(out, &e->grid);
-    buf_printf(out, ", %d block%s an SM, %lld wave%s on %d SMs\n", e->resident, e->resident == 1 ? "" : "s", (long long)e->waves, e->waves == 1 ? "" : "s", m->sms);
+    buf_printf(out, ", %d block%s an SM, %lld wave%s on %d SMs\n", e->resident, e->resident == 1 ? "" : "s",
+        (long long)e->waves, e->waves == 1 ? "" : "s", m->sms);
 }
 
 static void put_launch(struct buf *out, const struct receipt *r, int i) {
     const struct receipt_launch *l = &r->launches[i];
     bool is_chosen = false;
-    buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, r->n_launches, l->launch->name, l->launch->driver, l->schedule);
+    buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, r->n_launches, l->launch->name,
+        l->launch->driver, l->schedule);
     if (l->launch->n_phases > 1)
-        buf_printf(out, "    %d phases of one launch%s\n", l->launch->n_phases, l->launch->is_cooperative ? ", between which all blocks wait for each other" : "");
-    for (int j = 0; j < l->n_copies; j++) buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
+        buf_printf(out, "    %d phases of one launch%s\n", l->launch->n_phases,
+            l->launch->is_cooperative ? ", between which all blocks wait for each other" : "");
+    for (int j = 0; j < l->n_copies; j++)
+        buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
     for (int j = 0; j < l->n_lines; j++) put_line(out, &l->lines[j]);
     buf_puts(out, "    bytes ");
     put_size(out, &l->bytes);
     if (l->bytes.is_known && l->written.is_known)
-        buf_printf(out, ", %lld read and %lld written", (long long)(l->bytes.value - l->written.value), (long long)l->written.value);
+        buf_printf(out, ", %lld read and %lld written", (long long)(l->bytes.value - l->written.value),
+            (long long)l->written.value);
     buf_putc(out, '\n');
     if (l->launch->flops.n) {
         buf_puts(out, "    flops ");
@@ -245,7 +259,8 @@ static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
     buf_puts(out, ", ");
     put_time(out, l->seconds);
     buf_printf(out, " bound by %s\n", l->bound);
-    for (int j = 0; j < l->n_copies; j++) buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
+    for (int j = 0; j < l->n_copies; j++)
+        buf_printf(out, "    copies %s into %s\n", l->copies[j].from, l->copies[j].into);
     put_brief_lines(out, l);
     for (int j = 0; j < l->n_entries; j++) {
         if (!l->entries[j].is_chosen) continue;

@@ -1,8 +1,9 @@
-/* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known, and which sums are taken
- * in the same pass as the extreme that shifts them.
+/* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known,
+ * and which sums are taken in the same pass as the extreme that shifts them.
  *
- * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is decided by structure: that sums scale by
- * exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a factor of the summand, and all other factors known before the pass. */
+ * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is
+ * decided by structure: that sums scale by exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a
+ * factor of the summand, and all other factors known before the pass. */
 #include "schedule/chain_program.h"
 
 #include <math.h>
@@ -57,14 +58,16 @@ static bool is_made_of(const struct node *n, const struct node *of, int depth) {
     return true;
 }
 
-/* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the maximum is being found, too. */
+/* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the
+ * maximum is being found, too. */
 static bool as_fold(const struct chain *x, const struct node *n, struct fold *out) {
     if (!node_is_op(n, O_EXP) && !node_is_op(n, O_EXP2)) return false;
     const struct node *d = n->args[0];
     if (!node_is_op(d, O_SUB)) return false;
     for (int i = 0; i < x->parts.n_steps; i++) {
         struct node *m = x->parts.steps[i];
-        if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0)) continue;
+        if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0))
+            continue;
         if (!is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127)) continue;
         *out = (struct fold){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .extreme = m};
         return true;
@@ -72,11 +75,13 @@ static bool as_fold(const struct chain *x, const struct node *n, struct fold *ou
     return false;
 }
 
-/* Whether d is the sum s of e's row wherever that is 1 or more, and no 0 in its place where e is 0 all along: then a sum of e / d may be divided at its end. */
+/* Whether d is the sum s of e's row wherever that is 1 or more, and no 0 in its place where e is 0 all along: then a
+ * sum of e / d may be divided at its end. */
 static bool is_normaliser(const struct chain *x, const struct node *d, const struct node *e) {
     for (int i = 0; i < x->parts.n_steps; i++) {
         const struct node *s = x->parts.steps[i];
-        if (s->reduction == RED_SUM && s->args[0] == e && is_made_of(d, s, 0) && is_like(d, s, 0x1p-1, 0x1p127)) return true;
+        if (s->reduction == RED_SUM && s->args[0] == e && is_made_of(d, s, 0) && is_like(d, s, 0x1p-1, 0x1p127))
+            return true;
     }
     return false;
 }
@@ -86,19 +91,22 @@ static bool holds_for_nothing(const struct chain *x, const struct node *conditio
     bool is_true;
     for (int i = 0; i < x->parts.n_steps; i++) {
         const struct node *s = x->parts.steps[i];
-        if (s->reduction == RED_SUM && s->args[0] == e && decided(condition, s, 0x1p-1, 0x1p127, &is_true) && !is_true) return condition->op == O_EQ || condition->op == O_LE || condition->op == O_LT; /* of NaN neither */
+        if (s->reduction == RED_SUM && s->args[0] == e && decided(condition, s, 0x1p-1, 0x1p127, &is_true) && !is_true)
+            return condition->op == O_EQ || condition->op == O_LE || condition->op == O_LT; /* of NaN neither */
     }
     return false;
 }
 
-/* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later are collected. */
+/* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later
+ * are collected. */
 struct factors {
     const struct chain *x;
     const struct fold *fold;
     struct moved moved[MAX_MOVED];
     int n_moved;
     bool may_move;
-    bool is_narrow; /* it is rounded to f16, which may not hold what another factor makes of the exponential before it is scaled and divided */
+    bool is_narrow; /* it is rounded to f16, which may not hold what another factor makes of the exponential before it
+                       is scaled and divided */
 };
 
 static bool find_factor(struct factors *p, struct node *n, int depth) {
@@ -112,13 +120,17 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
         bool is_late = level[d->id] > pass;
-        if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) || !is_normaliser(p->x, d, p->fold->e))) return false;
+        if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) ||
+                           !is_normaliser(p->x, d, p->fold->e)))
+            return false;
         if (!is_late && p->is_narrow) return false;
         if (is_late) p->moved[p->n_moved++] = (struct moved){d, false};
         return find_factor(p, n->args[0], depth + 1);
     }
     if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
-        if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) || !holds_for_nothing(p->x, n->args[0], p->fold->e)) return false;
+        if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) ||
+            !holds_for_nothing(p->x, n->args[0], p->fold->e))
+            return false;
         p->moved[p->n_moved++] = (struct moved){n->args[0], true};
         return find_factor(p, n->args[2], depth + 1);
     }
@@ -131,7 +143,8 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
 
 /* ---- levels ---- */
 
-/* A node's level is that of its operands; a reduction is known a pass later, one that is taken online as soon as the extreme it waits for. */
+/* A node's level is that of its operands; a reduction is known a pass later, one that is taken online as soon as the
+ * extreme it waits for. */
 static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
@@ -162,7 +175,8 @@ static void place_outer(struct chain *x) {
     if (x->n_passes == 0) x->n_passes = 1;
     if (plain < x->n_passes) return;
     for (int k = 0; k < x->n_folds; k++) {
-        struct factors product = {.x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
+        struct factors product = {
+            .x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
         if (x->folds[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
         x->outer_fold = k;
         for (int i = 0; i < product.n_moved; i++) x->moved[x->n_moved++] = product.moved[i];
@@ -176,7 +190,9 @@ bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { retu
 int chain_stays(const struct chain *x, const struct node *n) {
     for (int i = 0; i < x->n_moved; i++) {
         if (!x->moved[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->moved[i].by) return 0;
-        if (x->moved[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->moved[i].by && node_is_number(n->args[1], 0)) return 2;
+        if (x->moved[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->moved[i].by &&
+            node_is_number(n->args[1], 0))
+            return 2;
     }
     return -1;
 }
@@ -189,7 +205,8 @@ bool chain_is_online(const struct chain *x, int fold, int pass) {
     return false;
 }
 
-static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
+static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
+    int pass, bool *needed) {
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t;
@@ -234,7 +251,8 @@ static const struct node *sole_operand(const struct group *r, const struct chain
 }
 
 /* Marks what sums and the second contraction's factor need; `kept` is at hand. */
-static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, const struct node *kept, bool *needed) {
+static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
+    int pass, const struct node *kept, bool *needed) {
     struct chain given = *x;
     seed(x, pass, needed);
     if (kept) {
@@ -245,7 +263,8 @@ static void mark_sums(const struct graph *g, const struct partition *p, const st
     mark_below(g, p, r, &given, pass, needed);
 }
 
-bool chain_keeps(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass) {
+bool chain_keeps(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass) {
     const struct node *kept = sole_operand(r, x, pass);
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     if (!kept) return false;
@@ -255,11 +274,13 @@ bool chain_keeps(const struct graph *g, const struct partition *p, const struct 
     return true;
 }
 
-void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
+void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
+    int pass, bool *needed) {
     mark_sums(g, p, r, x, pass, chain_keeps(g, p, r, x, pass) ? sole_operand(r, x, pass) : NULL, needed);
 }
 
-void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass, bool *needed) {
+void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
+    int pass, bool *needed) {
     for (int k = 0; k < x->n_folds; k++)
         if (chain_is_online(x, k, pass)) needed[x->folds[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
@@ -273,14 +294,16 @@ static bool is_running(const struct node *n, int axis, int depth) {
     if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
     for (int side = 0; side < (n->op == O_ADD ? 2 : 1); side++) {
         const struct node *rest = n->args[1 - side];
-        bool is_fixed = rest->kind == N_SIZE || (rest->kind == N_CONST && rest->integer > -(1ll << 40) && rest->integer < 1ll << 40);
+        bool is_fixed = rest->kind == N_SIZE ||
+                        (rest->kind == N_CONST && rest->integer > -(1ll << 40) && rest->integer < 1ll << 40);
         if (is_fixed && is_running(n->args[side], axis, depth + 1)) return true;
     }
     return false;
 }
 
-/* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second contraction take of it: they end there, as
- * long as what it is multiplied by is finite, which the kernel looks up in memory. */
+/* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second
+ * contraction take of it: they end there, as long as what it is multiplied by is finite, which the kernel looks up in
+ * memory. */
 static void find_bound(const struct group *r, struct chain *x) {
     if (x->n_passes != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     const struct fold *f = &x->folds[x->outer_fold];
@@ -290,9 +313,12 @@ static void find_bound(const struct group *r, struct chain *x) {
     bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
     if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;
     for (int i = 0; i < r->n_steps; i++)
-        if (r->steps[i] != f->extreme && (x->fold_of[r->steps[i]->id] != x->outer_fold || r->steps[i]->args[0] != f->e)) return;
+        if (r->steps[i] != f->extreme && (x->fold_of[r->steps[i]->id] != x->outer_fold || r->steps[i]->args[0] != f->e))
+            return;
     c = c->args[0];
-    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) || c->args[0]->dtype != FX_I64) return;
+    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
+        c->args[0]->dtype != FX_I64)
+        return;
     bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
     if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return;
     x->before = c->args[swap];
@@ -314,7 +340,9 @@ static void find_row_values(const struct graph *g, const struct partition *p, co
         chain_mark_pass(g, p, r, x, w, needed);
         for (int i = 0; i < g->n_nodes; i++) {
             const struct node *n = g->nodes[i];
-            if (needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
+            if (needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR &&
+                n->kind != N_SIZE)
+                x->is_row_value[i] = true;
         }
     }
 }
@@ -338,28 +366,35 @@ static int operands_of(const struct gemm_shape *s, const struct operand **a, con
     return n;
 }
 
-/* Labels of rows that every first contraction's A has alone, as long as the second contraction's column lacks them too: the run of them is m. */
-static void find_rows(const struct graph *g, const struct group *r, const struct tensor *out, struct chain *x, const struct operand *const *as, int n_as) {
+/* Labels of rows that every first contraction's A has alone, as long as the second contraction's column lacks them too:
+ * the run of them is m. */
+static void find_rows(const struct graph *g, const struct group *r, const struct tensor *out, struct chain *x,
+    const struct operand *const *as, int n_as) {
     struct axis_list own = {0}, m = {0}, rest = {0};
     gemm_labels(g, &r->sums[0], 0, as[0], LABEL_OWN, out, &own);
     for (int i = 0; i < own.n; i++) {
         bool is_alone = !node_has_axis(x->parts.column, own.axes[i]);
-        for (int j = 0; j < r->n_sums - 1; j++) is_alone &= node_has_axis(r->sums[j].factor[0], own.axes[i]) && !node_has_axis(r->sums[j].factor[1], own.axes[i]);
+        for (int j = 0; j < r->n_sums - 1; j++)
+            is_alone &= node_has_axis(r->sums[j].factor[0], own.axes[i]) &&
+                        !node_has_axis(r->sums[j].factor[1], own.axes[i]);
         if (is_alone) push(&m, own.axes[i]);
     }
     gemm_split_run(g, as, n_as, &m, &rest);
     x->first.m = x->second.m = m;
     for (int i = 0; i < x->parts.n_rows; i++)
-        if (!axes_have(m.axes, m.n, x->parts.rows[i]) && g->kernel->axes[x->parts.rows[i]].extent != 1) push(&x->first.batch, x->parts.rows[i]);
+        if (!axes_have(m.axes, m.n, x->parts.rows[i]) && g->kernel->axes[x->parts.rows[i]].extent != 1)
+            push(&x->first.batch, x->parts.rows[i]);
     x->second.batch = x->first.batch;
 }
 
-static bool find_labels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x, const char **why_not) {
+static bool find_labels(
+    const struct graph *g, const struct partition *p, const struct group *r, struct chain *x, const char **why_not) {
     const struct product *outer = &r->sums[r->n_sums - 1];
     struct segment *e = &x->second.segments[0];
     struct tensor out = tensor_of_store(g, p, &r->stores[0]), none = {.param = -1, .buffer = -1};
     struct axis_list rest = {0};
-    for (int i = 1; i < r->n_stores && chain_stores_row(g, p, x, &r->stores[i - 1]); i++) out = tensor_of_store(g, p, &r->stores[i]);
+    for (int i = 1; i < r->n_stores && chain_stores_row(g, p, x, &r->stores[i - 1]); i++)
+        out = tensor_of_store(g, p, &r->stores[i]);
     x->first.a_dtype = x->first.b_dtype = x->second.a_dtype = x->second.b_dtype = outer->dtype[0];
     gemm_fill_segments(g, p, r, r->n_sums - 1, &x->first, 0);
     *e = (struct segment){.n_sums = 1};
@@ -370,7 +405,10 @@ static bool find_labels(const struct graph *g, const struct partition *p, const 
     find_rows(g, r, &out, x, as, n);
     gemm_labels(g, outer, 1, column[0], LABEL_OWN, &out, &x->second.n);
     gemm_split_run(g, column, 1, &x->second.n, &rest);
-    if (rest.n) return *why_not = arena_printf(&g->cx->arena, "the columns of %s do not lie side by side", ir_quote(g, x->parts.column)), false;
+    if (rest.n)
+        return *why_not = arena_printf(
+                   &g->cx->arena, "the columns of %s do not lie side by side", ir_quote(g, x->parts.column)),
+               false;
     gemm_labels(g, outer, 1, column[0]->is_computed ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
     bs[n] = column[0];
     gemm_split_run(g, bs, n + 1, &e->k, &rest);
@@ -381,7 +419,8 @@ static bool find_labels(const struct graph *g, const struct partition *p, const 
     return true;
 }
 
-struct chain *chain_analyse(const struct graph *g, const struct partition *p, const struct group *r, const char **why_not) {
+struct chain *chain_analyse(
+    const struct graph *g, const struct partition *p, const struct group *r, const char **why_not) {
     struct arena *a = &g->cx->arena;
     struct chain *x = NEW(a, struct chain);
     if (!r->middle) return *why_not = "it is no chain", NULL;

@@ -1,13 +1,15 @@
-/* What an computed operand as it is loaded reads: its leaves, each as it lies in memory, and what is the same for a whole chunk.
+/* What an computed operand as it is loaded reads: its leaves, each as it lies in memory, and what is the same for a
+ * whole chunk.
  *
- * In: the operand, with its layout, and its place in a segment. Out: struct computed. A chunk is up to COMPUTED_CHUNK adjacent elements of a flattened run of labels, along k or
- * along m or n, and begins at a multiple of its length. */
+ * In: the operand, with its layout, and its place in a segment. Out: struct computed. A chunk is up to COMPUTED_CHUNK
+ * adjacent elements of a flattened run of labels, along k or along m or n, and begins at a multiple of its length. */
 #include <math.h>
 
 #include "schedule/computed.h"
 #include "graph/operand.h"
 
-int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max) {
+int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
+    struct node **leaves, int max) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     int n = 0;
     needed[o->value->id] = true;
@@ -15,7 +17,8 @@ int operand_leaves(const struct graph *g, const struct partition *p, const struc
         struct node *at = g->nodes[i];
         struct tensor t;
         if (!needed[i]) continue;
-        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS || at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE;
+        bool is_leaf = node_is_loaded(g, p, r, at, &t) || at->kind == N_INPUT || at->kind == N_ACCESS ||
+                       at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_SHARE;
         if (is_leaf && n < max) leaves[n++] = at;
         for (int a = 0; !is_leaf && a < at->n_args; a++) needed[at->args[a]->id] = true;
     }
@@ -28,10 +31,13 @@ static bool ends_with(const struct tensor *t, const struct axis_list *run) {
     return at >= 0 && at + run->n == t->n_axes;
 }
 
-static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0; }
+static bool is_zero(const struct node *n) {
+    return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0;
+}
 
 /* How leaf n lies along the chunks, which run along `along`; in which tensor, unless it is LEAF_MANY. */
-static enum leaf_kind kind_in_memory(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, const struct axis_list *along, struct tensor *t) {
+static enum leaf_kind kind_in_memory(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct node *n, const struct axis_list *along, struct tensor *t) {
     const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
     int last = along->n ? along->axes[along->n - 1] : -1;
     if (!node_is_loaded(g, p, r, source, t) || !t->n_axes || t->axes[t->n_axes - 1] != last) return LEAF_MANY;
@@ -42,7 +48,8 @@ static enum leaf_kind kind_in_memory(const struct graph *g, const struct partiti
     return LEAF_PIECE;
 }
 
-/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a multiple of its length. */
+/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a
+ * multiple of its length. */
 static void find_uniform(const struct graph *g, const struct operand *o, struct computed *m) {
     const struct axis_list *l = m->along;
     for (int i = 0; i <= o->value->id; i++) {
@@ -55,8 +62,9 @@ static void find_uniform(const struct graph *g, const struct operand *o, struct 
             for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[j];
             for (int k = 0; k < l->n && !is_at; k++) of_uniform &= l->axes[k] != n->args[0]->axes[j];
         }
-        bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX && n->args[0]->axis == l->axes[0] &&
-                           n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->args[1]->integer % COMPUTED_CHUNK == 0;
+        bool is_quotient = n->kind == N_OP && n->op == O_FLOORDIV && l->n == 1 && n->args[0]->kind == N_INDEX &&
+                           n->args[0]->axis == l->axes[0] && n->args[1]->kind == N_CONST && n->args[1]->integer > 0 &&
+                           n->args[1]->integer % COMPUTED_CHUNK == 0;
         m->is_uniform[i] = !has || of_uniform || is_quotient;
     }
 }
@@ -69,11 +77,12 @@ static bool lacks(const struct node *n, const struct axis_list *l) {
 
 static bool is_one_word(const struct graph *g, const struct node *n, const struct axis_list *along) {
     const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
-    return p && p->packed.factor && p->packed.factor % COMPUTED_CHUNK == 0 && along->n == 1 && p->axes[p->packed.axis] == along->axes[0];
+    return p && p->packed.factor && p->packed.factor % COMPUTED_CHUNK == 0 && along->n == 1 &&
+           p->axes[p->packed.axis] == along->axes[0];
 }
 
-/* Where all values are the same for all k: the nodes that raw has of them, each as far as it follows from them alone, so that this is computed once a tile.
- * Not where those were more than what is read. */
+/* Where all values are the same for all k: the nodes that raw has of them, each as far as it follows from them alone,
+ * so that this is computed once a tile. Not where those were more than what is read. */
 static void hoist_fixed(const struct graph *g, const struct operand *o, const struct segment *e, struct computed *m) {
     struct arena *a = &g->cx->arena;
     bool *is_computed = NEW_ARRAY(a, bool, g->n_nodes + 1), *is_needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
@@ -85,7 +94,8 @@ static void hoist_fixed(const struct graph *g, const struct operand *o, const st
     }
     for (int i = 0; i <= o->value->id; i++) {
         const struct node *at = g->nodes[i];
-        bool is_pointwise = at->kind == N_OP || at->kind == N_CAST, is_fixed = m->is_uniform[i] && lacks(at, &e->k) && lacks(at, &e->k_outer);
+        bool is_pointwise = at->kind == N_OP || at->kind == N_CAST,
+             is_fixed = m->is_uniform[i] && lacks(at, &e->k) && lacks(at, &e->k_outer);
         for (int j = 0; is_pointwise && is_fixed && j < at->n_args; j++) is_computed[i] |= is_computed[at->args[j]->id];
     }
     is_needed[o->value->id] = true;
@@ -93,13 +103,15 @@ static void hoist_fixed(const struct graph *g, const struct operand *o, const st
         struct node *at = g->nodes[i];
         bool is_leaf = is_computed[i];
         for (int j = 0; j < m->n_leaves; j++) is_leaf |= m->leaves[j].node == at;
-        if (is_needed[i] && is_computed[i] && n_fixed++ < n_ones) leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
+        if (is_needed[i] && is_computed[i] && n_fixed++ < n_ones)
+            leaves[n++] = (struct leaf){.node = at, .kind = LEAF_ONE};
         for (int j = 0; is_needed[i] && !is_leaf && j < at->n_args; j++) is_needed[at->args[j]->id] = true;
     }
     if (n_fixed <= n_ones) m->leaves = leaves, m->n_leaves = n;
 }
 
-struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     struct arena *a = &g->cx->arena;
     bool is_k = o->layout == LAYOUT_K_MAJOR;
     const struct axis_list *across = is_k ? mn : &e->k;
@@ -114,7 +126,8 @@ struct computed computed_open(const struct graph *g, const struct partition *p, 
         if (m.is_uniform[f->node->id]) f->kind = LEAF_ONE;
         else if (is_one_word(g, f->node, m.along)) f->kind = LEAF_WORD;
         else f->kind = kind_in_memory(g, p, r, f->node, m.along, &f->tensor);
-        if (f->kind == LEAF_HELD && lacks(f->node, across) && (is_k || lacks(f->node, &e->k_outer))) f->kind = LEAF_SHARED;
+        if (f->kind == LEAF_HELD && lacks(f->node, across) && (is_k || lacks(f->node, &e->k_outer)))
+            f->kind = LEAF_SHARED;
     }
     if (computed_is_fixed(&m, e)) hoist_fixed(g, o, e, &m);
     return m;

@@ -1,4 +1,5 @@
-/* What an computed operand as it is loaded reads from memory, and how (computed.c): what the schedules count and emit_operand.c writes. */
+/* What an computed operand as it is loaded reads from memory, and how (computed.c): what the schedules count and
+ * emit_operand.c writes. */
 #ifndef FX_COMPUTED_H
 #define FX_COMPUTED_H
 
@@ -10,10 +11,11 @@ enum leaf_kind {
     LEAF_ONE,    /* the same for a whole chunk */
     LEAF_HELD,   /* adjacent in memory, wherever a chunk begins: held as it lies there */
     LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
-    LEAF_PIECE,  /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants, element by element in the others; the other
-                    labels are at positions, and it is zero where they are outside */
-    LEAF_WORD,   /* packed: one word has the chunk's fields */
-    LEAF_MANY,   /* element by element */
+    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants,
+                   element by element in the others; the other labels are at positions, and it is zero where they are
+                   outside */
+    LEAF_WORD,  /* packed: one word has the chunk's fields */
+    LEAF_MANY,  /* element by element */
 };
 
 struct leaf { /* what a computed operand reads */
@@ -31,13 +33,16 @@ struct computed { /* an computed operand, chunk by chunk */
 };
 
 /* What o, which is made, of a segment of group r, reads; mn: the labels of its m or n. */
-struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct segment *e, const struct axis_list *mn);
+struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct operand *o, const struct segment *e, const struct axis_list *mn);
 /* Whether what is read by values, neither held nor shared, is the same for all k of the segment. */
 bool computed_is_fixed(const struct computed *m, const struct segment *e);
-/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of fx_gemm_computed (kernels/computed.cuh); chunks of
- * `chunk` elements, blocks of bk k for `turns` blocks. 0: nothing waits there. */
+/* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of
+ * fx_gemm_computed (kernels/computed.cuh); chunks of `chunk` elements, blocks of bk k for `turns` blocks. 0: nothing
+ * waits there. */
 int computed_staged_bytes(const struct computed *m, const struct segment *e, int n_mn, int bk, int chunk, int turns);
 /* The nodes that o reads. Returns how many, at most `max`. */
-int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, struct node **leaves, int max);
+int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
+    struct node **leaves, int max);
 
 #endif

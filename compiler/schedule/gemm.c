@@ -1,8 +1,10 @@
-/* What the engines of the gemm driver share: the super-axes of the sums, their segments, the operands' layouts, and the price.
+/* What the engines of the gemm driver share: the super-axes of the sums, their segments, the operands' layouts, and the
+ * price.
  *
  * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
- * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that has them;
- * what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any order. */
+ * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that
+ * has them; what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any
+ * order. */
 #include <math.h>
 #include <string.h>
 
@@ -21,21 +23,27 @@ static bool has(const struct axis_list *l, int axis) {
 /* ---- labels ---- */
 
 static bool has_role(const struct node *sum, const struct node *other, int axis, enum label_role role) {
-    enum label_role is = !node_has_axis(sum, axis) ? LABEL_SUMMED : node_has_axis(other, axis) ? LABEL_SHARED : LABEL_OWN;
+    enum label_role is = !node_has_axis(sum, axis)    ? LABEL_SUMMED
+                         : node_has_axis(other, axis) ? LABEL_SHARED
+                                                      : LABEL_OWN;
     return is == role;
 }
 
 /* Adds the labels of factor s of x in that role, of more than one element, in the order of `order`. */
-static void add_labels(const struct graph *g, const struct product *x, int s, enum label_role role, const int *order, int n_order, struct axis_list *l) {
+static void add_labels(const struct graph *g, const struct product *x, int s, enum label_role role, const int *order,
+    int n_order, struct axis_list *l) {
     for (int i = 0; i < n_order; i++)
-        if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) && g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
+        if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) &&
+            g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
             push(l, order[i]);
 }
 
-void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
+void gemm_split_run(
+    const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest) {
     int first = l->n ? l->n - 1 : 0;
     for (bool ok = true; ok && first > 0;) {
-        for (int i = 0; i < n; i++) ok &= operands[i]->is_computed || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
+        for (int i = 0; i < n; i++)
+            ok &= operands[i]->is_computed || are_adjacent(g, &operands[i]->tensor, l->axes[first - 1], l->axes[first]);
         first -= ok;
     }
     for (int i = 0; i < first; i++) push(rest, l->axes[i]);
@@ -57,7 +65,8 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
 }
 
 /* Operations an element takes; what is the same for a chunk along `along` is computed once for it. */
-static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *along) {
+static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
+    const struct axis_list *along) {
     enum { CHUNK = 8 };
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     double ops = 0;
@@ -76,7 +85,8 @@ static double ops_of(const struct graph *g, const struct partition *p, const str
 }
 
 /* The label along which leaf n's elements lie adjacent in memory, or -1; *bytes: how much it reads. */
-static int label_along(const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
+static int label_along(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
     const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
     struct tensor t;
     *bytes = nominal_size(g, n->axes, n->n_axes);
@@ -88,7 +98,8 @@ static int label_along(const struct graph *g, const struct partition *p, const s
     for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++) {
         if (n->at[i] != last) continue;
         last = -1;
-        for (const struct node *at = n->args[1 + i]; last < 0 && at; at = at->kind == N_OP && (at->op == O_ADD || at->op == O_SUB) ? at->args[0] : NULL)
+        for (const struct node *at = n->args[1 + i]; last < 0 && at;
+             at = at->kind == N_OP && (at->op == O_ADD || at->op == O_SUB) ? at->args[0] : NULL)
             if (at->kind == N_INDEX) last = at->axis;
         break;
     }
@@ -96,7 +107,8 @@ static int label_along(const struct graph *g, const struct partition *p, const s
 }
 
 /* The direction in which most of what a computed operand reads lies adjacent. */
-static enum layout computed_layout(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+static enum layout computed_layout(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
     struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
     double most = 0, bytes;
@@ -119,7 +131,8 @@ static enum layout layout_of(const struct operand *o, const struct axis_list *k,
 
 /* ---- the shape ---- */
 
-void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l) {
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role,
+    const struct tensor *out, struct axis_list *l) {
     if (!o->is_computed) add_labels(g, x, s, role, o->tensor.axes, o->tensor.n_axes, l);
     add_labels(g, x, s, role, out->axes, out->n_axes, l);
     add_labels(g, x, s, role, x->factor[s]->axes, x->factor[s]->n_axes, l);
@@ -137,13 +150,16 @@ static void choose_k(const struct graph *g, const struct group *r, struct segmen
 }
 
 /* Whether sum x may join segment e: it has its A, and a B of the same kind. */
-static bool fits_segment(const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
+static bool fits_segment(
+    const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
     const struct product *first = &r->sums[e->sums[0]];
-    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] && b->is_computed == e->b[0].is_computed &&
+    return first->factor[a_side] == x->factor[a_side] && first->buffer[a_side] == x->buffer[a_side] &&
+           b->is_computed == e->b[0].is_computed &&
            nodes_same_axes(first->sum->reduced, first->sum->n_reduced, x->sum->reduced, x->sum->n_reduced);
 }
 
-void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side) {
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums,
+    struct gemm_shape *shape, int a_side) {
     for (int i = 0; i < n_sums; i++) {
         const struct product *x = &r->sums[i];
         struct operand b = gemm_operand(g, p, x, 1 - a_side);
@@ -184,12 +200,14 @@ static void split_segments(struct gemm_shape *shape) {
     }
 }
 
-void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
+    const struct axis_list *k, const struct axis_list *mn) {
     o->layout = o->is_computed ? computed_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
     if (o->is_computed) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
 }
 
-void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
+void gemm_choose_layouts(
+    const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
         struct segment *e = &shape->segments[i];
         gemm_choose_layout(g, p, r, &e->a, &e->k, &shape->m);
@@ -254,7 +272,8 @@ static void move_last(struct axis_list *l, int axis) {
     }
 }
 
-/* What decides which labels are n: the first store of elements; where there is none, what is read besides over most labels. */
+/* What decides which labels are n: the first store of elements; where there is none, what is read besides over most
+ * labels. */
 static struct tensor main_store(const struct graph *g, const struct partition *p, const struct group *r) {
     struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
     struct partial_of x;
@@ -304,11 +323,14 @@ bool gemm_is_computed(const struct gemm_shape *shape) {
 
 bool gemm_is_strided(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++)
-        if (shape->segments[i].a.layout == LAYOUT_STRIDED || shape->segments[i].b[0].layout == LAYOUT_STRIDED) return true;
+        if (shape->segments[i].a.layout == LAYOUT_STRIDED || shape->segments[i].b[0].layout == LAYOUT_STRIDED)
+            return true;
     return false;
 }
 
-static bool is_unit_unknown(const struct operand *o) { return !o->is_computed && o->layout != LAYOUT_STRIDED && o->tensor.is_strided; }
+static bool is_unit_unknown(const struct operand *o) {
+    return !o->is_computed && o->layout != LAYOUT_STRIDED && o->tensor.is_strided;
+}
 
 bool gemm_has_strides(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
@@ -322,7 +344,8 @@ bool gemm_has_strides(const struct gemm_shape *shape) {
 
 bool gemm_has_mn_major(const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++)
-        if (shape->segments[i].a.layout == LAYOUT_MN_MAJOR || shape->segments[i].b[0].layout == LAYOUT_MN_MAJOR) return true;
+        if (shape->segments[i].a.layout == LAYOUT_MN_MAJOR || shape->segments[i].b[0].layout == LAYOUT_MN_MAJOR)
+            return true;
     return false;
 }
 
@@ -357,7 +380,9 @@ int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     int n_along = s->group->middle ? 0 : s->group->n_sums - 1;
     for (int i = 0; i < s->n_loads; i++) n_along += find_run(&s->loads[i], &s->gemm.n) != -2;
     struct node **shared;
-    int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared) ? PARTIAL_RUN / 32 : 1; /* the columns of a run lie in a warp */
+    int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)
+                    ? PARTIAL_RUN / 32
+                    : 1; /* the columns of a run lie in a warp */
     while (most > least && most * n_along > HELD) most /= 2;
     return most;
 }
@@ -366,10 +391,13 @@ int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
 static const double OPS_PER_CYCLE = 64;
 enum { INSTRUCTIONS = 2 };
 
-double gemm_computed_seconds(const struct graph *g, double ops) { return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE); }
+double gemm_computed_seconds(const struct graph *g, double ops) {
+    return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE);
+}
 
 /* Of an operand read once: what it lies in, or what its leaves read. */
-static double operand_bytes(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
+static double operand_bytes(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
     struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     if (!o->is_computed) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
     double total = 0, bytes;
@@ -386,14 +414,18 @@ static double operand_bytes(const struct graph *g, const struct partition *p, co
 }
 
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
-static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f, double *flops, double *computed_ops) {
-    double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
-    double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m), cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
+static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f,
+    double *flops, double *computed_ops) {
+    double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
+           m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
+    double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
+           cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
     *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
-        cycles += (double)(int64_t)((batches * rows * cols + sms - 1) / sms) * sms * 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
+        cycles += (double)(int64_t)((batches * rows * cols + sms - 1) / sms) * sms * 2.0 * f->tile_m * f->tile_n *
+                  e->n_sums * k / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         *computed_ops += batches * k * m * cols * e->a.ops;
         for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
@@ -405,7 +437,8 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
     const struct gemm_shape *shape = &s->gemm;
     double least = -1, flops, ops;
     for (int i = 0; i < s->n_configs; i++) {
-        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops), seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
+        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops),
+               seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }

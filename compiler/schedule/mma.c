@@ -1,4 +1,5 @@
-/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and of 8-bit integers. */
+/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and
+ * of 8-bit integers. */
 #include "schedule/computed.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -6,8 +7,9 @@ bool schedule_mma_configure(const struct graph *, const struct partition *, stru
 enum { K_BYTES = 128 };
 enum kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
 
-/* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16 bytes at a time pass through
- * registers, which leaves fewer for sums, or are copied word by word: they have tiles of their own. */
+/* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16
+ * bytes at a time pass through registers, which leaves fewer for sums, or are copied word by word: they have tiles of
+ * their own. */
 static const struct tile {
     int bm, bn, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side */
@@ -39,12 +41,15 @@ static const struct {
 
 /* By the formula of engine_mma.cuh. */
 static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
-    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged, staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
+    int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged,
+        staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
-/* Of what computed operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in shared memory. */
-static int staged_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
+/* Of what computed operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in
+ * shared memory. */
+static int staged_bytes(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
     const struct gemm_shape *shape = &s->gemm;
     int most = 0, chunk = 16 / size < COMPUTED_CHUNK ? 16 / size : COMPUTED_CHUNK;
     for (int i = 0; i < shape->n_segments; i++) {
@@ -74,8 +79,10 @@ static const char *byte_ctype(enum fx_dtype t) { return t == FX_I8 ? "signed cha
 static const char *product_of(const struct graph *g, const struct scheduled *s, enum kind *kind) {
     enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
     *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
-    if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8) return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
-    if (a == b && (a == FX_F16 || a == FX_BF16)) return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
+    if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8)
+        return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
+    if (a == b && (a == FX_F16 || a == FX_BF16))
+        return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
     return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
 }
 
@@ -86,38 +93,59 @@ static const char *how_loaded(const struct tile *e, bool aligned, bool strided, 
     return strided ? "aligned, strided operands" : transposes ? "aligned, transposed on the way" : "16-byte loads";
 }
 
-bool schedule_mma_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+bool schedule_mma_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     enum kind kind;
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
-        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
-                                       fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)), false;
+        return *why_not = arena_printf(&g->cx->arena,
+                   "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
+                   fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
+               false;
     int vector = gemm_vector(g, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (int j = 0; j < N_CONFIG_KINDS; j++) {
-        bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY, strided = gemm_is_strided(&s->gemm) || any_stride;
+        bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY,
+             strided = gemm_is_strided(&s->gemm) || any_stride;
         bool through_registers = strided || transposes || gemm_is_computed(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
-            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32), staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
+            int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32),
+                staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
             int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
             if (smem > g->cx->arch->block_shared) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
-            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums || n_sums > e->most_sums || smem > g->cx->arch->block_shared) continue;
+            if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums ||
+                n_sums > e->most_sums || smem > g->cx->arch->block_shared)
+                continue;
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;
             if (e->is_last && (size_t)s->n_configs > before) continue;
             struct config *c = &s->configs[s->n_configs++];
-            *c = (struct config){.is_aligned = aligned, .needs_unit = ways[j] == KIND_UNIT, .tile_m = e->bm, .tile_n = e->bn, .tile_k = bk, .stages = e->stages,
-                                 .block = e->warps_m * e->warps_n * 32, .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums), .smem_bytes = smem, .vector = vector,
-                                 .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
-            c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : c->needs_unit ? "_unit" : "_any");
-            c->engine = arena_printf(&g->cx->arena, any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : staged ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>" : "fx_mma<%s, %d, %d, %d, %d, %d, %d>", multiplied, e->bm, e->bn, bk,
-                                     e->warps_m, e->warps_n, e->stages);
-            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk, e->stages,
-                                   any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
+            *c = (struct config){.is_aligned = aligned,
+                .needs_unit = ways[j] == KIND_UNIT,
+                .tile_m = e->bm,
+                .tile_n = e->bn,
+                .tile_k = bk,
+                .stages = e->stages,
+                .block = e->warps_m * e->warps_n * 32,
+                .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums),
+                .smem_bytes = smem,
+                .vector = vector,
+                .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
+            c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn,
+                aligned         ? ""
+                : c->needs_unit ? "_unit"
+                                : "_any");
+            c->engine = arena_printf(&g->cx->arena,
+                any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>"
+                : staged   ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>"
+                           : "fx_mma<%s, %d, %d, %d, %d, %d, %d>",
+                multiplied, e->bm, e->bn, bk, e->warps_m, e->warps_n, e->stages);
+            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk,
+                e->stages, any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }
     }
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;

@@ -1,6 +1,8 @@
-/* What a configuration of a scheduled group needs to be right: how large super-axes may be, what has to be aligned, adjacent or a multiple.
+/* What a configuration of a scheduled group needs to be right: how large super-axes may be, what has to be aligned,
+ * adjacent or a multiple.
  *
- * In: a scheduled group and one of its configurations. Out: a condition over extents, alignments and strides, or that it can never hold. */
+ * In: a scheduled group and one of its configurations. Out: a condition over extents, alignments and strides, or that
+ * it can never hold. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
@@ -46,7 +48,8 @@ static void stride(struct terms *x, const struct kernel *k, const struct tensor 
         if (p->axes[j] == t->axes[i]) terms_push(x, FX_T_STRIDE, fx_stride_index(t->param, j));
 }
 
-/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there, multiples of V elsewhere. */
+/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there, multiples of V elsewhere.
+ */
 static void need_strides(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int vector) {
     if (!t->is_strided || vector <= 1) return;
     for (int i = 0; i < t->n_axes; i++) {
@@ -81,7 +84,8 @@ static void atom(struct terms *x, const struct graph *g, const struct tensor *t,
 }
 
 /* Joins the condition that a polynomial of the view of t is a multiple of `of`. */
-static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, const struct tensor *tensor, const struct poly *p, const struct axis_list *known, int of) {
+static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, const struct tensor *tensor,
+    const struct poly *p, const struct axis_list *known, int of) {
     int from = x->n, n_terms = 0;
     for (int i = 0; i < p->n; i++) {
         const struct poly_term *t = &p->t[i];
@@ -113,8 +117,10 @@ static void need_unit(struct terms *x, int *n, const struct graph *g, const stru
     terms_also(x, n, from);
 }
 
-/* Copies of 16 bytes along the run that is contiguous: it, every other stride and where the operand begins are multiples of that. */
-static void need_copied(struct terms *x, int *n, const struct graph *g, const struct operand *o, const struct axis_list *kk, const struct axis_list *mn) {
+/* Copies of 16 bytes along the run that is contiguous: it, every other stride and where the operand begins are
+ * multiples of that. */
+static void need_copied(struct terms *x, int *n, const struct graph *g, const struct operand *o,
+    const struct axis_list *kk, const struct axis_list *mn) {
     if (o->layout == LAYOUT_STRIDED) return;
     const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
     const struct view *v = o->tensor.view;
@@ -131,7 +137,8 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
 }
 
 /* Vector loads of what a computed operand reads along its chunks. */
-static void need_computed(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+static void need_computed(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
+    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct kernel *k = c->graph->kernel;
     struct computed m = computed_open(c->graph, c->partition, s->group, o, e, mn);
     need_multiple(x, n, k, m.along->axes, m.along->n, COMPUTED_CHUNK);
@@ -145,18 +152,21 @@ static void need_computed(struct terms *x, int *n, const struct scheduled_graph 
     }
 }
 
-static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
+    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     if (o->is_computed) need_computed(x, n, c, s, o, e, mn);
     else need_copied(x, n, c->graph, o, &e->k, mn);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
-static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct axis_list *run, int vector) {
+static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
+    const struct axis_list *run, int vector) {
     const struct kernel *k = c->graph->kernel;
     const struct group *r = s->group;
     need_multiple(x, n, k, run->axes, run->n, vector);
     for (int i = 0; i < s->n_loads + r->n_stores; i++) {
-        struct tensor t = i < s->n_loads ? s->loads[i] : tensor_of_store(c->graph, c->partition, &r->stores[i - s->n_loads]);
+        struct tensor t = i < s->n_loads ? s->loads[i]
+                                         : tensor_of_store(c->graph, c->partition, &r->stores[i - s->n_loads]);
         int at = find_run(&t, run), bytes = vector * bytes_of(&t);
         if (at < 0 || at + run->n < t.n_axes) continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
@@ -165,16 +175,20 @@ static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *
 }
 
 /* Vector accesses along the rows or across them: what is read and stored as vectors. */
-static void need_row_vectors(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
+static void need_row_vectors(
+    struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     const struct row_program *w = s->row;
     const struct group *r = s->group;
     need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
     for (int i = 0; i < w->n_held + w->n_tail + r->n_stores; i++) {
         int store = i - w->n_held - w->n_tail;
-        struct tensor t = i < w->n_held ? w->held[i] : store < 0 ? w->tail[i - w->n_held] : tensor_of_store(c->graph, c->partition, &r->stores[store]);
+        struct tensor t = i < w->n_held ? w->held[i]
+                          : store < 0   ? w->tail[i - w->n_held]
+                                        : tensor_of_store(c->graph, c->partition, &r->stores[store]);
         int bytes = f->vector * bytes_of(&t);
-        if (store >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[store]))) continue;
+        if (store >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[store])))
+            continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &t, f->vector);
     }
@@ -188,7 +202,8 @@ void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct 
     terms_also(x, n, from);
 }
 
-static struct terms row_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
+static struct terms row_needs(
+    struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     const struct row_program *w = s->row;
@@ -202,7 +217,8 @@ static struct terms row_needs(struct arena *a, const struct scheduled_graph *c, 
 }
 
 /* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
-static void need_segment(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
+static void need_segment(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
+    const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
     const struct kernel *k = c->graph->kernel;
     int all_k[2 * MAX_AXES];
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
@@ -216,7 +232,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
 }
 
-static void need_segments(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f, const struct gemm_shape *shape) {
+static void need_segments(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
+    const struct config *f, const struct gemm_shape *shape) {
     need_below(x, n, c->graph->kernel, shape->m.axes, shape->m.n);
     need_below(x, n, c->graph->kernel, shape->n.axes, shape->n.n);
     for (int i = 0; i < shape->n_segments; i++) need_segment(x, n, c, s, f, shape, &shape->segments[i]);
@@ -227,10 +244,12 @@ static void need_small_axes(struct terms *x, int *n, const struct scheduled_grap
     const struct kernel *k = c->graph->kernel;
     const bool *is_small = pointwise_small_axes(c->graph, c->partition, s->group);
     for (int i = 0; is_small && i < k->n_axes; i++)
-        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(s, i)) need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
+        if (is_small[i] && k->axes[i].extent < 0 && !is_space_axis(s, i))
+            need_at_most(x, n, k, &(struct axis_list){1, {i}}, 1 << 30);
 }
 
-struct terms schedule_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
+struct terms schedule_needs(
+    struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     struct terms x = {.a = a};
     const struct kernel *k = c->graph->kernel;
     int n = 0;
@@ -257,7 +276,8 @@ struct terms schedule_needs(struct arena *a, const struct scheduled_graph *c, co
     return x;
 }
 
-bool config_is_possible(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
+bool config_is_possible(
+    struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     return !schedule_needs(&cx->arena, c, s, f).is_never;
 }
 

@@ -1,10 +1,13 @@
-/* Joins kernels that follow each other into one launch of several phases: a contract (`fuse: require`, `kernels: N`) counts launches.
+/* Joins kernels that follow each other into one launch of several phases: a contract (`fuse: require`, `kernels: N`)
+ * counts launches.
  *
- * In: chosen kernels in order, each a launch. Out: runs of them as launches, their configurations made parallel: entry v runs configs[v] of every phase, all with one
- * block size, one amount of shared memory and as many blocks on an SM. A phase waits for all blocks where an earlier one left something in the workspace.
+ * In: chosen kernels in order, each a launch. Out: runs of them as launches, their configurations made parallel: entry
+ * v runs configs[v] of every phase, all with one block size, one amount of shared memory and as many blocks on an SM. A
+ * phase waits for all blocks where an earlier one left something in the workspace.
  *
- * What phases hand over are side products: small in themselves or beside what the kernel reads and writes anyway, such as statistics of rows, partial sums, a product of low rank.
- * Anything larger is a trip through memory that a person who asks for one kernel does not want: then the launches stay apart, with the reason. */
+ * What phases hand over are side products: small in themselves or beside what the kernel reads and writes anyway, such
+ * as statistics of rows, partial sums, a product of low rank. Anything larger is a trip through memory that a person
+ * who asks for one kernel does not want: then the launches stay apart, with the reason. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
@@ -27,7 +30,8 @@ static double all_tensor_bytes(const struct graph *g) {
     return bytes;
 }
 
-/* What kernels first .. last hand over that is no side product, or NULL. The last one's stores are for later launches. */
+/* What kernels first .. last hand over that is no side product, or NULL. The last one's stores are for later launches.
+ */
 static const struct buffer *first_large(const struct scheduled_graph *c, int first, int last) {
     double most = all_tensor_bytes(c->graph) / SIDE_SHARE;
     if (most < SIDE_BYTES) most = SIDE_BYTES;
@@ -62,15 +66,22 @@ static double up(double x, double step) { return (double)(int64_t)((x + step - 1
 static double phase_cost(const struct graph *g, const struct scheduled *s, const struct config *f) {
     if (s->group->contraction) {
         const struct gemm_shape *x = &s->gemm;
-        double tiles = nominal_size(g, x->batch.axes, x->batch.n) * up(nominal_size(g, x->m.axes, x->m.n), f->tile_m) * up(nominal_size(g, x->n.axes, x->n.n), f->tile_n);
+        double tiles = nominal_size(g, x->batch.axes, x->batch.n) * up(nominal_size(g, x->m.axes, x->m.n), f->tile_m) *
+                       up(nominal_size(g, x->n.axes, x->n.n), f->tile_n);
         return up(tiles, g->cx->arch->sms) * f->tile_m * f->tile_n / f->rate;
     }
     if (!s->row) return 1;
     const struct row_program *x = s->row;
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
-    enum { LATENCY = 100, JOIN_WARP = 16, JOIN_BLOCK = 64 }; /* of a round of loads, of joining lanes, in elements a thread computes meanwhile */
-    double each = (double)f->tile_m * f->tile_n / f->block, passes = f->most_cols ? 1 : x->n_passes + x->stores_elements;
-    return up(rows, f->tile_m * 2.0 * g->cx->arch->sms) * (up(cols, f->tile_n) * (each + LATENCY) * passes + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
+    enum {
+        LATENCY = 100,
+        JOIN_WARP = 16,
+        JOIN_BLOCK = 64
+    }; /* of a round of loads, of joining lanes, in elements a thread computes meanwhile */
+    double each = (double)f->tile_m * f->tile_n / f->block,
+           passes = f->most_cols ? 1 : x->n_passes + x->stores_elements;
+    return up(rows, f->tile_m * 2.0 * g->cx->arch->sms) *
+           (up(cols, f->tile_n) * (each + LATENCY) * passes + (f->smem_bytes ? JOIN_BLOCK : JOIN_WARP));
 }
 
 /* Whether the extents of l multiplied are fixed, and at most `most`. */
@@ -87,15 +98,21 @@ static bool is_general(const struct graph *g, const struct scheduled *s, const s
 }
 
 /* The group of s, configured for blocks of that many threads, or NULL. */
-static struct scheduled *configure_for(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block) {
+static struct scheduled *configure_for(
+    struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block) {
     struct scheduled *t = NEW(&cx->arena, struct scheduled);
     const char *why_not;
-    *t = (struct scheduled){.group = s->group, .schedule = s->schedule, .loads = s->loads, .n_loads = s->n_loads, .block = block};
-    return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not) ? t : NULL;
+    *t = (struct scheduled){
+        .group = s->group, .schedule = s->schedule, .loads = s->loads, .n_loads = s->n_loads, .block = block};
+    return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not)
+               ? t
+               : NULL;
 }
 
-/* The configuration of s for a block of that many threads: the fastest that is aligned where `is_aligned`, if there is one; else one that takes anything. */
-static const struct config *pick(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block, bool is_aligned) {
+/* The configuration of s for a block of that many threads: the fastest that is aligned where `is_aligned`, if there is
+ * one; else one that takes anything. */
+static const struct config *pick(
+    struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block, bool is_aligned) {
     const struct graph *g = c->graph;
     struct scheduled *t = configure_for(cx, c, s, block);
     const struct config *best = NULL;
@@ -103,7 +120,9 @@ static const struct config *pick(struct cx *cx, const struct scheduled_graph *c,
         for (int i = 0; i < t->n_configs; i++) {
             const struct config *f = &t->configs[i];
             bool is_any = aligned || (s->group->contraction ? !f->needs_unit : !f->is_small);
-            if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) || !config_is_possible(cx, c, t, f)) continue;
+            if (f->block != block || f->is_aligned != aligned || !is_any || !is_general(g, t, f) ||
+                !config_is_possible(cx, c, t, f))
+                continue;
             if (!best || phase_cost(g, t, f) < phase_cost(g, t, best)) best = f;
         }
     return best;
@@ -121,8 +140,10 @@ struct phase_configs { /* of one phase */
     struct config of[MAX_VARIANTS];
 };
 
-/* Sets one more entry of launch j after configuration f of its leader. False where some phase has none to go with it. */
-static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader, const struct config *f, struct phase_configs *configs, int v) {
+/* Sets one more entry of launch j after configuration f of its leader. False where some phase has none to go with it.
+ */
+static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader,
+    const struct config *f, struct phase_configs *configs, int v) {
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
@@ -139,7 +160,8 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_ph
     return true;
 }
 
-/* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has teams of BLOCK threads, several to an SM. */
+/* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has
+ * teams of BLOCK threads, several to an SM. */
 static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
     enum { BLOCK = 256 };
     int leader = phases_leader(c, j), n = 0;
@@ -174,8 +196,10 @@ static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
     if (!large || c->why_apart) return !large;
     struct tensor t = tensor_of_buffer(c->graph, c->partition, (int)(large - c->partition->buffers));
     c->apart = large;
-    c->why_apart = arena_printf(&cx->arena, "%s; it takes %s, more than a side product may: 1 MiB, or 1/%d of all tensors' %s", large->why,
-                                size_text(&cx->arena, tensor_bytes(c->graph, &t)), SIDE_SHARE, size_text(&cx->arena, all_tensor_bytes(c->graph)));
+    c->why_apart = arena_printf(&cx->arena,
+        "%s; it takes %s, more than a side product may: 1 MiB, or 1/%d of all tensors' %s", large->why,
+        size_text(&cx->arena, tensor_bytes(c->graph, &t)), SIDE_SHARE,
+        size_text(&cx->arena, all_tensor_bytes(c->graph)));
     return false;
 }
 
@@ -195,11 +219,12 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     return true;
 }
 
-/* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote anything but outputs, or where a tensor is
- * written in place. */
+/* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote
+ * anything but outputs, or where a tensor is written in place. */
 static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
     bool is_open = false, in_place = false;
-    for (int i = 0; i < c->graph->kernel->n_params; i++) in_place |= c->graph->kernel->params[i].is_input && c->graph->kernel->params[i].is_output;
+    for (int i = 0; i < c->graph->kernel->n_params; i++)
+        in_place |= c->graph->kernel->params[i].is_input && c->graph->kernel->params[i].is_output;
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i];
         s->waits = is_open;
@@ -213,7 +238,8 @@ static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
     for (int passes = 1; passes >= 0; passes--)
         for (int i = 0; i + 1 < c->n_launches && c->n_launches > most;) {
-            const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1], *b = &c->kernels[c->launches[i + 1].first];
+            const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1],
+                                   *b = &c->kernels[c->launches[i + 1].first];
             if ((passes && !is_pass_of(a, b)) || !join(cx, c, i)) i++;
         }
     for (int i = 0; i < c->n_launches; i++)

@@ -23,7 +23,8 @@ static bool agrees(const struct tensor *t, const struct axis_list *run) {
 
 /* By axis: whether something reads its index by itself, a position or what is read there. */
 static bool *find_decoded(const struct graph *g, const struct partition *p, const struct group *r) {
-    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), *is_decoded = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_axes + 1);
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
+         *is_decoded = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_axes + 1);
     struct tensor t;
     for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
@@ -40,8 +41,10 @@ static bool *find_decoded(const struct graph *g, const struct partition *p, cons
     return is_decoded;
 }
 
-/* Where labels are decoded, columns are the last one alone: what depends on the others is then computed once for all elements of a thread. */
-static void choose_columns(const struct tensor *out, const struct tensor *tensors, int n, const bool *is_decoded, struct pointwise_shape *shape) {
+/* Where labels are decoded, columns are the last one alone: what depends on the others is then computed once for all
+ * elements of a thread. */
+static void choose_columns(const struct tensor *out, const struct tensor *tensors, int n, const bool *is_decoded,
+    struct pointwise_shape *shape) {
     for (int first = 0; first < out->n_axes; first++) {
         struct axis_list run = {.n = out->n_axes - first};
         memcpy(run.axes, out->axes + first, (size_t)run.n * sizeof *run.axes);
@@ -64,16 +67,28 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
     return f.axes;
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int min_blocks, bool is_aligned, bool is_small) {
+static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int min_blocks,
+    bool is_aligned, bool is_small) {
     bool is_last = !is_small, has_any = s->n_configs == 2;
-    s->configs[s->n_configs++] = (struct config){
-        .is_aligned = is_aligned, .is_small = is_small, .tile_m = 1, .tile_n = vector * threads, .block = threads, .min_blocks = min_blocks,
-        .vector = vector, .suffix = is_aligned ? "vector" : is_last && has_any ? "big" : "any",
+    s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
+        .is_small = is_small,
+        .tile_m = 1,
+        .tile_n = vector * threads,
+        .block = threads,
+        .min_blocks = min_blocks,
+        .vector = vector,
+        .suffix = is_aligned           ? "vector"
+                  : is_last && has_any ? "big"
+                                       : "any",
         .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
-        .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector, is_aligned ? "16-byte accesses" : is_last && has_any ? "any size" : "any alignment")};
+        .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector,
+            is_aligned           ? "16-byte accesses"
+            : is_last && has_any ? "any size"
+                                 : "any alignment")};
 }
 
-bool schedule_pointwise_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+bool schedule_pointwise_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
     if (r->contraction) return *why_not = "it has a contraction", false;
     if (r->is_row) return *why_not = "it is a row program", false;
@@ -96,7 +111,8 @@ bool schedule_pointwise_configure(const struct graph *g, const struct partition 
     const int threads = s->block ? s->block : THREADS;
     int held = vector * n_along * (is_strided ? 4 : 1), min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
     add_config(g, s, vector, threads, min_blocks, true, true);
-    if (f.is_general) add_config(g, s, vector, threads, min_blocks, false, true); /* 64-bit positions are several times as slow */
+    if (f.is_general)
+        add_config(g, s, vector, threads, min_blocks, false, true); /* 64-bit positions are several times as slow */
     add_config(g, s, vector, threads, min_blocks, false, false);
     return true;
 }

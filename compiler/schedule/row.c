@@ -1,5 +1,6 @@
-/* The row driver: every row program. Short rows go to part of a warp or to a warp, longer ones to a block; a row that is walked over several times stays in
- * registers where it fits. Where rows, not their elements, lie adjacent in memory, threads stand along the rows and share one by its elements. */
+/* The row driver: every row program. Short rows go to part of a warp or to a warp, longer ones to a block; a row that
+ * is walked over several times stays in registers where it fits. Where rows, not their elements, lie adjacent in
+ * memory, threads stand along the rows and share one by its elements. */
 #include "schedule/row_program.h"
 
 bool schedule_row_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -19,11 +20,20 @@ static const struct team kept_rows[] = {
     {256, 1, 4, true, 0, false}, {512, 1, 4, true, 0, false}, {512, 1, 8, true, 0, false},
     {512, 1, 4, false, 0, false},
 };
-static const struct team read_rows[] = { /* one pass: nothing is worth keeping */
-    {8, 32, 2, false, 4, false}, {32, 8, 4, false, 8, false}, {128, 1, 4, false, 8, false}, {512, 1, 4, false, 0, false},
+static const struct team read_rows[] = {
+    /* one pass: nothing is worth keeping */
+    {8, 32, 2, false, 4, false},
+    {32, 8, 4, false, 8, false},
+    {128, 1, 4, false, 8, false},
+    {512, 1, 4, false, 0, false},
 };
 static const struct team columns[] = {
-    {8, 32, 8, true, 0, true}, {32, 8, 8, true, 0, false}, {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
+    {8, 32, 8, true, 0, true},
+    {32, 8, 8, true, 0, false},
+    {8, 32, 4, false, 0, true},
+    {32, 8, 4, false, 0, true},
+    {128, 4, 4, false, 0, true},
+    {256, 2, 4, false, 0, false},
 };
 static const struct team columns_read[] = {
     {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
@@ -33,12 +43,16 @@ static const struct team parted_columns[] = {{32, 8, 4, false, 0, true}, {128, 2
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
-/* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has more under way. Returns how many. */
+/* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
+ * more under way. Returns how many. */
 static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
-    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false}, {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
-    const struct team read[] = {{8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
-    const struct team down[] = {{8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
+    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false},
+        {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
+    const struct team read[] = {
+        {8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
+    const struct team down[] = {
+        {8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
     const struct team down_kept[] = {{8, block / 8, 8, true, 0, true}, {32, block / 32, 8, true, 0, false}};
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
@@ -63,7 +77,8 @@ enum {
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
-/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as a constant extent and registers allow. */
+/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as a constant extent
+ * and registers allow. */
 static int vector_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct row_program *x = s->row;
     int narrowest = 16, total = 0;
@@ -75,7 +90,9 @@ static int vector_of(const struct graph *g, const struct partition *p, const str
     }
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        if (row_stores_elements(g, p, s->group, &s->group->stores[i]) && row_is_along(x, &t) && bytes_of(&t) < narrowest) narrowest = bytes_of(&t);
+        if (row_stores_elements(g, p, s->group, &s->group->stores[i]) && row_is_along(x, &t) &&
+            bytes_of(&t) < narrowest)
+            narrowest = bytes_of(&t);
     }
     for (int i = 0; i < x->along.n; i++) {
         int64_t e = g->kernel->axes[x->along.axes[i]].extent;
@@ -102,7 +119,8 @@ static int smem_bytes(const struct row_program *x, const struct team *t) {
     return sums < 264 && x->has_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
+static void add_config(
+    const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
     const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
@@ -111,22 +129,38 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
-    if (t->is_resident && before && before->is_aligned == is_aligned && before->most_cols >= t->lanes * chunks * step) return;
+    if (t->is_resident && before && before->is_aligned == is_aligned && before->most_cols >= t->lanes * chunks * step)
+        return;
     if (s->n_configs == MAX_VARIANTS) return;
     struct config *c = &s->configs[s->n_configs++];
     int threads = t->lanes * t->across;
     const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
-    *c = (struct config){.is_aligned = is_aligned, .is_small = is_small, .tile_m = t->across * (x->is_along_rows ? v : 1), .tile_n = t->lanes * chunks * step,
-                         .block = threads, .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)), .vector = v, .smem_bytes = smem_bytes(x, t),
-                         .most_cols = t->is_resident ? t->lanes * chunks * step : 0, .suits_cols = t->suits * t->lanes * step, .wants_grid = t->wants_grid};
+    *c = (struct config){.is_aligned = is_aligned,
+        .is_small = is_small,
+        .tile_m = t->across * (x->is_along_rows ? v : 1),
+        .tile_n = t->lanes * chunks * step,
+        .block = threads,
+        .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)),
+        .vector = v,
+        .smem_bytes = smem_bytes(x, t),
+        .most_cols = t->is_resident ? t->lanes * chunks * step : 0,
+        .suits_cols = t->suits * t->lanes * step,
+        .wants_grid = t->wants_grid};
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
-    c->suffix = arena_printf(a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
-    c->engine = arena_printf(a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
+    c->suffix = arena_printf(
+        a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
+    c->engine = arena_printf(
+        a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
     int n_passes = x->n_passes + x->stores_elements;
-    const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols) : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes) : "";
-    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
-                           is_aligned ? "16-byte accesses" : is_small ? "any alignment" : "any size");
+    const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
+                         : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
+                                        : "";
+    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s",
+        x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
+        is_aligned ? "16-byte accesses"
+        : is_small ? "any alignment"
+                   : "any size");
 }
 
 static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
@@ -145,7 +179,8 @@ static bool is_long(const struct graph *g, const struct row_program *x) {
     return nominal_size(g, x->cols.axes, x->cols.n) >= PARTS * 512.0;
 }
 
-bool schedule_row_configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+bool schedule_row_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!s->group->is_row) return *why_not = "it is no row program", false;
     struct row_program *x = s->row = row_analyse(g, p, s->group);
     int v = vector_of(g, p, s);
@@ -212,5 +247,6 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
     s->seconds = s->bytes / m->copied;
     if (s->seconds < computing) s->seconds = computing;
-    if (!s->parts && rows < m->sms && cols >= 1024) s->seconds *= m->sms / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
+    if (!s->parts && rows < m->sms && cols >= 1024)
+        s->seconds *= m->sms / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
 }

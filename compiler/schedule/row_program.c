@@ -1,11 +1,13 @@
 /* A row program taken apart, for its price and its text.
  *
- * In: a group of rows with its steps. Out: the flattened labels and the direction of vectors, chosen by the tensor of which most is read; for every node how many
- * passes over the row come before it; which values are computed once a row; which tensors a pass holds in registers. Invariant: a node's operands are available where
- * it is: at its level, as an element, a row's value, or what scans left in the same pass. */
+ * In: a group of rows with its steps. Out: the flattened labels and the direction of vectors, chosen by the tensor of
+ * which most is read; for every node how many passes over the row come before it; which values are computed once a row;
+ * which tensors a pass holds in registers. Invariant: a node's operands are available where it is: at its level, as an
+ * element, a row's value, or what scans left in the same pass. */
 #include "schedule/row_program.h"
 
-bool row_stores_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
+bool row_stores_elements(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
     const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
     int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
     for (int i = 0; i < n; i++)
@@ -54,7 +56,8 @@ static struct axis_list flatten(const struct graph *g, const int *axes, int n_ax
     return l;
 }
 
-static void choose_labels(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+static void choose_labels(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
     struct tensor t = main_tensor(g, p, r);
     x->rows = flatten(g, r->axes, r->n_axes, &t);
     x->cols = flatten(g, r->reduced, r->n_reduced, &t);
@@ -67,7 +70,8 @@ static void choose_labels(const struct graph *g, const struct partition *p, cons
 
 /* ---- levels ---- */
 
-static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+static void find_levels(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
@@ -81,7 +85,8 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
     }
 }
 
-static void mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool has_terms, bool *needed) {
+static void mark_pass(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, int pass, bool has_terms, bool *needed) {
     struct tensor t;
     for (int s = 0; s < r->n_steps; s++) {
         const struct node *n = r->steps[s];
@@ -93,17 +98,21 @@ static void mark_pass(const struct graph *g, const struct partition *p, const st
         const struct node *n = g->nodes[i];
         bool is_in_rows = true;
         for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
-        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t)) continue; /* a row's value comes from before the pass */
-        if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n))) continue;     /* else a loop of the thread, which reads other elements */
+        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t))
+            continue; /* a row's value comes from before the pass */
+        if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n)))
+            continue; /* else a loop of the thread, which reads other elements */
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
 }
 
-void row_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool *needed) {
+void row_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x,
+    int pass, bool *needed) {
     mark_pass(g, p, r, x, pass, true, needed);
 }
 
-void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, int pass, bool *needed) {
+void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, int pass, bool *needed) {
     mark_pass(g, p, r, x, pass, false, needed);
 }
 
@@ -113,19 +122,24 @@ static void find_row_values(const struct group *r, const struct graph *g, struct
         const struct node *n = g->nodes[i];
         bool is_in_rows = true;
         for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
-        if (needed[i] && is_in_rows && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR && n->kind != N_SIZE) x->is_row_value[i] = true;
+        if (needed[i] && is_in_rows && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR &&
+            n->kind != N_SIZE)
+            x->is_row_value[i] = true;
     }
 }
 
 /* ---- what stays in registers ---- */
 
-static void add_tensors(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, const bool *needed,
-                        struct tensor *list, int *n_list, const struct tensor *but, int n_but) {
+static void add_tensors(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, const bool *needed, struct tensor *list, int *n_list, const struct tensor *but,
+    int n_but) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
         bool is_known = false;
-        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !row_is_along(x, &t)) continue;
-        for (int a = 0; a < t.n_axes; a++) is_known |= !axes_have(r->axes, r->n_axes, t.axes[a]) && !axes_have(r->reduced, r->n_reduced, t.axes[a]);
+        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !row_is_along(x, &t))
+            continue;
+        for (int a = 0; a < t.n_axes; a++)
+            is_known |= !axes_have(r->axes, r->n_axes, t.axes[a]) && !axes_have(r->reduced, r->n_reduced, t.axes[a]);
         for (int k = 0; k < *n_list; k++) is_known |= list[k].param == t.param && list[k].buffer == t.buffer;
         for (int k = 0; k < n_but; k++) is_known |= but[k].param == t.param && but[k].buffer == t.buffer;
         if (!is_known) list[(*n_list)++] = t;
@@ -139,8 +153,10 @@ static bool is_costly(const struct node *n) {
     return rule == RULE_FLOAT || rule == RULE_INTEGER || rule == RULE_BITS;
 }
 
-/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute, from operands up. */
-static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x, bool *costly, bool *scanned) {
+/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute, from operands up.
+ */
+static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, bool *costly, bool *scanned) {
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
@@ -152,11 +168,13 @@ static void mark_costly(const struct graph *g, const struct partition *p, const 
 }
 
 /* Of what later passes read again, the costly values on the border to what they compute first. */
-static void choose_kept(const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+static void choose_kept(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
     struct arena *a = &g->cx->arena;
     bool *costly = NEW_ARRAY(a, bool, g->n_nodes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     int *first = NEW_ARRAY(a, int, g->n_nodes + 1); /* pass that computes a node */
-    int *last = NEW_ARRAY(a, int, g->n_nodes + 1);  /* pass in which something computed there for the first time reads it */
+    int *last = NEW_ARRAY(
+        a, int, g->n_nodes + 1); /* pass in which something computed there for the first time reads it */
     mark_costly(g, p, r, x, costly, scanned);
     for (int i = 0; i < g->n_nodes; i++) first[i] = last[i] = -1;
     for (int w = x->n_passes; w >= 0; w--) {
@@ -166,7 +184,8 @@ static void choose_kept(const struct graph *g, const struct partition *p, const 
             if (needed[i]) first[i] = w;
     }
     for (int i = 0; i < g->n_nodes; i++)
-        for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args; k++) /* running sums compute their terms anew */
+        for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args;
+             k++) /* running sums compute their terms anew */
             if (first[i] > last[g->nodes[i]->args[k]->id]) last[g->nodes[i]->args[k]->id] = first[i];
     for (int s = 0; s < r->n_steps; s++) {
         int from = r->steps[s]->args[0]->id, pass = x->level[r->steps[s]->id] - 1;
@@ -176,10 +195,14 @@ static void choose_kept(const struct graph *g, const struct partition *p, const 
         if (row_stores_elements(g, p, r, &r->stores[s])) last[r->stores[s].value->id] = x->n_passes;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] || x->n_kept == MAX_KEPT) continue;
+        if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] ||
+            x->n_kept == MAX_KEPT)
+            continue;
         bool is_in_space = true;
-        for (int k = 0; k < n->n_axes; k++) is_in_space &= axes_have(r->axes, r->n_axes, n->axes[k]) || axes_have(r->reduced, r->n_reduced, n->axes[k]);
-        if (!is_in_space || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE)) continue;
+        for (int k = 0; k < n->n_axes; k++)
+            is_in_space &= axes_have(r->axes, r->n_axes, n->axes[k]) || axes_have(r->reduced, r->n_reduced, n->axes[k]);
+        if (!is_in_space || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE))
+            continue;
         x->kept[x->n_kept] = g->nodes[i];
         x->kept_in[x->n_kept++] = first[i];
     }
@@ -218,7 +241,9 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
         const struct node *n = g->nodes[i];
         struct tensor t;
         scanned[i] |= needed[x->n_passes][i] && n->kind == N_SCAN && is_row_step(r, n);
-        for (int k = n->kind == N_ACCESS; scanned[i] && x->is_element[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args; k++) scanned[n->args[k]->id] = true;
+        for (int k = n->kind == N_ACCESS;
+             scanned[i] && x->is_element[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args; k++)
+            scanned[n->args[k]->id] = true;
     }
     add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
     add_tensors(g, p, r, x, needed[x->n_passes], x->tail, &x->n_tail, x->held, x->n_held);

@@ -1,12 +1,13 @@
-/* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times, takes
- * the cheapest the contract (`fuse:`, `kernels:`) allows. */
+/* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times,
+ * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
 #include "schedule/row_program.h"
 #include "schedule/traffic.h"
 
 #include <string.h>
 
-#define SCHEDULE(name, driver, price)                                                                                   \
-    bool schedule_##name##_configure(const struct graph *, const struct partition *, struct scheduled *, const char **); \
+#define SCHEDULE(name, driver, price)                                                       \
+    bool schedule_##name##_configure(                                                       \
+        const struct graph *, const struct partition *, struct scheduled *, const char **); \
     void price(const struct graph *, const struct partition *, struct scheduled *);
 #include "schedule/schedules.def"
 #undef SCHEDULE
@@ -20,7 +21,8 @@ enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 
 /* Beginning one more kernel costs this much, in a stream that is kept full: the gap between dependent launches. */
 static const double LAUNCH_SECONDS = 2e-6;
-/* Beginning one more phase of a launch: all blocks wait for each other, and then begin anew. Measured from 1 us less than a launch to 2 more. */
+/* Beginning one more phase of a launch: all blocks wait for each other, and then begin anew. Measured from 1 us less
+ * than a launch to 2 more. */
 static const double PHASE_SECONDS = 2e-6;
 
 double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s) {
@@ -34,7 +36,9 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
 }
 
 const char *schedule_no_room(const struct graph *g) {
-    return arena_printf(&g->cx->arena, "each of its tiles takes more than the %d KB of shared memory that a block has on %s", g->cx->arch->block_shared >> 10, g->cx->arch->name);
+    return arena_printf(&g->cx->arena,
+        "each of its tiles takes more than the %d KB of shared memory that a block has on %s",
+        g->cx->arch->block_shared >> 10, g->cx->arch->name);
 }
 
 bool is_space_axis(const struct scheduled *s, int axis) {
@@ -45,7 +49,8 @@ bool is_space_axis(const struct scheduled *s, int axis) {
 /* ---- pins ---- */
 
 static bool fits_pin(const struct config *f, const struct pin *p) {
-    if (strcmp(p->name, "tile") == 0) return p->values[0] == f->tile_m && p->values[1] == f->tile_n && (p->n < 3 || p->values[2] == f->tile_k);
+    if (strcmp(p->name, "tile") == 0)
+        return p->values[0] == f->tile_m && p->values[1] == f->tile_n && (p->n < 3 || p->values[2] == f->tile_k);
     return p->values[0] == (strcmp(p->name, "stages") == 0 ? f->stages : f->block / 32);
 }
 
@@ -55,8 +60,8 @@ static bool fits_pins(const struct kernel *k, const struct config *f) {
     return true;
 }
 
-/* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the others stay: a pin makes
- * no call fail. False, with what there is, where none fits at all. */
+/* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the
+ * others stay: a pin makes no call fail. False, with what there is, where none fits at all. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
     bool fits[N_CONFIG_KINDS] = {false}, any = false;
     struct buf have;
@@ -81,19 +86,23 @@ static bool pins_are_met(struct cx *cx, const struct graph *g) {
     if (!g->kernel->n_pins) return true;
     for (int i = 0; i < g->n_nodes; i++)
         if (as_contraction(g->nodes[i], &c)) return true;
-    diag_error(cx, g->kernel->pins[0].span, D_PIN, "`%s` is pinned, but %s has no contraction", g->kernel->pins[0].name, g->kernel->name);
+    diag_error(cx, g->kernel->pins[0].span, D_PIN, "`%s` is pinned, but %s has no contraction", g->kernel->pins[0].name,
+        g->kernel->name);
     return false;
 }
 
 /* What every schedule but the one taken lacked or would have cost. */
-static void note_rejected(struct cx *cx, struct scheduled *best, const struct scheduled *tried, const char *const *why_not) {
+static void note_rejected(
+    struct cx *cx, struct scheduled *best, const struct scheduled *tried, const char *const *why_not) {
     for (int i = 0; i < N_SCHEDULES; i++)
         if (tried[i].schedule != best->schedule)
-            PUSH(&cx->arena, best->rejected, best->n_rejected) = (struct rejected){tried[i].schedule, why_not[i], tried[i].seconds};
+            PUSH(&cx->arena, best->rejected, best->n_rejected) = (struct rejected){
+                tried[i].schedule, why_not[i], tried[i].seconds};
 }
 /* ---- choice ---- */
 
-static bool schedule_group(struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
+static bool schedule_group(
+    struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
     const char *why_not[N_SCHEDULES];
     struct buf lacking;
@@ -115,7 +124,8 @@ static bool schedule_group(struct cx *cx, const struct graph *g, const struct pa
     }
     if (taken < 0 && p->is_optional) return false;
     if (taken < 0) {
-        diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", lacking.s);
+        diag_error(
+            cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", lacking.s);
         return false;
     }
     *best = tried[taken];
@@ -136,7 +146,9 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
         int n_passes = s.parts ? s.row->n_passes + 1 : 1;
         c->seconds += s.seconds;
         s.partial = c->n_partials;
-        if (s.parts) PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
+        if (s.parts)
+            PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){
+                &s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
         for (s.pass = 0; s.pass < n_passes; s.pass++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
     }
     for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
@@ -153,21 +165,24 @@ static const char *way_out(struct cx *cx, const struct scheduled_graph *c) {
     for (int i = 0; i < c->apart->n_axes; i++)
         if (k->axes[c->apart->axes[i]].extent < 0) open = &k->axes[c->apart->axes[i]];
     if (!open) return "write `fuse: prefer` to accept it, or split the kernel there";
-    return arena_printf(&cx->arena, "write `fuse: prefer` to accept it, split the kernel there, or fix " NAME_FMT " if it is small: it counts as %.0f", NAME_ARG(open->name),
-                        nominal_extent(c->graph, (int)(open - k->axes)));
+    return arena_printf(&cx->arena,
+        "write `fuse: prefer` to accept it, split the kernel there, or fix " NAME_FMT
+        " if it is small: it counts as %.0f",
+        NAME_ARG(open->name), nominal_extent(c->graph, (int)(open - k->axes)));
 }
 
 static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
     if (k->fuse == FUSE_REQUIRE && c->n_launches > 1) {
-        diag_error(cx, c->apart ? c->apart->span : k->fuse_span, D_FUSE_REQUIRE, "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_launches, c->why_apart);
+        diag_error(cx, c->apart ? c->apart->span : k->fuse_span, D_FUSE_REQUIRE,
+            "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_launches, c->why_apart);
         diag_fix(cx, "%s", way_out(cx, c));
         return false;
     }
     if (k->kernels && k->kernels != c->n_launches) {
         bool has_reason = c->n_launches > k->kernels && c->why_apart;
-        diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d%s%s", k->kernels, k->name, c->n_launches, has_reason ? ": " : "",
-                   has_reason ? c->why_apart : "");
+        diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d%s%s", k->kernels, k->name,
+            c->n_launches, has_reason ? ": " : "", has_reason ? c->why_apart : "");
         return false;
     }
     return true;
@@ -188,7 +203,8 @@ static void note_others(struct cx *cx, struct scheduled_graph *best, struct sche
         const char *why = all[i]->seconds >= best->seconds ? "it is predicted to take longer"
                           : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
                                                            : "it has another number of kernels than is asked for";
-        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){all[i]->partition->name, all[i]->n_launches, all[i]->seconds, why};
+        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){
+            all[i]->partition->name, all[i]->n_launches, all[i]->seconds, why};
     }
 }
 

@@ -1,6 +1,6 @@
 /* Schedules: how a group of the partition becomes a GPU kernel. Each row of schedules.def says whether it applies, what
- * it costs and with which configurations; the cheapest wins, ties by table order. What is scheduled is still data: super-axes,
- * layouts, tiles. emit.c turns it into text, plan_build.c into the launch recipe. */
+ * it costs and with which configurations; the cheapest wins, ties by table order. What is scheduled is still data:
+ * super-axes, layouts, tiles. emit.c turns it into text, plan_build.c into the launch recipe. */
 #ifndef FX_SCHEDULE_H
 #define FX_SCHEDULE_H
 
@@ -23,7 +23,7 @@ struct segment { /* a pass along k that adds to some of the sums, which share A 
     int n_sums;
     int sums[MAX_SUMS];         /* which of the group's */
     struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
-    bool is_ragged;             /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
+    bool is_ragged; /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
 };
 
 struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
@@ -45,8 +45,10 @@ struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
     const char *engine;  /* device type: "fx_mma<fx_mma_16<fx_bf16>, 128, 128, 64, 2, 2, 3>", or driver arguments */
     const char *text;    /* for people: "mma 128x128x32, 4 stages" */
-    bool is_aligned;     /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns on `vector` elements */
-    bool needs_unit;     /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last label */
+    bool is_aligned; /* every contiguous run starts and ends on 16 bytes, what is read or stored along n or the columns
+                        on `vector` elements */
+    bool needs_unit; /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last
+                        label */
     bool is_small;       /* indices fit 32 bits */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -62,7 +64,9 @@ struct config { /* one entry point: a tile and what it assumes */
 
 /* Configurations of a kind assume the same of memory, and stand in for each other. */
 enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_UNIT, N_CONFIG_KINDS };
-static inline enum config_kind kind_of(const struct config *f) { return f->is_aligned ? KIND_ALIGNED : f->needs_unit ? KIND_UNIT : KIND_ANY; }
+static inline enum config_kind kind_of(const struct config *f) {
+    return f->is_aligned ? KIND_ALIGNED : f->needs_unit ? KIND_UNIT : KIND_ANY;
+}
 
 struct schedule;
 struct rejected { /* a schedule that did not take a group */
@@ -80,7 +84,8 @@ struct scheduled {
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
     struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
-    int parts;           /* of a row program of few rows: into how many each is cut, each pass being a launch; 0: rows are whole */
+    int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch; 0: rows are whole
+                */
     int pass;            /* of rows in parts: the pass that this launch ends */
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;
@@ -116,7 +121,8 @@ struct proposal { /* a partition that was not taken */
     const char *why; /* it was not */
 };
 
-struct launch_phases { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one before */
+struct launch_phases { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one
+                          before */
     int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
 };
 
@@ -137,8 +143,8 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     struct proposal *others; /* what the other proposals would have cost */
 };
 
-/* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met, `kernels: N`)
- * go to the diagnostics and give NULL. */
+/* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met,
+ * `kernels: N`) go to the diagnostics and give NULL. */
 struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
@@ -152,20 +158,24 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
 bool is_space_axis(const struct scheduled *s, int axis);
 
 /* need.c: what configuration f of s needs to be right, as a condition over extents, alignments and strides. */
-struct terms schedule_needs(struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
+struct terms schedule_needs(
+    struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
 /* Joins the condition that the extents of l multiplied are at most `most`. */
 void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
 /* Whether some extents and alignments meet what a configuration of s needs. */
-bool config_is_possible(struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
+bool config_is_possible(
+    struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
 /* Drops the configurations whose needs no extents or alignment can meet. */
 void drop_impossible(struct cx *cx, const struct scheduled_graph *c, struct scheduled *s);
 
-/* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are handed over. */
+/* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are
+ * handed over. */
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most);
 /* The kernel of launch j whose configurations those of the others follow. */
 int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 
-/* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that are made of it; NULL where none are. */
+/* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the
+ * positions that are made of it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
 /* schedules/gemm.c: shared by the engines. */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
@@ -186,15 +196,27 @@ int gemm_shared(const struct graph *g, const struct group *r, struct node ***nod
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
 /* Its parts, for chains too. Factor s of sum x on its way into a mainloop. */
 struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
-enum label_role { LABEL_OWN, LABEL_SHARED, LABEL_SUMMED }; /* of a factor's label: its alone, kept in both, or summed over */
-/* Adds the labels in that role of factor s of x, of more than one element, in the order in which they are flattened: as they lie in o's memory, else as in `out`. */
-void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role, const struct tensor *out, struct axis_list *l);
-/* Leaves in l the longest run of labels at its end that lies adjacent in all the operands in memory; the others go to `rest`. */
-void gemm_split_run(const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest);
-/* The first n_sums sums of r in as few segments as may be, factor a_side of each being A; their k, and then all layouts. */
-void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums, struct gemm_shape *shape, int a_side);
-void gemm_choose_layouts(const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
-void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o, const struct axis_list *k, const struct axis_list *mn);
+enum label_role {
+    LABEL_OWN,
+    LABEL_SHARED,
+    LABEL_SUMMED
+}; /* of a factor's label: its alone, kept in both, or summed over */
+/* Adds the labels in that role of factor s of x, of more than one element, in the order in which they are flattened: as
+ * they lie in o's memory, else as in `out`. */
+void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role,
+    const struct tensor *out, struct axis_list *l);
+/* Leaves in l the longest run of labels at its end that lies adjacent in all the operands in memory; the others go to
+ * `rest`. */
+void gemm_split_run(
+    const struct graph *g, const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *rest);
+/* The first n_sums sums of r in as few segments as may be, factor a_side of each being A; their k, and then all
+ * layouts. */
+void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums,
+    struct gemm_shape *shape, int a_side);
+void gemm_choose_layouts(
+    const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
+    const struct axis_list *k, const struct axis_list *mn);
 /* What so many operations of computed operands take. */
 double gemm_computed_seconds(const struct graph *g, double ops);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);

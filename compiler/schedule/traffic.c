@@ -1,14 +1,17 @@
 /* What a launch reads and writes. In: a scheduled group. Out: bytes over extents.
  *
- * The tensors are found from the stores down, through whatever is computed on the way, as far as memory: so it holds for operands that are computed
- * and for reads at positions alike. Invariant: each tensor stands once in what is read, and once for each store in what is written. */
+ * The tensors are found from the stores down, through whatever is computed on the way, as far as memory: so it holds
+ * for operands that are computed and for reads at positions alike. Invariant: each tensor stands once in what is read,
+ * and once for each store in what is written. */
 #include "schedule/traffic.h"
 
 #include "schedule/row_program.h"
 
 /* ---- expressions ---- */
 
-static void push(struct bytes *b, enum fx_term_op op, int64_t v) { PUSH(b->arena, b->terms, b->n) = (struct fx_term){op, v}; }
+static void push(struct bytes *b, enum fx_term_op op, int64_t v) {
+    PUSH(b->arena, b->terms, b->n) = (struct fx_term){op, v};
+}
 
 /* Multiplies the number on top, or the product so far, by a constant. */
 static void times(struct bytes *b, int64_t v) {
@@ -39,7 +42,8 @@ static void put_tensor(struct bytes *b, const int *axes, int n_axes, int64_t bit
 static void join(struct bytes *b) {
     int64_t sum;
     if (!b->n_tensors++) return;
-    if (b->n == 2 && b->terms[0].op == FX_T_CONST && b->terms[1].op == FX_T_CONST && !__builtin_add_overflow(b->terms[0].v, b->terms[1].v, &sum)) {
+    if (b->n == 2 && b->terms[0].op == FX_T_CONST && b->terms[1].op == FX_T_CONST &&
+        !__builtin_add_overflow(b->terms[0].v, b->terms[1].v, &sum)) {
         b->terms[0].v = sum;
         b->n = 1;
         return;
@@ -151,13 +155,18 @@ static const bool *needed_by(const struct graph *g, const struct partition *p, c
 
 struct fx_expr traffic_read(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     struct arena *a = &g->cx->arena;
-    struct reads r = {.graph = g, .partition = p, .group = s->group, .needed = needed_by(g, p, s), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+    struct reads r = {.graph = g,
+        .partition = p,
+        .group = s->group,
+        .needed = needed_by(g, p, s),
+        .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     struct bytes b = {.arena = a, .kernel = g->kernel};
     if (s->group->contraction) visit(&r, s->group->contraction);
     for (int i = 0; i < s->group->n_stores; i++) visit(&r, store_element(g, s->group, &s->group->stores[i]));
     for (int i = 0; i < r.n; i++) put_read(&b, &r.reads[i]);
     /* Of rows in parts, the sums of the passes before. */
-    if (s->parts && s->pass) bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->sum_words * 32);
+    if (s->parts && s->pass)
+        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->sum_words * 32);
     return bytes_done(&b);
 }
 

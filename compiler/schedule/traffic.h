@@ -1,5 +1,6 @@
-/* Bytes between a kernel and memory, as expressions over extents: of the kernels that a plan launches (traffic.c), and of the same computation with every
- * operation in a kernel of its own (unfused.c). What the receipt and the plan say of bytes comes from here. */
+/* Bytes between a kernel and memory, as expressions over extents: of the kernels that a plan launches (traffic.c), and
+ * of the same computation with every operation in a kernel of its own (unfused.c). What the receipt and the plan say of
+ * bytes comes from here. */
 #ifndef FX_TRAFFIC_H
 #define FX_TRAFFIC_H
 
@@ -17,8 +18,8 @@ struct bytes { /* a sum of tensors, being written; {.arena, .kernel} to begin wi
 void bytes_add(struct bytes *b, const int *axes, int n_axes, int64_t bits);
 struct fx_expr bytes_done(const struct bytes *b);
 
-/* What a launch reads, every tensor once however many threads do, and what it writes. Of a tensor read at computed positions no more counts than is
- * read there. */
+/* What a launch reads, every tensor once however many threads do, and what it writes. Of a tensor read at computed
+ * positions no more counts than is read there. */
 struct fx_expr traffic_read(const struct graph *g, const struct partition *p, const struct scheduled *s);
 struct fx_expr traffic_written(const struct graph *g, const struct partition *p, const struct scheduled *s);
 /* The least time that takes, at nominal extents. */

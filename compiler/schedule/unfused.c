@@ -1,9 +1,11 @@
-/* The same computation unfused: every operation of the source a kernel that reads its operands and writes its result once.
+/* The same computation unfused: every operation of the source a kernel that reads its operands and writes its result
+ * once.
  *
- * In: a checked kernel. Out: how many kernels and bytes that takes. An operation is what stands as one expression in the spec: an operator, `@`, a
- * reduction, a call of a function of the language, softmax and norms among them; of a fn of the spec, the operations of its body. Results are
- * stored in the dtype that the tensors they come from have, as an eager framework does, outputs in their own. Renames, splits, halves and other
- * reads at positions made of indices are views: they cost nothing, and who reads one reads its elements. Numbers and indices cost nothing. */
+ * In: a checked kernel. Out: how many kernels and bytes that takes. An operation is what stands as one expression in
+ * the spec: an operator, `@`, a reduction, a call of a function of the language, softmax and norms among them; of a fn
+ * of the spec, the operations of its body. Results are stored in the dtype that the tensors they come from have, as an
+ * eager framework does, outputs in their own. Renames, splits, halves and other reads at positions made of indices are
+ * views: they cost nothing, and who reads one reads its elements. Numbers and indices cost nothing. */
 #include "schedule/traffic.h"
 
 struct volume { /* of tensors alike */
@@ -21,12 +23,15 @@ struct operations {
     bool *is_view;   /* by value that stands for an operation: it only reads at positions made of indices */
     bool *is_read;   /* by value: another operation reads it, maybe through views */
     int *n_readers;  /* by value */
-    int *first, *next; /* by value that stands for an operation, its last value; by value, the one before it in its operation; -1: none */
+    int *first, *next; /* by value that stands for an operation, its last value; by value, the one before it in its
+                          operation; -1: none */
     int n_volumes;
     struct volume *volumes;
 };
 
-static bool is_leaf(const struct value *v) { return v->kind == V_NUM || v->kind == V_SCALAR || v->kind == V_LOAD || v->kind == V_INDEX || v->kind == V_SIZE; }
+static bool is_leaf(const struct value *v) {
+    return v->kind == V_NUM || v->kind == V_SCALAR || v->kind == V_LOAD || v->kind == V_INDEX || v->kind == V_SIZE;
+}
 
 static int class_of(struct operations *o, int v) {
     while (o->class[v] != v) v = o->class[v] = o->class[o->class[v]];
@@ -135,7 +140,8 @@ static int64_t bits_of(const struct operations *o, const struct value *v) {
 /* v reads x, its operand number `arg`: all of it, or of a source read at positions as much as is read there. */
 static void add_read(struct operations *o, const struct value *v, const struct value *x, int arg) {
     bool is_part = v->kind == V_ACCESS && arg == 0 && elements(o, v) < elements(o, x);
-    if (x->kind == V_LOAD || !is_leaf(x)) add(o, is_part ? v->axes : x->axes, is_part ? v->n_axes : x->n_axes, bits_of(o, x));
+    if (x->kind == V_LOAD || !is_leaf(x))
+        add(o, is_part ? v->axes : x->axes, is_part ? v->n_axes : x->n_axes, bits_of(o, x));
 }
 
 /* What the operation that `class` stands for reads, each value once. */
@@ -144,7 +150,9 @@ static void add_reads(struct operations *o, int class, int *read_by) {
         const struct value *v = o->k->values[i];
         for (int j = 0; j < v->n_args; j++) {
             int x = v->args[j]->id;
-            if (!o->is_live[x] || (is_position(v, j) && o->is_index[x]) || (!is_leaf(v->args[j]) && class_of(o, x) == class) || read_by[x] == class + 1) continue;
+            if (!o->is_live[x] || (is_position(v, j) && o->is_index[x]) ||
+                (!is_leaf(v->args[j]) && class_of(o, x) == class) || read_by[x] == class + 1)
+                continue;
             read_by[x] = class + 1;
             o->is_read[x] = true;
             add_read(o, v, v->args[j], j);
@@ -155,7 +163,8 @@ static void add_reads(struct operations *o, int class, int *read_by) {
 /* What is read through views has to be there. */
 static void read_through_views(struct operations *o) {
     for (int i = 0; i < o->k->n_params; i++)
-        if (o->k->params[i].is_output && !is_leaf(o->k->params[i].result) && o->is_view[class_of(o, o->k->params[i].result->id)])
+        if (o->k->params[i].is_output && !is_leaf(o->k->params[i].result) &&
+            o->is_view[class_of(o, o->k->params[i].result->id)])
             o->is_read[o->k->params[i].result->id] = true;
     for (int i = o->k->n_values - 1; i >= 0; i--) {
         const struct value *v = o->k->values[i];
@@ -167,15 +176,23 @@ static void read_through_views(struct operations *o) {
 static bool add_output(struct operations *o, const struct param *p) {
     bool is_copy = is_leaf(p->result) || o->is_view[class_of(o, p->result->id)];
     add(o, p->axes, p->n_axes, fx_dtype_bits(p->dtype));
-    if (is_copy && (p->result->kind == V_LOAD || !is_leaf(p->result))) add(o, p->result->axes, p->result->n_axes, bits_of(o, p->result));
+    if (is_copy && (p->result->kind == V_LOAD || !is_leaf(p->result)))
+        add(o, p->result->axes, p->result->n_axes, bits_of(o, p->result));
     return is_copy;
 }
 
 static struct operations operations(struct arena *a, const struct kernel *k) {
     size_t n = (size_t)k->n_values + 1;
-    struct operations o = {.a = a, .k = k, .class = NEW_ARRAY(a, int, n), .is_live = NEW_ARRAY(a, bool, n), .is_index = NEW_ARRAY(a, bool, n),
-                           .is_view = NEW_ARRAY(a, bool, n), .is_read = NEW_ARRAY(a, bool, n), .n_readers = NEW_ARRAY(a, int, n),
-                           .first = NEW_ARRAY(a, int, n), .next = NEW_ARRAY(a, int, n)};
+    struct operations o = {.a = a,
+        .k = k,
+        .class = NEW_ARRAY(a, int, n),
+        .is_live = NEW_ARRAY(a, bool, n),
+        .is_index = NEW_ARRAY(a, bool, n),
+        .is_view = NEW_ARRAY(a, bool, n),
+        .is_read = NEW_ARRAY(a, bool, n),
+        .n_readers = NEW_ARRAY(a, int, n),
+        .first = NEW_ARRAY(a, int, n),
+        .next = NEW_ARRAY(a, int, n)};
     find_live(&o);
     find_operations(&o);
     return o;
@@ -183,8 +200,10 @@ static struct operations operations(struct arena *a, const struct kernel *k) {
 
 struct operations_of traffic_operations(struct arena *a, const struct kernel *k) {
     struct operations o = operations(a, k);
-    struct operations_of out = {NEW_ARRAY(a, int, k->n_values + 1), o.is_live, o.is_index, NEW_ARRAY(a, bool, k->n_values + 1)};
-    int *lowest = NEW_ARRAY(a, int, k->n_values + 1); /* by value that stands for an operation: its first value, one more */
+    struct operations_of out = {
+        NEW_ARRAY(a, int, k->n_values + 1), o.is_live, o.is_index, NEW_ARRAY(a, bool, k->n_values + 1)};
+    int *lowest = NEW_ARRAY(
+        a, int, k->n_values + 1); /* by value that stands for an operation: its first value, one more */
     for (int i = 0; i < k->n_values; i++) {
         int class = class_of(&o, i);
         if (!lowest[class]) lowest[class] = i + 1;
@@ -208,7 +227,8 @@ struct unfused traffic_unfused(struct arena *a, const struct kernel *k) {
     read_through_views(&o);
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        if (o.is_read[i] && !is_leaf(v) && !o.is_view[class_of(&o, i)] && !output_of(&o, v)) add(&o, v->axes, v->n_axes, bits_of(&o, v));
+        if (o.is_read[i] && !is_leaf(v) && !o.is_view[class_of(&o, i)] && !output_of(&o, v))
+            add(&o, v->axes, v->n_axes, bits_of(&o, v));
     }
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].is_output) u.n_kernels += add_output(&o, &k->params[i]);

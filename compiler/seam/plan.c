@@ -50,8 +50,8 @@ static void describe(const struct fx_kernel *k, const struct fx_param *p, struct
     put(t, "]");
 }
 
-static fx_status check_type(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, char *message,
-                            size_t size) {
+static fx_status check_type(
+    const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, char *message, size_t size) {
     char want[256];
     if (s->dtype == fx_argument_dtype(p) && s->rank == p->rank) return FX_OK;
     describe(k, p, &(struct text){want, sizeof want, 0});
@@ -60,15 +60,15 @@ static fx_status check_type(const struct fx_kernel *k, const struct fx_param *p,
     return FX_ERR_USAGE;
 }
 
-static fx_status check_limits(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, char *message,
-                              size_t size) {
+static fx_status check_limits(
+    const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, char *message, size_t size) {
     int64_t n = 1;
     bool is_empty = false, is_huge = false;
     for (int i = 0; i < s->rank; i++) {
         int64_t extent = s->extents[i];
         if (extent < 0 || extent > max_extent) {
-            snprintf(message, size, "axis %s of %s is %lld, but an extent lies between 0 and 2^40", k->extents[p->extents[i]].name,
-                     p->name, (long long)extent);
+            snprintf(message, size, "axis %s of %s is %lld, but an extent lies between 0 and 2^40",
+                k->extents[p->extents[i]].name, p->name, (long long)extent);
             return FX_ERR_USAGE;
         }
         is_empty |= extent == 0;
@@ -81,7 +81,8 @@ static fx_status check_limits(const struct fx_kernel *k, const struct fx_param *
 }
 
 /* Who gave extent e its value: a parameter before `before`, or NULL for the spec. */
-static const struct fx_param *binder(const struct fx_kernel *k, const struct fx_shape *const *shapes, int e, int before) {
+static const struct fx_param *binder(
+    const struct fx_kernel *k, const struct fx_shape *const *shapes, int e, int before) {
     if (k->extents[e].value >= 0) return NULL;
     for (int i = 0; i <= before; i++)
         for (int a = 0; shapes[i] && !k->params[i].is_scalar && a < k->params[i].rank; a++)
@@ -102,8 +103,8 @@ static fx_status bind_param(const struct fx_kernel *k, const struct fx_shape *co
         if (extents[e] == given) continue;
         const struct fx_param *other = binder(k, shapes, e, i);
         if (other)
-            snprintf(message, size, "axis %s of %s is %lld, but of %s it is %lld", k->extents[e].name, p->name, (long long)given,
-                     other->name, (long long)extents[e]);
+            snprintf(message, size, "axis %s of %s is %lld, but of %s it is %lld", k->extents[e].name, p->name,
+                (long long)given, other->name, (long long)extents[e]);
         else
             snprintf(message, size, "axis %s of %s is %lld, but the spec fixes %s = %lld", k->extents[e].name, p->name,
                      (long long)given, k->extents[e].name, (long long)extents[e]);
@@ -113,20 +114,23 @@ static fx_status bind_param(const struct fx_kernel *k, const struct fx_shape *co
 }
 
 /* The words of a packed axis against the extent that other tensors or the spec give. */
-static fx_status check_packed(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s, const int64_t *extents, char *message, size_t size) {
+static fx_status check_packed(const struct fx_kernel *k, const struct fx_param *p, const struct fx_shape *s,
+    const int64_t *extents, char *message, size_t size) {
     if (!p->packed.factor) return FX_OK;
     int axis = p->packed.axis;
     int64_t want = fx_argument_extent(p, axis, extents), extent = extents[p->extents[axis]];
     if (s->extents[axis] == want) return FX_OK;
-    snprintf(message, size, "%s has %lld words of %s along %s, but %s = %lld, %d a word, takes %lld", p->name, (long long)s->extents[axis],
-             fx_dtype_name(p->packed.storage), k->extents[p->extents[axis]].name, k->extents[p->extents[axis]].name, (long long)extent, p->packed.factor,
-             (long long)want);
+    snprintf(message, size, "%s has %lld words of %s along %s, but %s = %lld, %d a word, takes %lld", p->name,
+        (long long)s->extents[axis], fx_dtype_name(p->packed.storage), k->extents[p->extents[axis]].name,
+        k->extents[p->extents[axis]].name, (long long)extent, p->packed.factor, (long long)want);
     return FX_ERR_USAGE;
 }
 
 /* ---- equations between extents ---- */
 
-static bool mentions(const struct fx_equation *q, int extent) { return q->extent == extent || expr_has(&q->value, FX_T_EXTENT, extent); }
+static bool mentions(const struct fx_equation *q, int extent) {
+    return q->extent == extent || expr_has(&q->value, FX_T_EXTENT, extent);
+}
 
 /* The one extent without a value that the equation mentions; -1 when there is none, -2 when there are several. */
 static int unknown_of(const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
@@ -144,7 +148,8 @@ static bool determines(const struct fx_equation *q, int extent) {
 }
 
 /* "F is 13, Q is 4": those that are known. */
-static void put_extents(struct text *t, const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
+static void put_extents(
+    struct text *t, const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents) {
     const char *separator = "";
     for (int e = 0; e < k->n_extents; e++) {
         if (extents[e] < 0 || !mentions(q, e)) continue;
@@ -153,7 +158,8 @@ static void put_extents(struct text *t, const struct fx_kernel *k, const struct 
     }
 }
 
-static fx_status solve(const struct fx_kernel *k, const struct fx_equation *q, int unknown, int64_t *extents, char *message, size_t size) {
+static fx_status solve(
+    const struct fx_kernel *k, const struct fx_equation *q, int unknown, int64_t *extents, char *message, size_t size) {
     const struct fx_env env = {.extents = extents};
     int64_t v;
     if (expr_solve(q, unknown, extents, &v) && v >= 0 && v <= max_extent) {
@@ -162,12 +168,14 @@ static fx_status solve(const struct fx_kernel *k, const struct fx_equation *q, i
     }
     struct text t = {message, size, 0};
     put(&t, "no extent %s satisfies %s: ", k->extents[unknown].name, q->text);
-    if (unknown == q->extent && expr_eval(&q->value, &env, &v) == EXPR_INEXACT) put(&t, "`/` must divide exactly, but ");
+    if (unknown == q->extent && expr_eval(&q->value, &env, &v) == EXPR_INEXACT)
+        put(&t, "`/` must divide exactly, but ");
     put_extents(&t, k, q, extents);
     return FX_ERR_USAGE;
 }
 
-static fx_status check_equation(const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents, char *message, size_t size) {
+static fx_status check_equation(
+    const struct fx_kernel *k, const struct fx_equation *q, const int64_t *extents, char *message, size_t size) {
     int64_t v;
     enum expr_state state = expr_eval(&q->value, &(struct fx_env){.extents = extents}, &v);
     if (state == EXPR_OK && v == extents[q->extent]) return FX_OK;
@@ -192,15 +200,17 @@ fx_status fx_solve_extents(const struct fx_kernel *k, int64_t *extents, char *me
     }
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < k->n_equations; i++)
-        if (unknown_of(k, &k->equations[i], extents) == -1) status = check_equation(k, &k->equations[i], extents, message, size);
+        if (unknown_of(k, &k->equations[i], extents) == -1)
+            status = check_equation(k, &k->equations[i], extents, message, size);
     return status;
 }
 
 static fx_status unknown_extent(const struct fx_kernel *k, int e, const int64_t *extents, char *message, size_t size) {
     for (int i = 0; i < k->n_equations; i++) {
         if (unknown_of(k, &k->equations[i], extents) != e) continue;
-        snprintf(message, size, "extent %s is not known: no argument with that axis was given, and %s may hold for more than one", k->extents[e].name,
-                 k->equations[i].text);
+        snprintf(message, size,
+            "extent %s is not known: no argument with that axis was given, and %s may hold for more than one",
+            k->extents[e].name, k->equations[i].text);
         return FX_ERR_USAGE;
     }
     snprintf(message, size, "extent %s is not known: no argument with that axis was given", k->extents[e].name);
@@ -226,14 +236,21 @@ static void put_scalar(struct text *t, const struct fx_param *p, const void *at)
     int bits = fx_dtype_bits(p->dtype);
     bool is_float = fx_dtype_class_of(p->dtype) == FX_CLASS_F;
     if (bits == 64) memcpy(&word, at, sizeof word);
-    if (bits == 64 && !is_float) snprintf(number, sizeof number, p->dtype == FX_U64 ? "%llu" : "%lld", (unsigned long long)word);
-    else snprintf(number, sizeof number, bits == 64 ? "%.17g" : is_float ? "%.9g" : "%.0f", fx_load_double(p->dtype, at, 0));
+    if (bits == 64 && !is_float)
+        snprintf(number, sizeof number, p->dtype == FX_U64 ? "%llu" : "%lld", (unsigned long long)word);
+    else
+        snprintf(number, sizeof number,
+            bits == 64 ? "%.17g"
+            : is_float ? "%.9g"
+                       : "%.0f",
+            fx_load_double(p->dtype, at, 0));
     number[strcspn(number, ",")] = strchr(number, ',') ? '.' : 0;
     put(t, "%s is %s", p->name, number);
 }
 
 /* "p is 1.5, K is 30": everything the condition mentions, once. */
-static void put_values(struct text *t, const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars) {
+static void put_values(struct text *t, const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents,
+    const void *const *scalars) {
     const char *separator = "";
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *term = &e->terms[i];
@@ -246,7 +263,8 @@ static void put_values(struct text *t, const struct fx_kernel *k, const struct f
     }
 }
 
-fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size) {
+fx_status fx_check_scalars(
+    const struct fx_kernel *k, const int64_t *extents, const void *const *scalars, char *message, size_t size) {
     for (int i = 0; i < k->n_checks; i++) {
         const struct fx_check *c = &k->checks[i];
         bool holds;
@@ -266,8 +284,8 @@ fx_status fx_check_scalars(const struct fx_kernel *k, const int64_t *extents, co
 
 /* ---- all of it ---- */
 
-fx_status fx_bind_extents(const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message,
-                          size_t size) {
+fx_status fx_bind_extents(
+    const struct fx_kernel *k, const struct fx_shape *const *shapes, int64_t *extents, char *message, size_t size) {
     for (int e = 0; e < k->n_extents; e++) extents[e] = k->extents[e].value;
     for (int i = 0; i < k->n_params; i++) {
         if (k->params[i].is_scalar || !shapes[i]) continue;
@@ -308,11 +326,14 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
 }
 
 /* The variant by the rule among those compiled; with instead_of, among those of its kind that are not passed over. */
-static int choose(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled, int instead_of) {
+static int choose(
+    const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled, int instead_of) {
     int first = -1;
     for (int v = 0; v < l->n_variants; v++) {
         if (compiled && !compiled[v]) continue;
-        if (instead_of >= 0 && (l->variants[v].kind != l->variants[instead_of].kind || fx_is_passed_over(l, v, compiled[v]))) continue;
+        if (instead_of >= 0 &&
+            (l->variants[v].kind != l->variants[instead_of].kind || fx_is_passed_over(l, v, compiled[v])))
+            continue;
         if (!fx_expr_holds(&l->variants[v].needs, env)) continue;
         if (fx_expr_holds(&l->variants[v].prefers, env)) return v;
         if (first < 0) first = v;
@@ -322,7 +343,8 @@ static int choose(const struct fx_launch *l, const struct fx_env *env, const str
 
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env) { return choose(l, env, NULL, -1); }
 
-int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled) {
+int fx_choose_compiled(
+    const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled) {
     int v = choose(l, env, compiled, -1);
     if (v < 0 || !fx_is_passed_over(l, v, compiled[v])) return v;
     int other = choose(l, env, compiled, v);
@@ -347,7 +369,8 @@ bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, si
         int64_t bytes;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &bytes) || bytes < 0) return false;
         if (offsets) offsets[i] = at;
-        if (__builtin_add_overflow(at, (size_t)bytes, &at) || __builtin_add_overflow(at, WORKSPACE_ALIGN - 1, &at)) return false;
+        if (__builtin_add_overflow(at, (size_t)bytes, &at) || __builtin_add_overflow(at, WORKSPACE_ALIGN - 1, &at))
+            return false;
         at -= at % WORKSPACE_ALIGN;
     }
     *total = at;

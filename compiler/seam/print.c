@@ -13,9 +13,20 @@ static const struct form {
     const char *infix; /* or the function's name when level is 5 */
     int level;
 } forms[] = {
-    [FX_T_ADD] = {" + ", 3}, [FX_T_SUB] = {" - ", 3}, [FX_T_MUL] = {" * ", 4}, [FX_T_DIV] = {" // ", 4}, [FX_T_DIV_EXACT] = {" / ", 4}, [FX_T_MOD] = {" % ", 4},
-    [FX_T_CDIV] = {"cdiv", 5}, [FX_T_MIN] = {"min", 5}, [FX_T_MAX] = {"max", 5}, [FX_T_LT] = {" < ", 2}, [FX_T_LE] = {" <= ", 2},
-    [FX_T_EQ] = {" == ", 2}, [FX_T_AND] = {" && ", 1}, [FX_T_OR] = {" || ", 0},
+    [FX_T_ADD] = {" + ", 3},
+    [FX_T_SUB] = {" - ", 3},
+    [FX_T_MUL] = {" * ", 4},
+    [FX_T_DIV] = {" // ", 4},
+    [FX_T_DIV_EXACT] = {" / ", 4},
+    [FX_T_MOD] = {" % ", 4},
+    [FX_T_CDIV] = {"cdiv", 5},
+    [FX_T_MIN] = {"min", 5},
+    [FX_T_MAX] = {"max", 5},
+    [FX_T_LT] = {" < ", 2},
+    [FX_T_LE] = {" <= ", 2},
+    [FX_T_EQ] = {" == ", 2},
+    [FX_T_AND] = {" && ", 1},
+    [FX_T_OR] = {" || ", 0},
 };
 
 static const char *wrap(struct arena *a, struct shown x, int level) {
@@ -51,7 +62,9 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
         const struct form *f = &forms[t->op];
         struct shown r = stack[--n], l = stack[--n];
         stack[n++] = f->level == 5 ? (struct shown){arena_printf(a, "%s(%s, %s)", f->infix, l.s, r.s), 5}
-                                   : (struct shown){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix, wrap(a, r, f->level + 1)), f->level};
+                                   : (struct shown){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix,
+                                                        wrap(a, r, f->level + 1)),
+                                         f->level};
     }
     buf_puts(out, n ? stack[n - 1].s : "nothing");
 }
@@ -83,7 +96,8 @@ static void print_param(struct buf *out, const struct fx_kernel *k, const struct
         buf_putc(out, ']');
     }
     if (p->packed.factor)
-        buf_printf(out, " packed(%s, %s, %s)", fx_dtype_name(p->packed.storage), k->extents[p->extents[p->packed.axis]].name, p->packed.is_msb ? "msb" : "lsb");
+        buf_printf(out, " packed(%s, %s, %s)", fx_dtype_name(p->packed.storage),
+            k->extents[p->extents[p->packed.axis]].name, p->packed.is_msb ? "msb" : "lsb");
     if (p->is_strided) buf_puts(out, " strided");
     if (p->align) buf_printf(out, " align %d", p->align);
     if (p->has_value) buf_printf(out, " = %.9g", p->value);
@@ -92,9 +106,11 @@ static void print_param(struct buf *out, const struct fx_kernel *k, const struct
 
 static void print_launch(struct buf *out, const struct fx_kernel *k, const struct fx_launch *l) {
     buf_printf(out, "  launch %s by %s(", l->name, l->driver);
-    for (int i = 0; i < l->n_args; i++) buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(out->arena, k, &l->args[i]));
+    for (int i = 0; i < l->n_args; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(out->arena, k, &l->args[i]));
     buf_puts(out, ")\n");
-    if (l->n_phases > 1) buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
+    if (l->n_phases > 1)
+        buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
     print_labelled(out, k, "    flops ", &l->flops);
     print_labelled(out, k, "    bytes ", &l->bytes);
     for (int i = 0; i < l->n_variants; i++) {
@@ -113,13 +129,15 @@ void plan_print(struct buf *out, const struct fx_plan *p) {
         const struct fx_kernel *k = &p->kernels[i];
         buf_printf(out, "kernel %s\n", k->name);
         for (int j = 0; j < k->n_extents; j++)
-            if (k->extents[j].value >= 0) buf_printf(out, "  extent %s = %lld\n", k->extents[j].name, (long long)k->extents[j].value);
+            if (k->extents[j].value >= 0)
+                buf_printf(out, "  extent %s = %lld\n", k->extents[j].name, (long long)k->extents[j].value);
             else buf_printf(out, "  extent %s\n", k->extents[j].name);
         for (int j = 0; j < k->n_equations; j++) buf_printf(out, "  where %s\n", k->equations[j].text);
         for (int j = 0; j < k->n_checks; j++) print_labelled(out, k, "  requires ", &k->checks[j].holds);
         for (int j = 0; j < k->n_params; j++) print_param(out, k, &k->params[j]);
         for (int j = 0; j < k->n_buffers; j++) {
-            buf_printf(out, "  %s %s: ", k->buffers[j].kind == FX_BUFFER_FLAGS ? "flags" : "workspace", k->buffers[j].name);
+            buf_printf(
+                out, "  %s %s: ", k->buffers[j].kind == FX_BUFFER_FLAGS ? "flags" : "workspace", k->buffers[j].name);
             print_labelled(out, k, "", &k->buffers[j].bytes);
         }
         for (int j = 0; j < k->n_launches; j++) print_launch(out, k, &k->launches[j]);

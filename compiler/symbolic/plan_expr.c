@@ -46,7 +46,8 @@ union expr_value {
 struct domain {
     enum expr_state (*leaf)(const void *over, const struct fx_term *t, union expr_value *out);
     enum expr_state (*negate)(union expr_value *v);
-    enum expr_state (*apply)(enum fx_term_op op, union expr_value *l, const union expr_value *r); /* l op r in place of l */
+    enum expr_state (*apply)(
+        enum fx_term_op op, union expr_value *l, const union expr_value *r); /* l op r in place of l */
     const void *over;
 };
 
@@ -123,14 +124,18 @@ static enum expr_state apply(enum fx_term_op op, int64_t a, int64_t b, int64_t *
     }
 }
 
-static enum expr_state whole_leaf(const void *env, const struct fx_term *t, union expr_value *out) { return push_leaf(t, env, &out->whole); }
+static enum expr_state whole_leaf(const void *env, const struct fx_term *t, union expr_value *out) {
+    return push_leaf(t, env, &out->whole);
+}
 
 static enum expr_state whole_not(union expr_value *v) {
     v->whole = !v->whole;
     return EXPR_OK;
 }
 
-static enum expr_state whole_apply(enum fx_term_op op, union expr_value *l, const union expr_value *r) { return apply(op, l->whole, r->whole, &l->whole); }
+static enum expr_state whole_apply(enum fx_term_op op, union expr_value *l, const union expr_value *r) {
+    return apply(op, l->whole, r->whole, &l->whole);
+}
 
 enum expr_state expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) {
     union expr_value v;
@@ -139,7 +144,9 @@ enum expr_state expr_eval(const struct fx_expr *e, const struct fx_env *env, int
     return state;
 }
 
-bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) { return expr_eval(e, env, out) == EXPR_OK; }
+bool fx_expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out) {
+    return expr_eval(e, env, out) == EXPR_OK;
+}
 
 bool fx_expr_holds(const struct fx_expr *e, const struct fx_env *env) {
     int64_t v;
@@ -168,8 +175,9 @@ static bool line_reduce(struct line *l) {
 
 static bool line_add(struct line *l, const struct line *r, int sign) {
     int64_t common = gcd(l->d, r->d), to_l = r->d / common, to_r = sign * (l->d / common), a, b;
-    if (__builtin_mul_overflow(l->a, to_l, &l->a) || __builtin_mul_overflow(l->b, to_l, &l->b) || __builtin_mul_overflow(l->d, to_l, &l->d) ||
-        __builtin_mul_overflow(r->a, to_r, &a) || __builtin_mul_overflow(r->b, to_r, &b) || __builtin_add_overflow(l->a, a, &l->a) ||
+    if (__builtin_mul_overflow(l->a, to_l, &l->a) || __builtin_mul_overflow(l->b, to_l, &l->b) ||
+        __builtin_mul_overflow(l->d, to_l, &l->d) || __builtin_mul_overflow(r->a, to_r, &a) ||
+        __builtin_mul_overflow(r->b, to_r, &b) || __builtin_add_overflow(l->a, a, &l->a) ||
         __builtin_add_overflow(l->b, b, &l->b))
         return false;
     return line_reduce(l);
@@ -177,7 +185,9 @@ static bool line_add(struct line *l, const struct line *r, int sign) {
 
 /* l times n / d. */
 static bool line_scale(struct line *l, int64_t n, int64_t d) {
-    if (__builtin_mul_overflow(l->a, n, &l->a) || __builtin_mul_overflow(l->b, n, &l->b) || __builtin_mul_overflow(l->d, d, &l->d)) return false;
+    if (__builtin_mul_overflow(l->a, n, &l->a) || __builtin_mul_overflow(l->b, n, &l->b) ||
+        __builtin_mul_overflow(l->d, d, &l->d))
+        return false;
     return line_reduce(l);
 }
 
@@ -236,16 +246,18 @@ bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int6
     union expr_value value;
     struct line side = {0, 0, 1};
     int64_t known = extents[unknown], check;
-    if (unknown == q->extent && !expr_has(&q->value, FX_T_EXTENT, unknown)) return fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, x);
+    if (unknown == q->extent && !expr_has(&q->value, FX_T_EXTENT, unknown))
+        return fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, x);
     if (unknown == q->extent) side.a = 1;
     else side.b = extents[q->extent];
     /* a * x + b = 0, whatever the denominator. */
-    if (walk(&q->value, &(struct domain){line_leaf, line_not, line_apply, &over}, &value) != EXPR_OK || !line_add(&value.line, &side, -1) ||
-        value.line.a == 0 || value.line.b % value.line.a)
+    if (walk(&q->value, &(struct domain){line_leaf, line_not, line_apply, &over}, &value) != EXPR_OK ||
+        !line_add(&value.line, &side, -1) || value.line.a == 0 || value.line.b % value.line.a)
         return false;
     *x = -(value.line.b / value.line.a);
     extents[unknown] = *x;
-    bool ok = fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &check) && check == extents[q->extent]; /* its divisions are exact */
+    bool ok = fx_expr_eval(&q->value, &(struct fx_env){.extents = extents}, &check) &&
+              check == extents[q->extent]; /* its divisions are exact */
     extents[unknown] = known;
     return ok;
 }
@@ -278,7 +290,9 @@ static enum expr_state number_leaf(const void *over, const struct fx_term *t, un
     switch (t->op) {
     case FX_T_CONST: out->v = t->v; return EXPR_OK;
     case FX_T_EXTENT: out->v = o->extents[t->v]; return EXPR_OK;
-    case FX_T_SCALAR: return t->v >= 0 && t->v < o->k->n_params ? scalar_leaf(&o->k->params[t->v], o->scalars[t->v], out) : EXPR_MALFORMED;
+    case FX_T_SCALAR:
+        return t->v >= 0 && t->v < o->k->n_params ? scalar_leaf(&o->k->params[t->v], o->scalars[t->v], out)
+                                                  : EXPR_MALFORMED;
     case FX_T_REAL:
         memcpy(&real, &t->v, sizeof real);
         *out = (struct number){true, real};
@@ -332,12 +346,15 @@ static enum expr_state number_apply(enum fx_term_op op, union expr_value *left, 
     case FX_T_OR: l->v = a != 0 || b != 0; break;
     default: return EXPR_MALFORMED;
     }
-    return unless(!l->is_real && fabsl(l->v) > (long double)UINT64_MAX); /* up to there every sum and product was exact */
+    return unless(
+        !l->is_real && fabsl(l->v) > (long double)UINT64_MAX); /* up to there every sum and product was exact */
 }
 
-enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars, bool *holds) {
+enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents,
+    const void *const *scalars, bool *holds) {
     union expr_value v;
-    enum expr_state state = walk(e, &(struct domain){number_leaf, number_not, number_apply, &(struct scalars_over){k, extents, scalars}}, &v);
+    enum expr_state state = walk(
+        e, &(struct domain){number_leaf, number_not, number_apply, &(struct scalars_over){k, extents, scalars}}, &v);
     *holds = state == EXPR_OK && v.number.v != 0;
     return state;
 }

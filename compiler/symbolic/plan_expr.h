@@ -16,9 +16,11 @@ enum expr_state expr_eval(const struct fx_expr *e, const struct fx_env *env, int
 bool expr_has(const struct fx_expr *e, enum fx_term_op op, int64_t v);
 /* Whether e is a condition on scalars: fx_check_scalars evaluates it, expr_eval does not. */
 bool expr_is_on_scalars(const struct fx_expr *e);
-/* The one value of the unknown extent that makes `q->extent = q->value`, the others being known; false where there is none, or more than one. */
+/* The one value of the unknown extent that makes `q->extent = q->value`, the others being known; false where there is
+ * none, or more than one. */
 bool expr_solve(const struct fx_equation *q, int unknown, int64_t *extents, int64_t *x);
 /* A condition on scalars of k, scalars[i] being where the value of parameter i lies. */
-enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents, const void *const *scalars, bool *holds);
+enum expr_state expr_on_scalars(const struct fx_kernel *k, const struct fx_expr *e, const int64_t *extents,
+    const void *const *scalars, bool *holds);
 
 #endif

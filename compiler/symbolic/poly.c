@@ -52,13 +52,16 @@ static int compare_factors(const struct poly_term *a, const struct poly_term *b)
 }
 
 bool poly_same_factors(const struct poly_term *a, const struct poly_term *b) { return compare_factors(a, b) == 0; }
-bool poly_term_equal(const struct poly_term *a, const struct poly_term *b) { return a->coefficient == b->coefficient && poly_same_factors(a, b); }
+bool poly_term_equal(const struct poly_term *a, const struct poly_term *b) {
+    return a->coefficient == b->coefficient && poly_same_factors(a, b);
+}
 
 bool poly_term_multiply(const struct poly_term *a, const struct poly_term *b, struct poly_term *out) {
     int i = 0, j = 0;
     if (a->n + b->n > POLY_FACTORS || !wide_multiply(a->coefficient, b->coefficient, &out->coefficient)) return false;
     out->n = a->n + b->n;
-    for (int k = 0; k < out->n; k++) out->atoms[k] = j == b->n || (i < a->n && a->atoms[i] <= b->atoms[j]) ? a->atoms[i++] : b->atoms[j++];
+    for (int k = 0; k < out->n; k++)
+        out->atoms[k] = j == b->n || (i < a->n && a->atoms[i] <= b->atoms[j]) ? a->atoms[i++] : b->atoms[j++];
     return true;
 }
 
@@ -89,7 +92,9 @@ void poly_atom(struct poly *p, int atom) {
     p->t[0] = (struct poly_term){.coefficient = 1, .n = 1, .atoms = {(uint16_t)atom}};
 }
 
-void poly_copy(struct poly *to, const struct poly *from) { memcpy(to, from, offsetof(struct poly, t) + (size_t)from->n * sizeof *from->t); }
+void poly_copy(struct poly *to, const struct poly *from) {
+    memcpy(to, from, offsetof(struct poly, t) + (size_t)from->n * sizeof *from->t);
+}
 
 void poly_add_term(struct poly *p, const struct poly_term *t, wide scale) {
     wide c;

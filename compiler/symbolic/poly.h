@@ -1,7 +1,8 @@
-/* Polynomials with integer coefficients over numbered unknowns: positions and extents, wherever the compiler calculates with them.
+/* Polynomials with integer coefficients over numbered unknowns: positions and extents, wherever the compiler calculates
+ * with them.
  *
- * Values of fixed size, without allocation. What does not fit (terms, factors, digits) is lost: a lost polynomial stays lost
- * through every operation, and nothing is ever shown of it. */
+ * Values of fixed size, without allocation. What does not fit (terms, factors, digits) is lost: a lost polynomial stays
+ * lost through every operation, and nothing is ever shown of it. */
 #ifndef FX_POLY_H
 #define FX_POLY_H
 
@@ -21,7 +22,8 @@ struct poly_term { /* coefficient times atoms[0] * .. * atoms[n - 1] */
 struct poly { /* the sum of its terms */
     int n;
     bool is_lost;                    /* it did not fit: its terms mean nothing */
-    struct poly_term t[POLY_TERMS];  /* ascending by factors, the constant first; only t[0..n) is there: copy by poly_copy */
+    struct poly_term
+        t[POLY_TERMS]; /* ascending by factors, the constant first; only t[0..n) is there: copy by poly_copy */
 };
 
 void poly_number(struct poly *p, wide v);

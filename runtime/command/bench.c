@@ -1,6 +1,6 @@
-/* The bench subcommand. Input: jobs on the GPU, from -i and -D or from bench blocks. Output: what each takes, by device events, and what stands
- * beside it. A kernel that is wrong, or that nothing was compared of, gets no time. Small inputs are rotated through copies, so that no launch
- * finds its own in L2. */
+/* The bench subcommand. Input: jobs on the GPU, from -i and -D or from bench blocks. Output: what each takes, by device
+ * events, and what stands beside it. A kernel that is wrong, or that nothing was compared of, gets no time. Small
+ * inputs are rotated through copies, so that no launch finds its own in L2. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +25,8 @@ fx_status rotation_open(const struct gpu *gpu, struct rotation *r) {
     size_t wanted = ROTATED_BYTES / bytes + 1;
     int n = wanted > MAX_SETS ? MAX_SETS : (int)wanted;
     fx_status status = FX_OK;
-    for (; status == FX_OK && r->n_sets < n; r->n_sets += status == FX_OK) status = gpu_set_open(gpu, &r->sets[r->n_sets]);
+    for (; status == FX_OK && r->n_sets < n; r->n_sets += status == FX_OK)
+        status = gpu_set_open(gpu, &r->sets[r->n_sets]);
     return status;
 }
 
@@ -99,8 +100,8 @@ static void print_resources(const struct gpu *gpu) {
         fx_expr_eval(&variant->grid, &env, &grid);
         fx_expr_eval(&variant->smem, &env, &shared);
         printf("%s: %s\n  grid %lld, block %d, %d registers, %d bytes spilled, %lld bytes of shared memory\n",
-               job->kernel->launches[i].name, variant->config, (long long)grid, variant->block, r.registers, r.local_bytes,
-               (long long)shared + r.shared_bytes);
+            job->kernel->launches[i].name, variant->config, (long long)grid, variant->block, r.registers, r.local_bytes,
+            (long long)shared + r.shared_bytes);
     }
 }
 
@@ -110,11 +111,13 @@ static void print_times(const struct gpu *gpu, const struct rotation *r, struct 
     timing_close(t);
     job_work(gpu->job, &flops, &bytes);
     print_resources(gpu);
-    printf("%s on %s: %.2f us (median of %d x %d launches; min %.2f, max %.2f, spread %.1f %%)\n", gpu->job->kernel->name,
-           fx_context_device(gpu->job->context), t->median, n, t->batch, t->us[0], t->us[n - 1], 100 * (t->us[n - 1] - t->us[0]) / t->median);
+    printf("%s on %s: %.2f us (median of %d x %d launches; min %.2f, max %.2f, spread %.1f %%)\n",
+        gpu->job->kernel->name, fx_context_device(gpu->job->context), t->median, n, t->batch, t->us[0], t->us[n - 1],
+        100 * (t->us[n - 1] - t->us[0]) / t->median);
     if (flops < INT64_MAX && bytes < INT64_MAX)
-        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; copies of the arguments, in turn: %d)\n", (double)bytes / t->median * 1e-3,
-               (double)flops / t->median * 1e-6, (long long)bytes, (long long)flops, r->n_sets);
+        printf("%.1f GB/s, %.2f TFLOP/s (%lld bytes, %lld flops; copies of the arguments, in turn: %d)\n",
+            (double)bytes / t->median * 1e-3, (double)flops / t->median * 1e-6, (long long)bytes, (long long)flops,
+            r->n_sets);
 }
 
 static fx_status time_job(const struct gpu *gpu, struct timing *t) {
@@ -124,7 +127,8 @@ static fx_status time_job(const struct gpu *gpu, struct timing *t) {
     if (status != FX_OK) return gpu_failed(status, "cannot time");
     status = rotation_open(gpu, &rotation);
     if (status == FX_OK) status = warm_up(gpu, &rotation, timer, t);
-    for (int i = 0; status == FX_OK && i < t->repetitions; i++) status = time_batch(gpu, &rotation, timer, t->batch, &t->us[i]);
+    for (int i = 0; status == FX_OK && i < t->repetitions; i++)
+        status = time_batch(gpu, &rotation, timer, t->batch, &t->us[i]);
     if (status == FX_OK) print_times(gpu, &rotation, t);
     /* Copies may only go once nothing queued uses them. */
     fx_stream_wait(gpu->job->context, gpu->stream);
@@ -140,9 +144,9 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
     struct timing timing = timing_of(r->block);
     if (!machine->context)
         return complain(machine->status,
-                        "no GPU: %s\nfxc: times are a GPU's: run bench where there is one; without one, check and test compare "
-                        "results on the emulator, and bench --ablate --plan-only lists terms",
-                        machine->no_gpu);
+            "no GPU: %s\nfxc: times are a GPU's: run bench where there is one; without one, check and test compare "
+            "results on the emulator, and bench --ablate --plan-only lists terms",
+            machine->no_gpu);
     fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;
     if ((status = gpu_open(&job, &gpu)) == FX_OK) {
@@ -181,7 +185,8 @@ static fx_status bench_block(struct request *r, const struct machine *machine, v
         r->is_unfused = true;
         status = bench_request(r, machine, &other);
         r->is_unfused = false;
-        if (status == FX_OK) printf("vs unfused: %.2f us; fused it takes %.2f us, %.2f of that\n", other, median, median / other);
+        if (status == FX_OK)
+            printf("vs unfused: %.2f us; fused it takes %.2f us, %.2f of that\n", other, median, median / other);
     }
     fflush(stdout);
     return status;
@@ -193,7 +198,8 @@ static fx_status bench_spec(const struct command *cmd, const struct spec *spec, 
     double median;
     int n = 0;
     fx_status status = FX_OK;
-    if (!is_given(cmd, OPT_INPUT) && !is_given(cmd, OPT_DEFINE)) status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, &is_first);
+    if (!is_given(cmd, OPT_INPUT) && !is_given(cmd, OPT_DEFINE))
+        status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, &is_first);
     bool is_listed = n > 0;
     if (!is_listed && status == FX_OK) {
         status = request_open(cmd, spec, NULL, &r);

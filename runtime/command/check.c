@@ -1,5 +1,5 @@
-/* The check subcommand. Input: a job on the GPU or on the emulator. Output: every element, or a sample of a large result, compared with the
- * oracle. Invariant: a run in which nothing was compared is never reported as right. */
+/* The check subcommand. Input: a job on the GPU or on the emulator. Output: every element, or a sample of a large
+ * result, compared with the oracle. Invariant: a run in which nothing was compared is never reported as right. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,9 @@ static void begin_launch(void *data, const struct emu_seen_launch *launch) {
 
 static void see(void *data, const struct emu_seen *s) {
     struct writer *w = data;
-    if (s->access != EMU_WRITE || !s->memory || strcmp(s->memory, w->tensor) != 0 || s->offset >= w->end || s->offset + s->n_bytes <= w->first) return;
+    if (s->access != EMU_WRITE || !s->memory || strcmp(s->memory, w->tensor) != 0 || s->offset >= w->end ||
+        s->offset + s->n_bytes <= w->first)
+        return;
     memcpy(w->of, w->entry, sizeof w->of);
     w->block = s->block, w->thread = s->thread;
 }
@@ -37,26 +39,30 @@ static void print_writer(const struct gpu *gpu, const struct argument *a, int64_
     emu_observe(&(struct emu_observer){&w, begin_launch, see, NULL});
     fx_status status = gpu_run(gpu);
     emu_observe(NULL);
-    if (status == FX_OK && *w.of) printf("    written by block %u of %u, thread %u, of %s\n", w.block, w.grid, w.thread, w.of);
+    if (status == FX_OK && *w.of)
+        printf("    written by block %u of %u, thread %u, of %s\n", w.block, w.grid, w.thread, w.of);
 }
 
-static void print_comparison(const struct gpu *gpu, const struct argument *a, const struct expected *e, const struct comparison *c) {
+static void print_comparison(
+    const struct gpu *gpu, const struct argument *a, const struct expected *e, const struct comparison *c) {
     printf("  %s: %lld of %zu elements compared, %lld wrong", a->param->name, (long long)c->n_compared, a->n_elements,
            (long long)c->n_wrong);
     print_kinds(", ", c);
-    if (c->n_compared) printf("; largest error %.3g, relative %.3g, %.3g ulp", c->max_absolute, c->max_relative, c->max_ulps);
+    if (c->n_compared)
+        printf("; largest error %.3g, relative %.3g, %.3g ulp", c->max_absolute, c->max_relative, c->max_ulps);
     printf("\n");
     if (c->worst < 0) return;
     int64_t flat = element_of(e, c->worst);
     printf("    worst at ");
     print_index(&a->shape, flat);
-    printf(": got %.9g, expected %.9g, bound %.3g\n", fx_load_double(a->shape.dtype, a->result, (size_t)flat), e->value[c->worst],
-           e->bound[c->worst]);
+    printf(": got %.9g, expected %.9g, bound %.3g\n", fx_load_double(a->shape.dtype, a->result, (size_t)flat),
+        e->value[c->worst], e->bound[c->worst]);
     print_writer(gpu, a, flat);
 }
 
 /* One run and its comparison; adds to the verdict. */
-static fx_status run_once(const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
+static fx_status run_once(
+    const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
     fx_status status = gpu_run(gpu);
     for (int i = 0; status == FX_OK && i < job->n_outputs; i++) {
         const struct argument *a = &job->arguments[job_output(job, i)];
@@ -78,7 +84,8 @@ static void print_chosen(const struct job *job, const struct gpu *gpu) {
 }
 
 /* Every other variant that can run these inputs, one launch at a time. */
-static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
+static fx_status run_variants(
+    const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
     struct fx_env env = job_env(job);
     fx_status status = FX_OK;
     for (int i = 0; i < job->kernel->n_launches; i++) {
@@ -86,7 +93,8 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
         int chosen = gpu_chosen_variant(gpu, i);
         for (int v = 0; status == FX_OK && v < l->n_variants; v++) {
             int64_t can = 1;
-            if (v == chosen || (l->variants[v].needs.n && (!fx_expr_eval(&l->variants[v].needs, &env, &can) || !can))) continue;
+            if (v == chosen || (l->variants[v].needs.n && (!fx_expr_eval(&l->variants[v].needs, &env, &can) || !can)))
+                continue;
             printf("%s: %s\n", l->name, l->variants[v].config);
             status = fx_pin_variant(gpu->prepared, i, v);
             if (status != FX_OK) gpu_failed(status, "cannot take this variant");
@@ -142,8 +150,8 @@ static fx_status check_exactly(struct job *job) {
     struct verdict v = {0};
     fx_status status = check_integers(job, &v);
     if (status != FX_OK) return status;
-    printf("%s: the same on integers, %lld elements compared, %lld of them exactly, %lld wrong\n", v.n_wrong ? "differs" : "ok", (long long)v.n_compared, (long long)v.n_exact,
-           (long long)v.n_wrong);
+    printf("%s: the same on integers, %lld elements compared, %lld of them exactly, %lld wrong\n",
+        v.n_wrong ? "differs" : "ok", (long long)v.n_compared, (long long)v.n_exact, (long long)v.n_wrong);
     return v.n_wrong ? FX_ERR_DIFFERS : FX_OK;
 }
 
@@ -165,7 +173,8 @@ static fx_status check_on(const struct request *request, const struct machine *m
     struct gpu gpu;
     const char *device;
     fx_status status = read_device(request->cmd, &device);
-    if (status == FX_OK && !strcmp(device, "cpu")) status = usage_error(request->cmd, "--device cpu is the oracle, which would be compared with itself");
+    if (status == FX_OK && !strcmp(device, "cpu"))
+        status = usage_error(request->cmd, "--device cpu is the oracle, which would be compared with itself");
     if (status == FX_OK && !machine->context && strcmp(device, "auto") != 0)
         status = complain(machine->status, !strcmp(device, "gpu") ? "no GPU: %s" : "%s", machine->no_gpu);
     if (status == FX_OK) status = job_open(request, machine, false, &job);

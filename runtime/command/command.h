@@ -1,4 +1,5 @@
-/* What the files of the command share: the parsed command line, files, a compiled spec, its bound arguments, a GPU with them.
+/* What the files of the command share: the parsed command line, files, a compiled spec, its bound arguments, a GPU with
+ * them.
  *
  * These files alone print. Every function that fails has said why on stderr before it returns, and returns the status
  * fxc exits with. None refers to main.c. */
@@ -59,8 +60,8 @@ bool split_pair(const char *pair, const char **name, size_t *name_len, const cha
 /* ---- file.c: whole files ---- */
 /* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. */
 fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);
-/* Likewise a regular file that lies below a folder: no absolute path, no `..`, no link in it. Says nothing when it fails: errno is why, EINVAL where what
- * is there is no regular file, 0 where it is larger. */
+/* Likewise a regular file that lies below a folder: no absolute path, no `..`, no link in it. Says nothing when it
+ * fails: errno is why, EINVAL where what is there is no regular file, 0 where it is larger. */
 fx_status read_beneath(const char *folder, const char *path, size_t limit, char **bytes, size_t *n);
 struct text_piece { /* bytes to be written */
     const void *data;
@@ -103,7 +104,8 @@ struct request { /* of one kernel: the command line's words, and a block's where
     int n_ablate_extents;
     const struct limits *most;   /* draw nothing where the launches take more; NULL: whatever they take */
 };
-fx_status request_open(const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
+fx_status request_open(
+    const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
 void request_close(struct request *r);
 /* The value that the last pair of that name has, or NULL. */
 const char *find_pair(const char *const *pairs, int n, const char *name);
@@ -117,20 +119,23 @@ struct machine { /* the GPU, if there is one, or the emulator */
 };
 /* --device: auto, gpu, emu or cpu. */
 fx_status read_device(const struct command *cmd, const char **device);
-/* The emulator that "emu", "emu:4", "emu,plain" or "emu:4,plain" asks for: 4 multiprocessors, accesses not watched. False where `device` is none of these. */
+/* The emulator that "emu", "emu:4", "emu,plain" or "emu:4,plain" asks for: 4 multiprocessors, accesses not watched.
+ * False where `device` is none of these. */
 bool read_emulation(const char *device, struct fx_emulation *e);
 void machine_open(const struct command *cmd, struct machine *m);
-/* Likewise; with --device=auto the emulator takes the place of a GPU that is not there. A line on stderr says what was taken. */
+/* Likewise; with --device=auto the emulator takes the place of a GPU that is not there. A line on stderr says what was
+ * taken. */
 void machine_open_any(const struct command *cmd, struct machine *m);
 void machine_close(struct machine *m);
 /* Reads the only operand, opens a request of the command line and, where wanted, any machine, and acts. */
-fx_status act_on_request(const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *));
+fx_status act_on_request(
+    const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *));
 
 /* ---- test.c: blocks ---- */
-/* Acts on every test or bench block of the spec in turn, in a request of its own, whatever became of those before it. The first failure is
- * returned; *n grows by how many there were. */
-fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, const struct machine *machine, bool benches, int *n,
-                        fx_status (*act)(struct request *, const struct machine *, void *user), void *user);
+/* Acts on every test or bench block of the spec in turn, in a request of its own, whatever became of those before it.
+ * The first failure is returned; *n grows by how many there were. */
+fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, const struct machine *machine, bool benches,
+    int *n, fx_status (*act)(struct request *, const struct machine *, void *user), void *user);
 
 /* ---- compile.c: specs ---- */
 /* Compiles the request's spec and prints its messages. On success *out is to be closed. */
@@ -162,11 +167,12 @@ struct job {
     int64_t *strides;            /* of its strided parameters, see fx_row_major_strides: arrays here are row-major */
     struct argument *arguments;  /* one a parameter */
     int n_outputs;
-    bool is_left_out;            /* it takes more than the request's limits: its extents are bound, its arguments hold nothing */
+    bool is_left_out; /* it takes more than the request's limits: its extents are bound, its arguments hold nothing */
     char too_long[256];          /* likewise, for the emulator in place of a GPU: why it is not begun; else "" */
 };
 
-/* Compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents, allocates the outputs. */
+/* Compiles (without a GPU only for the oracle, if that will do), reads and draws the inputs, binds the extents,
+ * allocates the outputs. */
 fx_status job_open(const struct request *request, const struct machine *machine, bool oracle_will_do, struct job *job);
 void job_close(struct job *job);
 const char *job_arch(const struct job *job);
@@ -177,7 +183,8 @@ void job_draw_integers(struct job *job);
 /* By which its results are judged. */
 const struct fx_tolerance *job_tolerance(const struct job *job);
 /* The oracle on output i (see fx_evaluate); integer and bound may be NULL. */
-fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
+fx_status job_evaluate(
+    const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
 /* What expressions of the plan see, with addresses aligned to 256. */
 struct fx_env job_env(const struct job *job);
 /* Floating-point operations and bytes of all launches; INT64_MAX for what overflows. */
@@ -229,8 +236,8 @@ struct comparison { /* of one output */
     int64_t n_common;          /* finite, of one value, the one that most have, */
     double common;             /* and that value */
     bool is_limited; /* it is empty, or some elements are not NaN and have a limit */
-    bool is_varied;  /* no one value would be right for all finite elements that have a limit; or there is one element alone, or the block states a tolerance and so
-                      * vouches for what it draws */
+    bool is_varied;  /* no one value would be right for all finite elements that have a limit; or there is one element
+                      * alone, or the block states a tolerance and so  vouches for what it draws */
     double max_absolute, max_relative; /* errors against the oracle's value rounded to the output's dtype */
     double max_ulps;   /* likewise, in spacings of the output's dtype at that value */
     int64_t worst;     /* index into the elements expected, a wrong one where there is one; -1: none differs at all */
@@ -242,8 +249,9 @@ bool job_is_sampled(const struct job *job);
 /* What every output should be, all of it or a sample; *out is to be released. */
 fx_status expect_all(const struct job *job, struct expected **out);
 void expected_release(struct expected *e, int n);
-/* The elements compared of a large output: every corner, then indices drawn axis by axis, one in two beside a tile's edge. At most SAMPLED_ELEMENTS flat indices,
- * distinct and ascending, go to `elements`; returns how many. No extent is 0. */
+/* The elements compared of a large output: every corner, then indices drawn axis by axis, one in two beside a tile's
+ * edge. At most SAMPLED_ELEMENTS flat indices, distinct and ascending, go to `elements`; returns how many. No extent is
+ * 0. */
 enum { SAMPLED_ELEMENTS = 4096 };
 int64_t sample_elements(const struct fx_shape *shape, int64_t *elements);
 struct verdict { /* over outputs, and runs: 0 of nothing */
@@ -255,19 +263,20 @@ struct verdict { /* over outputs, and runs: 0 of nothing */
 void add_comparison(struct verdict *v, const struct comparison *c);
 /* Why comparisons that found nothing wrong are none; NULL: they are some. */
 const char *why_unchecked(const struct verdict *v);
-/* "12 NaN, 3 infinite, 4 open, 32 of 48 are 0", what there is of it, each after the separator; what the comparison could not have noticed. */
+/* "12 NaN, 3 infinite, 4 open, 32 of 48 are 0", what there is of it, each after the separator; what the comparison
+ * could not have noticed. */
 void print_kinds(const char *separator, const struct comparison *c);
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance);
 int64_t element_of(const struct expected *e, int64_t i); /* flat index of the i-th compared */
 void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */
 
 /* ---- check.c ---- */
-/* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or nothing was compared;
- * must_vary: or nothing by which a wrong result would show. */
+/* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or
+ * nothing was compared; must_vary: or nothing by which a wrong result would show. */
 fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants, bool must_vary);
 /* Likewise of what would be launched alone, and prints nothing where all is right. */
-/* Another run on small integers in place of the floats that were drawn, on which sums are exact: what a tolerance would let pass differs by whole numbers. Adds what it
- * compared to *v; the job holds other inputs afterwards. */
+/* Another run on small integers in place of the floats that were drawn, on which sums are exact: what a tolerance would
+ * let pass differs by whole numbers. Adds what it compared to *v; the job holds other inputs afterwards. */
 fx_status check_integers(struct job *job, struct verdict *v);
 fx_status check_quietly(const struct job *job, const struct gpu *gpu);
 

@@ -1,5 +1,5 @@
-/* Results beside the oracle's. Input: a job, and its outputs as a GPU computed them. Output: which elements, of all or of a sample of a large
- * result, are how far from what they should be. */
+/* Results beside the oracle's. Input: a job, and its outputs as a GPU computed them. Output: which elements, of all or
+ * of a sample of a large result, are how far from what they should be. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,8 @@ fx_status expect_all(const struct job *job, struct expected **out) {
     fx_status status = FX_OK;
     *out = calloc((size_t)job->n_outputs + 1, sizeof **out);
     if (!*out) return complain(FX_ERR_NOMEM, "out of memory");
-    for (int i = 0; status == FX_OK && i < job->n_outputs; i++) status = expect(job, i, job_is_sampled(job), &(*out)[i]);
+    for (int i = 0; status == FX_OK && i < job->n_outputs; i++)
+        status = expect(job, i, job_is_sampled(job), &(*out)[i]);
     return status;
 }
 
@@ -137,7 +138,8 @@ static double share(double error, double allowed) {
 
 /* Integers are compared as such, which double would round beyond 2^53. */
 static bool is_by_bits(enum fx_dtype t, const struct fx_tolerance *tolerance) {
-    return !fx_is_float(t) && (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_WORST || tolerance->kind == FX_TOL_EXACT);
+    return !fx_is_float(t) &&
+           (tolerance->kind == FX_TOL_DERIVED || tolerance->kind == FX_TOL_WORST || tolerance->kind == FX_TOL_EXACT);
 }
 
 /* d in spacings of t's values at v. */
@@ -151,7 +153,8 @@ static double in_ulps(enum fx_dtype t, double d, double v) {
 
 /* What the elements are that a comparison stands on. */
 struct kinds {
-    double least, most;   /* the values that would be right for all finite elements with a finite bound lie from `most` to `least` */
+    double least, most; /* the values that would be right for all finite elements with a finite bound lie from `most` to
+                           `least` */
     int64_t n_finite;     /* of them */
     int64_t n_limited;    /* and of infinities that are demanded */
     int64_t votes;        /* for `common`: it is the value of most elements, if any is (Boyer, Moore 1981) */
@@ -182,14 +185,17 @@ const char *why_unchecked(const struct verdict *v) {
     if (v->n_wrong) return NULL;
     if (!v->n_compared) return "every output is empty";
     if (v->n_unlimited) return "all elements of an output are NaN or open: draw other inputs (init:, -i)";
-    return v->is_varied ? NULL : "one value would be right for every element: draw other inputs (init:, -i), or state a tolerance (tol:)";
+    return v->is_varied
+               ? NULL
+               : "one value would be right for every element: draw other inputs (init:, -i), or state a tolerance (tol:)";
 }
 
 void print_kinds(const char *separator, const struct comparison *c) {
     if (c->n_nan) printf("%s%lld NaN", separator, (long long)c->n_nan);
     if (c->n_infinite) printf("%s%lld infinite", separator, (long long)c->n_infinite);
     if (c->n_open) printf("%s%lld open", separator, (long long)c->n_open);
-    if (c->n_common > c->n_compared / 2 && c->n_compared > 1) printf("%s%lld are %.9g", separator, (long long)c->n_common, c->common + 0.0); /* no -0 */
+    if (c->n_common > c->n_compared / 2 && c->n_compared > 1)
+        printf("%s%lld are %.9g", separator, (long long)c->n_common, c->common + 0.0); /* no -0 */
 }
 
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
@@ -199,20 +205,24 @@ struct comparison compare(const struct argument *a, const struct expected *e, co
     struct kinds kinds = {0};
     for (int64_t i = 0; i < e->n; i++) {
         double got = fx_load_double(a->shape.dtype, a->result, (size_t)element_of(e, i)), allowed;
-        double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded), error = distance(got, e->value[i]);
+        double rounded = fx_round_to(a->shape.dtype, e->value[i]), d = distance(got, rounded),
+               error = distance(got, e->value[i]);
         bool is_wrong = !fx_is_within(tolerance, e->largest, a->shape.dtype, got, e->value[i], e->bound[i], &allowed);
         if (is_by_bits(a->shape.dtype, tolerance)) {
             int64_t bits = fx_load_integer(a->shape.dtype, a->result, (size_t)element_of(e, i));
-            is_wrong = !fx_is_right_integer(a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
+            is_wrong = !fx_is_right_integer(
+                a->shape.dtype, bits, e->integer[i], tolerance->kind == FX_TOL_EXACT ? 0 : e->bound[i]);
         }
         add_kind(&c, &kinds, e->value[i], rounded, allowed);
         c.n_wrong += is_wrong;
-        if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed)) c.closest = i, c.error = error, c.allowed = allowed;
+        if (c.closest < 0 || share(error, allowed) > share(c.error, c.allowed))
+            c.closest = i, c.error = error, c.allowed = allowed;
         if (d > c.max_absolute) c.max_absolute = d;
         if (in_ulps(a->shape.dtype, d, rounded) > c.max_ulps) c.max_ulps = in_ulps(a->shape.dtype, d, rounded);
         if (d > 0 && d / fabs(rounded) > c.max_relative) c.max_relative = d / fabs(rounded);
         /* The worst is a wrong one where there is any. */
-        if (is_wrong > worst_is_wrong || (is_wrong == worst_is_wrong && (d > worst_distance || (is_wrong && c.worst < 0)))) {
+        if (is_wrong > worst_is_wrong ||
+            (is_wrong == worst_is_wrong && (d > worst_distance || (is_wrong && c.worst < 0)))) {
             worst_is_wrong = is_wrong;
             worst_distance = d;
             c.worst = i;

@@ -1,5 +1,5 @@
-/* The compile subcommand, and specs for the others. Input: the command line and a spec. Output: one stage of it in a file, or the
- * compilation. */
+/* The compile subcommand, and specs for the others. Input: the command line and a spec. Output: one stage of it in a
+ * file, or the compilation. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,10 @@ static bool read_from(struct reader *r, const char *folder, const char *path, si
     fx_status status = read_beneath(folder, path, SPEC_MAX_BYTES, &r->texts[r->n_texts], len);
     *is_absent = status != FX_OK && errno == ENOENT;
     if (status == FX_OK) return true;
-    const char *why = errno == 0 ? "larger than 1 MiB" : errno == ELOOP ? "a symbolic link is not followed" : errno == EINVAL ? "not a regular file" : strerror(errno);
+    const char *why = errno == 0        ? "larger than 1 MiB"
+                      : errno == ELOOP  ? "a symbolic link is not followed"
+                      : errno == EINVAL ? "not a regular file"
+                                        : strerror(errno);
     snprintf(r->why_not, sizeof r->why_not, "%s", why);
     return false;
 }
@@ -32,9 +35,11 @@ static const char *read_include(void *user, const char *path, size_t *len) {
     char *folder = slash ? strndup(r->spec, (size_t)(slash + 1 - r->spec)) : strdup(".");
     bool is_read = false, is_absent = true;
     snprintf(r->why_not, sizeof r->why_not, "%s", folder ? "too many files" : "out of memory");
-    if (folder && r->n_texts < (int)(sizeof r->texts / sizeof *r->texts)) is_read = read_from(r, folder, path, len, &is_absent);
+    if (folder && r->n_texts < (int)(sizeof r->texts / sizeof *r->texts))
+        is_read = read_from(r, folder, path, len, &is_absent);
     for (int i = 0; !is_read && is_absent && i < r->cmd->n_given; i++)
-        if (r->cmd->given[i].id == OPT_INCLUDE_DIR) is_read = read_from(r, r->cmd->given[i].value, path, len, &is_absent);
+        if (r->cmd->given[i].id == OPT_INCLUDE_DIR)
+            is_read = read_from(r, r->cmd->given[i].value, path, len, &is_absent);
     free(folder);
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
@@ -44,7 +49,8 @@ static const char *why_not_read(void *user) { return ((const struct reader *)use
 /* What runs kernels has asked the GPU before it compiles. */
 static fx_status check_arch(const struct command *cmd, const char *arch) {
     if (!arch || strcmp(arch, "native") != 0) return FX_OK;
-    return usage_error(cmd, "--arch=native is the GPU that run, check, test and bench use: name the architecture to compile for ('fxc doctor' says what a GPU is)");
+    return usage_error(cmd,
+        "--arch=native is the GPU that run, check, test and bench use: name the architecture to compile for ('fxc doctor' says what a GPU is)");
 }
 
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
@@ -71,8 +77,11 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.ablate = r->ablate;
     options.ablate_extents = r->ablate_extents;
     options.n_ablate_extents = r->n_ablate_extents;
-    fx_status status = fx_compile(r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
-    if (!*out) complain(status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
+    fx_status status = fx_compile(
+        r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
+    if (!*out)
+        complain(
+            status, "cannot compile %s: %s", path, status == FX_ERR_NOMEM ? "out of memory" : "no reason was given");
     for (int i = 0; i < reader.n_texts; i++) free(reader.texts[i]);
     return status;
 }
@@ -87,8 +96,10 @@ struct report {
 static fx_status report_begin(const struct command *cmd, struct report *r) {
     const char *format = option_value(cmd, OPT_DIAGNOSTICS_FORMAT);
     *r = (struct report){.is_json = wants_json(cmd)};
-    if (format && strcmp(format, "text") != 0 && !r->is_json) return usage_error(cmd, "--diagnostics-format is text or json, not '%s'", format);
-    if (r->is_json && is_given(cmd, OPT_DUMP_AFTER)) return usage_error(cmd, "--dump-after and --diagnostics-format=json both write to stderr");
+    if (format && strcmp(format, "text") != 0 && !r->is_json)
+        return usage_error(cmd, "--diagnostics-format is text or json, not '%s'", format);
+    if (r->is_json && is_given(cmd, OPT_DUMP_AFTER))
+        return usage_error(cmd, "--dump-after and --diagnostics-format=json both write to stderr");
     return FX_OK;
 }
 
@@ -189,9 +200,11 @@ static char *output_name(const char *input, const struct print_stage *stage) {
     return asprintf(&name, "%.*s%s", n, base, stage->suffix) < 0 ? NULL : name;
 }
 
-static fx_status check_output(const struct command *cmd, const char *input, const struct print_stage *stage, const char *to) {
+static fx_status check_output(
+    const struct command *cmd, const char *input, const struct print_stage *stage, const char *to) {
     if (!to) return complain(FX_ERR_NOMEM, "out of memory");
-    if (!strcmp(to, input) && strcmp(to, "-") != 0) return usage_error(cmd, "the output %s would overwrite the input", to);
+    if (!strcmp(to, input) && strcmp(to, "-") != 0)
+        return usage_error(cmd, "the output %s would overwrite the input", to);
     if (stage->image == IMAGE_CUBIN && writes_to_terminal(to))
         return usage_error(cmd, "a cubin is not written to a terminal: name a file with -o");
     return FX_OK;
@@ -205,8 +218,11 @@ static fx_status check_outputs(const struct command *cmd, const struct print_sta
         for (int j = 0; j < cmd->n_operands && to && strcmp(to, "-") != 0 && status == FX_OK; j++) {
             bool is_other = j < i && strcmp(cmd->operands[i], cmd->operands[j]) != 0;
             char *other = is_other ? output_name(cmd->operands[j], stage) : NULL;
-            if (other && !strcmp(to, other)) status = usage_error(cmd, "%s and %s would both be written to %s", cmd->operands[j], cmd->operands[i], to);
-            else if (j != i && !strcmp(to, cmd->operands[j])) status = usage_error(cmd, "the output of %s would overwrite %s", cmd->operands[i], to);
+            if (other && !strcmp(to, other))
+                status = usage_error(
+                    cmd, "%s and %s would both be written to %s", cmd->operands[j], cmd->operands[i], to);
+            else if (j != i && !strcmp(to, cmd->operands[j]))
+                status = usage_error(cmd, "the output of %s would overwrite %s", cmd->operands[i], to);
             free(other);
         }
         free(to);
@@ -214,7 +230,8 @@ static fx_status check_outputs(const struct command *cmd, const struct print_sta
     return status;
 }
 
-static fx_status compile_one(const struct command *cmd, const char *input, const struct print_stage *stage, struct report *report) {
+static fx_status compile_one(
+    const struct command *cmd, const char *input, const struct print_stage *stage, struct report *report) {
     const char *given = option_value(cmd, OPT_OUTPUT);
     char *to = given ? strdup(given) : output_name(input, stage);
     fx_compilation *c = NULL;
@@ -244,7 +261,8 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
-    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK) return FX_ERR_USAGE;
+    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK)
+        return FX_ERR_USAGE;
     struct report report;
     fx_status first = report_begin(cmd, &report);
     if (first != FX_OK) return first;

@@ -1,6 +1,6 @@
 /* Drawn data. Input: a distribution, a seed. Output: an array. Element i depends on seed and i alone: word i of
- * Philox4x32-10 keyed by the seed, two elements a block; normals by Box-Muller in double. Invariant: no bit depends on the
- * machine or its libm, so log, sin and cos are series of our own, of + - * / and sqrt alone. */
+ * Philox4x32-10 keyed by the seed, two elements a block; normals by Box-Muller in double. Invariant: no bit depends on
+ * the machine or its libm, so log, sin and cos are series of our own, of + - * / and sqrt alone. */
 #include "command/draw.h"
 
 #include <math.h>
@@ -157,7 +157,8 @@ bool draw_parse(const char *text, struct draw *out, char *message, size_t size) 
     static const struct {
         const char *name;
         enum draw_kind kind;
-    } forms[] = {{"normal", DRAW_NORMAL}, {"uniform", DRAW_UNIFORM}, {"integers", DRAW_INTEGERS}, {"outlier", DRAW_OUTLIER}};
+    } forms[] = {
+        {"normal", DRAW_NORMAL}, {"uniform", DRAW_UNIFORM}, {"integers", DRAW_INTEGERS}, {"outlier", DRAW_OUTLIER}};
     char *end;
     if (size) message[0] = 0;
     *out = (struct draw){DRAW_NORMAL, 0, 1};

@@ -1,5 +1,6 @@
-/* The explain subcommand. Input: a spec. Output: the receipt of its kernels: a summary, all of it as text, or JSON. Needs no GPU; where NVRTC is found, entries are compiled for
- * what only that shows: of a kernel whose extents are all given those that may be launched, else all. */
+/* The explain subcommand. Input: a spec. Output: the receipt of its kernels: a summary, all of it as text, or JSON.
+ * Needs no GPU; where NVRTC is found, entries are compiled for what only that shows: of a kernel whose extents are all
+ * given those that may be launched, else all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ static bool has_free_extent(const struct fx_kernel *k) {
     return false;
 }
 
-/* Marks the entry of each launch that is taken with tensors aligned and row-major, or all of them; false where none is new. */
+/* Marks the entry of each launch that is taken with tensors aligned and row-major, or all of them; false where none is
+ * new. */
 static bool want_entries(const struct fx_kernel *k, int sm_count, const struct fx_resources *compiled, bool *wanted) {
     bool is_new = false, is_free = has_free_extent(k);
     int64_t extents[FX_MAX_EXTENTS], strides[FX_MAX_STRIDES];
@@ -33,7 +35,8 @@ static bool want_entries(const struct fx_kernel *k, int sm_count, const struct f
     return is_new;
 }
 
-/* What entries come to, by number, malloc'ed; NULL, and a line about it unless messages are for machines, where there is no NVRTC. */
+/* What entries come to, by number, malloc'ed; NULL, and a line about it unless messages are for machines, where there
+ * is no NVRTC. */
 static struct fx_resources *compile_entries(const struct command *cmd, const struct fx_plan *plan) {
     size_t n = (size_t)fx_entry_count(plan) + 1;
     struct fx_resources *compiled = calloc(n, sizeof *compiled);
@@ -51,7 +54,8 @@ static struct fx_resources *compile_entries(const struct command *cmd, const str
     if (status == FX_OK) return compiled;
     free(compiled);
     const char *why = fx_last_error();
-    if (!wants_json(cmd)) fprintf(stderr, "fxc: registers and spills are left out: %.*s\n", (int)strcspn(why, "\n"), why);
+    if (!wants_json(cmd))
+        fprintf(stderr, "fxc: registers and spills are left out: %.*s\n", (int)strcspn(why, "\n"), why);
     return NULL;
 }
 

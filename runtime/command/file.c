@@ -1,5 +1,5 @@
-/* Whole files in and out. Input: a path. Output: bytes, or a file written completely or not at all: a temporary file beside
- * it is renamed over it, and removed on failure and when a signal ends the command. */
+/* Whole files in and out. Input: a path. Output: bytes, or a file written completely or not at all: a temporary file
+ * beside it is renamed over it, and removed on failure and when a signal ends the command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -60,8 +60,8 @@ static void close_quietly(int fd) {
     errno = error;
 }
 
-/* Opens a file below the folder, component by component: no `..`, no link, so that nothing leads out of it, whoever changes what is there
- * meanwhile. Never waits for a writer of a pipe. */
+/* Opens a file below the folder, component by component: no `..`, no link, so that nothing leads out of it, whoever
+ * changes what is there meanwhile. Never waits for a writer of a pipe. */
 static int open_beneath(const char *folder, const char *path) {
     int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     while (at >= 0) {

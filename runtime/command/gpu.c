@@ -85,14 +85,16 @@ static fx_status prepare(struct gpu *gpu) {
 static fx_status open_workspace(struct gpu *gpu) {
     const struct job *job = gpu->job;
     fx_status status = fx_workspace_bytes(gpu->prepared, gpu->set.values, job->kernel->n_params, &gpu->workspace_bytes);
-    if (status == FX_OK && gpu->workspace_bytes) status = fx_device_alloc(job->context, gpu->workspace_bytes, &gpu->workspace);
+    if (status == FX_OK && gpu->workspace_bytes)
+        status = fx_device_alloc(job->context, gpu->workspace_bytes, &gpu->workspace);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot allocate the workspace");
 }
 
 fx_status gpu_open(const struct job *job, struct gpu *gpu) {
     *gpu = (struct gpu){.job = job};
     fx_status status = prepare(gpu);
-    if (status == FX_OK && (status = fx_stream_open(job->context, &gpu->stream)) != FX_OK) gpu_failed(status, "cannot open a stream");
+    if (status == FX_OK && (status = fx_stream_open(job->context, &gpu->stream)) != FX_OK)
+        gpu_failed(status, "cannot open a stream");
     if (status == FX_OK) status = gpu_set_open(gpu, &gpu->set);
     if (status == FX_OK) status = open_workspace(gpu);
     if (status != FX_OK) gpu_close(gpu);
@@ -108,8 +110,8 @@ void gpu_close(struct gpu *gpu) {
 }
 
 fx_status gpu_launch(const struct gpu *gpu, const struct device_set *set) {
-    fx_status status = fx_launch(gpu->prepared, set->values, gpu->job->kernel->n_params, gpu->workspace, gpu->workspace_bytes,
-                                 gpu->stream);
+    fx_status status = fx_launch(
+        gpu->prepared, set->values, gpu->job->kernel->n_params, gpu->workspace, gpu->workspace_bytes, gpu->stream);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot launch the kernel");
 }
 

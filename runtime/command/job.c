@@ -46,7 +46,9 @@ static fx_status open_spec(struct job *job, const struct machine *machine, bool 
 
 /* ---- where inputs come from ---- */
 
-static bool is_named_by(const struct fx_param *p, enum option_id option) { return option == OPT_OUTPUT_ARRAY ? p->is_output : p->is_input; }
+static bool is_named_by(const struct fx_param *p, enum option_id option) {
+    return option == OPT_OUTPUT_ARRAY ? p->is_output : p->is_input;
+}
 
 /* Every -i and -o of the command line must name a parameter. */
 static fx_status check_names(const struct job *job) {
@@ -54,12 +56,14 @@ static fx_status check_names(const struct job *job) {
     const struct command *cmd = job->request->cmd;
     for (int i = 0; i < cmd->n_given; i++) {
         const struct given *g = &cmd->given[i];
-        const char *name, *value, *letter = g->id == OPT_INPUT ? "-i" : "-o", *what = g->id == OPT_INPUT ? "input" : "output";
+        const char *name, *value, *letter = g->id == OPT_INPUT ? "-i" : "-o",
+                                  *what = g->id == OPT_INPUT ? "input" : "output";
         size_t n;
         int p;
         if (g->id != OPT_INPUT && g->id != OPT_OUTPUT_ARRAY) continue;
         if (!split_pair(g->value, &name, &n, &value) || !*value)
-            return usage_error(job->request->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
+            return usage_error(
+                job->request->cmd, "%s %s is no NAME=%s", letter, g->value, g->id == OPT_INPUT ? "SOURCE" : "FILE.npy");
         for (p = 0; p < k->n_params; p++)
             if (is_named_by(&k->params[p], g->id) && strlen(k->params[p].name) == n &&
                 !memcmp(k->params[p].name, name, n))
@@ -81,7 +85,8 @@ static fx_status check_files(const struct command *cmd) {
         for (int j = 0; j < i && cmd->given[i].id == OPT_OUTPUT_ARRAY; j++) {
             const char *file = strchr(cmd->given[i].value, '='), *other = strchr(cmd->given[j].value, '=');
             if (cmd->given[j].id != OPT_OUTPUT_ARRAY || strcmp(file, other) != 0 || !strcmp(file, "=-")) continue;
-            return usage_error(cmd, "-o %s and -o %s would both be written to %s", cmd->given[j].value, cmd->given[i].value, file + 1);
+            return usage_error(
+                cmd, "-o %s and -o %s would both be written to %s", cmd->given[j].value, cmd->given[i].value, file + 1);
         }
     return FX_OK;
 }
@@ -111,12 +116,13 @@ static bool holds_number(enum fx_dtype t, double v) {
     int bits = fx_dtype_bits(t);
     enum fx_dtype_class class = fx_dtype_class_of(t);
     if (class == FX_CLASS_B) return v == 0 || v == 1;
-    double below = class == FX_CLASS_U ? 0 : -ldexp(1, bits - 1), beyond = ldexp(1, class == FX_CLASS_U ? bits : bits - 1);
+    double below = class == FX_CLASS_U ? 0 : -ldexp(1, bits - 1),
+           beyond = ldexp(1, class == FX_CLASS_U ? bits : bits - 1);
     return v == floor(v) && v >= below && v < beyond;
 }
 
-/* An integer of 64 bits by its digits, as a double would lose low bits beyond 2^53. False where t is narrower, where the text is something else, and,
- * with errno ERANGE, where t does not hold it. */
+/* An integer of 64 bits by its digits, as a double would lose low bits beyond 2^53. False where t is narrower, where
+ * the text is something else, and, with errno ERANGE, where t does not hold it. */
 static bool read_digits(enum fx_dtype t, const char *text, uint64_t *v) {
     bool is_signed = fx_dtype_class_of(t) == FX_CLASS_S;
     const char *digits = text + (*text == '-' || *text == '+');
@@ -133,11 +139,12 @@ static fx_status check_numbers(const struct job *job, const struct argument *a, 
     uint64_t v;
     bool holds = true;
     if (!s->text || fx_is_float(t)) return FX_OK;
-    if (s->draw.kind == DRAW_FILL) holds = read_digits(t, s->text, &v) || (errno != ERANGE && holds_number(t, s->draw.a));
+    if (s->draw.kind == DRAW_FILL)
+        holds = read_digits(t, s->text, &v) || (errno != ERANGE && holds_number(t, s->draw.a));
     if (s->draw.kind == DRAW_INTEGERS) holds = holds_number(t, s->draw.a) && holds_number(t, s->draw.b);
     if (holds) return FX_OK;
-    return usage_error(job->request->cmd, "-i %s=%s: %s is of dtype %s, which does not hold %s", a->param->name, s->text, a->param->name, fx_dtype_name(t),
-                       s->draw.kind == DRAW_FILL ? "that" : "both bounds");
+    return usage_error(job->request->cmd, "-i %s=%s: %s is of dtype %s, which does not hold %s", a->param->name,
+        s->text, a->param->name, fx_dtype_name(t), s->draw.kind == DRAW_FILL ? "that" : "both bounds");
 }
 
 static fx_status open_source(const struct job *job, const struct argument *a, struct source *s) {
@@ -148,7 +155,8 @@ static fx_status open_source(const struct job *job, const struct argument *a, st
     if (!s->text || draw_parse(s->text, &s->draw, message, sizeof message)) return check_numbers(job, a, s);
     if (*message) return usage_error(job->request->cmd, "-i %s=%s: %s", a->param->name, s->text, message);
     if (a->param->is_scalar)
-        return usage_error(job->request->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text, a->param->name);
+        return usage_error(job->request->cmd, "-i %s=%s: %s is a scalar, a number is expected", a->param->name, s->text,
+            a->param->name);
     s->is_array = true;
     return open_array(a, s->text, &s->array);
 }
@@ -169,15 +177,15 @@ static fx_status bind_block(struct job *job) {
         long long v = value ? strtoll(value, NULL, 10) : -1;
         if (!value || job_is_of_a_part(job->kernel, e)) continue;
         if (job->extents[e] >= 0 && job->extents[e] != v)
-            return complain(FX_ERR_USAGE, "%s is %lld in the block on line %d, and kernel %s as compiled has %s=%lld", label, v, r->block->line,
-                            job->kernel->name, label, (long long)job->extents[e]);
+            return complain(FX_ERR_USAGE, "%s is %lld in the block on line %d, and kernel %s as compiled has %s=%lld",
+                label, v, r->block->line, job->kernel->name, label, (long long)job->extents[e]);
         job->extents[e] = v;
     }
     return FX_OK;
 }
 
-/* Extents fixed by the spec or by -D, given by a block, read off the .npy inputs, and what equations make of them; the first word counts,
- * fx_bind_extents compares them all. */
+/* Extents fixed by the spec or by -D, given by a block, read off the .npy inputs, and what equations make of them; the
+ * first word counts, fx_bind_extents compares them all. */
 static fx_status find_extents(struct job *job, const struct source *sources) {
     const struct fx_kernel *k = job->kernel;
     char message[512] = "";
@@ -187,8 +195,10 @@ static fx_status find_extents(struct job *job, const struct source *sources) {
         const struct fx_shape *have = &sources[p].array.shape;
         if (!sources[p].is_array || have->rank != k->params[p].rank) continue;
         for (int i = 0; i < have->rank; i++) {
-            bool is_packed = k->params[p].packed.factor && k->params[p].packed.axis == i; /* its words do not tell the extent */
-            if (!is_packed && job->extents[k->params[p].extents[i]] < 0) job->extents[k->params[p].extents[i]] = have->extents[i];
+            bool is_packed = k->params[p].packed.factor &&
+                             k->params[p].packed.axis == i; /* its words do not tell the extent */
+            if (!is_packed && job->extents[k->params[p].extents[i]] < 0)
+                job->extents[k->params[p].extents[i]] = have->extents[i];
         }
     }
     fx_status status = fx_solve_extents(k, job->extents, message, sizeof message);
@@ -197,11 +207,13 @@ static fx_status find_extents(struct job *job, const struct source *sources) {
         for (int i = 0; i < k->params[p].rank; i++) {
             int e = k->params[p].extents[i];
             if (job->extents[e] < 0 && job->request->block)
-                return complain(FX_ERR_USAGE, "the extent %s of %s is not known: write %s=N into the block on line %d, or give it with -D",
-                                k->extents[e].name, k->params[p].name, k->extents[e].name, job->request->block->line);
+                return complain(FX_ERR_USAGE,
+                    "the extent %s of %s is not known: write %s=N into the block on line %d, or give it with -D",
+                    k->extents[e].name, k->params[p].name, k->extents[e].name, job->request->block->line);
             if (job->extents[e] < 0)
-                return usage_error(job->request->cmd, "the extent %s of %s is not known: give it with -D %s=N, or give a .npy input that has it",
-                                   k->extents[e].name, k->params[p].name, k->extents[e].name);
+                return usage_error(job->request->cmd,
+                    "the extent %s of %s is not known: give it with -D %s=N, or give a .npy input that has it",
+                    k->extents[e].name, k->params[p].name, k->extents[e].name);
         }
     return FX_OK;
 }
@@ -215,7 +227,8 @@ static fx_status bind_shapes(struct job *job, const struct source *sources) {
         struct argument *a = &job->arguments[p];
         a->shape.dtype = fx_argument_dtype(&k->params[p]);
         a->shape.rank = k->params[p].is_scalar ? 0 : k->params[p].rank;
-        for (int i = 0; i < a->shape.rank; i++) a->shape.extents[i] = fx_argument_extent(&k->params[p], i, job->extents);
+        for (int i = 0; i < a->shape.rank; i++)
+            a->shape.extents[i] = fx_argument_extent(&k->params[p], i, job->extents);
         if (!k->params[p].is_scalar) shapes[p] = sources[p].is_array ? &sources[p].array.shape : &a->shape;
     }
     fx_status status = fx_bind_extents(k, shapes, job->extents, message, sizeof message);
@@ -229,13 +242,14 @@ static fx_status measure(struct job *job) {
     size_t total = 0;
     for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
-        if (fx_dtype_bits(a->shape.dtype) % 8) return complain(FX_ERR_USAGE, "%s has 4-bit elements, which no array here holds",
-                                                              a->param->name);
-        if (!npy_count(a->shape.rank, a->shape.extents, &a->n_elements)) return complain(FX_ERR_USAGE, "%s is too large",
-                                                                                       a->param->name);
+        if (fx_dtype_bits(a->shape.dtype) % 8)
+            return complain(FX_ERR_USAGE, "%s has 4-bit elements, which no array here holds", a->param->name);
+        if (!npy_count(a->shape.rank, a->shape.extents, &a->n_elements))
+            return complain(FX_ERR_USAGE, "%s is too large", a->param->name);
         a->n_bytes = a->n_elements * ((size_t)fx_dtype_bits(a->shape.dtype) / 8);
         bool is_twice = a->param->is_input && a->param->is_output; /* what it held, and what it will */
-        if (__builtin_add_overflow(total, a->n_bytes, &total) || (is_twice && __builtin_add_overflow(total, a->n_bytes, &total)) || total > memory_bytes())
+        if (__builtin_add_overflow(total, a->n_bytes, &total) ||
+            (is_twice && __builtin_add_overflow(total, a->n_bytes, &total)) || total > memory_bytes())
             return complain(FX_ERR_NOMEM, "the arguments need more memory than this machine has");
     }
     return FX_OK;
@@ -263,7 +277,8 @@ static fx_status fill(struct job *job, struct source *sources) {
     for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
         struct source *s = &sources[p];
-        if (a->param->is_output && !(a->result = malloc(a->n_bytes ? a->n_bytes : 1))) return complain(FX_ERR_NOMEM, "out of memory");
+        if (a->param->is_output && !(a->result = malloc(a->n_bytes ? a->n_bytes : 1)))
+            return complain(FX_ERR_NOMEM, "out of memory");
         if (!a->param->is_input) continue;
         if (s->is_array) {
             a->data = s->array.data;
@@ -276,7 +291,8 @@ static fx_status fill(struct job *job, struct source *sources) {
         /* A seed of its own for every input; 2^32 seeds of the user do not meet them. */
         if (!s->text && !a->param->packed.factor) draw_below(&s->draw, a, job->extents);
         if (!fill_integer(a, s->text))
-            draw_rows(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements, a->shape.rank ? (size_t)a->shape.extents[a->shape.rank - 1] : 1);
+            draw_rows(&s->draw, job->request->seed + ((uint64_t)p << 32), a->shape.dtype, a->data, a->n_elements,
+                a->shape.rank ? (size_t)a->shape.extents[a->shape.rank - 1] : 1);
     }
     return FX_OK;
 }
@@ -286,7 +302,8 @@ void job_draw_integers(struct job *job) {
     for (int p = 0; p < job->kernel->n_params; p++) {
         struct argument *a = &job->arguments[p];
         bool is_drawn = a->param->is_input && !a->param->is_scalar && !a->is_array && fx_is_float(a->shape.dtype);
-        if (is_drawn) draw_fill(&integers, job->request->seed + ((uint64_t)p << 32) + 1, a->shape.dtype, a->data, a->n_elements);
+        if (is_drawn)
+            draw_fill(&integers, job->request->seed + ((uint64_t)p << 32) + 1, a->shape.dtype, a->data, a->n_elements);
     }
 }
 
@@ -325,8 +342,8 @@ static void refuse_hours(struct job *job) {
     double seconds = emulated_seconds(job);
     if (seconds <= MOST_SECONDS) return;
     snprintf(job->too_long, sizeof job->too_long,
-             "no GPU, and the emulator would take about %.3g %s: give smaller extents, or --device=emu to wait that long",
-             seconds / (seconds < 3600 ? 60 : 3600), seconds < 3600 ? "minutes" : "hours");
+        "no GPU, and the emulator would take about %.3g %s: give smaller extents, or --device=emu to wait that long",
+        seconds / (seconds < 3600 ? 60 : 3600), seconds < 3600 ? "minutes" : "hours");
 }
 
 static fx_status bind(struct job *job, bool is_stand_in) {
@@ -387,7 +404,8 @@ int job_output(const struct job *job, int i) {
     return p;
 }
 
-fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound) {
+fx_status job_evaluate(
+    const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound) {
     const struct fx_kernel *k = job->kernel;
     struct fx_host *inputs = calloc((size_t)k->n_params + 1, sizeof *inputs);
     char message[512] = "";
@@ -401,8 +419,9 @@ fx_status job_evaluate(const struct job *job, int i, const int64_t *elements, in
         memcpy(h->extents, a->shape.extents, sizeof h->extents);
         n_inputs++;
     }
-    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, integer, job_tolerance(job)->kind == FX_TOL_WORST ? FX_BOUND_WORST : FX_BOUND_INDEPENDENT, bound, message,
-                                   sizeof message);
+    fx_status status = fx_evaluate(job->compilation, k->name, inputs, n_inputs, i, elements, n, value, integer,
+        job_tolerance(job)->kind == FX_TOL_WORST ? FX_BOUND_WORST : FX_BOUND_INDEPENDENT, bound, message,
+        sizeof message);
     free(inputs);
     return status == FX_OK ? FX_OK : complain(status, "the oracle failed: %s", message);
 }
@@ -425,8 +444,10 @@ void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {
     *flops = *bytes = 0;
     for (int i = 0; i < job->kernel->n_launches; i++) {
         int64_t f = 0, b = 0;
-        if (!fx_expr_eval(&job->kernel->launches[i].flops, &env, &f) || __builtin_add_overflow(*flops, f, flops)) *flops = INT64_MAX;
-        if (!fx_expr_eval(&job->kernel->launches[i].bytes, &env, &b) || __builtin_add_overflow(*bytes, b, bytes)) *bytes = INT64_MAX;
+        if (!fx_expr_eval(&job->kernel->launches[i].flops, &env, &f) || __builtin_add_overflow(*flops, f, flops))
+            *flops = INT64_MAX;
+        if (!fx_expr_eval(&job->kernel->launches[i].bytes, &env, &b) || __builtin_add_overflow(*bytes, b, bytes))
+            *bytes = INT64_MAX;
         if (*flops == INT64_MAX || *bytes == INT64_MAX) return;
     }
 }

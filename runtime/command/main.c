@@ -1,5 +1,5 @@
-/* fxc, the command: compile, run, check, test, bench, explain, trace and doctor over libfx. Input: argv. Output: files, reports, an exit
- * status that is an fx_status. */
+/* fxc, the command: compile, run, check, test, bench, explain, trace and doctor over libfx. Input: argv. Output: files,
+ * reports, an exit status that is an fx_status. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 enum { DOCTOR_BYTES = 1 << 16 }; /* more candidates than a machine has */
 
-/* Of the doctor's text the heading of each library and, where one was found, its last line, which is that of the one taken.
- * Never fails: a machine without CUDA has a version too. */
+/* Of the doctor's text the heading of each library and, where one was found, its last line, which is that of the one
+ * taken. Never fails: a machine without CUDA has a version too. */
 static void print_version(void) {
     static char text[DOCTOR_BYTES];
     bool is_found = false;
@@ -46,7 +46,8 @@ static fx_status dispatch(const struct command *cmd) {
     };
     if (is_given(cmd, OPT_HELP)) return print_help(cmd->sub), FX_OK;
     if (is_given(cmd, OPT_VERSION)) return print_version(), FX_OK;
-    if (is_given(cmd, OPT_NO_CACHE) && setenv("FX_CACHE", "off", 1) != 0) return complain(FX_ERR_NOMEM, "out of memory");
+    if (is_given(cmd, OPT_NO_CACHE) && setenv("FX_CACHE", "off", 1) != 0)
+        return complain(FX_ERR_NOMEM, "out of memory");
     return subcommands[cmd->sub](cmd);
 }
 

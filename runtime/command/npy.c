@@ -1,5 +1,6 @@
 /* The .npy format, versions 1 to 3: bytes to an array and back. Input: a whole file in memory. Output: a row-major
- * array, or a header. Invariant: nothing the header claims is believed before it is checked against the bytes there are. */
+ * array, or a header. Invariant: nothing the header claims is believed before it is checked against the bytes there
+ * are. */
 #include "command/npy.h"
 
 #include <stdio.h>
@@ -130,8 +131,8 @@ static bool parse_header(struct cursor *c, struct header *h) {
 }
 
 /* Finds the header's text and, behind it, the data. */
-static bool split(const unsigned char *bytes, size_t n, struct cursor *header, const unsigned char **data, char *message,
-                  size_t size) {
+static bool split(const unsigned char *bytes, size_t n, struct cursor *header, const unsigned char **data,
+    char *message, size_t size) {
     size_t start, length;
     if (n < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0) return fail(message, size, "not a .npy file");
     if (bytes[6] < 1 || bytes[6] > 3) {
@@ -196,7 +197,8 @@ static void copy_elements(struct npy *a, const unsigned char *data, size_t each,
     unsigned char *to = a->data;
     if (!is_fortran || a->shape.rank < 2) memcpy(to, data, a->n_elements * each);
     else
-        for (size_t i = 0; i < a->n_elements; i++) memcpy(to + i * each, data + fortran_offset(&a->shape, i) * each, each);
+        for (size_t i = 0; i < a->n_elements; i++)
+            memcpy(to + i * each, data + fortran_offset(&a->shape, i) * each, each);
     /* A bool that is neither 0 nor 1 would be read differently by different code. */
     if (!a->raw_bytes && a->shape.dtype == FX_BOOL)
         for (size_t i = 0; i < a->n_elements; i++) to[i] = to[i] != 0;
@@ -232,8 +234,8 @@ bool npy_convert(struct npy *a, enum fx_dtype want, char *message, size_t size) 
         for (int i = 0; i < N_CODES; i++)
             if (codes[i].dtype == want) is_float = false;
         if (!is_float || bits != 8 * a->raw_bytes) {
-            snprintf(message, size, "it holds raw elements of %d bytes ('V%d'), expected %s", a->raw_bytes, a->raw_bytes,
-                     fx_dtype_name(want));
+            snprintf(message, size, "it holds raw elements of %d bytes ('V%d'), expected %s", a->raw_bytes,
+                a->raw_bytes, fx_dtype_name(want));
             return false;
         }
         a->raw_bytes = 0;

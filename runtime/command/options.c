@@ -81,8 +81,10 @@ static void print_row(const char *left, const char *help) {
 static void print_option(int i) {
     char left[64];
     const char *argument = options[i].argument;
-    int n = options[i].letter ? snprintf(left, sizeof left, "-%c, ", options[i].letter) : snprintf(left, sizeof left, "    ");
-    snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", options[i].name, argument ? "=" : "", argument ? argument : "");
+    int n = options[i].letter ? snprintf(left, sizeof left, "-%c, ", options[i].letter)
+                              : snprintf(left, sizeof left, "    ");
+    snprintf(
+        left + n, sizeof left - (size_t)n, "--%s%s%s", options[i].name, argument ? "=" : "", argument ? argument : "");
     print_row(left, options[i].help);
 }
 
@@ -135,7 +137,8 @@ static void fill_tables(enum subcommand sub, struct tables *t) {
     *letter++ = '+', *letter++ = ':';
     for (int i = 0; i < N_OPTIONS; i++) {
         if (!belongs(i, sub)) continue;
-        *row++ = (struct option){options[i].name, options[i].argument ? required_argument : no_argument, NULL, LONG_BASE + i};
+        *row++ = (struct option){
+            options[i].name, options[i].argument ? required_argument : no_argument, NULL, LONG_BASE + i};
         if (options[i].letter) *letter++ = options[i].letter;
         if (options[i].letter && options[i].argument) *letter++ = ':';
     }
@@ -145,8 +148,9 @@ static void fill_tables(enum subcommand sub, struct tables *t) {
 
 static int find_row(enum subcommand sub, char letter, const char *name, size_t name_len) {
     for (int i = 0; i < N_OPTIONS; i++)
-        if (belongs(i, sub) && (letter ? options[i].letter == letter
-                                       : strlen(options[i].name) == name_len && !memcmp(options[i].name, name, name_len)))
+        if (belongs(i, sub) &&
+            (letter ? options[i].letter == letter
+                    : strlen(options[i].name) == name_len && !memcmp(options[i].name, name, name_len)))
             return i;
     return -1;
 }
@@ -206,7 +210,8 @@ static bool is_slip(const char *a, const char *b) {
 static fx_status check_subcommand(const struct command *cmd, const char *word) {
     for (int i = 1; word && cmd->sub == SUB_COMPILE && i < N_SUBCOMMANDS; i++)
         if (is_slip(word, subcommands[i].name) && access(word, F_OK) != 0)
-            return usage_error(cmd, "there is no subcommand %s, and no file of that name: did you mean 'fxc %s'?", word, subcommands[i].name);
+            return usage_error(cmd, "there is no subcommand %s, and no file of that name: did you mean 'fxc %s'?", word,
+                subcommands[i].name);
     return FX_OK;
 }
 

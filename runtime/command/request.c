@@ -1,5 +1,5 @@
-/* Requests. Input: the command line, a spec, and perhaps a block of it. Output: what to compile and what to run it on. Invariant: what the command
- * line says of a name stands, whatever a block says of it. */
+/* Requests. Input: the command line, a spec, and perhaps a block of it. Output: what to compile and what to run it on.
+ * Invariant: what the command line says of a name stands, whatever a block says of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +19,15 @@ const char *find_pair(const char *const *pairs, int n, const char *name) {
     for (int i = n - 1; i >= 0; i--) {
         const char *given, *value;
         size_t len;
-        if (split_pair(pairs[i], &given, &len, &value) && strlen(name) == len && !memcmp(name, given, len)) return value;
+        if (split_pair(pairs[i], &given, &len, &value) && strlen(name) == len && !memcmp(name, given, len))
+            return value;
     }
     return NULL;
 }
 
 /* Appends to `to` what the block gives of names that the command line's pairs leave open. */
-static void add_pairs(const char **to, int *n, const char *const *pairs, int n_pairs, const char *const *over, int n_over) {
+static void add_pairs(
+    const char **to, int *n, const char *const *pairs, int n_pairs, const char *const *over, int n_over) {
     for (int i = 0; i < n_pairs; i++) {
         bool is_open = true;
         for (int j = 0; j < n_over; j++) {
@@ -42,8 +44,11 @@ static fx_status check_once(const struct request *r, int last) {
     size_t len = strcspn(g->value, "=");
     for (int i = 0; i < last; i++)
         if (given[i].id == g->id && strcspn(given[i].value, "=") == len && !memcmp(given[i].value, g->value, len))
-            return usage_error(r->cmd, "-%c %.*s is given twice: %s and %s", g->id == OPT_DEFINE ? 'D' : g->id == OPT_INPUT ? 'i' : 'o', (int)(len > 64 ? 64 : len), g->value,
-                               given[i].value, g->value);
+            return usage_error(r->cmd, "-%c %.*s is given twice: %s and %s",
+                g->id == OPT_DEFINE  ? 'D'
+                : g->id == OPT_INPUT ? 'i'
+                                     : 'o',
+                (int)(len > 64 ? 64 : len), g->value, given[i].value, g->value);
     return FX_OK;
 }
 
@@ -80,7 +85,8 @@ static fx_status read_seed(struct request *r) {
     return FX_OK;
 }
 
-fx_status request_open(const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r) {
+fx_status request_open(
+    const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r) {
     size_t room = (size_t)cmd->n_given + 1;
     *r = (struct request){.cmd = cmd, .spec = spec, .kernel = option_value(cmd, OPT_KERNEL)};
     r->defines = calloc(room + (block ? (size_t)block->n_defines : 0), sizeof *r->defines);
@@ -121,7 +127,8 @@ fx_status read_device(const struct command *cmd, const char **device) {
     if (!*device) *device = "auto";
     struct fx_emulation e;
     if (read_emulation(*device, &e)) *device = "emu";
-    if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "emu") || !strcmp(*device, "cpu")) return FX_OK;
+    if (!strcmp(*device, "auto") || !strcmp(*device, "gpu") || !strcmp(*device, "emu") || !strcmp(*device, "cpu"))
+        return FX_OK;
     return usage_error(cmd, "unknown device '%s': expected auto, gpu, emu or cpu", *device);
 }
 
@@ -165,7 +172,8 @@ void machine_close(struct machine *m) {
     *m = (struct machine){0};
 }
 
-fx_status act_on_request(const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *)) {
+fx_status act_on_request(
+    const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *)) {
     const char *path;
     struct spec spec = {0};
     struct request request = {0};

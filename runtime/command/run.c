@@ -1,4 +1,5 @@
-/* The run subcommand. Input: a job. Output: its outputs, computed on the GPU, on the emulator or by the oracle, in .npy files or summed up. */
+/* The run subcommand. Input: a job. Output: its outputs, computed on the GPU, on the emulator or by the oracle, in .npy
+ * files or summed up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static fx_status run_cpu(const struct job *job) {
         struct argument *a = &job->arguments[job_output(job, i)];
         double *value = malloc((a->n_elements ? a->n_elements : 1) * sizeof *value);
         int64_t *integer = malloc((a->n_elements ? a->n_elements : 1) * sizeof *integer);
-        fx_status status = value && integer ? job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, integer, NULL) : complain(FX_ERR_NOMEM, "out of memory");
+        fx_status status = value && integer ? job_evaluate(job, i, NULL, (int64_t)a->n_elements, value, integer, NULL)
+                                            : complain(FX_ERR_NOMEM, "out of memory");
         for (size_t e = 0; status == FX_OK && e < a->n_elements; e++) {
             if (fx_is_float(a->shape.dtype)) fx_store_double(a->shape.dtype, a->result, e, value[e]);
             else fx_store_integer(a->shape.dtype, a->result, e, integer[e]);
@@ -80,7 +82,9 @@ static void print_summary(const struct argument *a) {
         if (!(v <= most)) most = v;
         if (isnan(v)) break;
     }
-    if (a->n_elements) printf("  mean %.6g  min %.6g  max %.6g", unsigned_nan(sum / (double)a->n_elements), unsigned_nan(least), unsigned_nan(most));
+    if (a->n_elements)
+        printf("  mean %.6g  min %.6g  max %.6g", unsigned_nan(sum / (double)a->n_elements), unsigned_nan(least),
+            unsigned_nan(most));
     printf("\n");
     for (size_t i = 0; i < a->n_elements && i < SHOWN; i++) {
         printf("%s", i ? " " : "  ");

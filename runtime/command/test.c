@@ -1,5 +1,5 @@
-/* The test subcommand, and blocks for bench. Input: specs with test and bench blocks. Output: a line a test: what was compared, and how it came
- * out. Invariant: a test in which nothing was compared is `not checked` and no success. */
+/* The test subcommand, and blocks for bench. Input: specs with test and bench blocks. Output: a line a test: what was
+ * compared, and how it came out. Invariant: a test in which nothing was compared is `not checked` and no success. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 /* ---- blocks ---- */
 
-fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, const struct machine *machine, bool benches, int *n,
-                        fx_status (*act)(struct request *, const struct machine *, void *user), void *user) {
+fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, const struct machine *machine, bool benches,
+    int *n, fx_status (*act)(struct request *, const struct machine *, void *user), void *user) {
     struct request list = {0};
     fx_compilation *c = NULL;
     int n_blocks = 0;
@@ -44,7 +44,8 @@ static void print_name(const char *outcome, const struct request *r) {
     printf("%s %s (line %d): ", outcome, r->block->kernel, r->block->line);
 }
 
-static void print_output(const char *separator, const struct argument *a, const struct expected *e, const struct comparison *c) {
+static void print_output(
+    const char *separator, const struct argument *a, const struct expected *e, const struct comparison *c) {
     printf("%s%s ", separator, a->param->name);
     if (c->n_wrong) {
         int64_t flat = element_of(e, c->worst);
@@ -81,7 +82,8 @@ static fx_status judge(struct job *job, const struct expected *e, struct tally *
     }
     const char *why = why_unchecked(&verdict);
     print_name(verdict.n_wrong ? "FAILED" : why ? "not checked" : "ok ", job->request);
-    for (int i = 0; i < job->n_outputs; i++) print_output(i ? "; " : "", &job->arguments[job_output(job, i)], &e[i], &c[i]);
+    for (int i = 0; i < job->n_outputs; i++)
+        print_output(i ? "; " : "", &job->arguments[job_output(job, i)], &e[i], &c[i]);
     if (why && verdict.n_compared) printf("; %s", why);
     printf("\n");
     if (!verdict.n_wrong && !why && job_is_sampled(job)) return judge_integers(job, tally);
@@ -105,7 +107,8 @@ static fx_status test_gpu(struct job *job, struct tally *tally) {
     return status;
 }
 
-/* Without a GPU there is nothing to compare: says what the oracle makes of the first and last elements, so that it has run. */
+/* Without a GPU there is nothing to compare: says what the oracle makes of the first and last elements, so that it has
+ * run. */
 static fx_status test_oracle(const struct job *job, struct tally *tally) {
     fx_status status = FX_OK;
     double value[FX_MAX_PARAMS][2];
@@ -177,8 +180,9 @@ static fx_status test_files(const struct command *cmd, const struct machine *mac
         spec_release(&spec);
     }
     if (n == 0 && first == FX_OK)
-        return usage_error(cmd, "no test block %s%s: write one, test KERNEL { M=64 }", is_given(cmd, OPT_KERNEL) ? "of kernel " : "in what was given",
-                           is_given(cmd, OPT_KERNEL) ? option_value(cmd, OPT_KERNEL) : "");
+        return usage_error(cmd, "no test block %s%s: write one, test KERNEL { M=64 }",
+            is_given(cmd, OPT_KERNEL) ? "of kernel " : "in what was given",
+            is_given(cmd, OPT_KERNEL) ? option_value(cmd, OPT_KERNEL) : "");
     if (n > 0) printf("%d ok, %d failed, %d not checked", tally->n_ok, tally->n_failed, tally->n_unchecked);
     if (n > 0) printf(tally->n_left_out ? ", %d left out\n" : "\n", tally->n_left_out);
     return first;

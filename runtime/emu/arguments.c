@@ -1,5 +1,6 @@
-/* What a launch was given. In: its arguments, and what fx_launch has announced of them. Out: pieces of memory that the launch may touch, to the byte, each with
- * what may be done to it; at the end, elements of outputs that nobody has written. Invariant: pieces lie in the order of addresses and do not overlap. */
+/* What a launch was given. In: its arguments, and what fx_launch has announced of them. Out: pieces of memory that the
+ * launch may touch, to the byte, each with what may be done to it; at the end, elements of outputs that nobody has
+ * written. Invariant: pieces lie in the order of addresses and do not overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ bool given_open(struct watch *w) {
     size_t n_shadowed = 0;
     for (int i = 0; i < w->launch->module->entry->n_parameters; i++) add_argument(w, i);
     join_pieces(w);
-    for (int i = 0; i < w->n_pieces; i++) n_shadowed += w->pieces[i].is_const ? 0 : (size_t)(w->pieces[i].end - w->pieces[i].at);
+    for (int i = 0; i < w->n_pieces; i++)
+        n_shadowed += w->pieces[i].is_const ? 0 : (size_t)(w->pieces[i].end - w->pieces[i].at);
     if (n_shadowed > MOST_SHADOWED) announced.is_watched = false;
     for (int i = 0; i < w->n_pieces && n_shadowed <= MOST_SHADOWED; i++) {
         struct emu_room *p = &w->pieces[i];
@@ -131,8 +133,12 @@ void given_describe(const struct watch *w, const char *at, char *text, size_t si
     }
     if (!nearest) fault_describe(w->launch, at, text, size);
     else if (at < nearest->at) snprintf(text, size, "%zu bytes before %s", (size_t)(nearest->at - at), nearest->name);
-    else if (at >= nearest->end) snprintf(text, size, "%zu bytes from the start of %s, which has %zu", (size_t)(at - nearest->at), nearest->name, (size_t)(nearest->end - nearest->at));
-    else snprintf(text, size, "byte %zu of the %zu of %s", (size_t)(at - nearest->at), (size_t)(nearest->end - nearest->at), nearest->name);
+    else if (at >= nearest->end)
+        snprintf(text, size, "%zu bytes from the start of %s, which has %zu", (size_t)(at - nearest->at), nearest->name,
+            (size_t)(nearest->end - nearest->at));
+    else
+        snprintf(text, size, "byte %zu of the %zu of %s", (size_t)(at - nearest->at),
+            (size_t)(nearest->end - nearest->at), nearest->name);
 }
 
 /* ---- the end ---- */
@@ -147,13 +153,17 @@ static bool is_unwritten(const struct region *r, const char *element, int n_byte
 static int64_t count_unwritten(const struct launch_memory *m, int64_t *index) {
     int64_t at[FX_MAX_RANK] = {0}, n_unwritten = 0, n = 1, row_major;
     const struct region *r = memory_find((const void *)(uintptr_t)m->start);
-    if (!r || (char *)(uintptr_t)(m->start + m->n_bytes) > r->at + r->n_bytes) return 0; /* memory that is not the emulator's */
+    if (!r || (char *)(uintptr_t)(m->start + m->n_bytes) > r->at + r->n_bytes)
+        return 0; /* memory that is not the emulator's */
     for (int i = 0; i < m->rank; i++) n *= m->shape[i];
     for (int64_t e = 0; e < n; e++) {
         int64_t offset = 0;
         row_major = 1;
-        for (int i = m->rank - 1; i >= 0; row_major *= m->shape[i--]) offset += at[i] * (m->strides ? m->strides[i] : row_major);
-        if (is_unwritten(r, (const char *)(uintptr_t)m->address + offset * m->element_bytes, m->element_bytes) && n_unwritten++ == 0) memcpy(index, at, sizeof at);
+        for (int i = m->rank - 1; i >= 0; row_major *= m->shape[i--])
+            offset += at[i] * (m->strides ? m->strides[i] : row_major);
+        if (is_unwritten(r, (const char *)(uintptr_t)m->address + offset * m->element_bytes, m->element_bytes) &&
+            n_unwritten++ == 0)
+            memcpy(index, at, sizeof at);
         for (int i = m->rank - 1; i >= 0 && ++at[i] == m->shape[i]; i--) at[i] = 0;
     }
     return n_unwritten;
@@ -166,8 +176,11 @@ fx_status emu_conclude(fx_status status) {
         char text[256] = "";
         int64_t n_unwritten = m->is_tensor && m->is_written && !m->is_read ? count_unwritten(m, index) : 0;
         size_t n = 0;
-        for (int k = 0; n_unwritten && k < m->rank && n < sizeof text; k++) n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld", k ? "," : "", (long long)index[k]);
-        if (n_unwritten) status = error_set(FX_ERR_GPU, "%lld elements of %s are never written, [%s] the first of them", (long long)n_unwritten, m->name, text);
+        for (int k = 0; n_unwritten && k < m->rank && n < sizeof text; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld", k ? "," : "", (long long)index[k]);
+        if (n_unwritten)
+            status = error_set(FX_ERR_GPU, "%lld elements of %s are never written, [%s] the first of them",
+                (long long)n_unwritten, m->name, text);
     }
     announced.memory = NULL;
     announced.n = 0;

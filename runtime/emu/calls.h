@@ -1,6 +1,6 @@
-/* What code made of an emitted file and the machine that runs it share: the thread that runs, and what a thread may ask of the machine. Read as C by the
- * machine and, ahead of ptx_emu.h, as C++ by the host's compiler; so it includes nothing. Invariant: a change here changes the text, by which compiled
- * code is found again in the cache. */
+/* What code made of an emitted file and the machine that runs it share: the thread that runs, and what a thread may ask
+ * of the machine. Read as C by the machine and, ahead of ptx_emu.h, as C++ by the host's compiler; so it includes
+ * nothing. Invariant: a change here changes the text, by which compiled code is found again in the cache. */
 #ifndef EMU_CALLS_H
 #define EMU_CALLS_H
 
@@ -15,8 +15,18 @@ enum emu_limits {
 };
 
 enum emu_operation { /* what all lanes of a warp do together */
-    EMU_SHUFFLE_XOR = 1, EMU_SHUFFLE_UP, EMU_LDMATRIX, EMU_LDMATRIX_TRANS, EMU_MMA_F16, EMU_MMA_BF16, EMU_MMA_TF32, EMU_MMA_I8_I8, EMU_MMA_I8_U8,
-    EMU_MMA_U8_I8, EMU_MMA_U8_U8, EMU_WARP_BARRIER
+    EMU_SHUFFLE_XOR = 1,
+    EMU_SHUFFLE_UP,
+    EMU_LDMATRIX,
+    EMU_LDMATRIX_TRANS,
+    EMU_MMA_F16,
+    EMU_MMA_BF16,
+    EMU_MMA_TF32,
+    EMU_MMA_I8_I8,
+    EMU_MMA_I8_U8,
+    EMU_MMA_U8_I8,
+    EMU_MMA_U8_U8,
+    EMU_WARP_BARRIER
 };
 
 enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
@@ -32,10 +42,12 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*wait)(struct emu_thread *self, int n_groups);
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
-    void (*release)(struct emu_thread *self, const void *at); /* of watched threads: what stands there is about to be written, or has been read */
+    void (*release)(struct emu_thread *self,
+        const void *at); /* of watched threads: what stands there is about to be written, or has been read */
     void (*acquire)(struct emu_thread *self, const void *at);
     void (*unwritten)(struct emu_thread *self, unsigned at, int n_bytes); /* may be read as it is */
-    void (*touch)(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access, const void *pc); /* before each access to what others may see */
+    void (*touch)(struct emu_thread *self, const void *at, unsigned n_bytes, enum emu_access access,
+        const void *pc); /* before each access to what others may see */
 };
 
 struct emu_thread { /* the thread that runs */

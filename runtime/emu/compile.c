@@ -1,6 +1,7 @@
-/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entry wanted. Out: the shared object's bytes, or the compiler's
- * messages within the error. The text is compiled as it stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so
- * that nothing remains in any folder, whatever ends the process. */
+/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entry wanted. Out: the shared
+ * object's bytes, or the compiler's messages within the error. The text is compiled as it stands, behind the C++ twin
+ * of its hardware section. Invariant: what goes in and out lies in memory alone, so that nothing remains in any folder,
+ * whatever ends the process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,11 +20,16 @@
 extern char **environ;
 extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 
-static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
-                                      "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-DFX_PTX"};
+static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fPIC", "-shared",
+    "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique",
+    "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-DFX_PTX"};
 /* Where every access is to be seen, by the functions of ptx_emu.h and no library's. */
 static const char *const watched_options[] = {"-fsanitize=thread", "-DFX_EMU_WATCHED", "-nodefaultlibs"};
-enum { N_OPTIONS = sizeof options / sizeof *options, N_WATCHED = sizeof watched_options / sizeof *watched_options, MOST_OPTIONS = N_OPTIONS + N_WATCHED + 2 };
+enum {
+    N_OPTIONS = sizeof options / sizeof *options,
+    N_WATCHED = sizeof watched_options / sizeof *watched_options,
+    MOST_OPTIONS = N_OPTIONS + N_WATCHED + 2
+};
 
 /* ---- files in memory ---- */
 
@@ -74,14 +80,16 @@ static bool find_parameters(const char *source, const char *entry, char *text, s
     return false;
 }
 
-/* What is compiled: the twin, the text, the entry. Their lines are counted apart, by the names that messages and debug information then have. */
+/* What is compiled: the twin, the text, the entry. Their lines are counted apart, by the names that messages and debug
+ * information then have. */
 static fx_status write_source(const struct compile *c, int fd) {
     char parameters[4096];
     if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
         return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const texts[] = {"#line 1 \"ptx_emu.h\"\n", fx_text_emu_calls, fx_text_ptx_emu, "\n#line 1 \"kernel.cu\"\n", c->source,
-                                 "\n#line 1 \"entry.cc\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters, emu_is_watched() ? "\", R\"emitted(" : "\", 0",
-                                 emu_is_watched() ? c->source : "", emu_is_watched() ? ")emitted\")\n" : ")\n"};
+    const char *const texts[] = {"#line 1 \"ptx_emu.h\"\n", fx_text_emu_calls, fx_text_ptx_emu,
+        "\n#line 1 \"kernel.cu\"\n", c->source, "\n#line 1 \"entry.cc\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters,
+        emu_is_watched() ? "\", R\"emitted(" : "\", 0", emu_is_watched() ? c->source : "",
+        emu_is_watched() ? ")emitted\")\n" : ")\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!write_text(fd, texts[i])) return error_nomem();
     return lseek(fd, 0, SEEK_SET) == 0 ? FX_OK : error_nomem();
@@ -129,7 +137,8 @@ static void make_argv(const struct compile *c, const char *path, char *only, siz
     for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
     snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
     if (c->only != NO_ENTRY) argv[n++] = only;
-    argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc", argv[n++] = "-lgcc", argv[n] = NULL;
+    argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc",
+    argv[n++] = "-lgcc", argv[n] = NULL;
 }
 
 struct files { /* of one run of the compiler; -1: none */
@@ -148,7 +157,8 @@ static int run_compiler(const struct files *f, char **argv) {
     posix_spawn_file_actions_adddup2(&actions, f->log, 1);
     posix_spawn_file_actions_adddup2(&actions, f->log, 2);
     posix_spawn_file_actions_adddup2(&actions, f->image, 3);
-    if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child) status = -1;
+    if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child)
+        status = -1;
     posix_spawn_file_actions_destroy(&actions);
     return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
@@ -162,7 +172,9 @@ static fx_status compile_in(struct compile *c, const char *path, const struct fi
     make_argv(c, path, only, sizeof only, argv);
     int code = run_compiler(f, argv);
     c->log = read_bytes(f->log, &n);
-    if (code != 0) return error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, c->file, code, c->log ? c->log : "");
+    if (code != 0)
+        return error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, c->file, code,
+            c->log ? c->log : "");
     c->image = read_bytes(f->image, &c->n_bytes);
     return c->image && c->log ? FX_OK : error_nomem();
 }
@@ -184,7 +196,8 @@ static fx_status compile(struct compile *c, const char *path) {
 static fx_status need_compiler(char path[PATH_MAX]) {
     find_compiler(path);
     if (*path) return FX_OK;
-    return error_set(FX_ERR_TOOLCHAIN, "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
+    return error_set(FX_ERR_TOOLCHAIN,
+        "the emulator needs a C++ compiler of the host: there is no %s; FX_CXX names another", compiler());
 }
 
 fx_status emu_find_compiler(void) {
@@ -206,12 +219,19 @@ fx_status emu_compile(struct compile *c) {
     int n_options = list_options(list);
     snprintf(only, sizeof only, "-DFX_ONLY=%d", c->only);
     list[n_options++] = only;
-    struct cache_key key = {.source = c->source, .file = c->file, .arch = "emulator", .options = list, .n_options = n_options, .library = library, .build = FX_BUILD};
+    struct cache_key key = {.source = c->source,
+        .file = c->file,
+        .arch = "emulator",
+        .options = list,
+        .n_options = n_options,
+        .library = library,
+        .build = FX_BUILD};
     if (c->cache && cache_get(c->cache, &key, &e)) {
         c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log, c->was_cached = true;
         return FX_OK;
     }
     fx_status status = compile(c, path);
-    if (status == FX_OK && c->cache) cache_put(c->cache, &key, &(struct cache_entry){0, 0, c->image, c->n_bytes, c->log});
+    if (status == FX_OK && c->cache)
+        cache_put(c->cache, &key, &(struct cache_entry){0, 0, c->image, c->n_bytes, c->log});
     return status;
 }

@@ -1,6 +1,7 @@
-/* Requests of warps, counted. In: every access of a launch. Out: for each place of the code how many requests there were, and what they take of shared and of
- * global memory beside the least possible. Threads run one after another, so the lanes of a request are brought together here: those of a warp at one place,
- * in the same turn, that have come there as many times in it. Invariant: a turn of a warp is counted once a later one begins, or the launch ends. */
+/* Requests of warps, counted. In: every access of a launch. Out: for each place of the code how many requests there
+ * were, and what they take of shared and of global memory beside the least possible. Threads run one after another, so
+ * the lanes of a request are brought together here: those of a warp at one place, in the same turn, that have come
+ * there as many times in it. Invariant: a turn of a warp is counted once a later one begins, or the launch ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ struct emu_counter {
     struct warp_count *warps;    /* of the blocks that are alive */
     struct count_place *places;
     int n_places, room;
-    int *slots;                  /* a hash table of places, -1 where there is none; a power of two of them, at least twice the places */
+    int *slots; /* a hash table of places, -1 where there is none; a power of two of them, at least twice the places */
     int n_slots;
     struct emu_count *result;
     bool is_short;               /* of memory */
@@ -47,7 +48,8 @@ struct emu_counter {
 
 /* ---- what requests take ---- */
 
-/* Passes of some lanes' words through the banks, which serve one word each a pass; of the same word all lanes are served at once. */
+/* Passes of some lanes' words through the banks, which serve one word each a pass; of the same word all lanes are
+ * served at once. */
 static void count_pass(const struct count_request *r, unsigned lanes, uint64_t *n_taken, uint64_t *n_least) {
     unsigned n_of[BANKS] = {0}, most = 0, n_words = 0;
     uint64_t words[WARP * 4];
@@ -81,7 +83,8 @@ static void count_global(const struct count_request *r, struct emu_count *c) {
         while (i > 0 && at[i - 1] != a) i--;
         if (i > 0) continue;
         at[n_at++] = a;
-        for (uint64_t s = a / SECTOR; s <= (a + r->n_bytes - 1) / SECTOR && n_sectors < sizeof sectors / sizeof *sectors; s++) {
+        for (uint64_t s = a / SECTOR;
+             s <= (a + r->n_bytes - 1) / SECTOR && n_sectors < sizeof sectors / sizeof *sectors; s++) {
             for (i = n_sectors; i > 0 && sectors[i - 1] != s;) i--;
             if (i == 0) sectors[n_sectors++] = s;
         }
@@ -107,7 +110,8 @@ static void count_turn(struct emu_counter *c, struct warp_count *w) {
 /* ---- places ---- */
 
 static unsigned hash(const struct emu_counter *c, const void *pc, bool is_shared, enum emu_access access) {
-    return (unsigned)(((uintptr_t)pc * 8 + (unsigned)access * 2 + is_shared) * 0x9e3779b97f4a7c15u >> 33) & (unsigned)(c->n_slots - 1);
+    return (unsigned)(((uintptr_t)pc * 8 + (unsigned)access * 2 + is_shared) * 0x9e3779b97f4a7c15u >> 33) &
+           (unsigned)(c->n_slots - 1);
 }
 
 static bool grow(struct emu_counter *c) {

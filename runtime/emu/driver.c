@@ -1,6 +1,7 @@
-/* The emulator in the driver's place. In: what the runtime asks of a driver. Out: a device whose memory is the process's own and whose launches are run on
- * the CPU, several times over under different schedules, all of which must leave the same bytes. Invariant: a launch that is wrong is an error of the
- * launch itself, not of a later call, and nothing is lost by it. */
+/* The emulator in the driver's place. In: what the runtime asks of a driver. Out: a device whose memory is the
+ * process's own and whose launches are run on the CPU, several times over under different schedules, all of which must
+ * leave the same bytes. Invariant: a launch that is wrong is an error of the launch itself, not of a later call, and
+ * nothing is lost by it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,14 @@
 
 #include "emu/emu.h"
 
-enum { OUT_OF_MEMORY = 2, INVALID_HANDLE = 400, FAILED = 999, MAX_SHARED = 232448, RANDOM_SEED = 20260, MAX_REGIONS = 64 };
+enum {
+    OUT_OF_MEMORY = 2,
+    INVALID_HANDLE = 400,
+    FAILED = 999,
+    MAX_SHARED = 232448,
+    RANDOM_SEED = 20260,
+    MAX_REGIONS = 64
+};
 
 static struct fx_emulation emulation;
 static _Thread_local char failure[MACHINE_TEXT + 512]; /* of the last launch on this thread that failed */
@@ -42,13 +50,15 @@ static char *save(const struct reach *r) {
     size_t n = 0, at = 0;
     for (int i = 0; i < r->n; i++) n += r->regions[i]->n_bytes;
     char *bytes = malloc(n + 1);
-    for (int i = 0; bytes && i < r->n; at += r->regions[i++]->n_bytes) memcpy(bytes + at, r->regions[i]->at, r->regions[i]->n_bytes);
+    for (int i = 0; bytes && i < r->n; at += r->regions[i++]->n_bytes)
+        memcpy(bytes + at, r->regions[i]->at, r->regions[i]->n_bytes);
     return bytes;
 }
 
 static void restore(const struct reach *r) {
     size_t at = 0;
-    for (int i = 0; i < r->n; at += r->regions[i++]->n_bytes) memcpy(r->regions[i]->at, r->before + at, r->regions[i]->n_bytes);
+    for (int i = 0; i < r->n; at += r->regions[i++]->n_bytes)
+        memcpy(r->regions[i]->at, r->before + at, r->regions[i]->n_bytes);
 }
 
 /* The first byte that is not as the first schedule left it, or NULL. */
@@ -73,7 +83,8 @@ static bool run_once(const struct emu_launch *l, const struct emu_schedule *s, c
     const char *when = s->is_late ? "when waited for" : "at once";
     long offset;
     if (!machine_run(l, s, error, sizeof error)) {
-        snprintf(failure, sizeof failure, "%s (threads in %s order, copies landing %s)", error, order_names[s->order], when);
+        snprintf(
+            failure, sizeof failure, "%s (threads in %s order, copies landing %s)", error, order_names[s->order], when);
         return false;
     }
     for (int i = 0; i < r->n; i++) {
@@ -91,8 +102,9 @@ static bool agrees(const struct emu_launch *l, const struct emu_schedule *s, con
     const char *byte = find_difference(r);
     if (!byte) return true;
     fault_describe(l, byte, where, sizeof where);
-    snprintf(failure, sizeof failure, "%s leaves something else when its threads run in %s order and copies land %s than in ascending order with copies landing at once: %s",
-             l->module->name, order_names[s->order], s->is_late ? "when waited for" : "at once", where);
+    snprintf(failure, sizeof failure,
+        "%s leaves something else when its threads run in %s order and copies land %s than in ascending order with copies landing at once: %s",
+        l->module->name, order_names[s->order], s->is_late ? "when waited for" : "at once", where);
     return false;
 }
 
@@ -109,7 +121,8 @@ static bool run_watched(const struct emu_launch *l, const struct emu_schedule *s
 
 /* Under all schedules, from the same memory. */
 static bool run_all(struct emu_launch *l) {
-    static const struct emu_schedule schedules[] = {{.order = ORDER_UP}, {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
+    static const struct emu_schedule schedules[] = {{.order = ORDER_UP},
+        {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
     enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
     int n = emulation.n_schedules > 0 && emulation.n_schedules < N_SCHEDULES ? emulation.n_schedules : N_SCHEDULES;
     struct reach r;
@@ -136,8 +149,15 @@ static bool run_all(struct emu_launch *l) {
 
 static int launch(const struct cuda_launch_config *c, void *function, void **arguments, bool is_cooperative) {
     struct module *m = function;
-    struct emu_launch l = {.module = m, .grid = c->grid[0], .n_threads = c->block[0], .shared_bytes = c->shared_bytes, .is_cooperative = is_cooperative, .arguments = arguments};
-    if (c->grid[1] != 1 || c->grid[2] != 1 || c->block[1] != 1 || c->block[2] != 1 || !l.grid || !l.n_threads || l.n_threads > 1024 || l.shared_bytes > MAX_SHARED) return 1;
+    struct emu_launch l = {.module = m,
+        .grid = c->grid[0],
+        .n_threads = c->block[0],
+        .shared_bytes = c->shared_bytes,
+        .is_cooperative = is_cooperative,
+        .arguments = arguments};
+    if (c->grid[1] != 1 || c->grid[2] != 1 || c->block[1] != 1 || c->block[2] != 1 || !l.grid || !l.n_threads ||
+        l.n_threads > 1024 || l.shared_bytes > MAX_SHARED)
+        return 1;
     pthread_mutex_lock(&m->lock);
     bool is_fine = run_all(&l);
     pthread_mutex_unlock(&m->lock);
@@ -148,15 +168,19 @@ static int emu_launch_ex(const struct cuda_launch_config *c, void *function, voi
     bool is_cooperative = false;
     (void)extra;
     for (unsigned i = 0; i < c->n_attributes; i++) {
-        if (c->attributes[i].id == LAUNCH_ATTRIBUTE_COOPERATIVE) is_cooperative = c->attributes[i].value.cooperative != 0;
+        if (c->attributes[i].id == LAUNCH_ATTRIBUTE_COOPERATIVE)
+            is_cooperative = c->attributes[i].value.cooperative != 0;
         if (c->attributes[i].id == LAUNCH_ATTRIBUTE_CLUSTER && c->attributes[i].value.cluster[0] > 1) return 1;
     }
     return launch(c, function, arguments, is_cooperative);
 }
 
-static int emu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                      void *stream, void **arguments, void **extra) {
-    struct cuda_launch_config c = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .shared_bytes = shared_bytes, .stream = stream};
+static int emu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+    unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra) {
+    struct cuda_launch_config c = {.grid = {grid_x, grid_y, grid_z},
+        .block = {block_x, block_y, block_z},
+        .shared_bytes = shared_bytes,
+        .stream = stream};
     (void)extra;
     return launch(&c, function, arguments, false);
 }
@@ -345,17 +369,40 @@ fx_status fx_emulate(const struct fx_emulation *e) {
     if (!stand_in_get() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
     emulation = e ? *e : (struct fx_emulation){0};
     if (emulation.sm_count <= 0) emulation.sm_count = 132;
-    cuda_driver = (struct driver_table){
-        .cuInit = emu_init, .cuDriverGetVersion = emu_version, .cuGetErrorName = emu_error_name, .cuGetErrorString = emu_error_string,
-        .cuDeviceGet = emu_device_get, .cuDeviceGetName = emu_device_name, .cuDeviceGetAttribute = emu_device_attribute,
-        .cuDevicePrimaryCtxRetain = emu_retain, .cuDevicePrimaryCtxRelease = emu_release, .cuCtxGetCurrent = emu_current,
-        .cuCtxGetDevice = emu_current_device, .cuCtxPushCurrent = emu_push, .cuCtxPopCurrent = emu_pop, .cuModuleLoadData = emu_module_load,
-        .cuModuleUnload = emu_module_unload, .cuModuleGetFunction = emu_module_function, .cuFuncGetAttribute = emu_function_attribute,
-        .cuFuncSetAttribute = emu_function_set, .cuLaunchKernel = emu_launch, .cuLaunchKernelEx = emu_launch_ex,
-        .cuOccupancyMaxActiveBlocksPerMultiprocessor = emu_occupancy, .cuMemAlloc = emu_alloc, .cuMemFree = emu_free, .cuMemcpyHtoD = emu_write,
-        .cuMemcpyDtoH = emu_read, .cuMemsetD8Async = emu_fill, .cuStreamCreate = emu_stream_create, .cuStreamDestroy = emu_stream_nothing,
-        .cuStreamSynchronize = emu_stream_nothing, .cuEventCreate = emu_event_create, .cuEventDestroy = emu_event_destroy,
-        .cuEventRecord = emu_event_record, .cuEventSynchronize = emu_event_nothing, .cuEventElapsedTime = emu_event_elapsed};
+    cuda_driver = (struct driver_table){.cuInit = emu_init,
+        .cuDriverGetVersion = emu_version,
+        .cuGetErrorName = emu_error_name,
+        .cuGetErrorString = emu_error_string,
+        .cuDeviceGet = emu_device_get,
+        .cuDeviceGetName = emu_device_name,
+        .cuDeviceGetAttribute = emu_device_attribute,
+        .cuDevicePrimaryCtxRetain = emu_retain,
+        .cuDevicePrimaryCtxRelease = emu_release,
+        .cuCtxGetCurrent = emu_current,
+        .cuCtxGetDevice = emu_current_device,
+        .cuCtxPushCurrent = emu_push,
+        .cuCtxPopCurrent = emu_pop,
+        .cuModuleLoadData = emu_module_load,
+        .cuModuleUnload = emu_module_unload,
+        .cuModuleGetFunction = emu_module_function,
+        .cuFuncGetAttribute = emu_function_attribute,
+        .cuFuncSetAttribute = emu_function_set,
+        .cuLaunchKernel = emu_launch,
+        .cuLaunchKernelEx = emu_launch_ex,
+        .cuOccupancyMaxActiveBlocksPerMultiprocessor = emu_occupancy,
+        .cuMemAlloc = emu_alloc,
+        .cuMemFree = emu_free,
+        .cuMemcpyHtoD = emu_write,
+        .cuMemcpyDtoH = emu_read,
+        .cuMemsetD8Async = emu_fill,
+        .cuStreamCreate = emu_stream_create,
+        .cuStreamDestroy = emu_stream_nothing,
+        .cuStreamSynchronize = emu_stream_nothing,
+        .cuEventCreate = emu_event_create,
+        .cuEventDestroy = emu_event_destroy,
+        .cuEventRecord = emu_event_record,
+        .cuEventSynchronize = emu_event_nothing,
+        .cuEventElapsedTime = emu_event_elapsed};
     static const struct stand_in plain = {.compile = emu_compile}, watched = {emu_compile, emu_announce, emu_conclude};
     stand_in_set(emulation.is_watched ? &watched : &plain);
     return FX_OK;

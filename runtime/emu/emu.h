@@ -1,5 +1,5 @@
-/* What the files of the emulator share, in sections by file. A launch is a struct emu_machine, which one operating-system thread runs from beginning to end;
- * several may run at once, of different modules. */
+/* What the files of the emulator share, in sections by file. A launch is a struct emu_machine, which one
+ * operating-system thread runs from beginning to end; several may run at once, of different modules. */
 #ifndef EMU_H
 #define EMU_H
 
@@ -17,8 +17,9 @@ char *stacks_take(size_t *n_bytes);
 void stacks_give(char *at, size_t n_bytes);
 /* Leaves the running stack, noted in *from, for another. */
 void emu_switch(void **from, void *to);
-/* The same, of which the address sanitizer is told where it builds this: the stack that is gone on with, NULL for the one of whoever runs the machine, of which
- * fiber_outside is told before. fiber_entered: the first thing that a new stack does. */
+/* The same, of which the address sanitizer is told where it builds this: the stack that is gone on with, NULL for the
+ * one of whoever runs the machine, of which fiber_outside is told before. fiber_entered: the first thing that a new
+ * stack does. */
 #ifdef __SANITIZE_ADDRESS__
 void fiber_switch(void **from, void *to, const char *stack);
 void fiber_outside(void);
@@ -42,7 +43,8 @@ fx_status emu_compile(struct compile *c);
 fx_status emu_find_compiler(void);
 
 /* ---- memory.c: what the driver would call device memory ---- */
-struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill holds a pattern */
+struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill holds a pattern
+                 */
     struct region *next;
     char *mapped;         /* with the pages around it */
     size_t n_mapped;
@@ -70,7 +72,8 @@ void memory_forget(void);
 /* Memory that holds zeros until it is written to, or NULL. */
 void *memory_zeros(size_t n_bytes);
 void memory_zeros_give(void *at, size_t n_bytes);
-/* Shared memory of a block: pages with unreadable ones around, aligned to 1024 bytes, at the end of its pages as far as that allows. */
+/* Shared memory of a block: pages with unreadable ones around, aligned to 1024 bytes, at the end of its pages as far as
+ * that allows. */
 struct shared {
     char *mapped;
     size_t n_mapped;
@@ -100,14 +103,16 @@ struct watch;
 struct fiber;
 void seen_begin(struct watch *w);
 void seen_end(struct watch *w, bool is_fine);
-void seen_tell(const struct fiber *f, const char *memory, uint64_t offset, unsigned n, enum emu_access access, const void *pc);
+void seen_tell(
+    const struct fiber *f, const char *memory, uint64_t offset, unsigned n, enum emu_access access, const void *pc);
 /* As module_lines, with lines of the spec. */
 void seen_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out);
 /* "line 12, within line 30 (line 3 of the spec)", "" where it cannot be said. */
 void seen_line(const struct module *m, const void *pc, char *text, size_t size);
 
 /* ---- machine.c: a launch ---- */
-/* Stacks are a few cache lines more than a power of two apart: at one depth they would otherwise all fall into the same few lines of the cache. */
+/* Stacks are a few cache lines more than a power of two apart: at one depth they would otherwise all fall into the same
+ * few lines of the cache. */
 enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
 enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, RETURNED };
@@ -194,7 +199,8 @@ struct emu_machine {
 
 extern _Thread_local struct emu_machine *machine_now; /* that this operating-system thread runs, or NULL */
 /* Ends the launch from within one of its threads. */
-_Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Runs the launch; false with text in `error` of `size` bytes. */
 bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size);
 
@@ -205,18 +211,19 @@ struct sight { /* a block's shared memory, and its time, which passes whenever t
     unsigned *written, *read[2]; /* of each byte the stamp of who wrote it last, of two who read it since */
     unsigned char *state;
     unsigned time, since;        /* now; at which stamps count from 0 */
-    unsigned all_time;           /* at the last barrier of the whole block: what has an earlier time precedes all that follows */
+    unsigned all_time; /* at the last barrier of the whole block: what has an earlier time precedes all that follows */
     unsigned n_epochs;           /* barriers of the whole block so far */
     unsigned grid_time;          /* likewise at the last barrier of the grid */
     unsigned recent;             /* all_time as a stamp */
-    unsigned *seen;              /* [thread][warp]: what that warp did before this time precedes what the thread does now */
-    unsigned *known;             /* [block][warp]: likewise of other blocks, for all threads; NULL where blocks do not run together */
-    unsigned **acquired;         /* [thread]: what it has learnt of other blocks since the last barrier; NULL: nothing */
+    unsigned *seen; /* [thread][warp]: what that warp did before this time precedes what the thread does now */
+    unsigned
+        *known; /* [block][warp]: likewise of other blocks, for all threads; NULL where blocks do not run together */
+    unsigned **acquired; /* [thread]: what it has learnt of other blocks since the last barrier; NULL: nothing */
 };
 
 struct released { /* by a store that others acquire */
     const void *at;
-    unsigned *known;             /* [block][warp]: what they did before this time precedes what whoever acquires it does next */
+    unsigned *known; /* [block][warp]: what they did before this time precedes what whoever acquires it does next */
 };
 
 struct emu_room { /* memory that a launch was given: accesses within it are right */
@@ -258,7 +265,8 @@ struct watch { /* the accesses of a launch */
 };
 /* False when out of memory. */
 bool watch_open(struct watch *w, const struct emu_launch *l);
-/* A time later than what launches that have ended did; times may be compared until as many have left as have entered. */
+/* A time later than what launches that have ended did; times may be compared until as many have left as have entered.
+ */
 unsigned watch_enter(void);
 void watch_leave(void);
 void watch_close(struct watch *w);

@@ -1,5 +1,5 @@
-/* Addresses nobody may touch. In: a fault within a launch. Out: the launch ends, and says whose thread touched what, where. Invariant: a fault outside a
- * launch goes to whoever handled it before. */
+/* Addresses nobody may touch. In: a fault within a launch. Out: the launch ends, and says whose thread touched what,
+ * where. Invariant: a fault outside a launch goes to whoever handled it before. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +39,14 @@ void parameter_name(const char *parameters, int i, char *name, size_t size) {
     snprintf(name, size, "%.*s", (int)(end - begin), begin);
 }
 
-static void describe_region(const struct emu_launch *l, const struct region *r, const char *address, char *text, size_t size) {
+static void describe_region(
+    const struct emu_launch *l, const struct region *r, const char *address, char *text, size_t size) {
     char name[80] = "a piece of memory";
     int i = parameter_of(l, r);
     if (i >= 0) parameter_name(l->module->entry->parameters, i, name, sizeof name);
     if (address < r->at) snprintf(text, size, "%td bytes before %s, which has %zu", r->at - address, name, r->n_bytes);
-    else if (address >= r->at + r->n_bytes) snprintf(text, size, "%td bytes from the start of %s, which has %zu", address - r->at, name, r->n_bytes);
+    else if (address >= r->at + r->n_bytes)
+        snprintf(text, size, "%td bytes from the start of %s, which has %zu", address - r->at, name, r->n_bytes);
     else snprintf(text, size, "byte %td of the %zu of %s", address - r->at, r->n_bytes, name);
 }
 
@@ -53,7 +55,8 @@ void fault_describe(const struct emu_launch *l, const void *address, char *text,
     for (int b = 0; m && b < m->n_blocks; b++) {
         const struct shared *s = &m->blocks[b].shared;
         if ((const char *)address < s->mapped || (const char *)address >= s->mapped + s->n_mapped) continue;
-        snprintf(text, size, "byte %td of the block's %u of shared memory", (const char *)address - s->at, l->shared_bytes);
+        snprintf(
+            text, size, "byte %td of the block's %u of shared memory", (const char *)address - s->at, l->shared_bytes);
         return;
     }
     const struct region *r = memory_find(address);
@@ -90,7 +93,8 @@ static void release_stack(void *stack) { munmap(stack, SIGNAL_STACK); }
 bool fault_watch(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     bool is_fine = pthread_key_create(&stack_key, release_stack) == 0;
-    for (size_t i = 0; is_fine && i < sizeof caught / sizeof *caught; i++) is_fine = sigaction(caught[i], &action, &before[i]) == 0;
+    for (size_t i = 0; is_fine && i < sizeof caught / sizeof *caught; i++)
+        is_fine = sigaction(caught[i], &action, &before[i]) == 0;
     return is_fine;
 }
 

@@ -1,7 +1,9 @@
-/* A launch on the CPU. In: compiled code, grid, block, arguments, and how threads take turns. Out: memory as the kernel leaves it, or what went wrong.
+/* A launch on the CPU. In: compiled code, grid, block, arguments, and how threads take turns. Out: memory as the kernel
+ * leaves it, or what went wrong.
  *
- * Every CUDA thread is a fiber; blocks run one after another, those of a cooperative launch together. A fiber runs until it waits for others: at a barrier,
- * or for the lanes of its warp. Invariant: one fiber runs at a time, and which one is next follows from the schedule alone. */
+ * Every CUDA thread is a fiber; blocks run one after another, those of a cooperative launch together. A fiber runs
+ * until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a time, and which
+ * one is next follows from the schedule alone. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +66,8 @@ static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
     return NULL;
 }
 
-static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16", "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8",
-                                         "mma_u8_i8", "mma_u8_u8", "warp barrier"};
+static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16",
+    "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "warp barrier"};
 
 /* Nobody can go on: says who waits for whom. */
 static void describe_deadlock(const struct emu_machine *m, char *text, size_t size) {
@@ -75,11 +77,15 @@ static void describe_deadlock(const struct emu_machine *m, char *text, size_t si
         int n_returned = block->n_threads - block->n_live, n_grid = 0;
         for (int i = 0; i < block->n_threads; i++) n_grid += block->warps[0].fibers[i].state == AT_GRID_BARRIER;
         if (n_returned == block->n_threads) continue;
-        if (n < size) n += (size_t)snprintf(text + n, size - n, " in block %u %d threads wait at its barrier, %d at the grid's, %d have returned;", block->number, block->n_at_barrier,
-                                         n_grid, n_returned);
+        if (n < size)
+            n += (size_t)snprintf(text + n, size - n,
+                " in block %u %d threads wait at its barrier, %d at the grid's, %d have returned;", block->number,
+                block->n_at_barrier, n_grid, n_returned);
         for (int i = 0; i < block->n_warps && n < size; i++) {
             const struct warp *w = &block->warps[i];
-            if (w->arrived) n += (size_t)snprintf(text + n, size - n, " of warp %d lanes %#x wait at %s;", i, w->arrived, operations[w->operation]);
+            if (w->arrived)
+                n += (size_t)snprintf(
+                    text + n, size - n, " of warp %d lanes %#x wait at %s;", i, w->arrived, operations[w->operation]);
         }
         n_said++;
     }
@@ -110,9 +116,11 @@ static void make_ready(struct fiber *f) {
     f->warp->ready |= 1u << f->lane;
 }
 
-/* What waits for more than its warp, or has returned, shows whether its stack has sufficed; to look at every switch would cost a cache line each time. */
+/* What waits for more than its warp, or has returned, shows whether its stack has sufficed; to look at every switch
+ * would cost a cache line each time. */
 static void check_stack(struct emu_machine *m, const struct fiber *f) {
-    if (*(const uint64_t *)f->stack != STACK_END) machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
+    if (*(const uint64_t *)f->stack != STACK_END)
+        machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
 }
 
 static void stop(struct fiber *f, enum state state) {
@@ -146,7 +154,9 @@ static void call_grid_barrier(struct emu_thread *self, void *flags) {
     struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     volatile unsigned long long *flag = (volatile unsigned long long *)flags + self->block.x;
-    if (!m->launch->is_cooperative && m->launch->grid > 1) machine_fail(m, (const char *)__builtin_return_address(0) - 1, "a barrier of the grid in a launch that is not cooperative");
+    if (!m->launch->is_cooperative && m->launch->grid > 1)
+        machine_fail(m, (const char *)__builtin_return_address(0) - 1,
+            "a barrier of the grid in a launch that is not cooperative");
     *flag = *flag; /* where there is no flag this is where it shows */
     check_stack(m, f);
     stop(f, AT_GRID_BARRIER);
@@ -178,10 +188,12 @@ static void call_together(struct emu_thread *self, enum emu_operation operation,
     struct warp *w = f->warp;
     unsigned all = w->n == WARP ? ~0u : (1u << w->n) - 1;
     if (w->arrived && (w->operation != operation || w->operand != operand))
-        machine_fail(m, (const char *)__builtin_return_address(0) - 1, "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane, operations[operation],
-                     operand, w->arrived, operations[w->operation], w->operand);
+        machine_fail(m, (const char *)__builtin_return_address(0) - 1,
+            "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane,
+            operations[operation], operand, w->arrived, operations[w->operation], w->operand);
     if (self->is_watched && (operation == EMU_LDMATRIX || operation == EMU_LDMATRIX_TRANS))
-        watch_touch(self, self->shared + (self->words[0] - EMU_ADDRESS_0), 16, EMU_READ, (const char *)__builtin_return_address(0) - 1);
+        watch_touch(self, self->shared + (self->words[0] - EMU_ADDRESS_0), 16, EMU_READ,
+            (const char *)__builtin_return_address(0) - 1);
     w->operation = operation;
     w->operand = operand;
     w->arrived |= 1u << f->lane;
@@ -206,7 +218,8 @@ static void land(const struct copy *c) {
 static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
     struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
-    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, !m->schedule.is_late, f->n_groups, (const char *)__builtin_return_address(0) - 1};
+    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, !m->schedule.is_late,
+        f->n_groups, (const char *)__builtin_return_address(0) - 1};
     if (self->is_watched) watch_copy(f, &c);
     if (c.has_landed) land(&c);
     if (c.has_landed && !self->is_watched) return;
@@ -242,20 +255,32 @@ static void call_wait(struct emu_thread *self, int n_groups) {
 static const char *const accesses[] = {"reads", "writes", "copies"};
 
 static void call_bad_shared(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access) {
-    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1, "%s %d bytes at %lld of the block's %u bytes of shared memory", accesses[access], n_bytes,
-                 (long long)address - EMU_ADDRESS_0, self->shared_bytes);
+    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1,
+        "%s %d bytes at %lld of the block's %u bytes of shared memory", accesses[access], n_bytes,
+        (long long)address - EMU_ADDRESS_0, self->shared_bytes);
 }
 
 static void call_bad_alignment(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access) {
     (void)self;
     char text[256];
     fault_describe(machine_now->launch, address, text, sizeof text);
-    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1, "%s %d bytes at an address that is not aligned to them: %s", accesses[access], n_bytes, text);
+    machine_fail(machine_now, (const char *)__builtin_return_address(0) - 1,
+        "%s %d bytes at an address that is not aligned to them: %s", accesses[access], n_bytes, text);
 }
 
-static const struct emu_calls calls = {.barrier = call_barrier, .grid_barrier = call_grid_barrier, .give_way = call_give_way, .together = call_together, .copy = call_copy,
-                                       .commit = call_commit, .wait = call_wait, .bad_shared = call_bad_shared, .bad_alignment = call_bad_alignment, .release = watch_release, .acquire = watch_acquire,
-                                       .unwritten = watch_unwritten, .touch = watch_touch};
+static const struct emu_calls calls = {.barrier = call_barrier,
+    .grid_barrier = call_grid_barrier,
+    .give_way = call_give_way,
+    .together = call_together,
+    .copy = call_copy,
+    .commit = call_commit,
+    .wait = call_wait,
+    .bad_shared = call_bad_shared,
+    .bad_alignment = call_bad_alignment,
+    .release = watch_release,
+    .acquire = watch_acquire,
+    .unwritten = watch_unwritten,
+    .touch = watch_touch};
 
 /* ---- running ---- */
 
@@ -291,7 +316,8 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
 }
 
 static void run_blocks(struct emu_machine *m) {
-    struct warp *first = m->schedule.order == ORDER_DOWN ? &m->blocks[m->n_blocks - 1].warps[m->blocks[0].n_warps - 1] : &m->blocks[0].warps[0];
+    struct warp *first = m->schedule.order == ORDER_DOWN ? &m->blocks[m->n_blocks - 1].warps[m->blocks[0].n_warps - 1]
+                                                         : &m->blocks[0].warps[0];
     m->n_live = (long)m->n_blocks * m->blocks[0].n_threads;
     m->n_at_grid_barrier = 0;
     m->now = lane_of(m, first, m->schedule.order == ORDER_DOWN ? WARP : -1);
@@ -313,9 +339,15 @@ static void lay_out_block(struct emu_machine *m, int i, struct warp *warps, int 
         f->lane = w->n++;
         f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_STEP;
         *(uint64_t *)f->stack = STACK_END;
-        f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0}, .block_dim = {l->n_threads, 1, 1}, .grid_dim = {l->grid, 1, 1},
-                                      .shared = b->shared.at, .shared_bytes = l->shared_bytes, .calls = &f->view.table, .table = calls,
-                                      .stack = f->stack, .is_watched = m->schedule.is_watched};
+        f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0},
+            .block_dim = {l->n_threads, 1, 1},
+            .grid_dim = {l->grid, 1, 1},
+            .shared = b->shared.at,
+            .shared_bytes = l->shared_bytes,
+            .calls = &f->view.table,
+            .table = calls,
+            .stack = f->stack,
+            .is_watched = m->schedule.is_watched};
     }
 }
 
@@ -358,7 +390,8 @@ static void describe_error(const struct emu_machine *m, char *error, size_t size
     char line[384] = "", who[512] = "";
     if (m->error_pc) seen_line(m->launch->module, m->error_pc, line, sizeof line);
     if (m->culprit && strncmp(m->error, "deadlock", 8) != 0)
-        snprintf(who, sizeof who, "block %u, thread %u%s%s ", m->culprit->view.block.x, m->culprit->view.thread.x, *line ? ", " : "", line);
+        snprintf(who, sizeof who, "block %u, thread %u%s%s ", m->culprit->view.block.x, m->culprit->view.thread.x,
+            *line ? ", " : "", line);
     snprintf(error, size, "%s: %s%s", m->launch->module->name, who, m->error);
 }
 

@@ -1,5 +1,6 @@
-/* Memory that kernels are given. In: sizes. Out: allocations that end where an unreadable page begins, and have a pattern and then such a page before them.
- * Invariant: of every address that a kernel touches outside its tensors there is a fault, or a broken pattern within a page before one. */
+/* Memory that kernels are given. In: sizes. Out: allocations that end where an unreadable page begins, and have a
+ * pattern and then such a page before them. Invariant: of every address that a kernel touches outside its tensors there
+ * is a fault, or a broken pattern within a page before one. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +17,9 @@ static size_t whole_pages(size_t n) { return (n + PAGE - 1) / PAGE * PAGE; }
 /* What lies around the pages that may be touched stays unreadable. */
 static char *map(size_t n_bytes, size_t apart, size_t *n_mapped) {
     *n_mapped = n_bytes + 2 * apart;
-    char *p = n_bytes > SIZE_MAX / 2 ? MAP_FAILED : mmap(NULL, *n_mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *p = n_bytes > SIZE_MAX / 2
+                  ? MAP_FAILED
+                  : mmap(NULL, *n_mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return NULL;
     if (mprotect(p + apart, n_bytes, PROT_READ | PROT_WRITE) == 0) return p;
     munmap(p, *n_mapped);
@@ -43,7 +46,8 @@ char *memory_take(size_t n_bytes) {
 /* ---- shadows ---- */
 
 void *memory_zeros(size_t n_bytes) {
-    void *p = mmap(NULL, n_bytes ? n_bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(
+        NULL, n_bytes ? n_bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 

@@ -1,16 +1,19 @@
-/* The hardware once more, in C++ for the host: every function of kernels/ptx.cuh, and what the other kernel files use of CUDA. It stands ahead of an emitted
- * file whose own hardware section FX_PTX leaves out, behind calls.h. Invariant: whatever a GPU would refuse or leave undefined (an address beyond shared
- * memory, a wide access that is not aligned, a lane that stays away) ends the run with an error. */
+/* The hardware once more, in C++ for the host: every function of kernels/ptx.cuh, and what the other kernel files use
+ * of CUDA. It stands ahead of an emitted file whose own hardware section FX_PTX leaves out, behind calls.h. Invariant:
+ * whatever a GPU would refuse or leave undefined (an address beyond shared memory, a wide access that is not aligned, a
+ * lane that stays away) ends the run with an error. */
 extern "C" {
 typedef decltype(sizeof 0) size_t;
 void *memcpy(void *, const void *, size_t) noexcept;
 void *memset(void *, int, size_t) noexcept;
 #define FX_EMU_MATH1(name) float name##f(float) noexcept; double name(double) noexcept;
 #define FX_EMU_MATH2(name) float name##f(float, float) noexcept; double name(double, double) noexcept;
-FX_EMU_MATH1(exp) FX_EMU_MATH1(exp2) FX_EMU_MATH1(log) FX_EMU_MATH1(log2) FX_EMU_MATH1(sqrt) FX_EMU_MATH1(erf) FX_EMU_MATH1(erfc) FX_EMU_MATH1(sin)
-FX_EMU_MATH1(cos) FX_EMU_MATH1(tanh) FX_EMU_MATH1(fabs) FX_EMU_MATH1(floor) FX_EMU_MATH1(ceil) FX_EMU_MATH1(rint) FX_EMU_MATH1(expm1) FX_EMU_MATH1(log1p)
-FX_EMU_MATH1(trunc) FX_EMU_MATH2(pow) FX_EMU_MATH2(fmin) FX_EMU_MATH2(fmax) FX_EMU_MATH2(copysign) FX_EMU_MATH2(fmod)
-float fmaf(float, float, float) noexcept;
+FX_EMU_MATH1(exp)
+FX_EMU_MATH1(exp2) FX_EMU_MATH1(log) FX_EMU_MATH1(log2) FX_EMU_MATH1(sqrt) FX_EMU_MATH1(erf) FX_EMU_MATH1(erfc)
+    FX_EMU_MATH1(sin) FX_EMU_MATH1(cos) FX_EMU_MATH1(tanh) FX_EMU_MATH1(fabs) FX_EMU_MATH1(floor) FX_EMU_MATH1(ceil)
+        FX_EMU_MATH1(rint) FX_EMU_MATH1(expm1) FX_EMU_MATH1(log1p) FX_EMU_MATH1(trunc) FX_EMU_MATH2(pow)
+            FX_EMU_MATH2(fmin) FX_EMU_MATH2(fmax) FX_EMU_MATH2(copysign)
+                FX_EMU_MATH2(fmod) float fmaf(float, float, float) noexcept;
 double fma(double, double, double) noexcept;
 float ldexpf(float, int) noexcept;
 double ldexp(double, int) noexcept;
@@ -30,8 +33,8 @@ double ldexp(double, int) noexcept;
 #define FX_DEVICE inline
 #endif
 
-// The thread that runs: the machine sets it whenever another one does. Code of one thread may count on it: it finds the same one whenever it runs.
-// (Weak, so that nothing is derived from what it is before any runs.)
+// The thread that runs: the machine sets it whenever another one does. Code of one thread may count on it: it finds the
+// same one whenever it runs. (Weak, so that nothing is derived from what it is before any runs.)
 extern "C" {
 __attribute__((visibility("hidden"))) emu_thread emu_nobody;
 __attribute__((visibility("hidden"), weak)) emu_thread *emu_running = &emu_nobody;
@@ -44,23 +47,35 @@ extern __attribute__((visibility("hidden"), weak, alias("emu_running"))) emu_thr
 
 // ---- what is seen ----
 
-// Compiled to be watched, every load and store that might reach what another thread reaches calls one of these first; so do copies of more than 16 bytes.
+// Compiled to be watched, every load and store that might reach what another thread reaches calls one of these first;
+// so do copies of more than 16 bytes.
 #ifdef FX_EMU_WATCHED
 #define FX_EMU_UNSEEN __attribute__((no_sanitize("thread")))
 
 // emu_see: reports an access, unless it is to the thread's own stack, or to what it shares with the machine alone
-FX_EMU_UNSEEN inline __attribute__((always_inline)) void emu_see(const void *p, size_t n, emu_access access, const void *pc) {
-  emu_thread *self = emu_self;
-  if (self->is_watched && (size_t)p - (size_t)self->stack >= EMU_STACK && (size_t)p - (size_t)self >= sizeof *self) self->calls->touch(self, p, (unsigned)n, access, pc);
+FX_EMU_UNSEEN inline __attribute__((always_inline)) void emu_see(
+    const void *p, size_t n, emu_access access, const void *pc) {
+    emu_thread *self = emu_self;
+    if (self->is_watched && (size_t)p - (size_t)self->stack >= EMU_STACK && (size_t)p - (size_t)self >= sizeof *self)
+        self->calls->touch(self, p, (unsigned)n, access, pc);
 }
-#define FX_EMU_SEE(name, n, access) \
-  FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name(void *p) { emu_see(p, n, access, (char *)__builtin_return_address(0) - 1); }
-#define FX_EMU_SEE_EACH(n)                                                                                                  \
-  FX_EMU_SEE(read##n, n, EMU_READ) FX_EMU_SEE(write##n, n, EMU_WRITE) FX_EMU_SEE(unaligned_read##n, n, EMU_READ) FX_EMU_SEE(unaligned_write##n, n, EMU_WRITE)
+#define FX_EMU_SEE(name, n, access)                                                   \
+    FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_##name(void *p) { \
+        emu_see(p, n, access, (char *)__builtin_return_address(0) - 1);               \
+    }
+#define FX_EMU_SEE_EACH(n)                                                        \
+    FX_EMU_SEE(read##n, n, EMU_READ)                                              \
+    FX_EMU_SEE(write##n, n, EMU_WRITE) FX_EMU_SEE(unaligned_read##n, n, EMU_READ) \
+        FX_EMU_SEE(unaligned_write##n, n, EMU_WRITE)
 extern "C" {
-FX_EMU_SEE_EACH(1) FX_EMU_SEE_EACH(2) FX_EMU_SEE_EACH(4) FX_EMU_SEE_EACH(8) FX_EMU_SEE_EACH(16)
-FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_read_range(void *p, size_t n) { emu_see(p, n, EMU_READ, (char *)__builtin_return_address(0) - 1); }
-FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_write_range(void *p, size_t n) { emu_see(p, n, EMU_WRITE, (char *)__builtin_return_address(0) - 1); }
+FX_EMU_SEE_EACH(1)
+FX_EMU_SEE_EACH(2) FX_EMU_SEE_EACH(4) FX_EMU_SEE_EACH(8) FX_EMU_SEE_EACH(16) FX_EMU_UNSEEN
+    __attribute__((visibility("hidden"))) void __tsan_read_range(void *p, size_t n) {
+    emu_see(p, n, EMU_READ, (char *)__builtin_return_address(0) - 1);
+}
+FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_write_range(void *p, size_t n) {
+    emu_see(p, n, EMU_WRITE, (char *)__builtin_return_address(0) - 1);
+}
 FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_init() {}
 FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_func_entry(void *) {}
 FX_EMU_UNSEEN __attribute__((visibility("hidden"))) void __tsan_func_exit() {}
@@ -116,10 +131,11 @@ inline void emu_check(const void *p, emu_access access) {
 // emu_at: the bytes of shared memory at an address
 template <int N>
 inline char *emu_at(unsigned address, emu_access access) {
-  if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + N > emu_self->shared_bytes) emu_self->calls->bad_shared(emu_self, address, N, access);
-  char *p = emu_self->shared + (address - EMU_ADDRESS_0);
-  emu_check<N>(p, access);
-  return p;
+    if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + N > emu_self->shared_bytes)
+        emu_self->calls->bad_shared(emu_self, address, N, access);
+    char *p = emu_self->shared + (address - EMU_ADDRESS_0);
+    emu_check<N>(p, access);
+    return p;
 }
 
 // emu_get, emu_put: N bytes of any memory that generic addresses reach, N at most 16
@@ -194,7 +210,8 @@ template <int N, class T>
 inline void fx_shared_get(T *x, unsigned from) {
   constexpr int WORDS = N * (int)sizeof(T) / 4, EACH = WORDS < 4 ? WORDS : 4;
   static_assert(WORDS == 1 || WORDS == 2 || WORDS % 4 == 0, "no such vector");
-  for (int i = 0; i < WORDS; i += EACH) __builtin_memcpy((unsigned *)x + i, emu_at<4 * EACH>(from + i * 4, EMU_READ), 4 * EACH);
+  for (int i = 0; i < WORDS; i += EACH)
+      __builtin_memcpy((unsigned *)x + i, emu_at<4 * EACH>(from + i * 4, EMU_READ), 4 * EACH);
 }
 
 // What they hold stays what it is, so that a result which depends on it shows.
@@ -230,8 +247,12 @@ inline void fx_cp_async_wait() {
 inline void fx_barrier() { emu_self->calls->barrier(emu_self); }
 inline void fx_warp_barrier() { emu_self->calls->together(emu_self, EMU_WARP_BARRIER, 0); }
 // Of flags, which two blocks may touch at once: not reported as accesses.
-__attribute__((noinline, no_sanitize("thread"))) inline void emu_put_flag(unsigned long long *p, unsigned long long x) { *(volatile unsigned long long *)p = x; }
-__attribute__((noinline, no_sanitize("thread"))) inline unsigned long long emu_get_flag(const unsigned long long *p) { return *(const volatile unsigned long long *)p; }
+__attribute__((noinline, no_sanitize("thread"))) inline void emu_put_flag(unsigned long long *p, unsigned long long x) {
+    *(volatile unsigned long long *)p = x;
+}
+__attribute__((noinline, no_sanitize("thread"))) inline unsigned long long emu_get_flag(const unsigned long long *p) {
+    return *(const volatile unsigned long long *)p;
+}
 inline void fx_store_release(unsigned long long *p, unsigned long long x) {
   emu_check<8>(p, EMU_WRITE);
   if (emu_self->is_watched) emu_self->calls->release(emu_self, p);
@@ -275,13 +296,27 @@ inline void emu_mma(emu_operation operation, T *d, const unsigned (&a)[4], unsig
   self->calls->together(self, operation, 0);
   for (int i = 0; i < 4; ++i) d[i] = emu_same<T>(self->words[i]);
 }
-inline void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_BF16, d, a, b0, b1); }
-inline void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_F16, d, a, b0, b1); }
-inline void fx_mma_tf32(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_TF32, d, a, b0, b1); }
-inline void fx_mma_i8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_I8_I8, d, a, b0, b1); }
-inline void fx_mma_i8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_I8_U8, d, a, b0, b1); }
-inline void fx_mma_u8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_U8_I8, d, a, b0, b1); }
-inline void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) { emu_mma(EMU_MMA_U8_U8, d, a, b0, b1); }
+inline void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_BF16, d, a, b0, b1);
+}
+inline void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_F16, d, a, b0, b1);
+}
+inline void fx_mma_tf32(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_TF32, d, a, b0, b1);
+}
+inline void fx_mma_i8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_I8_I8, d, a, b0, b1);
+}
+inline void fx_mma_i8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_I8_U8, d, a, b0, b1);
+}
+inline void fx_mma_u8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_U8_I8, d, a, b0, b1);
+}
+inline void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    emu_mma(EMU_MMA_U8_U8, d, a, b0, b1);
+}
 
 // ---- numbers ----
 
@@ -312,7 +347,9 @@ inline double fx_u64_to_f64_odd(unsigned long long x) {
   return emu_odd<double, unsigned long long>(d, back > exact, back == exact);
 }
 
-inline unsigned fx_funnel(unsigned lo, unsigned hi, int bits) { return (unsigned)(((unsigned long long)hi << 32 | lo) >> (bits & 31)); }
+inline unsigned fx_funnel(unsigned lo, unsigned hi, int bits) {
+    return (unsigned)(((unsigned long long)hi << 32 | lo) >> (bits & 31));
+}
 inline unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) {
   const unsigned long long bytes = (unsigned long long)hi << 32 | lo;
   unsigned r = 0;
@@ -321,13 +358,19 @@ inline unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) {
   }
   return r;
 }
-inline unsigned fx_pack_bytes(int x0, int x1, int x2, int x3) { return (x0 & 255u) | (x1 & 255u) << 8 | (x2 & 255u) << 16 | (x3 & 255u) << 24; }
+inline unsigned fx_pack_bytes(int x0, int x1, int x2, int x3) {
+    return (x0 & 255u) | (x1 & 255u) << 8 | (x2 & 255u) << 16 | (x3 & 255u) << 24;
+}
 
 template <class T> inline void fx_hide(const T *&) {}
 inline void fx_hide(int &) {}
 
-inline float fx_max(float x, float y) { return x != x || y != y ? fx_from_bits(0x7fffffffu) : x > y || (x == y && !(fx_bits(x) >> 31)) ? x : y; }
-inline float fx_min(float x, float y) { return x != x || y != y ? fx_from_bits(0x7fffffffu) : x < y || (x == y && fx_bits(x) >> 31) ? x : y; }
+inline float fx_max(float x, float y) {
+    return x != x || y != y ? fx_from_bits(0x7fffffffu) : x > y || (x == y && !(fx_bits(x) >> 31)) ? x : y;
+}
+inline float fx_min(float x, float y) {
+    return x != x || y != y ? fx_from_bits(0x7fffffffu) : x < y || (x == y && fx_bits(x) >> 31) ? x : y;
+}
 
 // emu_flush: 0 of its sign for what is below the normal range
 inline float emu_flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
@@ -344,7 +387,8 @@ inline unsigned emu_to_small(unsigned magnitude) {
     return fx_bits(fx_from_bits(magnitude) + unit) - fx_bits(unit);
   }
   const unsigned from_bias = magnitude - ((unsigned)(127 - BIAS) << 23);
-  const unsigned rounded = (from_bias + (1u << (22 - FRACTION)) - 1 + (from_bias >> (23 - FRACTION) & 1)) >> (23 - FRACTION);
+  const unsigned rounded = (from_bias + (1u << (22 - FRACTION)) - 1 + (from_bias >> (23 - FRACTION) & 1)) >>
+                           (23 - FRACTION);
   return rounded > INFINITE ? INFINITE : rounded;
 }
 inline float fx_f16_to_f32(unsigned short bits) {
@@ -403,7 +447,7 @@ constexpr int emu_arity(void (*)(A...)) {
   return sizeof...(A);
 }
 
-#define FX_EMU_ENTRY(name, parameters, source)                                                                            \
-  extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of;                                       \
-  FX_EMU_UNSEEN static void emu_call_it(void **arguments) { emu_call(name, arguments); }                                        \
-  emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_running, source};
+#define FX_EMU_ENTRY(name, parameters, source)                                             \
+    extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of;              \
+    FX_EMU_UNSEEN static void emu_call_it(void **arguments) { emu_call(name, arguments); } \
+    emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_running, source};

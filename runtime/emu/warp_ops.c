@@ -1,5 +1,6 @@
-/* What the lanes of a warp do together. In: the words each lane brought. Out: the words each lane gets, as PTX states for shfl, ldmatrix and mma.sync.
- * Invariant: all lanes have brought theirs, so nothing here waits. Products of floats are exact in double, their sum is rounded once. */
+/* What the lanes of a warp do together. In: the words each lane brought. Out: the words each lane gets, as PTX states
+ * for shfl, ldmatrix and mma.sync. Invariant: all lanes have brought theirs, so nothing here waits. Products of floats
+ * are exact in double, their sum is rounded once. */
 #include <string.h>
 
 #include "emu/emu.h"
@@ -63,14 +64,17 @@ static inline double element_of(enum emu_operation op, unsigned word, int e, boo
 enum { MMA_M = 16, MMA_N = 8, MMA_MOST_K = 32 };
 typedef double pair __attribute__((vector_size(16)));
 
-/* A, and B turned around, from the words that lanes hold, EACH elements a word: word i of A is row g + 8 (i % 2), elements from EACH (t + 4 (i / 2)) on, word i of
- * B column g, elements from EACH (t + 4 i) on, where lane = 4 g + t. Returns K. Operation and EACH are constants wherever that matters. */
-static inline __attribute__((always_inline)) int gather(const struct warp *w, enum emu_operation op, int each, double a[MMA_M][MMA_MOST_K], double b[MMA_MOST_K][MMA_N]) {
+/* A, and B turned around, from the words that lanes hold, EACH elements a word: word i of A is row g + 8 (i % 2),
+ * elements from EACH (t + 4 (i / 2)) on, word i of B column g, elements from EACH (t + 4 i) on, where lane = 4 g + t.
+ * Returns K. Operation and EACH are constants wherever that matters. */
+static inline __attribute__((always_inline)) int gather(
+    const struct warp *w, enum emu_operation op, int each, double a[MMA_M][MMA_MOST_K], double b[MMA_MOST_K][MMA_N]) {
     for (int lane = 0; lane < WARP; lane++) {
         const unsigned *words = w->fibers[lane].view.words;
         int g = lane / 4, t = lane % 4;
         for (int e = 0; e < each; e++) {
-            for (int i = 0; i < 4; i++) a[g + 8 * (i % 2)][each * (t + 4 * (i / 2)) + e] = element_of(op, words[4 + i], e, false);
+            for (int i = 0; i < 4; i++)
+                a[g + 8 * (i % 2)][each * (t + 4 * (i / 2)) + e] = element_of(op, words[4 + i], e, false);
             for (int i = 0; i < 2; i++) b[each * (t + 4 * i) + e][g] = element_of(op, words[8 + i], e, true);
         }
     }
@@ -86,7 +90,8 @@ static int gather_any(const struct warp *w, double a[MMA_M][MMA_MOST_K], double 
     }
 }
 
-/* D element i of lane 4 g + t is row g + 8 (i / 2), column 2 t + i % 2. The sums of a row go on side by side, each in the order of k. */
+/* D element i of lane 4 g + t is row g + 8 (i / 2), column 2 t + i % 2. The sums of a row go on side by side, each in
+ * the order of k. */
 static void multiply(struct warp *w) {
     double a[MMA_M][MMA_MOST_K], b[MMA_MOST_K][MMA_N] __attribute__((aligned(16)));
     enum emu_operation op = w->operation;

@@ -1,11 +1,13 @@
-/* Every access of a launch. In: each load, store and copy before it is done, and each time that threads have waited for each other. Out: nothing, or the end of
- * the launch, with what is wrong: two accesses that nothing orders, one of them a write; shared memory read before it is written; memory touched outside of
- * what the launch was given, to the byte.
+/* Every access of a launch. In: each load, store and copy before it is done, and each time that threads have waited for
+ * each other. Out: nothing, or the end of the launch, with what is wrong: two accesses that nothing orders, one of them
+ * a write; shared memory read before it is written; memory touched outside of what the launch was given, to the byte.
  *
- * Time passes in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time, block, thread) of who wrote it last and of two
- * who read it since, of different warps where there are such. An access precedes another if it is the same thread's, or earlier than a barrier that both
- * threads met at, or, of blocks that run together, ahead of a release that the other's thread, or one that it has met since, has acquired. Shuffles and matrix
- * operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run met. */
+ * Time passes in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time,
+ * block, thread) of who wrote it last and of two who read it since, of different warps where there are such. An access
+ * precedes another if it is the same thread's, or earlier than a barrier that both threads met at, or, of blocks that
+ * run together, ahead of a release that the other's thread, or one that it has met since, has acquired. Shuffles and
+ * matrix operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run
+ * met. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +70,9 @@ static bool open_sights(struct watch *w) {
         struct sight *s = &w->sights[i];
         s->written = memory_zeros((size_t)l->shared_bytes * (3 * sizeof *s->written + 1));
         s->seen = calloc(l->n_threads * n_warps, sizeof *s->seen);
-        if (l->is_cooperative) s->known = calloc((size_t)l->grid * n_warps, sizeof *s->known), s->acquired = calloc(l->n_threads, sizeof *s->acquired);
+        if (l->is_cooperative)
+            s->known = calloc((size_t)l->grid * n_warps, sizeof *s->known),
+            s->acquired = calloc(l->n_threads, sizeof *s->acquired);
         if (!s->written || !s->seen || (l->is_cooperative && (!s->known || !s->acquired))) return false;
         s->read[0] = s->written + l->shared_bytes, s->read[1] = s->read[0] + l->shared_bytes;
         s->state = (unsigned char *)(s->read[1] + l->shared_bytes);
@@ -107,13 +111,16 @@ static struct sight *sight_of(const struct fiber *f) { return f->warp->block->si
 
 static int index_of(const struct fiber *f) { return (int)f->view.thread.x; }
 
-static unsigned *seen_by(const struct fiber *f) { return sight_of(f)->seen + (size_t)index_of(f) * (size_t)f->warp->block->n_warps; }
+static unsigned *seen_by(const struct fiber *f) {
+    return sight_of(f)->seen + (size_t)index_of(f) * (size_t)f->warp->block->n_warps;
+}
 
 static void set_time(struct fiber *f) {
     const struct sight *s = sight_of(f);
     f->time = s->time;
     f->stamp = (s->time - s->since) << BLOCK_SHIFT | (unsigned)index_of(f);
-    f->global_stamp = (uint64_t)s->time << TIME_SHIFT | (uint64_t)(f->view.block.x & BLOCKS) << BLOCK_SHIFT | (unsigned)index_of(f);
+    f->global_stamp = (uint64_t)s->time << TIME_SHIFT | (uint64_t)(f->view.block.x & BLOCKS) << BLOCK_SHIFT |
+                      (unsigned)index_of(f);
 }
 
 void watch_begin(struct watch *w, struct emu_machine *m) {
@@ -139,7 +146,8 @@ static void join(unsigned *known, const unsigned *other, int n) {
 
 void watch_block_met(struct emu_block *b) {
     struct sight *s = b->sight;
-    for (int i = 0; s->acquired && i < b->n_threads; i++) join(s->known, s->acquired[i], machine_now->n_blocks * b->n_warps);
+    for (int i = 0; s->acquired && i < b->n_threads; i++)
+        join(s->known, s->acquired[i], machine_now->n_blocks * b->n_warps);
     forget_acquired(machine_now->launch->watch, s);
     size_t n = (size_t)b->warps[0].fibers[0].view.shared_bytes;
     if (s->time - s->since > MOST_TIMES) { /* everything before is over: stamps begin anew */
@@ -170,7 +178,8 @@ void watch_grid_met(struct emu_machine *m) {
 static unsigned *acquired_by(const struct fiber *f) {
     struct emu_machine *m = machine_now;
     unsigned **known = &sight_of(f)->acquired[index_of(f)];
-    if (!*known && !(*known = calloc((size_t)m->n_blocks * (size_t)f->warp->block->n_warps, sizeof **known))) machine_fail(m, NULL, "out of memory");
+    if (!*known && !(*known = calloc((size_t)m->n_blocks * (size_t)f->warp->block->n_warps, sizeof **known)))
+        machine_fail(m, NULL, "out of memory");
     return *known;
 }
 
@@ -223,7 +232,8 @@ static struct released *add_released(struct emu_machine *m, const void *at, size
     return r;
 }
 
-/* All of f's own block that precedes it, what its warp has done so far, and what it knows of other blocks. Of its warp the other lanes pass for it. */
+/* All of f's own block that precedes it, what its warp has done so far, and what it knows of other blocks. Of its warp
+ * the other lanes pass for it. */
 void watch_release(struct emu_thread *self, const void *at) {
     struct fiber *f = (struct fiber *)self;
     struct emu_machine *m = machine_now;
@@ -275,11 +285,13 @@ static void describe_other(const struct fiber *f, const struct party *o, char *t
     char line[384] = "", block[32] = "";
     if (o->pc) seen_line(machine_now->launch->module, o->pc, line, sizeof line);
     if (o->block != f->view.block.x) snprintf(block, sizeof block, " of block %u", o->block);
-    snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "", line);
+    snprintf(text, size, "thread %u%s %s%s%s", o->thread, block, o->is_write ? "writes" : "reads", *line ? " at " : "",
+        line);
 }
 
 /* Ends the launch: what f does is in conflict with what the other party did. */
-_Noreturn static void fail_conflict(const struct fiber *f, unsigned n, enum emu_access access, const void *pc, struct party other) {
+_Noreturn static void fail_conflict(
+    const struct fiber *f, unsigned n, enum emu_access access, const void *pc, struct party other) {
     struct emu_machine *m = machine_now;
     struct watch *w = m->launch->watch;
     char where[256], who[512];
@@ -297,28 +309,35 @@ _Noreturn static void fail_unwritten(const char *at, unsigned n, const void *pc)
 }
 
 /* A byte of shared memory that a copy under way writes. */
-_Noreturn static void fail_coming(const struct fiber *f, const char *byte, unsigned n, enum emu_access access, const void *pc) {
+_Noreturn static void fail_coming(
+    const struct fiber *f, const char *byte, unsigned n, enum emu_access access, const void *pc) {
     const struct emu_block *b = f->warp->block;
     struct party other = {.at = byte, .block = b->number, .is_write = true};
     char where[256], who[512];
     for (int i = 0; i < b->n_threads; i++) {
         const struct fiber *g = &b->warps[0].fibers[i];
         for (int c = 0; c < g->n_copies; c++)
-            if (byte >= g->copies[c].to && byte < g->copies[c].to + g->copies[c].n_bytes) other.thread = g->view.thread.x, other.pc = g->copies[c].pc;
+            if (byte >= g->copies[c].to && byte < g->copies[c].to + g->copies[c].n_bytes)
+                other.thread = g->view.thread.x, other.pc = g->copies[c].pc;
     }
     fault_describe(machine_now->launch, byte, where, sizeof where);
     describe_other(f, &other, who, sizeof who);
-    machine_fail(machine_now, pc, "%s %u bytes at %s, where a copy has not been waited for: %s", verbs[access], n, where, who);
+    machine_fail(
+        machine_now, pc, "%s %u bytes at %s, where a copy has not been waited for: %s", verbs[access], n, where, who);
 }
 
 /* ---- shared memory ---- */
 
-_Noreturn static void fail_shared(const struct fiber *f, unsigned n, unsigned byte, enum emu_access access, const void *pc, unsigned stamp, bool is_write) {
-    fail_conflict(f, n, access, pc, (struct party){.at = f->view.shared + byte, .block = f->view.block.x, .thread = stamp & THREADS, .is_write = is_write});
+_Noreturn static void fail_shared(const struct fiber *f, unsigned n, unsigned byte, enum emu_access access,
+    const void *pc, unsigned stamp, bool is_write) {
+    fail_conflict(f, n, access, pc,
+        (struct party){
+            .at = f->view.shared + byte, .block = f->view.block.x, .thread = stamp & THREADS, .is_write = is_write});
 }
 
 /* The fast way has found something: what it is, if anything. */
-static __attribute__((noinline)) void check_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+static __attribute__((noinline)) void check_shared(
+    const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
     const struct sight *s = sight_of(f);
     for (unsigned i = at; i < at + n; i++) {
         char *byte = f->view.shared + i;
@@ -326,11 +345,13 @@ static __attribute__((noinline)) void check_shared(const struct fiber *f, unsign
         if (access == EMU_READ && !(s->state[i] & KNOWN)) fail_unwritten(byte, n, pc);
         if (!stamp_precedes(f, s->written[i])) fail_shared(f, n, i, access, pc, s->written[i], true);
         for (int r = 0; r < 2; r++)
-            if (access != EMU_READ && !stamp_precedes(f, s->read[r][i])) fail_shared(f, n, i, access, pc, s->read[r][i], false);
+            if (access != EMU_READ && !stamp_precedes(f, s->read[r][i]))
+                fail_shared(f, n, i, access, pc, s->read[r][i], false);
     }
 }
 
-/* Two of the readers that nothing orders are enough to find a write in conflict with any: two threads, of two warps where possible. */
+/* Two of the readers that nothing orders are enough to find a write in conflict with any: two threads, of two warps
+ * where possible. */
 static __attribute__((noinline)) void note_readers(const struct fiber *f, unsigned at, unsigned n) {
     const struct sight *s = sight_of(f);
     for (unsigned i = at, step; i < at + n; i += step) {
@@ -341,9 +362,12 @@ static __attribute__((noinline)) void note_readers(const struct fiber *f, unsign
     }
 }
 
-static inline __attribute__((always_inline)) bool is_other(unsigned stamp, unsigned recent, unsigned self) { return (stamp >= recent) & (((stamp ^ self) & THREADS) != 0); }
+static inline __attribute__((always_inline)) bool is_other(unsigned stamp, unsigned recent, unsigned self) {
+    return (stamp >= recent) & (((stamp ^ self) & THREADS) != 0);
+}
 
-static inline __attribute__((always_inline)) void read_shared(const struct fiber *f, unsigned at, unsigned n, const void *pc) {
+static inline __attribute__((always_inline)) void read_shared(
+    const struct fiber *f, unsigned at, unsigned n, const void *pc) {
     const struct sight *s = sight_of(f);
     unsigned recent = s->recent, self = f->stamp, found = 0, others = 0, *first = s->read[0] + at;
     for (unsigned i = 0; i < n; i++) found |= is_other(s->written[at + i], recent, self) | (s->state[at + i] != KNOWN);
@@ -354,11 +378,13 @@ static inline __attribute__((always_inline)) void read_shared(const struct fiber
         for (unsigned i = 0; i < n; i++) first[i] = self;
 }
 
-static inline __attribute__((always_inline)) void write_shared(const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
+static inline __attribute__((always_inline)) void write_shared(
+    const struct fiber *f, unsigned at, unsigned n, enum emu_access access, const void *pc) {
     const struct sight *s = sight_of(f);
     unsigned recent = s->recent, self = f->stamp, found = 0;
     for (unsigned i = 0; i < n; i++)
-        found |= is_other(s->written[at + i], recent, self) | is_other(s->read[0][at + i], recent, self) | is_other(s->read[1][at + i], recent, self) | (s->state[at + i] & COMING);
+        found |= is_other(s->written[at + i], recent, self) | is_other(s->read[0][at + i], recent, self) |
+                 is_other(s->read[1][at + i], recent, self) | (s->state[at + i] & COMING);
     if (found) check_shared(f, at, n, access, pc);
     for (unsigned i = 0; i < n; i++) s->written[at + i] = self;
     memset(s->state + at, access == EMU_COPY ? COMING : KNOWN, n);
@@ -379,7 +405,9 @@ static void touch_shared(const struct fiber *f, unsigned at, unsigned n, enum em
 /* Where the launch runs again to find who the other is: the last access of that thread before the conflict is it. */
 static void seek(const struct fiber *f, const char *at, unsigned n, enum emu_access access, const void *pc) {
     struct party *o = &machine_now->launch->watch->other;
-    if (o->at >= at && o->at < at + n && o->thread == f->view.thread.x && o->block == f->view.block.x && o->is_write == (access != EMU_READ)) o->pc = pc;
+    if (o->at >= at && o->at < at + n && o->thread == f->view.thread.x && o->block == f->view.block.x &&
+        o->is_write == (access != EMU_READ))
+        o->pc = pc;
 }
 
 void watch_copy(struct fiber *f, const struct copy *c) {
@@ -391,7 +419,8 @@ void watch_copy(struct fiber *f, const struct copy *c) {
 
 void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes) {
     unsigned char *state = sight_of((struct fiber *)self)->state;
-    for (unsigned i = at - EMU_ADDRESS_0; i < at - EMU_ADDRESS_0 + (unsigned)n_bytes && i < self->shared_bytes; i++) state[i] |= KNOWN;
+    for (unsigned i = at - EMU_ADDRESS_0; i < at - EMU_ADDRESS_0 + (unsigned)n_bytes && i < self->shared_bytes; i++)
+        state[i] |= KNOWN;
 }
 
 /* From its issue on nobody has touched these bytes. */
@@ -404,30 +433,39 @@ void watch_landed(struct fiber *f, const struct copy *c) {
 
 /* ---- global memory ---- */
 
-_Noreturn static void fail_global(const struct fiber *f, unsigned n, const char *byte, enum emu_access access, const void *pc, uint64_t stamp, bool is_write) {
-    fail_conflict(f, n, access, pc, (struct party){.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = is_write});
+_Noreturn static void fail_global(const struct fiber *f, unsigned n, const char *byte, enum emu_access access,
+    const void *pc, uint64_t stamp, bool is_write) {
+    fail_conflict(f, n, access, pc,
+        (struct party){.at = byte,
+            .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS,
+            .thread = stamp & THREADS,
+            .is_write = is_write});
 }
 
 /* An output that is given a value is not given another within a launch. */
 _Noreturn static void fail_twice(const struct fiber *f, const char *byte, unsigned n, const void *pc, uint64_t stamp) {
     struct watch *w = machine_now->launch->watch;
-    struct party other = {.at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = true};
+    struct party other = {
+        .at = byte, .block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, .thread = stamp & THREADS, .is_write = true};
     char where[256], who[512];
-    if (w->seeks && w->other.at == byte && (other.thread != f->view.thread.x || other.block != f->view.block.x)) other.pc = w->other.pc;
+    if (w->seeks && w->other.at == byte && (other.thread != f->view.thread.x || other.block != f->view.block.x))
+        other.pc = w->other.pc;
     w->other = other;
     given_describe(w, byte, where, sizeof where);
     describe_other(f, &other, who, sizeof who);
     machine_fail(machine_now, pc, "writes %u bytes that hold a result already, at %s: %s", n, where, who);
 }
 
-static __attribute__((noinline)) void check_global(const struct fiber *f, const struct emu_room *p, const char *at, unsigned n, enum emu_access access, const void *pc) {
+static __attribute__((noinline)) void check_global(const struct fiber *f, const struct emu_room *p, const char *at,
+    unsigned n, enum emu_access access, const void *pc) {
     const struct shadow *s = p->shadow;
     for (const char *byte = at; byte < at + n; byte++) {
         size_t i = (size_t)(byte - p->base);
         if (access == EMU_READ && s->written[i] >> TIME_SHIFT < p->fresh_time) fail_unwritten(byte, n, pc);
         if (!global_precedes(f, s->written[i])) fail_global(f, n, byte, access, pc, s->written[i], true);
         for (int r = 0; r < 2; r++)
-            if (access != EMU_READ && !global_precedes(f, s->read[r][i])) fail_global(f, n, byte, access, pc, s->read[r][i], false);
+            if (access != EMU_READ && !global_precedes(f, s->read[r][i]))
+                fail_global(f, n, byte, access, pc, s->read[r][i], false);
     }
 }
 
@@ -436,7 +474,8 @@ static void read_global(const struct fiber *f, const struct emu_room *p, const c
     for (size_t i = (size_t)(at - p->base); i < (size_t)(at - p->base) + n; i++) {
         uint64_t *a = &p->shadow->read[0][i], *b = &p->shadow->read[1][i];
         if (global_precedes(f, *a)) *a = f->global_stamp;
-        else if (global_precedes(f, *b) || (*a & ~(uint64_t)31) << TIME_SHIFT == (*b & ~(uint64_t)31) << TIME_SHIFT) *b = f->global_stamp;
+        else if (global_precedes(f, *b) || (*a & ~(uint64_t)31) << TIME_SHIFT == (*b & ~(uint64_t)31) << TIME_SHIFT)
+            *b = f->global_stamp;
     }
 }
 
@@ -479,6 +518,7 @@ void watch_touch(struct emu_thread *self, const void *address, unsigned n, enum 
     const char *at = address;
     size_t offset = (size_t)(at - self->shared);
     if (machine_now->launch->watch->seeks) seek(f, at, n, access, pc);
-    if (offset < self->shared_bytes && n <= self->shared_bytes - offset) touch_shared(f, (unsigned)offset, n, access, pc);
+    if (offset < self->shared_bytes && n <= self->shared_bytes - offset)
+        touch_shared(f, (unsigned)offset, n, access, pc);
     else touch_global(f, at, n, access, pc);
 }

@@ -1,5 +1,6 @@
-/* The folder of the disk cache. In: the environment. Out: a folder nobody else can write in, or none, and why; after entries were put in,
- * at most so many bytes in it. Invariant: what is opened here was checked after it was opened, by its descriptor. */
+/* The folder of the disk cache. In: the environment. Out: a folder nobody else can write in, or none, and why; after
+ * entries were put in, at most so many bytes in it. Invariant: what is opened here was checked after it was opened, by
+ * its descriptor. */
 #include "lib/cache.h"
 
 #include <dirent.h>
@@ -69,7 +70,8 @@ static void read_limit(struct cache *c) {
 
 bool cache_trusts(const struct stat *s, char *why_not, size_t size) {
     if (s->st_uid != geteuid() && s->st_uid != 0) snprintf(why_not, size, "it belongs to user %ld", (long)s->st_uid);
-    else if (s->st_mode & (S_IWGRP | S_IWOTH)) snprintf(why_not, size, "others may write it: its mode is %03o", s->st_mode & 0777);
+    else if (s->st_mode & (S_IWGRP | S_IWOTH))
+        snprintf(why_not, size, "others may write it: its mode is %03o", s->st_mode & 0777);
     else return true;
     return false;
 }
@@ -87,7 +89,10 @@ static void open_folder(struct cache *c) {
     struct stat s;
     int fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
-        refuse(c, "%s", errno == ENOENT ? "not there yet" : errno == ELOOP || errno == ENOTDIR ? "it is a link, or no folder" : strerror(errno));
+        refuse(c, "%s",
+            errno == ENOENT                      ? "not there yet"
+            : errno == ELOOP || errno == ENOTDIR ? "it is a link, or no folder"
+                                                 : strerror(errno));
         return;
     }
     if (fstat(fd, &s) == 0 && cache_trusts(&s, c->why_not, sizeof c->why_not)) c->folder = fd;
@@ -148,7 +153,8 @@ static void list(const struct cache *c, bool is_cleaned, struct listing *l) {
         if (!is_temporary && !cache_is_entry(d->d_name)) continue;
         if (fstatat(c->folder, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0) continue;
         if (!is_temporary) add_entry(l, d->d_name, &s);
-        else if (is_cleaned && s.st_mtim.tv_sec < time(NULL) - ABANDONED_SECONDS) (void)unlinkat(c->folder, d->d_name, 0);
+        else if (is_cleaned && s.st_mtim.tv_sec < time(NULL) - ABANDONED_SECONDS)
+            (void)unlinkat(c->folder, d->d_name, 0);
     }
     closedir(all);
 }
@@ -194,7 +200,8 @@ void fx_cache_describe(char *text, size_t size) {
         return;
     }
     list(&c, false, &l);
-    snprintf(text, size, "%s, %zu %s, %lld bytes of at most %lld", c.path, l.n, l.n == 1 ? "entry" : "entries", (long long)l.bytes, (long long)c.max_bytes);
+    snprintf(text, size, "%s, %zu %s, %lld bytes of at most %lld", c.path, l.n, l.n == 1 ? "entry" : "entries",
+        (long long)l.bytes, (long long)c.max_bytes);
     free(l.entries);
     cache_close(&c);
 }

@@ -1,8 +1,8 @@
-/* The disk cache of cubins: SHA-256 (digest.c), where the cache is and what must go (cache.c), an entry in a file (cache_entry.c), what
- * the NVRTC library at hand is (library.c).
+/* The disk cache of cubins: SHA-256 (digest.c), where the cache is and what must go (cache.c), an entry in a file
+ * (cache_entry.c), what the NVRTC library at hand is (library.c).
  *
- * Nothing here fails as far as a caller is concerned: where a folder, a file or memory does not serve there is a miss, or nothing
- * is kept. Any number of threads and processes may use a folder at once. */
+ * Nothing here fails as far as a caller is concerned: where a folder, a file or memory does not serve there is a miss,
+ * or nothing is kept. Any number of threads and processes may use a folder at once. */
 #ifndef CACHE_H
 #define CACHE_H
 
@@ -26,8 +26,9 @@ void digest_end(struct digest *d, unsigned char out[DIGEST_BYTES]);
 
 /* ---- library.c ---- */
 enum { LIBRARY_TEXT = 1024 };
-/* What tells this library at `path` and the builtins beside it from any other: build id, sizes, times of change. The build id is that of the
- * loaded library that has `symbol`, which need no longer be what lies at the path; NULL: of the file. False, with an empty text, when it has none. */
+/* What tells this library at `path` and the builtins beside it from any other: build id, sizes, times of change. The
+ * build id is that of the loaded library that has `symbol`, which need no longer be what lies at the path; NULL: of the
+ * file. False, with an empty text, when it has none. */
 bool library_identity(const char *path, const void *symbol, char text[LIBRARY_TEXT]);
 
 /* ---- cache.c: the folder ---- */

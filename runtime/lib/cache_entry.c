@@ -1,8 +1,9 @@
-/* An entry of the disk cache: one file, so that its parts cannot come from different writers. In: a key, and what was compiled. Out: the
- * same again for an equal key, in this process or a later one.
+/* An entry of the disk cache: one file, so that its parts cannot come from different writers. In: a key, and what was
+ * compiled. Out: the same again for an equal key, in this process or a later one.
  *
- * A file is magic, format, NVRTC's version, three lengths, all little-endian; the key's text, the log, the image; SHA-256 of all before it.
- * Its name is SHA-256 of the key's text. Invariant: a file under such a name was whole when it got it, and is taken only if it still is. */
+ * A file is magic, format, NVRTC's version, three lengths, all little-endian; the key's text, the log, the image;
+ * SHA-256 of all before it. Its name is SHA-256 of the key's text. Invariant: a file under such a name was whole when
+ * it got it, and is taken only if it still is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,13 @@
 
 #include "lib/cache.h"
 
-enum { MAGIC_BYTES = 8, HEADER_BYTES = MAGIC_BYTES + 3 * 4 + 3 * 8, N_PARTS = 3, TEMPORARY_NAME = 64, FILE_MODE = 0600 };
+enum {
+    MAGIC_BYTES = 8,
+    HEADER_BYTES = MAGIC_BYTES + 3 * 4 + 3 * 8,
+    N_PARTS = 3,
+    TEMPORARY_NAME = 64,
+    FILE_MODE = 0600
+};
 static const char magic[MAGIC_BYTES + 1] = "fxcubin\n", suffix[] = ".cubin", temporary[] = ".new-";
 
 struct part { /* of a file: the key's text, the log, the image */
@@ -24,7 +31,9 @@ struct part { /* of a file: the key's text, the log, the image */
 
 /* ---- the key as text ---- */
 
-static void print_field(FILE *to, const char *name, const char *value) { fprintf(to, "%s %zu\n%s\n", name, strlen(value), value); }
+static void print_field(FILE *to, const char *name, const char *value) {
+    fprintf(to, "%s %zu\n%s\n", name, strlen(value), value);
+}
 
 /* Lengths stand before the values, so that no two keys have one text. malloc'ed; NULL when out of memory. */
 static char *key_text(const struct cache_key *key, size_t *n) {
@@ -119,7 +128,8 @@ static void *copy(const struct part *p) {
 
 enum verdict { MISS, HIT, DAMAGED };
 
-static enum verdict read_entry(const struct cache *c, const unsigned char *file, size_t n, const char *key, size_t key_len, struct cache_entry *out) {
+static enum verdict read_entry(const struct cache *c, const unsigned char *file, size_t n, const char *key,
+    size_t key_len, struct cache_entry *out) {
     struct part parts[N_PARTS];
     if (!split(file, n, &out->major, &out->minor, parts)) return DAMAGED;
     if (parts[0].n != key_len || memcmp(parts[0].bytes, key, key_len) != 0) return DAMAGED;
@@ -142,7 +152,9 @@ static enum verdict read_file(const struct cache *c, int fd, const char *key, si
     if (s.st_size < HEADER_BYTES + DIGEST_BYTES || s.st_size > CACHE_ENTRY_MAX) return DAMAGED;
     unsigned char *file = malloc((size_t)s.st_size);
     if (!file) return MISS;
-    enum verdict verdict = read_all(fd, file, (size_t)s.st_size) ? read_entry(c, file, (size_t)s.st_size, key, key_len, out) : MISS;
+    enum verdict verdict = read_all(fd, file, (size_t)s.st_size)
+                               ? read_entry(c, file, (size_t)s.st_size, key, key_len, out)
+                               : MISS;
     free(file);
     return verdict;
 }
@@ -175,7 +187,8 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n) {
     return true;
 }
 
-/* The whole file; NULL when it would be too large, for us or for what the process may write: a signal would tell it so. */
+/* The whole file; NULL when it would be too large, for us or for what the process may write: a signal would tell it so.
+ */
 static unsigned char *assemble(const struct part parts[N_PARTS], int major, int minor, size_t *n) {
     struct rlimit limit;
     *n = HEADER_BYTES + DIGEST_BYTES;

@@ -1,8 +1,10 @@
-/* What a cubin says of its entries. In: any bytes, the name of an entry. Out: registers, local memory, static shared memory, threads a block.
+/* What a cubin says of its entries. In: any bytes, the name of an entry. Out: registers, local memory, static shared
+ * memory, threads a block.
  *
- * A cubin is a 64-bit little-endian ELF file of machine EM_CUDA. Its section .nv.info holds attributes of all entries, each with the number of a
- * symbol; .nv.info.ENTRY those of one; .nv.shared.ENTRY is as large as its static shared memory and what the system keeps for itself of each block's.
- * Invariant: nothing outside the image is read, whatever it holds, and no byte is looked at more than a fixed number of times. */
+ * A cubin is a 64-bit little-endian ELF file of machine EM_CUDA. Its section .nv.info holds attributes of all entries,
+ * each with the number of a symbol; .nv.info.ENTRY those of one; .nv.shared.ENTRY is as large as its static shared
+ * memory and what the system keeps for itself of each block's. Invariant: nothing outside the image is read, whatever
+ * it holds, and no byte is looked at more than a fixed number of times. */
 #include <elf.h>
 #include <string.h>
 
@@ -60,7 +62,8 @@ static bool section_at(const struct image *i, int number, Elf64_Shdr *out) {
 static bool find_section(const struct image *i, const char *a, const char *b, Elf64_Shdr *header, struct part *out) {
     for (int n = 0; n < i->header.e_shnum; n++) {
         if (!section_at(i, n, header)) return false;
-        if (header->sh_name >= i->n_names || !is_text(i->names + header->sh_name, i->n_names - header->sh_name, a, b)) continue;
+        if (header->sh_name >= i->n_names || !is_text(i->names + header->sh_name, i->n_names - header->sh_name, a, b))
+            continue;
         *out = (struct part){NULL, 0};
         if (header->sh_type == SHT_NOBITS) return true;
         *out = (struct part){bytes_at(i, header->sh_offset, header->sh_size), header->sh_size};
@@ -75,8 +78,12 @@ static bool open_image(struct image *i, const void *image, size_t n_bytes) {
     if (n_bytes < sizeof i->header) return false;
     memcpy(&i->header, image, sizeof i->header);
     const unsigned char *id = i->header.e_ident;
-    if (memcmp(id, ELFMAG, SELFMAG) != 0 || id[EI_CLASS] != ELFCLASS64 || id[EI_DATA] != ELFDATA2LSB || i->header.e_machine != MACHINE_CUDA) return false;
-    if (i->header.e_shentsize != sizeof names || i->header.e_shoff > n_bytes || !section_at(i, i->header.e_shstrndx, &names)) return false;
+    if (memcmp(id, ELFMAG, SELFMAG) != 0 || id[EI_CLASS] != ELFCLASS64 || id[EI_DATA] != ELFDATA2LSB ||
+        i->header.e_machine != MACHINE_CUDA)
+        return false;
+    if (i->header.e_shentsize != sizeof names || i->header.e_shoff > n_bytes ||
+        !section_at(i, i->header.e_shstrndx, &names))
+        return false;
     i->names = bytes_at(i, names.sh_offset, names.sh_size);
     i->n_names = names.sh_size;
     return i->names && names.sh_type != SHT_NOBITS;
@@ -86,7 +93,8 @@ static bool open_image(struct image *i, const void *image, size_t n_bytes) {
 static int64_t find_symbol(const struct image *i, const char *entry) {
     Elf64_Shdr symbols, strings;
     struct part table, names;
-    if (!find_section(i, ".symtab", "", &symbols, &table) || !find_section(i, ".strtab", "", &strings, &names)) return -1;
+    if (!find_section(i, ".symtab", "", &symbols, &table) || !find_section(i, ".strtab", "", &strings, &names))
+        return -1;
     for (size_t n = 0; (n + 1) * sizeof(Elf64_Sym) <= table.n_bytes; n++) {
         Elf64_Sym s;
         memcpy(&s, table.bytes + n * sizeof s, sizeof s);
@@ -116,7 +124,8 @@ static bool next_attribute(struct part *rest, struct attribute *out) {
 static int64_t attribute_of(struct part info, int number, int64_t symbol) {
     struct attribute a;
     while (next_attribute(&info, &a))
-        if (a.number == number && a.value.n_bytes >= 8 && word_at(a.value.bytes) == symbol) return word_at(a.value.bytes + 4);
+        if (a.number == number && a.value.n_bytes >= 8 && word_at(a.value.bytes) == symbol)
+            return word_at(a.value.bytes + 4);
     return -1;
 }
 
@@ -125,7 +134,8 @@ static int max_threads_of(struct part info) {
     uint64_t n = DEFAULT_THREADS;
     while (next_attribute(&info, &a))
         if (a.number == ATTRIBUTE_MAX_THREADS && a.value.n_bytes >= 12)
-            n = (uint64_t)(word_at(a.value.bytes) & 0xffff) * (word_at(a.value.bytes + 4) & 0xffff) * (word_at(a.value.bytes + 8) & 0xffff);
+            n = (uint64_t)(word_at(a.value.bytes) & 0xffff) * (word_at(a.value.bytes + 4) & 0xffff) *
+                (word_at(a.value.bytes + 8) & 0xffff);
     return n < DEFAULT_THREADS ? (int)n : DEFAULT_THREADS;
 }
 
@@ -146,7 +156,8 @@ fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entr
     if (!image || !entry) return error_null(!image ? "the cubin" : "the name of the entry");
     if (!open_image(&i, image, n_bytes)) return error_set(FX_ERR_USAGE, "these %zu bytes are no cubin", n_bytes);
     int64_t symbol = find_symbol(&i, entry);
-    if (symbol < 0 || !find_section(&i, ".nv.info", "", &header, &all)) return error_set(FX_ERR_USAGE, "the cubin has no entry %s", entry);
+    if (symbol < 0 || !find_section(&i, ".nv.info", "", &header, &all))
+        return error_set(FX_ERR_USAGE, "the cubin has no entry %s", entry);
     int64_t registers = attribute_of(all, ATTRIBUTE_REGISTERS, symbol);
     int64_t frame = attribute_of(all, ATTRIBUTE_FRAME, symbol), stack = attribute_of(all, ATTRIBUTE_STACK, symbol);
     int64_t local = frame > stack ? frame : stack;

@@ -1,9 +1,9 @@
-/* Finds libcuda and libnvrtc and fills their tables. In: environment and file system. Out: the tables, and a log of every
- * candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile; no
- * library is ever closed, since others may hold it.
+/* Finds libcuda and libnvrtc and fills their tables. In: environment and file system. Out: the tables, and a log of
+ * every candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile;
+ * no library is ever closed, since others may hold it.
  *
- * A candidate counts only when it works: the toolkit's stub of libcuda has the real one's name and answers cuInit with 34, and
- * NVRTC opens its builtins by bare name, so that they must be loaded before from where it lies itself. */
+ * A candidate counts only when it works: the toolkit's stub of libcuda has the real one's name and answers cuInit with
+ * 34, and NVRTC opens its builtins by bare name, so that they must be loaded before from where it lies itself. */
 #include "lib/cuda_api.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ struct search {
     bool is_short;                        /* memory ran out: then nothing more is tried, since what was asked for may be
                                            * what could not be tried */
     bool (*accept)(struct search *, void *); /* fills the table if the library works; says in `result` either way */
-    bool is_foresight;                    /* nothing is opened: the first candidate that is there is `chosen`, accept is NULL */
+    bool is_foresight; /* nothing is opened: the first candidate that is there is `chosen`, accept is NULL */
     bool is_found;                        /* then nothing more is tried */
     char result[512];                     /* of the candidate tried last */
     char why_not[512];                    /* of the candidate that came closest */
@@ -83,7 +83,8 @@ static void foresee(struct search *s, const char *path, int flags) {
         snprintf(s->chosen, sizeof s->chosen, "%s", path);
         return;
     }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags), *symbol = library ? dlsym(library, "nvrtcVersion") : NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags),
+         *symbol = library ? dlsym(library, "nvrtcVersion") : NULL;
     s->is_found = library != NULL;
     find_path(symbol, s->chosen, sizeof s->chosen);
 }
@@ -151,13 +152,10 @@ static bool accept_driver(struct search *s, void *library) {
 }
 
 static void search_driver(struct search *s) {
-    static const char *const places[] = {"/usr/lib/wsl/lib/libcuda.so.1",
-                                         "/usr/local/nvidia/lib64/libcuda.so.1",
-                                         "/run/opengl-driver/lib/libcuda.so.1",
-                                         /* A stub once opened answers to the bare name from then on, but not to these. */
-                                         "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-                                         "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
-                                         "/usr/lib64/libcuda.so.1"};
+    static const char *const places[] = {"/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+        "/run/opengl-driver/lib/libcuda.so.1",
+        /* A stub once opened answers to the bare name from then on, but not to these. */
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib/aarch64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1"};
     const char *given = secure_getenv("FX_LIBCUDA");
     if (given && *given) try_library(s, given, 0);
     try_library(s, "libcuda.so.1", RTLD_NOLOAD);
@@ -173,8 +171,8 @@ enum { N_SONAMES = sizeof sonames / sizeof *sonames };
 static void load_builtins(struct search *s, const char *library, int major, int minor) {
     char path[PATH_MAX];
     const char *slash = strrchr(library, '/');
-    int n = snprintf(path, sizeof path, "%.*slibnvrtc-builtins.so.%d.%d", slash ? (int)(slash + 1 - library) : 0, library, major,
-                     minor);
+    int n = snprintf(path, sizeof path, "%.*slibnvrtc-builtins.so.%d.%d", slash ? (int)(slash + 1 - library) : 0,
+        library, major, minor);
     /* Where it is not there NVRTC may still find it by itself: the test compile decides. */
     if (n > 0 && (size_t)n < sizeof path) (void)!open_library(s, path, 0);
 }
@@ -237,7 +235,8 @@ __attribute__((format(printf, 2, 3))) static void try_folder(struct search *s, c
 
 static void try_toolkit(struct search *s, const char *root) {
     static const char *const folders[] = {"lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"};
-    for (size_t i = 0; root && *root && i < sizeof folders / sizeof *folders; i++) try_folder(s, "%s/%s", root, folders[i]);
+    for (size_t i = 0; root && *root && i < sizeof folders / sizeof *folders; i++)
+        try_folder(s, "%s/%s", root, folders[i]);
 }
 
 /* Where pip puts the wheels of CUDA 13 and 12, below a folder of packages. */
@@ -255,7 +254,8 @@ static void try_pattern(struct search *s, const char *pattern, void (*try)(struc
     globfree(&found);
 }
 
-/* Beside the file that holds this code, the library or the program: what `make setup` installed, or a wheel it came in. */
+/* Beside the file that holds this code, the library or the program: what `make setup` installed, or a wheel it came in.
+ */
 static void try_beside(struct search *s, const char *file) {
     char own[PATH_MAX], folder[PATH_MAX + 16];
     if (!realpath(file, own)) return;
@@ -277,7 +277,8 @@ static void search_nvrtc(struct search *s) {
     find_path((void *)search_nvrtc, own, sizeof own);
     try_beside(s, "/proc/self/exe");
     try_beside(s, own);
-    if (venv && *venv && (size_t)snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages", venv) < sizeof pattern)
+    if (venv && *venv &&
+        (size_t)snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages", venv) < sizeof pattern)
         try_pattern(s, pattern, try_wheels);
     for (int i = 0; i < N_SONAMES; i++) try_library(s, sonames[i], 0);
     try_pattern(s, "/usr/local/cuda*", try_toolkit);
@@ -339,13 +340,13 @@ void nvrtc_foresee(char text[LIBRARY_TEXT], int *major, int *minor) {
 }
 
 const char *nvrtc_error_name(int code) {
-    static const char *const names[] = {
-        "NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE", "NVRTC_ERROR_INVALID_INPUT",
-        "NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION", "NVRTC_ERROR_COMPILATION",
-        "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE", "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
-        "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID", "NVRTC_ERROR_INTERNAL_ERROR",
-        "NVRTC_ERROR_TIME_FILE_WRITE_FAILED", "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED", "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED",
-        "NVRTC_ERROR_PCH_CREATE", "NVRTC_ERROR_CANCELLED", "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"};
+    static const char *const names[] = {"NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY",
+        "NVRTC_ERROR_PROGRAM_CREATION_FAILURE", "NVRTC_ERROR_INVALID_INPUT", "NVRTC_ERROR_INVALID_PROGRAM",
+        "NVRTC_ERROR_INVALID_OPTION", "NVRTC_ERROR_COMPILATION", "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE",
+        "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION", "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+        "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID", "NVRTC_ERROR_INTERNAL_ERROR", "NVRTC_ERROR_TIME_FILE_WRITE_FAILED",
+        "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED", "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED", "NVRTC_ERROR_PCH_CREATE",
+        "NVRTC_ERROR_CANCELLED", "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"};
     return code >= 0 && (size_t)code < sizeof names / sizeof *names ? names[code] : "an unknown NVRTC error";
 }
 

@@ -1,5 +1,5 @@
-/* The driver and NVRTC as tables of functions found by dlopen (cuda_api.c). Input: the machine. Output: the tables, filled
- * once a process. Invariant: a table is used only after its _open returned FX_OK. */
+/* The driver and NVRTC as tables of functions found by dlopen (cuda_api.c). Input: the machine. Output: the tables,
+ * filled once a process. Invariant: a table is used only after its _open returned FX_OK. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -65,8 +65,9 @@ fx_status nvrtc_open(void);
 void nvrtc_version(int *major, int *minor);
 /* Its library_identity, "" where that cannot be said. */
 const char *nvrtc_library(void);
-/* The library_identity of the NVRTC that a compilation would use, and its version if it is open already, else 0. What is not open is not
- * opened, but where only the loader can say which it is, it is loaded. The guess may be wrong, where the first candidate does not work. */
+/* The library_identity of the NVRTC that a compilation would use, and its version if it is open already, else 0. What
+ * is not open is not opened, but where only the loader can say which it is, it is loaded. The guess may be wrong, where
+ * the first candidate does not work. */
 void nvrtc_foresee(char text[LIBRARY_TEXT], int *major, int *minor);
 /* "NVRTC_ERROR_COMPILATION"; a name for codes yet unknown too. */
 const char *nvrtc_error_name(int code);

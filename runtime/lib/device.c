@@ -1,5 +1,6 @@
-/* Device memory, streams and timing for programs that bring none of their own. In: a context. Out: what the driver hands out,
- * to be given back here. Every call restores the thread's current context; on a lost context giving back does nothing. */
+/* Device memory, streams and timing for programs that bring none of their own. In: a context. Out: what the driver
+ * hands out, to be given back here. Every call restores the thread's current context; on a lost context giving back
+ * does nothing. */
 #include <stdlib.h>
 
 #include "lib/runtime.h"
@@ -11,7 +12,8 @@ struct fx_timer {
 
 /* The event of a call about n bytes. */
 static fx_status told(uint64_t began, const char *what, size_t n_bytes, fx_status status) {
-    const struct timeline_arg args[] = {{.key = "bytes", .number = (int64_t)n_bytes}, {.key = "status", .number = status}};
+    const struct timeline_arg args[] = {
+        {.key = "bytes", .number = (int64_t)n_bytes}, {.key = "status", .number = status}};
     if (began) timeline_end(began, what, "", args, sizeof args / sizeof *args);
     return status;
 }
@@ -44,7 +46,8 @@ fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_
     fx_status status = scope_enter(ctx, &s);
     if (status != FX_OK) return status;
     status = CU(ctx, cuMemcpyHtoD(address_of(device), host, n_bytes));
-    /* A copy from pageable memory may still be under way when the call returns, and our streams do not wait for the default one. */
+    /* A copy from pageable memory may still be under way when the call returns, and our streams do not wait for the
+     * default one. */
     if (status == FX_OK) status = CU(ctx, cuStreamSynchronize(NULL));
     return told(began, "write", n_bytes, scope_leave(ctx, &s, status));
 }
@@ -66,7 +69,8 @@ fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size
     if (!ctx || (n_bytes && !device)) return error_null(!ctx ? "the context" : "the device's address");
     if (n_bytes == 0) return FX_OK;
     fx_status status = scope_enter(ctx, &s);
-    if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemsetD8Async(address_of(device), byte, n_bytes, stream)));
+    if (status == FX_OK)
+        status = scope_leave(ctx, &s, CU(ctx, cuMemsetD8Async(address_of(device), byte, n_bytes, stream)));
     return told(began, "fill", n_bytes, status);
 }
 
@@ -151,6 +155,7 @@ fx_status fx_timer_read(fx_timer *t, double *microseconds) {
     if (status == FX_OK) status = CU(t->ctx, cuEventElapsedTime(&milliseconds, t->start, t->stop));
     *microseconds = 1e3 * (double)milliseconds;
     status = scope_leave(t->ctx, &s, status);
-    timeline_end(began, "timer", "", &(struct timeline_arg){.key = "gpu_ns", .number = (int64_t)(1e3 * *microseconds)}, 1);
+    timeline_end(
+        began, "timer", "", &(struct timeline_arg){.key = "gpu_ns", .number = (int64_t)(1e3 * *microseconds)}, 1);
     return status;
 }

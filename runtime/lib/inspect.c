@@ -1,5 +1,5 @@
-/* What the entries of a plan come to, without a GPU. In: a plan, which entries. Out: registers and memory of each, read from its cubin. The sources, options
- * and names are those of prepare.c, so that the disk cache serves both. */
+/* What the entries of a plan come to, without a GPU. In: a plan, which entries. Out: registers and memory of each, read
+ * from its cubin. The sources, options and names are those of prepare.c, so that the disk cache serves both. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +18,8 @@ static int collect(const struct fx_kernel *k, const bool *wanted, const struct f
     return n;
 }
 
-fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kernel *k, bool cached, const bool *wanted, struct fx_resources *out) {
+fx_status fx_compile_resources(
+    const struct fx_plan *plan, const struct fx_kernel *k, bool cached, const bool *wanted, struct fx_resources *out) {
     size_t most = 1;
     char file[128];
     fx_status status = plan_check(plan);
@@ -32,7 +33,8 @@ fx_status fx_compile_resources(const struct fx_plan *plan, const struct fx_kerne
     int n = status == FX_OK ? collect(k, wanted, variants) : 0;
     snprintf(file, sizeof file, "%s.cu", k->name);
     for (int i = 0; i < n; i++)
-        tasks[i].compile = (struct compile){.source = plan->source, .file = file, .arch = plan->arch, .only = variants[i]->number};
+        tasks[i].compile = (struct compile){
+            .source = plan->source, .file = file, .arch = plan->arch, .only = variants[i]->number};
     if (n) tasks_compile(tasks, n, cached);
     for (int i = 0; i < n; i++) {
         fx_status read = read_task(&tasks[i], variants[i]->entry, &out[variants[i]->number]);

@@ -1,5 +1,5 @@
-/* Launching. In: a prepared kernel, arguments, workspace, stream. Out: its GPU kernels enqueued, all of them checked before the
- * first. No allocation, no synchronisation, no compilation: a launch may be captured into a graph. */
+/* Launching. In: a prepared kernel, arguments, workspace, stream. Out: its GPU kernels enqueued, all of them checked
+ * before the first. No allocation, no synchronisation, no compilation: a launch may be captured into a graph. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,9 @@ static fx_status no_variant(const fx_prepared *p, int i) {
         return error_set(FX_ERR_USAGE, "kernel %s: %s is pinned, but does not take these arguments", p->kernel->name,
                          l->variants[p->stages[i].pinned].entry);
     if (*p->hinted)
-        return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s that was compiled takes these arguments; it was prepared for %s",
-                         p->kernel->name, l->name, p->hinted);
+        return error_set(FX_ERR_USAGE,
+            "kernel %s: no variant of %s that was compiled takes these arguments; it was prepared for %s",
+            p->kernel->name, l->name, p->hinted);
     return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s takes these arguments", p->kernel->name, l->name);
 }
 
@@ -38,17 +39,18 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     if (!fx_expr_eval(&variant->grid, env, &grid) || grid < 0 || grid > INT_MAX)
         return error_set(FX_ERR_USAGE, "kernel %s: %s would need more than 2^31 - 1 blocks", p->kernel->name, l->name);
     if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
-        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s", p->kernel->name, l->name,
-                         p->ctx->max_shared, p->ctx->name);
+        return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s",
+            p->kernel->name, l->name, p->ctx->max_shared, p->ctx->name);
     const struct module_entry *e = p->stages[i].entries[v];
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
-    *out = (struct ready){grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};
+    *out = (struct ready){
+        grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};
     return FX_OK;
 }
 
-static fx_status check_workspace(const fx_prepared *p, const struct bound *b, const struct fx_env *env, const void *workspace,
-                                 size_t n_bytes, size_t *offsets) {
+static fx_status check_workspace(const fx_prepared *p, const struct bound *b, const struct fx_env *env,
+    const void *workspace, size_t n_bytes, size_t *offsets) {
     const struct fx_kernel *k = p->kernel;
     uint64_t start = (uint64_t)(uintptr_t)workspace;
     size_t needed;
@@ -61,25 +63,34 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
     if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
     for (int i = 0; i < k->n_params; i++)
         if (b->n_bytes[i] && b->starts[i] < start + needed && start < b->starts[i] + b->n_bytes[i])
-            return error_set(FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
+            return error_set(
+                FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
     return FX_OK;
 }
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
     if (r->cluster <= 1 && !r->is_cooperative)
-        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes, stream, arguments,
-                                      NULL));
+        return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes,
+                           stream, arguments, NULL));
     struct cuda_launch_attribute attributes[2];
     unsigned n = 0;
-    if (r->cluster > 1) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
-    if (r->is_cooperative) attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
-    struct cuda_launch_config config = {.grid = {r->grid, 1, 1}, .block = {(unsigned)r->block, 1, 1}, .shared_bytes = r->shared_bytes,
-                                        .stream = stream, .attributes = attributes, .n_attributes = n};
+    if (r->cluster > 1)
+        attributes[n++] = (struct cuda_launch_attribute){
+            .id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
+    if (r->is_cooperative)
+        attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    struct cuda_launch_config config = {.grid = {r->grid, 1, 1},
+        .block = {(unsigned)r->block, 1, 1},
+        .shared_bytes = r->shared_bytes,
+        .stream = stream,
+        .attributes = attributes,
+        .n_attributes = n};
     return CU(ctx, cuLaunchKernelEx(&config, r->entry->function, arguments, NULL));
 }
 
 /* What the entries are given, for an emulator that sees what they do with it. */
-static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
+static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b,
+    const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
     const struct fx_kernel *k = p->kernel;
     int n = 0;
     for (int i = 0; i < k->n_params; i++) {
@@ -87,35 +98,51 @@ static int list_memory(const fx_prepared *p, const struct fx_value *args, const 
         const DLTensor *t = args[i].tensor;
         int bits = fx_dtype_bits(fx_argument_dtype(param));
         if (param->is_scalar || !t) continue;
-        out[n++] = (struct launch_memory){.name = param->name, .address = b->slots[i], .start = b->starts[i], .n_bytes = b->n_bytes[i], .is_read = param->is_input,
-                                       .is_written = param->is_output, .is_tensor = true, .rank = t->ndim, .element_bytes = bits < 8 ? 1 : bits / 8, .shape = t->shape,
-                                       .strides = param->is_strided ? t->strides : NULL};
+        out[n++] = (struct launch_memory){.name = param->name,
+            .address = b->slots[i],
+            .start = b->starts[i],
+            .n_bytes = b->n_bytes[i],
+            .is_read = param->is_input,
+            .is_written = param->is_output,
+            .is_tensor = true,
+            .rank = t->ndim,
+            .element_bytes = bits < 8 ? 1 : bits / 8,
+            .shape = t->shape,
+            .strides = param->is_strided ? t->strides : NULL};
     }
     for (int i = 0; i < k->n_buffers; i++) {
         int64_t n_bytes;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes)) continue;
-        out[n++] = (struct launch_memory){.name = k->buffers[i].name, .address = buffers[i], .start = buffers[i], .n_bytes = (size_t)n_bytes,
-                                       .is_read = k->buffers[i].kind == FX_BUFFER_FLAGS, .is_written = true};
+        out[n++] = (struct launch_memory){.name = k->buffers[i].name,
+            .address = buffers[i],
+            .start = buffers[i],
+            .n_bytes = (size_t)n_bytes,
+            .is_read = k->buffers[i].kind == FX_BUFFER_FLAGS,
+            .is_written = true};
     }
     return n;
 }
 
-/* What the trace says of a launch that was enqueued since `began`: how long that took the host, and what the GPU was asked for. */
-static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready *r, const struct fx_env *env, const void *stream, fx_status status) {
+/* What the trace says of a launch that was enqueued since `began`: how long that took the host, and what the GPU was
+ * asked for. */
+static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready *r, const struct fx_env *env,
+    const void *stream, fx_status status) {
     const struct fx_launch *l = &p->kernel->launches[i];
     char number[32];
     int64_t bytes = 0, flops = 0;
     snprintf(number, sizeof number, "%p", stream);
     (void)fx_expr_eval(&l->bytes, env, &bytes);
     (void)fx_expr_eval(&l->flops, env, &flops);
-    const struct timeline_arg args[] = {{.key = "kernel", .text = p->kernel->name}, {.key = "launch", .text = l->name}, {.key = "grid", .number = r->grid}, {.key = "block", .number = r->block},
-                                        {.key = "shared_bytes", .number = r->shared_bytes}, {.key = "bytes", .number = bytes}, {.key = "flops", .number = flops},
-                                        {.key = "stream", .text = number}, {.key = "status", .number = status}};
+    const struct timeline_arg args[] = {{.key = "kernel", .text = p->kernel->name}, {.key = "launch", .text = l->name},
+        {.key = "grid", .number = r->grid}, {.key = "block", .number = r->block},
+        {.key = "shared_bytes", .number = r->shared_bytes}, {.key = "bytes", .number = bytes},
+        {.key = "flops", .number = flops}, {.key = "stream", .text = number}, {.key = "status", .number = status}};
     timeline_end(began, "enqueue", r->entry->name, args, sizeof args / sizeof *args);
 }
 
 /* The driver copies what the pointers point to before it returns. */
-static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env, uint64_t *buffers, void *stream) {
+static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env,
+    uint64_t *buffers, void *stream) {
     const struct fx_kernel *k = p->kernel;
     void *arguments[FX_MAX_ARGS];
     fx_status status = FX_OK;
@@ -143,7 +170,8 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
     return status;
 }
 
-static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes, void *stream) {
+static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
+    size_t workspace_bytes, void *stream) {
     const struct fx_kernel *k = p->kernel;
     struct bound b;
     struct ready ready[FX_MAX_LAUNCHES];
@@ -170,12 +198,13 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
     return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, &env, buffers, stream)) : status;
 }
 
-fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace, size_t workspace_bytes,
-                    void *stream) {
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
+    size_t workspace_bytes, void *stream) {
     if (!p) return error_null("what was prepared");
     uint64_t began = timeline_begin();
     fx_status status = launch(p, args, n_args, workspace, workspace_bytes, stream);
-    if (began) timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
+    if (began)
+        timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* What an NVRTC library is, without running it. In: its path, or it itself where it is loaded. Out: a line of text that another library,
- * another version or a rebuilt one does not share. */
+/* What an NVRTC library is, without running it. In: its path, or it itself where it is loaded. Out: a line of text that
+ * another library, another version or a rebuilt one does not share. */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -53,7 +53,8 @@ static void read_file(const char *path, struct build_id *id) {
     if (wanted > 0 && pread(fd, headers, (size_t)wanted, (off_t)elf.e_phoff) == wanted)
         for (int i = 0; i < elf.e_phnum && id->n == 0; i++) {
             size_t n = headers[i].p_filesz;
-            if (headers[i].p_type == PT_NOTE && n <= sizeof notes && pread(fd, notes, n, (off_t)headers[i].p_offset) == (ssize_t)n)
+            if (headers[i].p_type == PT_NOTE && n <= sizeof notes &&
+                pread(fd, notes, n, (off_t)headers[i].p_offset) == (ssize_t)n)
                 read_notes(notes, n, id);
         }
     close(fd);
@@ -96,7 +97,8 @@ static bool print_builtins(FILE *to, const char *library) {
     struct dirent **found;
     bool is_whole = true;
     const char *slash = strrchr(library, '/');
-    if (!slash || (size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - library), library) >= sizeof folder) return false;
+    if (!slash || (size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - library), library) >= sizeof folder)
+        return false;
     int n = scandir(folder, &found, is_builtins, alphasort);
     for (int i = 0; i < n; i++) {
         snprintf(path, sizeof path, "%s%s", folder, found[i]->d_name);

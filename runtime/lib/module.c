@@ -1,6 +1,6 @@
-/* What a context has loaded. In: sources and the entries wanted of them. Out: functions to launch. The key of an entry is the
- * whole source, the arch and the entry's number, compared in full: wrong code is never taken for right. One thread compiles
- * an entry, others that want it wait. Nothing is unloaded before the context closes. */
+/* What a context has loaded. In: sources and the entries wanted of them. Out: functions to launch. The key of an entry
+ * is the whole source, the arch and the entry's number, compared in full: wrong code is never taken for right. One
+ * thread compiles an entry, others that want it wait. Nothing is unloaded before the context closes. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,14 +140,17 @@ static fx_status read_resources(fx_context *ctx, struct module_entry *e) {
     struct fx_resources *r = &e->resources;
     fx_status status = CU(ctx, cuFuncGetAttribute(&r->registers, FUNCTION_ATTRIBUTE_REGISTERS, e->function));
     if (status == FX_OK) status = CU(ctx, cuFuncGetAttribute(&r->local_bytes, FUNCTION_ATTRIBUTE_LOCAL, e->function));
-    if (status == FX_OK) status = CU(ctx, cuFuncGetAttribute(&r->shared_bytes, FUNCTION_ATTRIBUTE_STATIC_SHARED, e->function));
-    if (status == FX_OK) status = CU(ctx, cuFuncGetAttribute(&r->max_threads, FUNCTION_ATTRIBUTE_MAX_THREADS, e->function));
+    if (status == FX_OK)
+        status = CU(ctx, cuFuncGetAttribute(&r->shared_bytes, FUNCTION_ATTRIBUTE_STATIC_SHARED, e->function));
+    if (status == FX_OK)
+        status = CU(ctx, cuFuncGetAttribute(&r->max_threads, FUNCTION_ATTRIBUTE_MAX_THREADS, e->function));
     return status;
 }
 
 /* How many blocks of a launch that needs all of them at once an SM holds. */
 static fx_status read_resident(fx_context *ctx, struct module_entry *e, int block, int shared_bytes) {
-    fx_status status = CU(ctx, cuOccupancyMaxActiveBlocksPerMultiprocessor(&e->resident, e->function, block, (size_t)shared_bytes));
+    fx_status status = CU(
+        ctx, cuOccupancyMaxActiveBlocksPerMultiprocessor(&e->resident, e->function, block, (size_t)shared_bytes));
     if (status != FX_OK || e->resident > 0) return status;
     return error_set(FX_ERR_GPU, "%s has no room for a block of %s", ctx->name, e->name);
 }
@@ -173,8 +176,8 @@ static fx_status load_entry(fx_context *ctx, struct module_entry *e, const void 
 static fx_status load_failed(fx_status status, const char *entry, const struct compile *c) {
     int driver = 0;
     if (cuda_driver.cuDriverGetVersion(&driver) == 0 && driver / 1000 < c->major)
-        return error_set(status, "cannot load %s: %s; NVRTC is of CUDA %d.%d, the driver of %d.%d only", entry, fx_last_error(), c->major,
-                         c->minor, driver / 1000, driver % 1000 / 10);
+        return error_set(status, "cannot load %s: %s; NVRTC is of CUDA %d.%d, the driver of %d.%d only", entry,
+            fx_last_error(), c->major, c->minor, driver / 1000, driver % 1000 / 10);
     return error_set(status, "cannot load %s: %s", entry, fx_last_error());
 }
 
@@ -191,9 +194,11 @@ static void load_tasks(fx_context *ctx, struct batch *b) {
         uint64_t began = timeline_begin();
         fx_status loaded = load_entry(ctx, t->want->entry, t->compile.image, t->want);
         const struct fx_resources *r = &t->want->entry->resources;
-        const struct timeline_arg args[] = {{.key = "registers", .number = r->registers}, {.key = "local_bytes", .number = r->local_bytes}, {.key = "status", .number = loaded}};
+        const struct timeline_arg args[] = {{.key = "registers", .number = r->registers},
+            {.key = "local_bytes", .number = r->local_bytes}, {.key = "status", .number = loaded}};
         timeline_end(began, "load", t->want->entry->name, args, sizeof args / sizeof *args);
-        if (loaded != FX_OK) task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name, &t->compile));
+        if (loaded != FX_OK)
+            task_fail(t, atomic_load(&ctx->lost) ? loaded : load_failed(loaded, t->want->entry->name, &t->compile));
     }
     if (status != FX_OK) return;
     status = scope_leave(ctx, &scope, FX_OK);
@@ -202,7 +207,8 @@ static void load_tasks(fx_context *ctx, struct batch *b) {
 
 /* ---- single flight ---- */
 
-/* Takes the wanted entries nobody has begun. When there are none, waits until no wanted entry is BUSY; 0 then means that all are READY. */
+/* Takes the wanted entries nobody has begun. When there are none, waits until no wanted entry is BUSY; 0 then means
+ * that all are READY. */
 static int claim(fx_context *ctx, const struct want *wants, int n, struct task *tasks) {
     int n_claimed = 0;
     pthread_mutex_lock(&ctx->lock);
@@ -236,14 +242,18 @@ static fx_status publish(fx_context *ctx, struct batch *b) {
     return status;
 }
 
-fx_status entries_load(fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file) {
+fx_status entries_load(
+    fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file) {
     fx_status status = FX_OK;
     struct batch b = {.tasks = calloc((size_t)n + 1, sizeof *b.tasks)};
     if (!b.tasks) return error_nomem();
     while (status == FX_OK && (b.n = claim(ctx, wants, n, b.tasks)) > 0) {
         for (int i = 0; i < b.n; i++)
-            b.tasks[i].compile = (struct compile){
-                .source = p->source, .file = file, .arch = p->arch, .only = b.tasks[i].want->entry->number, .entry = b.tasks[i].want->entry->name};
+            b.tasks[i].compile = (struct compile){.source = p->source,
+                .file = file,
+                .arch = p->arch,
+                .only = b.tasks[i].want->entry->number,
+                .entry = b.tasks[i].want->entry->name};
         tasks_compile(b.tasks, b.n, true);
         load_tasks(ctx, &b);
         status = publish(ctx, &b);

@@ -1,6 +1,6 @@
-/* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The options
- * are fixed: nothing a spec says reaches NVRTC but through the source. What the disk cache has is not compiled, and NVRTC then not opened.
- * Any number of threads may compile at once. */
+/* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The
+ * options are fixed: nothing a spec says reaches NVRTC but through the source. What the disk cache has is not compiled,
+ * and NVRTC then not opened. Any number of threads may compile at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,8 @@ typedef int size_function(void *program, size_t *n_bytes);
 typedef int get_function(void *program, char *bytes);
 
 /* One byte more than NVRTC says is there, and 0, so that a log always ends. */
-static fx_status get_bytes(void *program, size_function *get_size, get_function *get, const char *call, char **bytes, size_t *n) {
+static fx_status get_bytes(
+    void *program, size_function *get_size, get_function *get, const char *call, char **bytes, size_t *n) {
     int code = get_size(program, n);
     *bytes = NULL;
     if (code) return nvrtc_failed(code, call);
@@ -62,9 +63,10 @@ static fx_status get_bytes(void *program, size_function *get_size, get_function 
 
 static fx_status get_image(struct compile *c, void *program) {
     char *image;
-    fx_status status = c->ptx ? get_bytes(program, cuda_nvrtc.nvrtcGetPTXSize, cuda_nvrtc.nvrtcGetPTX, "nvrtcGetPTX", &image, &c->n_bytes)
-                              : get_bytes(program, cuda_nvrtc.nvrtcGetCUBINSize, cuda_nvrtc.nvrtcGetCUBIN, "nvrtcGetCUBIN", &image,
-                                          &c->n_bytes);
+    fx_status status = c->ptx ? get_bytes(program, cuda_nvrtc.nvrtcGetPTXSize, cuda_nvrtc.nvrtcGetPTX, "nvrtcGetPTX",
+                                    &image, &c->n_bytes)
+                              : get_bytes(program, cuda_nvrtc.nvrtcGetCUBINSize, cuda_nvrtc.nvrtcGetCUBIN,
+                                    "nvrtcGetCUBIN", &image, &c->n_bytes);
     if (status == FX_OK && c->n_bytes == 0) {
         free(image);
         return error_set(FX_ERR_TOOLCHAIN, "NVRTC made an empty image of %s", c->file);
@@ -78,11 +80,12 @@ static fx_status get_image(struct compile *c, void *program) {
 static fx_status compile_program(struct compile *c, const struct options *o, void *program) {
     size_t n;
     int code = cuda_nvrtc.nvrtcCompileProgram(program, o->n, o->list);
-    fx_status status = get_bytes(program, cuda_nvrtc.nvrtcGetProgramLogSize, cuda_nvrtc.nvrtcGetProgramLog, "nvrtcGetProgramLog",
-                                 &c->log, &n);
+    fx_status status = get_bytes(
+        program, cuda_nvrtc.nvrtcGetProgramLogSize, cuda_nvrtc.nvrtcGetProgramLog, "nvrtcGetProgramLog", &c->log, &n);
     if (code)
-        return error_set(code == NVRTC_OUT_OF_MEMORY ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN, "NVRTC cannot compile %s for %s: %s (%d)%s%s",
-                         c->file, c->arch, nvrtc_error_name(code), code, c->log && *c->log ? "\n" : "", c->log ? c->log : "");
+        return error_set(code == NVRTC_OUT_OF_MEMORY ? FX_ERR_NOMEM : FX_ERR_TOOLCHAIN,
+            "NVRTC cannot compile %s for %s: %s (%d)%s%s", c->file, c->arch, nvrtc_error_name(code), code,
+            c->log && *c->log ? "\n" : "", c->log ? c->log : "");
     return status == FX_OK ? get_image(c, program) : status;
 }
 
@@ -104,8 +107,13 @@ static fx_status compile(struct compile *c, const struct options *o) {
 /* ---- the disk cache ---- */
 
 static struct cache_key key_of(const struct compile *c, const struct options *o, const char *library) {
-    return (struct cache_key){.source = c->source, .file = c->file, .arch = c->arch, .options = o->list, .n_options = o->n,
-                              .library = library, .build = FX_BUILD};
+    return (struct cache_key){.source = c->source,
+        .file = c->file,
+        .arch = c->arch,
+        .options = o->list,
+        .n_options = o->n,
+        .library = library,
+        .build = FX_BUILD};
 }
 
 /* An empty name of a library is that of none: another might have it too. */
@@ -149,14 +157,19 @@ fx_status nvrtc_compile(struct compile *c) {
     const struct stand_in *emulator = c->entry ? stand_in_get() : NULL;
     c->was_cached = false;
     fx_status status = emulator ? emulator->compile(c) : compile_or_take(c);
-    const struct timeline_arg args[] = {{.key = "by", .text = emulator ? "host compiler" : "NVRTC"}, {.key = "arch", .text = emulator ? "emulator" : c->arch},
-                                        {.key = "cache", .text = c->was_cached ? "hit" : c->cache && c->cache->folder >= 0 ? "miss" : "none"}, {.key = "bytes", .number = (int64_t)c->n_bytes},
-                                        {.key = "status", .number = status}};
+    const struct timeline_arg args[] = {{.key = "by", .text = emulator ? "host compiler" : "NVRTC"},
+        {.key = "arch", .text = emulator ? "emulator" : c->arch},
+        {.key = "cache",
+            .text = c->was_cached                       ? "hit"
+                    : c->cache && c->cache->folder >= 0 ? "miss"
+                                                        : "none"},
+        {.key = "bytes", .number = (int64_t)c->n_bytes}, {.key = "status", .number = status}};
     timeline_end(began, "build", c->entry ? c->entry : c->file, args, sizeof args / sizeof *args);
     return status;
 }
 
-fx_status fx_nvrtc(const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log) {
+fx_status fx_nvrtc(
+    const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log) {
     struct compile c = {.source = source, .file = file ? file : "source.cu", .arch = arch, .only = NO_ENTRY,
                         .ptx = ptx};
     if (!image || !n_bytes || !log) return error_null("a place for the image");

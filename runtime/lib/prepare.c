@@ -1,5 +1,5 @@
-/* A plan's kernel made ready to launch. In: the plan, and the extents if known. Out: the entries a launch may need, loaded.
- * With all extents known, what is left out are the variants no alignment of the arguments can bring about. */
+/* A plan's kernel made ready to launch. In: the plan, and the extents if known. Out: the entries a launch may need,
+ * loaded. With all extents known, what is left out are the variants no alignment of the arguments can bring about. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static fx_status check_size(const struct fx_kernel *k) {
                                                                 {"launches", k->n_launches, FX_MAX_LAUNCHES}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].n > sizes[i].limit)
-            return error_set(FX_ERR_USAGE, "kernel %s has %d %s, at most %d can be launched", k->name, sizes[i].n, sizes[i].what,
-                             sizes[i].limit);
+            return error_set(FX_ERR_USAGE, "kernel %s has %d %s, at most %d can be launched", k->name, sizes[i].n,
+                sizes[i].what, sizes[i].limit);
     for (int i = 0; i < k->n_launches; i++)
         if (k->launches[i].n_args > FX_MAX_ARGS)
             return error_set(FX_ERR_USAGE, "launch %s has %d arguments, at most %d are possible", k->launches[i].name,
@@ -33,12 +33,14 @@ static fx_status check_size(const struct fx_kernel *k) {
     return FX_OK;
 }
 
-/* The arch to compile for: the plan's, or the device's own where that is newer and the plan keeps to what all newer ones have. */
+/* The arch to compile for: the plan's, or the device's own where that is newer and the plan keeps to what all newer
+ * ones have. */
 static fx_status choose_arch(const fx_context *ctx, const struct fx_plan *plan, char *arch, size_t size) {
     char *suffix = "";
     long cc = strncmp(plan->arch, "sm_", 3) == 0 ? strtol(plan->arch + 3, &suffix, 10) : 0;
     if (cc <= 0 || cc > ctx->cc || (cc < ctx->cc && *suffix))
-        return error_set(FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
+        return error_set(
+            FX_ERR_USAGE, "the plan is for %s, but the device (%s) is %s", plan->arch, ctx->name, ctx->arch);
     if (cc < ctx->cc) snprintf(arch, size, "sm_%d", ctx->cc);
     else snprintf(arch, size, "%s", plan->arch);
     return FX_OK;
@@ -58,7 +60,8 @@ static fx_status known_extents(const struct fx_kernel *k, const struct fx_hint *
                              (long long)hints[i].value, k->name, (long long)(extents[e] >= 0 ? extents[e] : 0));
         extents[e] = hints[i].value;
     }
-    if (n_hints && fx_solve_extents(k, extents, message, sizeof message) != FX_OK) return error_set(FX_ERR_USAGE, "the hints of kernel %s: %s", k->name, message);
+    if (n_hints && fx_solve_extents(k, extents, message, sizeof message) != FX_OK)
+        return error_set(FX_ERR_USAGE, "the hints of kernel %s: %s", k->name, message);
     return FX_OK;
 }
 
@@ -92,15 +95,17 @@ static int64_t constant_shared(const struct fx_variant *v) {
     return fx_expr_eval(&v->smem, &none, &bytes) && bytes >= 0 ? bytes : INT64_MAX;
 }
 
-/* What a launch with these extents can choose. Arguments aligned alike, strided ones row-major where they are and without a stride of 1 where not, lead to
- * one of the two ends; for those between, the lower end stands in where theirs was not compiled. */
+/* What a launch with these extents can choose. Arguments aligned alike, strided ones row-major where they are and
+ * without a stride of 1 where not, lead to one of the two ends; for those between, the lower end stands in where theirs
+ * was not compiled. */
 static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, bool *wanted) {
     static const unsigned ends[] = {256, 1};
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
         unsigned align[FX_MAX_PARAMS];
         int64_t strides[FX_MAX_STRIDES];
         for (int a = 0; a < p->kernel->n_params; a++) align[a] = ends[end];
-        struct fx_env env = {.extents = extents, .align = align, .sm_count = p->ctx->sm_count, .strides = end ? NULL : strides};
+        struct fx_env env = {
+            .extents = extents, .align = align, .sm_count = p->ctx->sm_count, .strides = end ? NULL : strides};
         fx_row_major_strides(p->kernel, extents, strides);
         int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
         if (v >= 0) wanted[v] = true;
@@ -127,7 +132,8 @@ static fx_status open_variants(fx_prepared *p, int i) {
 }
 
 /* Adds those of launch i that can be chosen and are not compiled yet. */
-static void want_variants(const fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
+static void want_variants(
+    const fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
     const struct fx_launch *l = &p->kernel->launches[i];
     const struct stage *s = &p->stages[i];
     for (int v = 0; v < l->n_variants; v++) wanted[v] = !*p->hinted;
@@ -136,7 +142,8 @@ static void want_variants(const fx_prepared *p, int i, const int64_t *extents, b
         if (wanted[v] && s->compiled[v] == &unknown) wants[(*n)++] = want_of(l, &l->variants[v], s->entries[v]);
 }
 
-/* Entries of launch i that are loaded now say what they came to; with `close`, the others are none. False where none is left. */
+/* Entries of launch i that are loaded now say what they came to; with `close`, the others are none. False where none is
+ * left. */
 static bool settle_variants(fx_prepared *p, int i, const struct want *wants, int n, bool close) {
     const struct fx_launch *l = &p->kernel->launches[i];
     struct stage *s = &p->stages[i];
@@ -162,8 +169,8 @@ static fx_status load_rounds(fx_prepared *p, const int64_t *extents, bool *wante
         if (n) status = entries_load(p->ctx, p->program, wants, n, file);
         for (int i = 0; status == FX_OK && i < k->n_launches; i++)
             if (!settle_variants(p, i, wants, n, n == 0))
-                return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name, k->name, p->ctx->name,
-                                 *p->hinted ? " and " : "", p->hinted);
+                return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name,
+                    k->name, p->ctx->name, *p->hinted ? " and " : "", p->hinted);
     }
     return status;
 }
@@ -213,8 +220,8 @@ static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struc
     return p->program ? load_variants(p, extents) : FX_ERR_NOMEM;
 }
 
-fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints, int n_hints,
-                     fx_prepared **out) {
+fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
+    int n_hints, fx_prepared **out) {
     if (!out) return error_null("the place for what is prepared");
     *out = NULL;
     if (!ctx) return error_null("the context");
@@ -248,7 +255,8 @@ void fx_prepared_release(fx_prepared *p) {
 static fx_status check_variant(const fx_prepared *p, int i, int v, int least) {
     if (!p) return error_null("what was prepared");
     if (i < 0 || i >= p->kernel->n_launches)
-        return error_set(FX_ERR_USAGE, "kernel %s has %d launches, there is no number %d", p->kernel->name, p->kernel->n_launches, i);
+        return error_set(FX_ERR_USAGE, "kernel %s has %d launches, there is no number %d", p->kernel->name,
+            p->kernel->n_launches, i);
     if (v >= least && v < p->kernel->launches[i].n_variants) return FX_OK;
     return error_set(FX_ERR_USAGE, "launch %s has %d variants, there is no number %d", p->kernel->launches[i].name,
                      p->kernel->launches[i].n_variants, v);
@@ -261,8 +269,8 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         const struct fx_variant *v = &p->kernel->launches[i].variants[variant];
         int64_t shared = constant_shared(v);
         if (shared > p->ctx->max_shared)
-            return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry, (long long)shared, p->ctx->name,
-                             p->ctx->max_shared);
+            return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry,
+                (long long)shared, p->ctx->name, p->ctx->max_shared);
         struct want want = want_of(&p->kernel->launches[i], v, program_entry(p->ctx, p->program, v->entry, v->number));
         if (!want.entry) return FX_ERR_NOMEM;
         status = entries_load(p->ctx, p->program, &want, 1, v->entry);

@@ -33,7 +33,9 @@ struct timeline_arg { /* a member of an event's `args` */
 /* Now in nanoseconds, or 0 where there is no trace; finds that out the first time. */
 uint64_t timeline_now(void);
 /* The same for what begins here: a branch where there is none. */
-static inline uint64_t timeline_begin(void) { return atomic_load_explicit(&timeline_state, memory_order_relaxed) == TIMELINE_OFF ? 0 : timeline_now(); }
+static inline uint64_t timeline_begin(void) {
+    return atomic_load_explicit(&timeline_state, memory_order_relaxed) == TIMELINE_OFF ? 0 : timeline_now();
+}
 /* The event "WHAT OF" since `began`, unless that is 0. Allocates nothing. */
 void timeline_end(uint64_t began, const char *what, const char *of, const struct timeline_arg *args, int n_args);
 
@@ -96,8 +98,8 @@ struct launch_memory { /* what the entries of a launch are given */
 struct stand_in { /* beside cuda_driver, which is its own then */
     /* As nvrtc_compile, of one entry. */
     fx_status (*compile)(struct compile *c);
-    /* NULL unless accesses are seen. Before the entries of a launch are launched from this thread, and when they have been, with what became of that: fails
-     * where an output has elements that were not written. */
+    /* NULL unless accesses are seen. Before the entries of a launch are launched from this thread, and when they have
+     * been, with what became of that: fails where an output has elements that were not written. */
     void (*announce)(const struct launch_memory *memory, int n);
     fx_status (*conclude)(fx_status status);
 };
@@ -137,7 +139,8 @@ struct task { /* an entry to be compiled; of entries_load one that this call has
     char *error; /* what the thread that ran it had to say; NULL: nothing, or out of memory */
 };
 
-/* Compiles all of them, on several threads; what became of each stands in its status. `cached`: from the disk cache where it has them. */
+/* Compiles all of them, on several threads; what became of each stands in its status. `cached`: from the disk cache
+ * where it has them. */
 void tasks_compile(struct task *tasks, int n_tasks, bool cached);
 /* Frees what a task holds; returns its status, recorded as this thread's where it failed. */
 fx_status task_release(struct task *t);
@@ -145,8 +148,10 @@ fx_status task_release(struct task *t);
 /* Found or made; NULL when out of memory, which is recorded. They live as long as the context. */
 struct compiled_program *program_open(fx_context *ctx, const char *source, const char *arch);
 struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, const char *name, int number);
-/* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for messages. */
-fx_status entries_load(fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file);
+/* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for
+ * messages. */
+fx_status entries_load(
+    fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file);
 /* Unloads everything, unless the context is lost, and frees it. */
 void programs_release(fx_context *ctx);
 
@@ -179,7 +184,8 @@ int stage_choose(const struct stage *s, const struct fx_launch *l, const struct 
 struct bound { /* the arguments of a call, checked */
     int64_t extents[FX_MAX_EXTENTS];
     uint64_t slots[FX_MAX_PARAMS]; /* a tensor's address, a scalar's value as the kernel takes it */
-    uint64_t starts[FX_MAX_PARAMS]; /* where a tensor's memory begins: its address, or below where strides are negative */
+    uint64_t
+        starts[FX_MAX_PARAMS]; /* where a tensor's memory begins: its address, or below where strides are negative */
     size_t n_bytes[FX_MAX_PARAMS]; /* of a tensor from its start; 0 of a scalar */
     unsigned align[FX_MAX_PARAMS]; /* of the address, see FX_T_ALIGN */
     int64_t strides[FX_MAX_STRIDES]; /* of strided tensors, see FX_T_STRIDE; those of the others are not set */
@@ -187,6 +193,7 @@ struct bound { /* the arguments of a call, checked */
 
 /* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as
  * long as all extents are known, addresses may be NULL. */
-fx_status arguments_bind(const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out);
+fx_status arguments_bind(
+    const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out);
 
 #endif

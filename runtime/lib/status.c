@@ -1,5 +1,5 @@
-/* The last failure of each thread. In: formatted text, or a driver call and its code. Out: fx_last_error(). A text is as long
- * as it is (NVRTC's log is part of it) and lives until the next failure on its thread. */
+/* The last failure of each thread. In: formatted text, or a driver call and its code. Out: fx_last_error(). A text is
+ * as long as it is (NVRTC's log is part of it) and lives until the next failure on its thread. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,8 +61,8 @@ fx_status driver_failed(fx_context *ctx, int code, const char *call, const char 
     int alive = 0;
     cuda_driver.cuGetErrorName(code, &name);
     cuda_driver.cuGetErrorString(code, &words);
-    error_set(FX_ERR_GPU, "%s (%d, %s) from %s at %s:%d", words ? words : "unknown error", code, name ? name : "no name", call, file,
-              line);
+    error_set(FX_ERR_GPU, "%s (%d, %s) from %s at %s:%d", words ? words : "unknown error", code,
+        name ? name : "no name", call, file, line);
     if (!ctx || !is_fatal(code) || !atomic_compare_exchange_strong(&ctx->lost, &alive, code)) return FX_ERR_GPU;
     const struct module_entry *last = atomic_load(&ctx->last);
     return error_set(FX_ERR_GPU, "%s; the CUDA context is lost, the kernel launched last was %s", fx_last_error(),

@@ -1,5 +1,6 @@
-/* The arguments of a call, against the parameters of the kernel. In: borrowed tensors and numbers. Out: extents, addresses and
- * alignments, or a refusal that names the parameter. Runs within a launch: allocates nothing unless it refuses. */
+/* The arguments of a call, against the parameters of the kernel. In: borrowed tensors and numbers. Out: extents,
+ * addresses and alignments, or a refusal that names the parameter. Runs within a launch: allocates nothing unless it
+ * refuses. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,12 @@ enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL =
 /* ---- dtype, shape ---- */
 
 static bool find_dtype(DLDataType d, enum fx_dtype *out) {
-    static const struct { uint8_t code, bits, dtype; } rows[] = {
-        {CODE_FLOAT, 32, FX_F32},  {CODE_FLOAT, 16, FX_F16},     {CODE_BFLOAT, 16, FX_BF16},  {CODE_FLOAT, 64, FX_F64},
-        {CODE_INT, 32, FX_I32},    {CODE_INT, 64, FX_I64},       {CODE_INT, 8, FX_I8},        {CODE_INT, 16, FX_I16},
-        {CODE_UINT, 8, FX_U8},     {CODE_UINT, 32, FX_U32},      {CODE_UINT, 64, FX_U64},     {CODE_BOOL, 8, FX_BOOL},
-        {CODE_INT, 4, FX_I4},      {CODE_UINT, 4, FX_U4},        {CODE_E4M3FN, 8, FX_F8E4M3}, {CODE_E5M2, 8, FX_F8E5M2}};
+    static const struct { uint8_t code, bits, dtype;
+    } rows[] = {{CODE_FLOAT, 32, FX_F32}, {CODE_FLOAT, 16, FX_F16}, {CODE_BFLOAT, 16, FX_BF16},
+        {CODE_FLOAT, 64, FX_F64}, {CODE_INT, 32, FX_I32}, {CODE_INT, 64, FX_I64}, {CODE_INT, 8, FX_I8},
+        {CODE_INT, 16, FX_I16}, {CODE_UINT, 8, FX_U8}, {CODE_UINT, 32, FX_U32}, {CODE_UINT, 64, FX_U64},
+        {CODE_BOOL, 8, FX_BOOL}, {CODE_INT, 4, FX_I4}, {CODE_UINT, 4, FX_U4}, {CODE_E4M3FN, 8, FX_F8E4M3},
+        {CODE_E5M2, 8, FX_F8E5M2}};
     for (size_t i = 0; d.lanes == 1 && i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].code != d.code || rows[i].bits != d.bits) continue;
         *out = (enum fx_dtype)rows[i].dtype;
@@ -28,8 +30,9 @@ static bool find_dtype(DLDataType d, enum fx_dtype *out) {
 
 static fx_status read_shape(const struct fx_param *p, const DLTensor *t, struct fx_shape *out) {
     if (!find_dtype(t->dtype, &out->dtype))
-        return error_set(FX_ERR_USAGE, "%s has a dtype there is no name for (code %d, %d bits, %d lanes), but %s is expected", p->name,
-                         t->dtype.code, t->dtype.bits, t->dtype.lanes, fx_dtype_name(fx_argument_dtype(p)));
+        return error_set(FX_ERR_USAGE,
+            "%s has a dtype there is no name for (code %d, %d bits, %d lanes), but %s is expected", p->name,
+            t->dtype.code, t->dtype.bits, t->dtype.lanes, fx_dtype_name(fx_argument_dtype(p)));
     if (t->ndim < 0 || t->ndim > FX_MAX_RANK || (t->ndim > 0 && !t->shape))
         return error_set(FX_ERR_USAGE, "%s has rank %d%s, but rank %d is expected", p->name, t->ndim,
                          t->ndim > 0 && !t->shape ? " and no shape" : "", p->rank);
@@ -41,13 +44,15 @@ static fx_status read_shape(const struct fx_param *p, const DLTensor *t, struct 
 /* ---- memory ---- */
 
 /* Axes of extent 1 may have any stride, and so may an empty tensor. */
-static fx_status check_strides(const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n_elements) {
+static fx_status check_strides(
+    const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n_elements) {
     int64_t expected = 1;
     if (!t->strides || n_elements == 0) return FX_OK;
     for (int i = t->ndim - 1; i >= 0; i--) {
         if (t->shape[i] != 1 && t->strides[i] != expected)
-            return error_set(FX_ERR_USAGE, "%s is not contiguous: axis %s has stride %lld, but row-major order has %lld", p->name,
-                             k->extents[p->extents[i]].name, (long long)t->strides[i], (long long)expected);
+            return error_set(FX_ERR_USAGE,
+                "%s is not contiguous: axis %s has stride %lld, but row-major order has %lld", p->name,
+                k->extents[p->extents[i]].name, (long long)t->strides[i], (long long)expected);
         expected *= t->shape[i];
     }
     return FX_OK;
@@ -56,11 +61,12 @@ static fx_status check_strides(const struct fx_kernel *k, const struct fx_param 
 static fx_status check_device(const fx_context *ctx, const struct fx_param *p, const DLTensor *t) {
     if (t->device.device_type == DEVICE_CUDA_MANAGED) return FX_OK;
     if (t->device.device_type != DEVICE_CUDA)
-        return error_set(FX_ERR_USAGE, "%s is on a device of type %d, but CUDA memory (2, or 13 when managed) is expected", p->name,
-                         t->device.device_type);
+        return error_set(FX_ERR_USAGE,
+            "%s is on a device of type %d, but CUDA memory (2, or 13 when managed) is expected", p->name,
+            t->device.device_type);
     if (t->device.device_id != ctx->device)
-        return error_set(FX_ERR_USAGE, "%s is on CUDA device %d, but the kernel is on device %d", p->name, t->device.device_id,
-                         ctx->device);
+        return error_set(FX_ERR_USAGE, "%s is on CUDA device %d, but the kernel is on device %d", p->name,
+            t->device.device_id, ctx->device);
     return FX_OK;
 }
 
@@ -87,12 +93,14 @@ static bool reach(const struct fx_param *p, const DLTensor *t, int64_t n, int64_
     for (int i = 0; i < t->ndim; i++) {
         int64_t span, *end = t->strides[i] < 0 ? low : high;
         if (__builtin_mul_overflow(t->strides[i], t->shape[i] - 1, &span)) return false;
-        if (t->strides[i] < 0 ? __builtin_sub_overflow(*end, span, end) : __builtin_add_overflow(*end, span, end)) return false;
+        if (t->strides[i] < 0 ? __builtin_sub_overflow(*end, span, end) : __builtin_add_overflow(*end, span, end))
+            return false;
     }
     return *low < INT64_MAX / 8 && *high < INT64_MAX / 8 - *low;
 }
 
-/* Two elements of an output at one address would race. Axes by rising stride: each must step over all that is inside. */
+/* Two elements of an output at one address would race. Axes by rising stride: each must step over all that is inside.
+ */
 static fx_status check_self_overlap(const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n) {
     if (!p->is_strided || !p->is_output || !t->strides || n == 0) return FX_OK;
     bool is_seen[FX_MAX_RANK];
@@ -105,8 +113,8 @@ static fx_status check_self_overlap(const struct fx_kernel *k, const struct fx_p
         if (least < 0) return FX_OK;
         is_seen[least] = true;
         if (llabs(t->strides[least]) <= inside)
-            return error_set(FX_ERR_USAGE, "output %s has elements that may share memory: axis %s has stride %lld", p->name, k->extents[p->extents[least]].name,
-                             (long long)t->strides[least]);
+            return error_set(FX_ERR_USAGE, "output %s has elements that may share memory: axis %s has stride %lld",
+                p->name, k->extents[p->extents[least]].name, (long long)t->strides[least]);
         inside += (t->shape[least] - 1) * llabs(t->strides[least]);
     }
 }
@@ -117,7 +125,8 @@ static int element_bytes(const struct fx_param *p) {
     return bits < 8 ? 1 : bits / 8;
 }
 
-/* The strides a kernel is given: without any the tensor is row-major. Where an axis has one element, or the tensor none, no address needs them. */
+/* The strides a kernel is given: without any the tensor is row-major. Where an axis has one element, or the tensor
+ * none, no address needs them. */
 static void bind_strides(const struct fx_param *p, const DLTensor *t, int64_t n, int64_t *strides) {
     int64_t row_major = 1;
     for (int i = t->ndim - 1; p->is_strided && i >= 0; i--) {
@@ -129,11 +138,13 @@ static void bind_strides(const struct fx_param *p, const DLTensor *t, int64_t n,
 /* Where the tensor lies. */
 static fx_status bind_memory(const struct fx_param *p, const DLTensor *t, int64_t n, int i, struct bound *out) {
     int64_t bytes = element_bytes(p), low, high;
-    bool fits = reach(p, t, n, &low, &high) && !__builtin_add_overflow((uint64_t)(uintptr_t)t->data, t->byte_offset, &out->slots[i]);
+    bool fits = reach(p, t, n, &low, &high) &&
+                !__builtin_add_overflow((uint64_t)(uintptr_t)t->data, t->byte_offset, &out->slots[i]);
     if (fits) {
         out->n_bytes[i] = (size_t)((low + high + 1) * bytes);
         out->starts[i] = out->slots[i] - (uint64_t)(low * bytes);
-        fits = out->slots[i] <= UINT64_MAX - (uint64_t)((high + 1) * bytes) && (!t->data || out->starts[i] <= out->slots[i]);
+        fits = out->slots[i] <= UINT64_MAX - (uint64_t)((high + 1) * bytes) &&
+               (!t->data || out->starts[i] <= out->slots[i]);
     }
     if (!fits) return error_set(FX_ERR_USAGE, "%s ends beyond the address space", p->name);
     out->align[i] = alignment(out->slots[i]);
@@ -143,15 +154,20 @@ static fx_status bind_memory(const struct fx_param *p, const DLTensor *t, int64_
 static fx_status check_address(const struct fx_param *p, const DLTensor *t, int64_t n, uint64_t address) {
     int bytes = element_bytes(p);
     if (n == 0) return FX_OK;
-    if (!t->data) return error_set(FX_ERR_USAGE, "%s has %lld elements, but its address is NULL", p->name, (long long)n);
+    if (!t->data)
+        return error_set(FX_ERR_USAGE, "%s has %lld elements, but its address is NULL", p->name, (long long)n);
     if (address % (unsigned)bytes)
-        return error_set(FX_ERR_USAGE, "%s is at an address that is no multiple of its element's %d bytes", p->name, bytes);
+        return error_set(
+            FX_ERR_USAGE, "%s is at an address that is no multiple of its element's %d bytes", p->name, bytes);
     if (p->align && address % (unsigned)p->align)
-        return error_set(FX_ERR_USAGE, "%s is at an address that is no multiple of %d bytes, which the spec promises: `align %d`", p->name, p->align, p->align);
+        return error_set(FX_ERR_USAGE,
+            "%s is at an address that is no multiple of %d bytes, which the spec promises: `align %d`", p->name,
+            p->align, p->align);
     return FX_OK;
 }
 
-static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
+static fx_status bind_tensor(
+    const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
     const struct fx_param *p = &prepared->kernel->params[i];
     int64_t n = count_elements(t);
     fx_status status = p->is_strided ? FX_OK : check_strides(prepared->kernel, p, t, n);
@@ -163,7 +179,8 @@ static fx_status bind_tensor(const fx_prepared *prepared, int i, const DLTensor 
 }
 
 static bool overlaps(const struct bound *b, int i, int j) {
-    return b->n_bytes[i] && b->n_bytes[j] && b->starts[i] < b->starts[j] + b->n_bytes[j] && b->starts[j] < b->starts[i] + b->n_bytes[i];
+    return b->n_bytes[i] && b->n_bytes[j] && b->starts[i] < b->starts[j] + b->n_bytes[j] &&
+           b->starts[j] < b->starts[i] + b->n_bytes[i];
 }
 
 /* Two inputs may share memory; what is written shares it with nothing, an `inout` tensor being one argument. */
@@ -171,7 +188,8 @@ static fx_status check_overlap(const struct fx_kernel *k, const struct bound *b)
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_output && j < k->n_params; j++)
             if (i != j && overlaps(b, i, j))
-                return error_set(FX_ERR_USAGE, "%s %s shares memory with %s", k->params[i].is_input ? "inout" : "output", k->params[i].name, k->params[j].name);
+                return error_set(FX_ERR_USAGE, "%s %s shares memory with %s",
+                    k->params[i].is_input ? "inout" : "output", k->params[i].name, k->params[j].name);
     return FX_OK;
 }
 
@@ -193,7 +211,8 @@ static fx_status bind_scalar(const struct fx_param *p, const struct fx_value *v,
         return FX_OK;
     }
     if (!fits(p->dtype, v->integer))
-        return error_set(FX_ERR_USAGE, "%s is %lld, which %s cannot hold", p->name, (long long)v->integer, fx_dtype_name(p->dtype));
+        return error_set(
+            FX_ERR_USAGE, "%s is %lld, which %s cannot hold", p->name, (long long)v->integer, fx_dtype_name(p->dtype));
     /* The kernel reads the low bytes, which come first. */
     memcpy(slot, &v->integer, sizeof *slot);
     return FX_OK;
@@ -210,7 +229,8 @@ static fx_status check_scalars(const struct fx_kernel *k, const struct bound *b)
 
 /* ---- all of them ---- */
 
-static fx_status bind_shapes(const struct fx_kernel *k, const struct fx_value *args, bool for_launch, int64_t *extents) {
+static fx_status bind_shapes(
+    const struct fx_kernel *k, const struct fx_value *args, bool for_launch, int64_t *extents) {
     struct fx_shape shapes[FX_MAX_PARAMS];
     const struct fx_shape *known[FX_MAX_PARAMS];
     char message[512];
@@ -228,10 +248,12 @@ static fx_status bind_shapes(const struct fx_kernel *k, const struct fx_value *a
     return status == FX_OK ? FX_OK : error_set(status, "%s", message);
 }
 
-fx_status arguments_bind(const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out) {
+fx_status arguments_bind(
+    const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out) {
     const struct fx_kernel *k = p->kernel;
     if (n_args != k->n_params || (n_args > 0 && !args))
-        return error_set(FX_ERR_USAGE, "kernel %s takes %d arguments, but %d are given", k->name, k->n_params, args ? n_args : 0);
+        return error_set(
+            FX_ERR_USAGE, "kernel %s takes %d arguments, but %d are given", k->name, k->n_params, args ? n_args : 0);
     fx_status status = bind_shapes(k, args, for_launch, out->extents);
     for (int i = 0; status == FX_OK && i < k->n_params; i++) {
         out->n_bytes[i] = out->slots[i] = out->starts[i] = 0;

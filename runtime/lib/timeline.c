@@ -1,6 +1,7 @@
-/* FX_TRACE=FILE: what this process does and when, as a chrome trace. In: events that have just ended. Out: a JSON array of complete events, which chrome://tracing and
- * Perfetto open. Invariant: behind every event the file is whole, so that it is JSON however the process ends; nothing is allocated for an event, and nothing waits but for
- * the lock. Nothing here fails as far as a caller is concerned: where the file cannot be written there is no trace. */
+/* FX_TRACE=FILE: what this process does and when, as a chrome trace. In: events that have just ended. Out: a JSON array
+ * of complete events, which chrome://tracing and Perfetto open. Invariant: behind every event the file is whole, so
+ * that it is JSON however the process ends; nothing is allocated for an event, and nothing waits but for the lock.
+ * Nothing here fails as far as a caller is concerned: where the file cannot be written there is no trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,7 +84,8 @@ static void cannot_write(void) {
     snprintf(why_not, sizeof why_not, "cannot write %s: %s", given ? given : "the file", strerror(error));
 }
 
-/* With the array's end behind it; under the lock. False on a disk that is full, which ends the trace with the last event that fits. */
+/* With the array's end behind it; under the lock. False on a disk that is full, which ends the trace with the last
+ * event that fits. */
 static bool append(struct timeline_line *l) {
     size_t n = l->n;
     put(l, "%s", array_end);
@@ -99,7 +101,8 @@ static bool append(struct timeline_line *l) {
 /* %p is the number of the process. */
 static bool make_path(const char *given, char path[PATH_MAX]) {
     const char *place = strstr(given, "%p");
-    int n = place ? snprintf(path, PATH_MAX, "%.*s%d%s", (int)(place - given), given, (int)getpid(), place + 2) : snprintf(path, PATH_MAX, "%s", given);
+    int n = place ? snprintf(path, PATH_MAX, "%.*s%d%s", (int)(place - given), given, (int)getpid(), place + 2)
+                  : snprintf(path, PATH_MAX, "%s", given);
     return n >= 0 && n < PATH_MAX;
 }
 
@@ -115,7 +118,8 @@ static bool begin_file(void) {
         return false;
     }
     owner = getpid();
-    put(&l, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"fx\"}}", (int)owner, (int)owner);
+    put(&l, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"fx\"}}", (int)owner,
+        (int)owner);
     return append(&l);
 }
 
@@ -138,8 +142,9 @@ void timeline_end(uint64_t began, const char *what, const char *of, const struct
     put(&l, ",\n{\"name\":\"%s", what);
     if (*of) put(&l, " ");
     put_text(&l, of);
-    put(&l, "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03u,\"dur\":%llu.%03u,\"pid\":%d,\"tid\":%ld,\"args\":{", what, (unsigned long long)(began / 1000), (unsigned)(began % 1000),
-        (unsigned long long)((now - began) / 1000), (unsigned)((now - began) % 1000), (int)owner, syscall(SYS_gettid));
+    put(&l, "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03u,\"dur\":%llu.%03u,\"pid\":%d,\"tid\":%ld,\"args\":{", what,
+        (unsigned long long)(began / 1000), (unsigned)(began % 1000), (unsigned long long)((now - began) / 1000),
+        (unsigned)((now - began) % 1000), (int)owner, syscall(SYS_gettid));
     for (int i = 0; i < n_args; i++) put_member(&l, &args[i], i == 0);
     put(&l, "}}");
     pthread_mutex_lock(&lock);
@@ -154,7 +159,8 @@ bool fx_trace_is_on(const char **why) {
     return is_on;
 }
 
-/* ---- stages of the compiler: they nest, and where memory runs out in one only the outermost is said to be over ---- */
+/* ---- stages of the compiler: they nest, and where memory runs out in one only the outermost is said to be over ----
+ */
 
 static _Thread_local struct { const char *name; uint64_t began; } stages[MOST_STAGES];
 static _Thread_local int n_stages;

@@ -1,6 +1,7 @@
-/* bench --ablate: what each term of a kernel costs. Input: a request. Output: a table, or an object of JSON: the kernel whole and without each of its terms, timed in
- * turn, so that all see the same clocks; with --plan-only what each comes to, without a GPU. Every kernel is compared with the oracle first; what is not right gets no
- * time. The copies of the arguments are those of the whole kernel: all take the same. */
+/* bench --ablate: what each term of a kernel costs. Input: a request. Output: a table, or an object of JSON: the kernel
+ * whole and without each of its terms, timed in turn, so that all see the same clocks; with --plan-only what each comes
+ * to, without a GPU. Every kernel is compared with the oracle first; what is not right gets no time. The copies of the
+ * arguments are those of the whole kernel: all take the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ static fx_status open_candidate(struct table *t, const struct request *r, const 
     c->request.ablate = number;
     if (t->is_plan_only) c->request.most = &nothing;
     if (number) c->request.kernel = t->whole.job.kernel->name;
-    if (number) c->request.ablate_extents = t->extent_list, c->request.n_ablate_extents = t->whole.job.kernel->n_extents;
+    if (number)
+        c->request.ablate_extents = t->extent_list, c->request.n_ablate_extents = t->whole.job.kernel->n_extents;
     fx_status status = job_open(&c->request, machine, false, &c->job);
     c->is_job = status == FX_OK;
     if (status != FX_ERR_COMPILE || !number) return status;
@@ -55,7 +57,8 @@ static fx_status list_extents(struct table *t) {
     t->extent_list = calloc((size_t)n + 1, sizeof *t->extent_list);
     if (!t->extents || !t->extent_list) return complain(FX_ERR_NOMEM, "out of memory");
     for (int i = 0; i < n; i++) {
-        snprintf(t->extents[i], sizeof t->extents[i], "%.64s=%lld", job->kernel->extents[i].name, (long long)job->extents[i]);
+        snprintf(t->extents[i], sizeof t->extents[i], "%.64s=%lld", job->kernel->extents[i].name,
+            (long long)job->extents[i]);
         t->extent_list[i] = t->extents[i];
     }
     return FX_OK;
@@ -65,7 +68,8 @@ static fx_status open_all(struct table *t, const struct request *r, const struct
     fx_status status = open_candidate(t, r, machine, 0);
     if (status == FX_OK) status = list_extents(t);
     if (status != FX_OK) return status;
-    const struct fx_ablation *terms = fx_ablations(t->whole.job.compilation, t->whole.job.kernel->name, t->extent_list, t->whole.job.kernel->n_extents, &t->n_terms);
+    const struct fx_ablation *terms = fx_ablations(t->whole.job.compilation, t->whole.job.kernel->name, t->extent_list,
+        t->whole.job.kernel->n_extents, &t->n_terms);
     t->without = calloc((size_t)t->n_terms + 1, sizeof *t->without);
     if (!terms || !t->without) return complain(FX_ERR_NOMEM, "out of memory");
     for (int i = 1; status == FX_OK && i <= t->n_terms; i++) {
@@ -104,7 +108,8 @@ static fx_status check_candidate(struct candidate *c) {
     for (int i = 0; c->is_gpu && i < c->job.kernel->n_launches; i++) {
         struct fx_resources r;
         int v = gpu_chosen_variant(&c->gpu, i);
-        if (v >= 0 && fx_variant_resources(c->gpu.prepared, i, v, &r) == FX_OK && r.registers > c->registers) c->registers = r.registers;
+        if (v >= 0 && fx_variant_resources(c->gpu.prepared, i, v, &r) == FX_OK && r.registers > c->registers)
+            c->registers = r.registers;
     }
     if (status == FX_OK) status = check_quietly(&c->job, &c->gpu);
     if (c->is_gpu && c->term) drop_arguments(c);
@@ -136,7 +141,8 @@ static fx_status time_all(struct table *t) {
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i <= t->n_terms; i++)
         if (!candidate(t, i)->why_not) status = check_candidate(candidate(t, i));
-    if (status == FX_OK && (status = fx_timer_open(t->whole.job.context, &timer)) != FX_OK) return gpu_failed(status, "cannot time");
+    if (status == FX_OK && (status = fx_timer_open(t->whole.job.context, &timer)) != FX_OK)
+        return gpu_failed(status, "cannot time");
     if (status == FX_OK) status = rotation_open(&t->whole.gpu, &rotation);
     if (status == FX_OK) status = time_in_turn(t, &rotation, timer);
     for (int i = 0; i <= t->n_terms; i++) /* copies may only go once nothing queued uses them */
@@ -159,7 +165,8 @@ static void print_term(const struct fx_ablation *term) {
 }
 
 static void print_plans(struct table *t) {
-    printf("terms of %s\n  line  place         kernels        bytes        flops  what is left out\n", t->whole.job.kernel->name);
+    printf("terms of %s\n  line  place         kernels        bytes        flops  what is left out\n",
+        t->whole.job.kernel->name);
     for (int i = 0; i <= t->n_terms; i++) {
         const struct candidate *c = candidate(t, i);
         int64_t flops = 0, bytes = 0;
@@ -175,17 +182,19 @@ static void print_plans(struct table *t) {
 
 static void print_times(struct table *t) {
     const struct timing *whole = &t->whole.timing;
-    printf("%s on %s, whole: %.2f us, %d kernel%s, %d registers (median of %d x %d launches, in turn with those below)\n", t->whole.job.kernel->name,
-           fx_context_device(t->whole.job.context), whole->median, t->whole.job.kernel->n_launches, t->whole.job.kernel->n_launches == 1 ? "" : "s", t->whole.registers, whole->repetitions,
-           whole->batch);
+    printf(
+        "%s on %s, whole: %.2f us, %d kernel%s, %d registers (median of %d x %d launches, in turn with those below)\n",
+        t->whole.job.kernel->name, fx_context_device(t->whole.job.context), whole->median,
+        t->whole.job.kernel->n_launches, t->whole.job.kernel->n_launches == 1 ? "" : "s", t->whole.registers,
+        whole->repetitions, whole->batch);
     printf("  line  place         us without    it costs        %%  registers  kernels  what is left out\n");
     for (int i = 1; i <= t->n_terms; i++) {
         const struct candidate *c = candidate(t, i);
         printf("  %4d  %-12s  ", c->term->line, c->term->place);
         if (c->why_not) printf("no time: %s: ", c->why_not);
         else
-            printf("%10.2f  %10.2f  %7.1f  %9d  %7d  ", c->timing.median, whole->median - c->timing.median, 100 * (whole->median - c->timing.median) / whole->median, c->registers,
-                   c->job.kernel->n_launches);
+            printf("%10.2f  %10.2f  %7.1f  %9d  %7d  ", c->timing.median, whole->median - c->timing.median,
+                100 * (whole->median - c->timing.median) / whole->median, c->registers, c->job.kernel->n_launches);
         print_term(c->term);
     }
 }
@@ -216,7 +225,9 @@ static void put_candidate(struct json *j, const struct table *t, const struct ca
         json_member_real(j, "min_us", c->timing.us[0]);
         json_member_real(j, "max_us", c->timing.us[c->timing.repetitions - 1]);
         if (c->term) json_member_real(j, "costs_us", t->whole.timing.median - c->timing.median);
-        if (c->term) json_member_real(j, "costs_percent", 100 * (t->whole.timing.median - c->timing.median) / t->whole.timing.median);
+        if (c->term)
+            json_member_real(
+                j, "costs_percent", 100 * (t->whole.timing.median - c->timing.median) / t->whole.timing.median);
         json_member_int(j, "registers", c->registers);
     }
     json_close(j, '}');
@@ -239,7 +250,8 @@ static fx_status print_json(struct table *t) {
     json_member_text(&j, "device", t->is_plan_only ? NULL : fx_context_device(t->whole.job.context));
     json_open_object(&j, "extents");
     for (int i = 0; i < t->whole.job.kernel->n_extents; i++)
-        if (!job_is_of_a_part(t->whole.job.kernel, i)) json_member_int(&j, t->whole.job.kernel->extents[i].name, t->whole.job.extents[i]);
+        if (!job_is_of_a_part(t->whole.job.kernel, i))
+            json_member_int(&j, t->whole.job.kernel->extents[i].name, t->whole.job.extents[i]);
     json_close(&j, '}');
     json_key(&j, "whole");
     put_candidate(&j, t, &t->whole);

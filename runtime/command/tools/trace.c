@@ -1,5 +1,6 @@
-/* The trace subcommand. Input: a kernel, small extents. Output: what its launches do to memory, cell by cell, as JSON or as a page: run once on the emulator, which sees
- * every access. Invariant: what would take longer than seconds, or more cells than can be shown, is refused before anything runs. */
+/* The trace subcommand. Input: a kernel, small extents. Output: what its launches do to memory, cell by cell, as JSON
+ * or as a page: run once on the emulator, which sees every access. Invariant: what would take longer than seconds, or
+ * more cells than can be shown, is refused before anything runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,9 @@
 
 enum form { FORM_NONE, FORM_JSON, FORM_PAGE };
 
-static bool ends_in(const char *s, const char *end) { return strlen(s) >= strlen(end) && !strcmp(s + strlen(s) - strlen(end), end); }
+static bool ends_in(const char *s, const char *end) {
+    return strlen(s) >= strlen(end) && !strcmp(s + strlen(s) - strlen(end), end);
+}
 
 static enum form form_of(const char *to) {
     if (!strcmp(to, "-") || ends_in(to, ".json")) return FORM_JSON;
@@ -22,8 +25,10 @@ static fx_status read_blocks(const struct command *cmd, struct trace *t) {
     while (at) {
         char *end;
         unsigned long n = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : ~0ul;
-        if (n >= TRACE_MOST_GRID || (*end && *end != ',')) return usage_error(cmd, "--block %s is no list of numbers of blocks: 0,5,17", text);
-        if (t->n_blocks == TRACE_BLOCKS) return usage_error(cmd, "--block %s has more than %d blocks", text, TRACE_BLOCKS);
+        if (n >= TRACE_MOST_GRID || (*end && *end != ','))
+            return usage_error(cmd, "--block %s is no list of numbers of blocks: 0,5,17", text);
+        if (t->n_blocks == TRACE_BLOCKS)
+            return usage_error(cmd, "--block %s has more than %d blocks", text, TRACE_BLOCKS);
         t->blocks[t->n_blocks++] = (unsigned)n;
         at = *end ? end + 1 : NULL;
     }
@@ -32,7 +37,8 @@ static fx_status read_blocks(const struct command *cmd, struct trace *t) {
 
 /* ---- what there is ---- */
 
-/* The stride of axis i of a row-major tensor, over extents; of packed words, and where the extent is fixed, a number. */
+/* The stride of axis i of a row-major tensor, over extents; of packed words, and where the extent is fixed, a number.
+ */
 static const char *step_of(struct arena *arena, const struct trace *t, const struct argument *a, int i) {
     const struct fx_param *p = a->param;
     const char *names = NULL;
@@ -50,8 +56,14 @@ static const char *step_of(struct arena *arena, const struct trace *t, const str
 static void add_tensor(struct arena *arena, struct trace *t, const struct argument *a) {
     const struct fx_param *p = a->param;
     struct trace_tensor *x = &t->tensors[t->n_tensors++];
-    *x = (struct trace_tensor){.name = p->name, .kind = p->is_input && p->is_output ? "inout" : p->is_output ? "output" : "input", .dtype = fx_dtype_name(a->shape.dtype),
-                               .cell_bytes = fx_dtype_bits(a->shape.dtype) / 8, .rank = a->shape.rank, .n_cells = (int64_t)a->n_elements};
+    *x = (struct trace_tensor){.name = p->name,
+        .kind = p->is_input && p->is_output ? "inout"
+                : p->is_output              ? "output"
+                                            : "input",
+        .dtype = fx_dtype_name(a->shape.dtype),
+        .cell_bytes = fx_dtype_bits(a->shape.dtype) / 8,
+        .rank = a->shape.rank,
+        .n_cells = (int64_t)a->n_elements};
     int64_t stride = 1;
     for (int i = x->rank - 1; i >= 0; i--) {
         x->shape[i] = a->shape.extents[i];
@@ -64,19 +76,29 @@ static void add_tensor(struct arena *arena, struct trace *t, const struct argume
 
 static int bytes_of(const char *dtype) {
     for (int i = 0; dtype && i < FX_N_DTYPES; i++)
-        if (!strcmp(dtype, fx_dtype_name((enum fx_dtype)i)) && fx_dtype_bits((enum fx_dtype)i) >= 8) return fx_dtype_bits((enum fx_dtype)i) / 8;
+        if (!strcmp(dtype, fx_dtype_name((enum fx_dtype)i)) && fx_dtype_bits((enum fx_dtype)i) >= 8)
+            return fx_dtype_bits((enum fx_dtype)i) / 8;
     return 0;
 }
 
-static void add_buffer(struct arena *a, struct trace *t, const struct fx_buffer *b, const struct fx_env *env, const char *receipt) {
+static void add_buffer(
+    struct arena *a, struct trace *t, const struct fx_buffer *b, const struct fx_env *env, const char *receipt) {
     struct trace_tensor *x = &t->tensors[t->n_tensors];
     int64_t n_bytes = 0;
     if (!fx_expr_eval(&b->bytes, env, &n_bytes) || n_bytes <= 0) return;
-    const char *dtype = b->kind == FX_BUFFER_WORKSPACE ? trace_buffer_dtype(a, receipt, t->job->kernel->name, b->name) : NULL;
+    const char *dtype = b->kind == FX_BUFFER_WORKSPACE ? trace_buffer_dtype(a, receipt, t->job->kernel->name, b->name)
+                                                       : NULL;
     int bytes = bytes_of(dtype);
     if (!bytes) bytes = 4, dtype = NULL;
-    *x = (struct trace_tensor){.name = b->name, .kind = b->kind == FX_BUFFER_FLAGS ? "flags" : "workspace", .dtype = dtype, .cell_bytes = bytes, .rank = 1,
-                               .shape = {(n_bytes + bytes - 1) / bytes}, .strides = {1}, .axes = {""}, .n_cells = (n_bytes + bytes - 1) / bytes};
+    *x = (struct trace_tensor){.name = b->name,
+        .kind = b->kind == FX_BUFFER_FLAGS ? "flags" : "workspace",
+        .dtype = dtype,
+        .cell_bytes = bytes,
+        .rank = 1,
+        .shape = {(n_bytes + bytes - 1) / bytes},
+        .strides = {1},
+        .axes = {""},
+        .n_cells = (n_bytes + bytes - 1) / bytes};
     t->n_tensors++;
 }
 
@@ -102,7 +124,8 @@ bool trace_is_own(const struct fx_kernel *k, int extent) {
 /* Says how to ask for less. */
 static fx_status too_large(const struct job *job, const char *what, int64_t n, int64_t most) {
     const struct fx_kernel *k = job->kernel;
-    complain(FX_ERR_USAGE, "%lld %s are more than a trace takes, %lld: give smaller extents with -D; now they are", (long long)n, what, (long long)most);
+    complain(FX_ERR_USAGE, "%lld %s are more than a trace takes, %lld: give smaller extents with -D; now they are",
+        (long long)n, what, (long long)most);
     fprintf(stderr, "fxc:");
     for (int e = 0; e < k->n_extents; e++)
         if (trace_is_own(k, e)) fprintf(stderr, " -D %s=%lld", k->extents[e].name, (long long)job->extents[e]);
@@ -115,16 +138,18 @@ static fx_status check_size(const struct trace *t) {
     job_work(t->job, &flops, &bytes);
     for (int i = 0; i < t->n_tensors; i++) n_cells += t->tensors[i].n_cells;
     if (flops > TRACE_MOST_FLOPS) return too_large(t->job, "floating-point operations", flops, TRACE_MOST_FLOPS);
-    return n_cells > TRACE_MOST_CELLS ? too_large(t->job, "cells of tensors and workspace", n_cells, TRACE_MOST_CELLS) : FX_OK;
+    return n_cells > TRACE_MOST_CELLS ? too_large(t->job, "cells of tensors and workspace", n_cells, TRACE_MOST_CELLS)
+                                      : FX_OK;
 }
 
 /* ---- tensor cores ---- */
 
 /* The engine that the entry's text names. */
 static void find_mma(const char *source, struct trace_launch *l) {
-    static const struct { const char *engine, *shape, *dtype; } engines[] = {
-        {"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"}, {"fx_mma_16<fx_f16>", "m16n8k16", "f16"}, {"fx_chain_mma<fx_bf16", "m16n8k16", "bf16"},
-        {"fx_chain_mma<fx_f16", "m16n8k16", "f16"}, {"fx_mma_32", "m16n8k8", "tf32"}, {"fx_mma_8<", "m16n8k32", "int8"}};
+    static const struct { const char *engine, *shape, *dtype;
+    } engines[] = {{"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"}, {"fx_mma_16<fx_f16>", "m16n8k16", "f16"},
+        {"fx_chain_mma<fx_bf16", "m16n8k16", "bf16"}, {"fx_chain_mma<fx_f16", "m16n8k16", "f16"},
+        {"fx_mma_32", "m16n8k8", "tf32"}, {"fx_mma_8<", "m16n8k32", "int8"}};
     size_t length = strlen(l->variant->entry);
     const char *at = source;
     while ((at = strstr(at, l->variant->entry)) && (at == source || at[-1] != '\n' || at[length] != '(')) at += length;
@@ -149,11 +174,14 @@ static fx_status find_launches(struct trace *t, const struct gpu *gpu) {
         if (v < 0) continue;
         t->launches[i].variant = &k->launches[i].variants[v];
         find_mma(t->plan->source, &t->launches[i]);
-        if (!fx_expr_eval(&t->launches[i].variant->grid, &env, &grid) || grid > TRACE_MOST_GRID) return too_large(t->job, "blocks of a launch", grid, TRACE_MOST_GRID);
+        if (!fx_expr_eval(&t->launches[i].variant->grid, &env, &grid) || grid > TRACE_MOST_GRID)
+            return too_large(t->job, "blocks of a launch", grid, TRACE_MOST_GRID);
         if ((unsigned long)grid > largest) largest = (unsigned long)grid;
     }
     for (int b = 0; b < t->n_blocks; b++)
-        if (t->blocks[b] >= largest) return usage_error(t->job->request->cmd, "there is no block %u: the largest launch has %lu, from 0", t->blocks[b], largest);
+        if (t->blocks[b] >= largest)
+            return usage_error(t->job->request->cmd, "there is no block %u: the largest launch has %lu, from 0",
+                t->blocks[b], largest);
     return FX_OK;
 }
 
@@ -169,17 +197,20 @@ static void find_before(struct arena *a, struct trace *t, fx_compilation **c) {
     r.n_defines = 0;
     for (int i = 0; i < t->job->request->n_defines; i++) r.defines[r.n_defines++] = t->job->request->defines[i];
     for (int e = 0; e < k->n_extents; e++)
-        if (k->extents[e].value < 0 && trace_is_own(k, e)) r.defines[r.n_defines++] = arena_printf(a, "%s=%lld", k->extents[e].name, (long long)t->job->extents[e]);
+        if (k->extents[e].value < 0 && trace_is_own(k, e))
+            r.defines[r.n_defines++] = arena_printf(a, "%s=%lld", k->extents[e].name, (long long)t->job->extents[e]);
     if (compile_request(&r, job_arch(t->job), false, c) != FX_OK) return;
     const char *receipt = fx_receipt(*c, FX_FORMAT_JSON, NULL);
     if (!receipt || !(unfused = fx_find_kernel(fx_get_plan(*c), k->name))) return;
-    int64_t *extents = NEW_ARRAY(a, int64_t, unfused->n_extents + 1), *strides = NEW_ARRAY(a, int64_t, fx_stride_index(unfused->n_params, 0) + 1);
+    int64_t *extents = NEW_ARRAY(a, int64_t, unfused->n_extents + 1),
+            *strides = NEW_ARRAY(a, int64_t, fx_stride_index(unfused->n_params, 0) + 1);
     for (int e = 0; e < unfused->n_extents; e++) extents[e] = unfused->extents[e].value;
     for (int e = 0; e < unfused->n_extents; e++)
         for (int i = 0; i < k->n_extents && extents[e] < 0; i++)
             if (!strcmp(k->extents[i].name, unfused->extents[e].name)) extents[e] = t->job->extents[i];
     fx_row_major_strides(unfused, extents, strides);
-    t->before = trace_flow_read(a, receipt, unfused, &(struct fx_env){.extents = extents, .sm_count = job_env(t->job).sm_count, .strides = strides});
+    t->before = trace_flow_read(a, receipt, unfused,
+        &(struct fx_env){.extents = extents, .sm_count = job_env(t->job).sm_count, .strides = strides});
 }
 
 /* ---- the run ---- */
@@ -222,8 +253,10 @@ static fx_status trace_job(struct arena *a, struct trace *t, const char *to) {
 
 static fx_status trace_within(struct arena *a, struct trace *t) {
     const struct request *r = t->job->request;
-    const char *given = option_value(r->cmd, OPT_OUTPUT_TRACE), *to = given ? given : arena_printf(a, "%s.html", t->job->kernel->name);
-    if (!strcmp(to, r->spec->path) && strcmp(to, "-") != 0) return usage_error(r->cmd, "the output %s would overwrite the input", to);
+    const char *given = option_value(r->cmd, OPT_OUTPUT_TRACE),
+               *to = given ? given : arena_printf(a, "%s.html", t->job->kernel->name);
+    if (!strcmp(to, r->spec->path) && strcmp(to, "-") != 0)
+        return usage_error(r->cmd, "the output %s would overwrite the input", to);
     if (form_of(to) == FORM_NONE) return usage_error(r->cmd, "-o %s: a trace is written to a .json or to a .html", to);
     return trace_job(a, t, to);
 }
@@ -267,7 +300,8 @@ static fx_status trace_spec(const struct command *cmd, const struct spec *spec, 
     bool is_done = false;
     int n_blocks = 0;
     fx_status status = FX_OK;
-    if (!is_given(cmd, OPT_DEFINE) && !is_given(cmd, OPT_INPUT)) status = act_on_blocks(cmd, spec, machine, false, &n_blocks, trace_block, &is_done);
+    if (!is_given(cmd, OPT_DEFINE) && !is_given(cmd, OPT_INPUT))
+        status = act_on_blocks(cmd, spec, machine, false, &n_blocks, trace_block, &is_done);
     if (status != FX_OK || n_blocks) return status;
     status = request_open(cmd, spec, NULL, &request);
     if (status == FX_OK) status = trace_on(&request, machine);
@@ -282,7 +316,8 @@ fx_status command_trace(const struct command *cmd) {
     struct fx_emulation emulation = {.is_watched = true};
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK && device && !(read_emulation(device, &emulation) && emulation.is_watched))
-        status = usage_error(cmd, "--device=%s: a trace is of the emulator that sees every access: emu or emu:N", device);
+        status = usage_error(
+            cmd, "--device=%s: a trace is of the emulator that sees every access: emu or emu:N", device);
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK) status = fx_emulate(&emulation);
     if (status == FX_OK && (status = fx_context_open(0, &machine.context)) != FX_OK) gpu_failed(status, "no emulator");

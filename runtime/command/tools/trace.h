@@ -1,4 +1,5 @@
-/* A traced run: which cells of each tensor the blocks of each launch touch, when, and at which lines; and the documents made of that. Sections by file. */
+/* A traced run: which cells of each tensor the blocks of each launch touch, when, and at which lines; and the documents
+ * made of that. Sections by file. */
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -101,7 +102,8 @@ struct trace {
 };
 
 /* ---- trace.c ---- */
-/* Whether it is an extent that the spec has, of a tensor, rather than one that a pass made or that follows from others. */
+/* Whether it is an extent that the spec has, of a tensor, rather than one that a pass made or that follows from others.
+ */
 bool trace_is_own(const struct fx_kernel *k, int extent);
 
 /* ---- trace_watch.c: what is seen ---- */
@@ -114,7 +116,8 @@ void trace_release(struct trace *t);
 
 /* ---- trace_flow.c: what the receipts say ---- */
 /* The launches of k and the lines of the spec in each, from a receipt as JSON. `extents` are k's. */
-struct trace_flow trace_flow_read(struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env);
+struct trace_flow trace_flow_read(
+    struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env);
 /* The dtype of a buffer of the kernel in the receipt, or NULL. */
 const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer);
 
@@ -134,7 +137,8 @@ struct trace_times { /* of a block: when it touched anything, in order */
 struct trace_times trace_times_of(struct arena *a, const struct trace *t, const struct trace_detail *d);
 int trace_n_steps(const struct trace_times *times); /* shades they are shown in */
 void figure_map(struct buf *out, const struct trace *t, const struct trace_launch *l, int tensor);
-void figure_block(struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor);
+void figure_block(
+    struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor);
 void figure_flow(struct buf *out, const struct trace *t);
 void figure_fragments(struct buf *out, const char *shape);
 /* As text of a page. */

@@ -1,11 +1,23 @@
-/* Tensors as pictures. In: a tensor, and runs of its cells. Out: SVG, a square a cell, or a square several cells where there are too many; the last axis runs to the
- * right, all others downwards. Invariant: a picture has at most BINS x BINS squares, and of one colour those side by side are one rectangle. */
+/* Tensors as pictures. In: a tensor, and runs of its cells. Out: SVG, a square a cell, or a square several cells where
+ * there are too many; the last axis runs to the right, all others downwards. Invariant: a picture has at most BINS x
+ * BINS squares, and of one colour those side by side are one rectangle. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/tools/trace.h"
 
-enum { BINS = 128, WIDTH = 384, LEFT = 44, TOP = 34, LEAST_PIXELS = 3, MOST_PIXELS = 18, THIN = 20, LEAST_SIDE = 36, NO_ONE = -1, LABELLED = 64 };
+enum {
+    BINS = 128,
+    WIDTH = 384,
+    LEFT = 44,
+    TOP = 34,
+    LEAST_PIXELS = 3,
+    MOST_PIXELS = 18,
+    THIN = 20,
+    LEAST_SIDE = 36,
+    NO_ONE = -1,
+    LABELLED = 64
+};
 
 struct picture { /* of a tensor */
     const struct trace_tensor *tensor;
@@ -24,7 +36,10 @@ static int wide_enough(int pixels, int n) {
 
 static struct picture lay_out(const struct trace_tensor *x) {
     int64_t columns = x->rank ? x->shape[x->rank - 1] : 1, rows = columns ? x->n_cells / columns : 0;
-    struct picture p = {.tensor = x, .n_columns = columns ? columns : 1, .across = (columns + BINS - 1) / BINS, .down = (rows + BINS - 1) / BINS};
+    struct picture p = {.tensor = x,
+        .n_columns = columns ? columns : 1,
+        .across = (columns + BINS - 1) / BINS,
+        .down = (rows + BINS - 1) / BINS};
     if (!p.across) p.across = 1;
     if (!p.down) p.down = 1;
     p.w = (int)((columns + p.across - 1) / p.across);
@@ -61,7 +76,8 @@ static int x_of(const struct picture *p, int column) { return LEFT + column * p-
 static int y_of(const struct picture *p, int row) { return TOP + row * p->ph; }
 
 /* The squares whose value, modulo `modulus`, is that. False where there are none, and nothing was written. */
-static bool put_squares(struct buf *out, const struct picture *p, const int *squares, int modulus, int value, int inset, const char *attributes) {
+static bool put_squares(struct buf *out, const struct picture *p, const int *squares, int modulus, int value, int inset,
+    const char *attributes) {
     bool is_any = false;
     for (int row = 0; row < p->h; row++)
         for (int c = 0, end; c < p->w; c = end) {
@@ -71,7 +87,8 @@ static bool put_squares(struct buf *out, const struct picture *p, const int *squ
             while (end < p->w && s[end] != NO_ONE && s[end] % modulus == value) end++;
             if (!is_any) buf_printf(out, "<path %s d=\"", attributes);
             is_any = true;
-            buf_printf(out, "M%d %dh%dv%dh-%dz", x_of(p, c), y_of(p, row) + inset, (end - c) * p->pw, p->ph - 2 * inset, (end - c) * p->pw);
+            buf_printf(out, "M%d %dh%dv%dh-%dz", x_of(p, c), y_of(p, row) + inset, (end - c) * p->pw, p->ph - 2 * inset,
+                (end - c) * p->pw);
         }
     if (is_any) buf_puts(out, "\"/>\n");
     return is_any;
@@ -113,7 +130,9 @@ static void put_rows_label(struct buf *out, const struct trace_tensor *x) {
 static int label_pixels(const struct trace_tensor *x) {
     int n = 2;
     char digits[24];
-    for (int i = 0; i + 1 < x->rank; i++) n += 3 + (int)strlen(x->axes[i]) + snprintf(digits, sizeof digits, "%lld", (long long)x->shape[i]) + (i ? 3 : 0);
+    for (int i = 0; i + 1 < x->rank; i++)
+        n += 3 + (int)strlen(x->axes[i]) + snprintf(digits, sizeof digits, "%lld", (long long)x->shape[i]) +
+             (i ? 3 : 0);
     return 8 * n;
 }
 
@@ -132,19 +151,26 @@ static void open_picture(struct buf *out, const struct picture *p, const char *w
         buf_puts(out, ": ");
         put_escaped(out, x->steps[i]);
     }
-    buf_printf(out, "</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", whole, tall, whole, tall);
+    buf_printf(out, "</figcaption>\n<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+        whole, tall, whole, tall);
     put_escaped(out, x->name);
-    buf_printf(out, ", %s\">\n<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", what, LEFT, TOP, width, height);
+    buf_printf(out, ", %s\">\n<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", what, LEFT, TOP,
+        width, height);
     if (x->rank == 0) return;
     buf_printf(out, "<text x=\"%d\" y=\"13\">", LEFT);
     put_escaped(out, *x->axes[x->rank - 1] ? x->axes[x->rank - 1] : "cell");
-    buf_printf(out, " = %lld \xe2\x86\x92</text>\n<text class=\"tick\" x=\"%d\" y=\"28\">0</text>\n", (long long)x->shape[x->rank - 1], LEFT);
-    if (width > 60) buf_printf(out, "<text class=\"tick end\" x=\"%d\" y=\"28\">%lld</text>\n", LEFT + width, (long long)x->shape[x->rank - 1] - 1);
+    buf_printf(out, " = %lld \xe2\x86\x92</text>\n<text class=\"tick\" x=\"%d\" y=\"28\">0</text>\n",
+        (long long)x->shape[x->rank - 1], LEFT);
+    if (width > 60)
+        buf_printf(out, "<text class=\"tick end\" x=\"%d\" y=\"28\">%lld</text>\n", LEFT + width,
+            (long long)x->shape[x->rank - 1] - 1);
     if (x->rank == 1) return;
     buf_printf(out, "<text transform=\"translate(13 %d) rotate(90)\">", TOP);
     put_rows_label(out, x);
     buf_printf(out, " \xe2\x86\x92</text>\n<text class=\"tick end\" x=\"%d\" y=\"%d\">0</text>\n", LEFT - 4, TOP + 9);
-    if (height > 30) buf_printf(out, "<text class=\"tick end\" x=\"%d\" y=\"%d\">%lld</text>\n", LEFT - 4, TOP + height, (long long)(x->n_cells / p->n_columns) - 1);
+    if (height > 30)
+        buf_printf(out, "<text class=\"tick end\" x=\"%d\" y=\"%d\">%lld</text>\n", LEFT - 4, TOP + height,
+            (long long)(x->n_cells / p->n_columns) - 1);
 }
 
 static void close_picture(struct buf *out, const struct picture *p) {
@@ -155,7 +181,9 @@ static void close_picture(struct buf *out, const struct picture *p) {
         buf_puts(out, "\"/>\n");
     }
     buf_puts(out, "</svg>\n");
-    if (p->across > 1 || p->down > 1) buf_printf(out, "<p class=\"note\">a square is %lld \xc3\x97 %lld cells</p>\n", (long long)p->down, (long long)p->across);
+    if (p->across > 1 || p->down > 1)
+        buf_printf(out, "<p class=\"note\">a square is %lld \xc3\x97 %lld cells</p>\n", (long long)p->down,
+            (long long)p->across);
     buf_puts(out, "</figure>\n");
 }
 
@@ -184,7 +212,8 @@ static void put_numbers(struct buf *out, const struct picture *p, const int *squ
         const struct box *b = &boxes[i];
         int w = b->right - b->left, h = b->bottom - b->top;
         if (b->n * 5 < w * h * 4 || b->n == 0 || w * p->pw < 18 || h * p->ph < 14) continue;
-        buf_printf(out, "<text class=\"number\" x=\"%d\" y=\"%d\">%d</text>\n", x_of(p, b->left) + w * p->pw / 2, y_of(p, b->top) + h * p->ph / 2 + 4, i);
+        buf_printf(out, "<text class=\"number\" x=\"%d\" y=\"%d\">%d</text>\n", x_of(p, b->left) + w * p->pw / 2,
+            y_of(p, b->top) + h * p->ph / 2 + 4, i);
     }
 }
 
@@ -233,7 +262,8 @@ struct trace_times trace_times_of(struct arena *a, const struct trace *t, const 
     times.keys = NEW_ARRAY(a, uint64_t, n + 1);
     n = 0;
     for (int i = 0; i < 2 * t->n_tensors; i++)
-        for (int r = 0; r < d->tensors[i / 2][i % 2].n; r++) times.keys[n++] = key_of(&d->tensors[i / 2][i % 2].runs[r]);
+        for (int r = 0; r < d->tensors[i / 2][i % 2].n; r++)
+            times.keys[n++] = key_of(&d->tensors[i / 2][i % 2].runs[r]);
     qsort(times.keys, (size_t)n, sizeof *times.keys, by_key);
     for (int i = 0; i < n; i++)
         if (i == 0 || times.keys[i] != times.keys[i - 1]) times.keys[times.n++] = times.keys[i];
@@ -255,22 +285,29 @@ static bool meet(const struct picture *p, const int *a, const int *b) {
     return false;
 }
 
-void figure_block(struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor) {
+void figure_block(
+    struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor) {
     const struct trace_runs *runs = d->tensors[tensor];
     struct picture p = lay_out(&t->tensors[tensor]);
     int n_steps = trace_n_steps(times), *squares[TRACE_SIDES];
     char attributes[80];
     for (int side = 0; side < TRACE_SIDES; side++) {
         squares[side] = new_squares(out->arena, &p);
-        for (int i = 0; i < runs[side].n; i++) fill_run(&p, &runs[side].runs[i], step_of(times, &runs[side].runs[i]), squares[side]);
+        for (int i = 0; i < runs[side].n; i++)
+            fill_run(&p, &runs[side].runs[i], step_of(times, &runs[side].runs[i]), squares[side]);
     }
     bool is_inset = meet(&p, squares[TRACE_READ], squares[TRACE_WRITE]);
-    open_picture(out, &p, runs[TRACE_READ].n && runs[TRACE_WRITE].n ? "read and written" : runs[TRACE_WRITE].n ? "written" : "read");
+    open_picture(out, &p,
+        runs[TRACE_READ].n && runs[TRACE_WRITE].n ? "read and written"
+        : runs[TRACE_WRITE].n                     ? "written"
+                                                  : "read");
     for (int side = 0; side < TRACE_SIDES; side++)
         for (int s = 0; s < n_steps; s++) {
             int percent = n_steps > 1 ? 30 + 70 * s / (n_steps - 1) : 100;
-            snprintf(attributes, sizeof attributes, "class=\"%s\" data-step=\"%d\" fill-opacity=\"%d%%\"", side == TRACE_WRITE ? "written" : "read", s, percent);
-            put_squares(out, &p, squares[side], TRACE_STEPS, s, is_inset && side == TRACE_WRITE ? p.ph / 4 : 0, attributes);
+            snprintf(attributes, sizeof attributes, "class=\"%s\" data-step=\"%d\" fill-opacity=\"%d%%\"",
+                side == TRACE_WRITE ? "written" : "read", s, percent);
+            put_squares(
+                out, &p, squares[side], TRACE_STEPS, s, is_inset && side == TRACE_WRITE ? p.ph / 4 : 0, attributes);
         }
     close_picture(out, &p);
 }

@@ -1,5 +1,6 @@
-/* What a receipt says of a kernel's launches. In: a receipt as JSON, written by this very library, and the plan. Out: for each launch the lines of the spec in it
- * and its bytes at the extents of the run. Invariant: of text that is not such a receipt nothing is taken; nothing beyond it is read. */
+/* What a receipt says of a kernel's launches. In: a receipt as JSON, written by this very library, and the plan. Out:
+ * for each launch the lines of the spec in it and its bytes at the extents of the run. Invariant: of text that is not
+ * such a receipt nothing is taken; nothing beyond it is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ static const char *text_of(struct arena *a, const char *s) {
         }
         s++;
         if (*s == 'n') buf_putc(&out, '\n');
-        else if (*s == 'u' && strlen(s) > 4) put_point(&out, (unsigned)strtoul((char[]){s[1], s[2], s[3], s[4], 0}, NULL, 16)), s += 4;
+        else if (*s == 'u' && strlen(s) > 4)
+            put_point(&out, (unsigned)strtoul((char[]){s[1], s[2], s[3], s[4], 0}, NULL, 16)), s += 4;
         else if (*s) buf_putc(&out, *s);
         else break;
     }
@@ -92,7 +94,8 @@ static const char *find_named(struct arena *a, const char *list, const char *nam
 /* ---- what is asked of it ---- */
 
 const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer) {
-    return text_of(a, member(find_named(a, member(find_named(a, member(receipt, "kernels"), kernel), "workspace"), buffer), "dtype"));
+    return text_of(a,
+        member(find_named(a, member(find_named(a, member(receipt, "kernels"), kernel), "workspace"), buffer), "dtype"));
 }
 
 static void read_lines(struct arena *a, const char *launch, struct trace_step *s) {
@@ -100,12 +103,17 @@ static void read_lines(struct arena *a, const char *launch, struct trace_step *s
     for (const char *i = first_item(member(launch, "lines")); i; i = next_item(i)) n++;
     s->lines = NEW_ARRAY(a, struct trace_line, n + 1);
     for (const char *i = first_item(member(launch, "lines")); i; i = next_item(i)) {
-        const char *line = member(i, "line"), *place = text_of(a, member(i, "place")), *text = text_of(a, member(i, "expression"));
-        s->lines[s->n_lines++] = (struct trace_line){.line = line ? atoi(line) : 0, .place = place ? place : "", .name = text_of(a, member(i, "name")), .text = text ? text : ""};
+        const char *line = member(i, "line"), *place = text_of(a, member(i, "place")),
+                   *text = text_of(a, member(i, "expression"));
+        s->lines[s->n_lines++] = (struct trace_line){.line = line ? atoi(line) : 0,
+            .place = place ? place : "",
+            .name = text_of(a, member(i, "name")),
+            .text = text ? text : ""};
     }
 }
 
-struct trace_flow trace_flow_read(struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env) {
+struct trace_flow trace_flow_read(
+    struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env) {
     struct trace_flow f = {.n_steps = k->n_launches, .steps = NEW_ARRAY(a, struct trace_step, k->n_launches + 1)};
     const char *launches = member(find_named(a, member(receipt, "kernels"), k->name), "launches");
     const char *at = first_item(launches);

@@ -54,7 +54,8 @@ static void put_map(struct json *j, const char *key, const struct trace_part *p,
     json_member_int(j, "accesses", (int64_t)p->total[side].n_accesses);
     json_member_int(j, "cells", (int64_t)p->total[side].n_cells);
     json_open_list(j, "runs");
-    for (int i = 0; i < r->n; i++) list_of_ints(j, (int64_t[]){r->runs[i].first, r->runs[i].n, r->runs[i].block, r->runs[i].n_blocks}, 4);
+    for (int i = 0; i < r->n; i++)
+        list_of_ints(j, (int64_t[]){r->runs[i].first, r->runs[i].n, r->runs[i].block, r->runs[i].n_blocks}, 4);
     json_close(j, ']');
     json_member_bool(j, "cut", r->is_cut);
     json_close(j, '}');
@@ -123,7 +124,8 @@ static void put_totals(struct json *j, const struct trace *t, const struct trace
             if (!x[TRACE_READ].n_accesses && !x[TRACE_WRITE].n_accesses) continue;
             json_open(j, '[');
             json_int(j, i);
-            for (int side = 0; side < TRACE_SIDES; side++) json_int(j, (int64_t)x[side].n_accesses), json_int(j, (int64_t)x[side].n_cells);
+            for (int side = 0; side < TRACE_SIDES; side++)
+                json_int(j, (int64_t)x[side].n_accesses), json_int(j, (int64_t)x[side].n_cells);
             json_close(j, ']');
         }
         json_close(j, ']');
@@ -155,7 +157,8 @@ static void put_lines(struct json *j, const struct trace *t, const struct trace_
         for (int d = 1; d < EMU_DEPTH && c->line.lines[d]; d++) json_int(j, c->line.lines[d]);
         json_close(j, ']');
         member_count(j, "spec_line", c->line.spec_line ? c->line.spec_line : -1);
-        json_member_text(j, "spec", c->line.spec_line ? trace_text_line(j->out->arena, t->spec, c->line.spec_line) : NULL);
+        json_member_text(
+            j, "spec", c->line.spec_line ? trace_text_line(j->out->arena, t->spec, c->line.spec_line) : NULL);
         json_member_text(j, "memory", c->is_shared ? "shared" : "global");
         json_member_text(j, "access", accesses[c->access]);
         json_member_int(j, "requests", (int64_t)c->n_requests);

@@ -1,5 +1,6 @@
-/* A trace as a page, for people. In: a trace. Out: one HTML file with its style, its pictures and, for stepping through time, a few lines of script, without which
- * everything is there too. Invariant: it is XML, it names nothing outside of itself, and every name and text of the spec is escaped. */
+/* A trace as a page, for people. In: a trace. Out: one HTML file with its style, its pictures and, for stepping through
+ * time, a few lines of script, without which everything is there too. Invariant: it is XML, it names nothing outside of
+ * itself, and every name and text of the spec is escaped. */
 #include <string.h>
 
 #include "command/tools/trace.h"
@@ -110,11 +111,15 @@ static void put_head(struct buf *out, const struct trace *t) {
 static void put_flow(struct buf *out, const struct trace *t) {
     struct fx_env env = job_env(t->job);
     int64_t bytes;
-    buf_puts(out, "<h2>Before and after fusion</h2>\n<p>A box is a launch: its name, what it reads and writes once each, and the computations in it with their lines "
-                  "of the spec. ");
-    if (t->before.n_steps) buf_puts(out, "On the left as with <code>fuse: never</code>; a curve leads to where a computation went. What no arrow carries never leaves the chip. ");
+    buf_puts(out,
+        "<h2>Before and after fusion</h2>\n<p>A box is a launch: its name, what it reads and writes once each, and the computations in it with their lines "
+        "of the spec. ");
+    if (t->before.n_steps)
+        buf_puts(out,
+            "On the left as with <code>fuse: never</code>; a curve leads to where a computation went. What no arrow carries never leaves the chip. ");
     if (fx_expr_eval(&t->job->kernel->unfused_bytes, &env, &bytes))
-        buf_printf(out, "With a kernel for every single operator it would be %d kernel%s and %lld bytes.", t->job->kernel->n_unfused, t->job->kernel->n_unfused == 1 ? "" : "s", (long long)bytes);
+        buf_printf(out, "With a kernel for every single operator it would be %d kernel%s and %lld bytes.",
+            t->job->kernel->n_unfused, t->job->kernel->n_unfused == 1 ? "" : "s", (long long)bytes);
     buf_puts(out, "</p>\n<div class=\"scroll\">\n");
     figure_flow(out, t);
     buf_puts(out, "</div>\n");
@@ -150,9 +155,10 @@ static void put_summary(struct buf *out, const struct trace *t, const struct tra
 }
 
 static void put_maps(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>Which block touches which cell</h3>\n<p>A square is a cell, its colour the first block that writes it, or that reads it where none "
-                  "writes; the numbers are blocks, and colours come again after twelve. "
-                  "Outlined is what the blocks below touch.</p>\n");
+    buf_puts(out,
+        "<h3>Which block touches which cell</h3>\n<p>A square is a cell, its colour the first block that writes it, or that reads it where none "
+        "writes; the numbers are blocks, and colours come again after twelve. "
+        "Outlined is what the blocks below touch.</p>\n");
     for (int i = 0; i < t->n_tensors; i++)
         if (is_touched(l, i)) figure_map(out, t, l, i);
     put_summary(out, t, l);
@@ -166,18 +172,22 @@ static void put_times(struct buf *out, const struct trace_times *times) {
         buf_printf(out, "%sbarriers of the block behind it: %u", s ? "|" : "", (unsigned)key);
         if (times->keys[times->n - 1] >> 32) buf_printf(out, ", of the grid: %d", (int)(key >> 32));
     }
-    buf_printf(out, "\"><input type=\"range\" min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"time\"/> <output>the end</output></p>\n", n - 1, n - 1);
+    buf_printf(out,
+        "\"><input type=\"range\" min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"time\"/> <output>the end</output></p>\n",
+        n - 1, n - 1);
 }
 
 static void put_details(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>What a block touches, and when</h3>\n<p><span class=\"key read\"></span>read <span class=\"key written\"></span>written. "
-                  "The fainter, the earlier: a shade is the time between two barriers of the block in which a cell was first touched.</p>\n");
+    buf_puts(out,
+        "<h3>What a block touches, and when</h3>\n<p><span class=\"key read\"></span>read <span class=\"key written\"></span>written. "
+        "The fainter, the earlier: a shade is the time between two barriers of the block in which a cell was first touched.</p>\n");
     for (int d = 0; d < l->n_details; d++) {
         const struct trace_detail *x = &l->details[d];
         struct trace_times times = trace_times_of(out->arena, t, x);
         const struct trace_block *b = &l->blocks[x->block];
-        buf_printf(out, "<details%s><summary>Block %u</summary>\n<p class=\"note\">%d %s at which it touches tensors; of shared memory it reads ", d ? "" : " open=\"open\"", x->block, times.n,
-                   times.n == 1 ? "time" : "times");
+        buf_printf(out,
+            "<details%s><summary>Block %u</summary>\n<p class=\"note\">%d %s at which it touches tensors; of shared memory it reads ",
+            d ? "" : " open=\"open\"", x->block, times.n, times.n == 1 ? "time" : "times");
         put_number(out, b->shared_bytes[TRACE_READ]);
         buf_puts(out, " bytes and writes ");
         put_number(out, b->shared_bytes[TRACE_WRITE]);
@@ -190,13 +200,17 @@ static void put_details(struct buf *out, const struct trace *t, const struct tra
 }
 
 static void put_fragments(struct buf *out, const struct trace_launch *l) {
-    static const struct { const char *shape, *section; } sections[] = {{"m16n8k8", "Matrix Fragments for mma.m16n8k8"},
-                                                                      {"m16n8k16", "Matrix Fragments for mma.m16n8k16 with floating point type"},
-                                                                      {"m16n8k32", "Matrix Fragments for mma.m16n8k32"}};
-    buf_printf(out, "<h3>Which lane holds which element</h3>\n<p>The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B. "
-                    "The number in a square is the lane that holds the element, its colour the lane's register; point at one to see all that its lane holds.", l->mma, l->mma_dtype);
+    static const struct { const char *shape, *section;
+    } sections[] = {{"m16n8k8", "Matrix Fragments for mma.m16n8k8"},
+        {"m16n8k16", "Matrix Fragments for mma.m16n8k16 with floating point type"},
+        {"m16n8k32", "Matrix Fragments for mma.m16n8k32"}};
+    buf_printf(out,
+        "<h3>Which lane holds which element</h3>\n<p>The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B. "
+        "The number in a square is the lane that holds the element, its colour the lane's register; point at one to see all that its lane holds.",
+        l->mma, l->mma_dtype);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (!strcmp(sections[i].shape, l->mma)) buf_printf(out, " PTX ISA, \xe2\x80\x9c%s\xe2\x80\x9d.", sections[i].section);
+        if (!strcmp(sections[i].shape, l->mma))
+            buf_printf(out, " PTX ISA, \xe2\x80\x9c%s\xe2\x80\x9d.", sections[i].section);
     buf_puts(out, "</p>\n<details><summary>Fragments</summary>\n<div class=\"scroll\">\n");
     figure_fragments(out, l->mma);
     buf_puts(out, "</div></details>\n");
@@ -205,12 +219,14 @@ static void put_fragments(struct buf *out, const struct trace_launch *l) {
 /* ---- lines ---- */
 
 static bool is_same_place(const struct emu_count *a, const struct emu_count *b) {
-    return a->line.lines[0] == b->line.lines[0] && a->line.spec_line == b->line.spec_line && a->is_shared == b->is_shared && a->access == b->access;
+    return a->line.lines[0] == b->line.lines[0] && a->line.spec_line == b->line.spec_line &&
+           a->is_shared == b->is_shared && a->access == b->access;
 }
 
 static void put_line(struct buf *out, const struct trace *t, const struct emu_count *c) {
     static const char *const accesses[] = {[EMU_READ] = "read", [EMU_WRITE] = "write", [EMU_COPY] = "copied to"};
-    buf_printf(out, "<tr><td>%s</td><td>%s</td><td class=\"n\">", c->is_shared ? "shared" : "global", accesses[c->access]);
+    buf_printf(
+        out, "<tr><td>%s</td><td>%s</td><td class=\"n\">", c->is_shared ? "shared" : "global", accesses[c->access]);
     put_number(out, c->n_requests);
     buf_printf(out, "</td><td class=\"n%s\">", c->n_taken > c->n_least ? " bad" : "");
     put_number(out, c->n_taken);
@@ -231,10 +247,11 @@ static void put_line(struct buf *out, const struct trace *t, const struct emu_co
 
 /* Places of the same line are one row. */
 static void put_lines(struct buf *out, const struct trace *t, const struct trace_launch *l) {
-    buf_puts(out, "<h3>What each line asks of memory</h3>\n<p>A request is what the lanes of a warp ask for together. Taken: of global memory sectors of 32 bytes, "
-                  "of shared memory passes through its banks, one more for each conflict. Least: what the same bytes take where they lie together. <span class=\"bad\">Marked</span> is what takes more. "
-                  "Lines are those of the emitted file, then of the spec.</p>\n<div class=\"scroll\"><table>"
-                  "<tr><th>memory</th><th>access</th><th class=\"n\">requests</th><th class=\"n\">taken</th><th class=\"n\">least</th><th class=\"n\">line</th><th>emitted</th><th>spec</th></tr>\n");
+    buf_puts(out,
+        "<h3>What each line asks of memory</h3>\n<p>A request is what the lanes of a warp ask for together. Taken: of global memory sectors of 32 bytes, "
+        "of shared memory passes through its banks, one more for each conflict. Least: what the same bytes take where they lie together. <span class=\"bad\">Marked</span> is what takes more. "
+        "Lines are those of the emitted file, then of the spec.</p>\n<div class=\"scroll\"><table>"
+        "<tr><th>memory</th><th>access</th><th class=\"n\">requests</th><th class=\"n\">taken</th><th class=\"n\">least</th><th class=\"n\">line</th><th>emitted</th><th>spec</th></tr>\n");
     for (int i = 0; i < l->n_counts; i++) {
         struct emu_count sum = l->counts[i];
         bool is_first = true;
@@ -261,8 +278,9 @@ static void put_launch(struct buf *out, const struct trace *t, const struct trac
     put_escaped(out, l->variant->entry);
     buf_puts(out, "</code>, ");
     put_escaped(out, l->variant->config);
-    buf_printf(out, ": %u %s of %u threads, %u bytes of shared memory each%s.</p>\n", l->grid, l->grid == 1 ? "block" : "blocks", l->n_threads, l->shared_bytes,
-               l->launch->is_cooperative ? "; the blocks wait for each other" : "");
+    buf_printf(out, ": %u %s of %u threads, %u bytes of shared memory each%s.</p>\n", l->grid,
+        l->grid == 1 ? "block" : "blocks", l->n_threads, l->shared_bytes,
+        l->launch->is_cooperative ? "; the blocks wait for each other" : "");
     put_maps(out, t, l);
     put_details(out, t, l);
     if (l->mma) put_fragments(out, l);

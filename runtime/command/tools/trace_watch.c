@@ -1,5 +1,6 @@
-/* What a traced launch does to its tensors. In: accesses, as the emulator shows them. Out: for each launch which cells each block touches and when, as runs, and what
- * the counter of requests counts. Invariant: cells are held one by one only while a launch runs; what outlives it is runs, of bounded number. */
+/* What a traced launch does to its tensors. In: accesses, as the emulator shows them. Out: for each launch which cells
+ * each block touches and when, as runs, and what the counter of requests counts. Invariant: cells are held one by one
+ * only while a launch runs; what outlives it is runs, of bounded number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,10 @@ static bool open_cells(struct trace_watch *w) {
     bool is_fine = (w->slots = calloc(w->n_alive, sizeof *w->slots)) != NULL;
     for (int side = 0; side < TRACE_SIDES && is_fine; side++) {
         is_fine &= (w->owners[side] = calloc((size_t)w->n_cells + 1, sizeof *w->owners[side])) != NULL;
-        for (int d = 0; d < w->launch->n_details; d++) is_fine &= (w->cells[d][side] = calloc((size_t)w->n_cells + 1, sizeof(struct cell))) != NULL;
-        for (unsigned i = 0; i < w->n_alive; i++) is_fine &= (w->slots[i].bits[side] = calloc(n_words(w), sizeof(uint64_t))) != NULL;
+        for (int d = 0; d < w->launch->n_details; d++)
+            is_fine &= (w->cells[d][side] = calloc((size_t)w->n_cells + 1, sizeof(struct cell))) != NULL;
+        for (unsigned i = 0; i < w->n_alive; i++)
+            is_fine &= (w->slots[i].bits[side] = calloc(n_words(w), sizeof(uint64_t))) != NULL;
     }
     for (unsigned i = 0; is_fine && i < w->n_alive; i++) w->slots[i].block = i;
     return is_fine;
@@ -66,8 +69,10 @@ static bool open_launch(struct trace *t, struct trace_launch *l) {
     l->parts = calloc(n, sizeof *l->parts);
     l->blocks = calloc((size_t)l->grid + 1, sizeof *l->blocks);
     bool is_fine = l->parts && l->blocks;
-    for (unsigned b = 0; is_fine && b < l->grid; b++) is_fine = (l->blocks[b].tensors = calloc(n, sizeof *l->blocks[b].tensors)) != NULL;
-    for (int d = 0; is_fine && d < l->n_details; d++) is_fine = (l->details[d].tensors = calloc(n, sizeof *l->details[d].tensors)) != NULL;
+    for (unsigned b = 0; is_fine && b < l->grid; b++)
+        is_fine = (l->blocks[b].tensors = calloc(n, sizeof *l->blocks[b].tensors)) != NULL;
+    for (int d = 0; is_fine && d < l->n_details; d++)
+        is_fine = (l->details[d].tensors = calloc(n, sizeof *l->details[d].tensors)) != NULL;
     return is_fine;
 }
 
@@ -139,7 +144,8 @@ static int find_tensor(struct trace_watch *w, const char *name) {
     return w->last;
 }
 
-static void touch_cell(struct trace_watch *w, const struct emu_seen *s, int side, int64_t cell, struct trace_total *of_block, struct trace_total *of_launch) {
+static void touch_cell(struct trace_watch *w, const struct emu_seen *s, int side, int64_t cell,
+    struct trace_total *of_block, struct trace_total *of_launch) {
     struct slot *slot = &w->slots[s->block % w->n_alive];
     uint64_t bit = (uint64_t)1 << cell % 64, *word = &slot->bits[side][cell / 64];
     struct owner *owner = &w->owners[side][cell];
@@ -199,7 +205,9 @@ static bool owners_to_runs(const struct owner *owners, int64_t n, struct trace_r
     for (int64_t i = 0, end; is_fine && i < n; i = end) {
         const struct owner *o = &owners[i];
         for (end = i + 1; end < n && owners[end].block == o->block && owners[end].n_blocks == o->n_blocks;) end++;
-        if (o->n_blocks) is_fine = add_run(r, (struct trace_run){.first = i, .n = end - i, .block = o->block, .n_blocks = o->n_blocks});
+        if (o->n_blocks)
+            is_fine = add_run(
+                r, (struct trace_run){.first = i, .n = end - i, .block = o->block, .n_blocks = o->n_blocks});
     }
     return is_fine;
 }
@@ -208,8 +216,11 @@ static bool cells_to_runs(const struct cell *cells, int64_t n, unsigned block, s
     bool is_fine = true;
     for (int64_t i = 0, end; is_fine && i < n; i = end) {
         const struct cell *c = &cells[i];
-        struct trace_run run = {.first = i, .block = block, .n_blocks = 1, .phase = c->phase, .epoch = c->epoch, .order = c->order};
-        for (end = i; end < n && (cells[end].n == 0) == (c->n == 0) && cells[end].phase == c->phase && cells[end].epoch == c->epoch; end++) {
+        struct trace_run run = {
+            .first = i, .block = block, .n_blocks = 1, .phase = c->phase, .epoch = c->epoch, .order = c->order};
+        for (end = i; end < n && (cells[end].n == 0) == (c->n == 0) && cells[end].phase == c->phase &&
+                      cells[end].epoch == c->epoch;
+             end++) {
             if (cells[end].order < run.order) run.order = cells[end].order;
             run.n_accesses += cells[end].n;
         }
@@ -223,7 +234,8 @@ static bool keep_counts(struct trace_watch *w) {
     const struct emu_count *counts = emu_counter_result(w->counter, &w->launch->n_counts);
     if (w->launch->n_counts < 0) return false;
     w->launch->counts = calloc((size_t)w->launch->n_counts + 1, sizeof *counts);
-    if (w->launch->counts && w->launch->n_counts) memcpy(w->launch->counts, counts, (size_t)w->launch->n_counts * sizeof *counts);
+    if (w->launch->counts && w->launch->n_counts)
+        memcpy(w->launch->counts, counts, (size_t)w->launch->n_counts * sizeof *counts);
     return w->launch->counts != NULL;
 }
 
@@ -238,7 +250,8 @@ static void on_end(void *data, bool is_fine) {
             int64_t at = w->first[t], n = w->trace->tensors[t].n_cells;
             w->is_short |= !owners_to_runs(w->owners[side] + at, n, &w->launch->parts[t].map[side]);
             for (int d = 0; d < w->launch->n_details; d++)
-                w->is_short |= !cells_to_runs(w->cells[d][side] + at, n, w->launch->details[d].block, &w->launch->details[d].tensors[t][side]);
+                w->is_short |= !cells_to_runs(
+                    w->cells[d][side] + at, n, w->launch->details[d].block, &w->launch->details[d].tensors[t][side]);
         }
     free_cells(w);
 }
