@@ -280,6 +280,7 @@ static bool takes_whole_tiles(const struct body *b);
 static bool *find_uniform(const struct body *b) {
     const struct group *r = b->l->kernel->group;
     bool *is_uniform = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1), is_whole = takes_whole_tiles(b);
+    bool *reads_tile = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1); /* even in the loop of a reduction */
     for (int i = 0; i < b->g->n_nodes; i++) {
         const struct node *n = b->g->nodes[i];
         struct tensor t;
@@ -288,7 +289,10 @@ static bool *find_uniform(const struct body *b) {
         bool reads = is_loaded ? !is_fetched(b, &t)
                                : n->kind == N_INPUT || n->kind == N_ACCESS || n->kind == N_REDUCE ||
                                      n->kind == N_SCAN || n->kind == N_SHARE;
-        is_uniform[i] = !node_has_any(n, b->along.axes, b->along.n) && group_sum(r, n) < 0 && !is_shared_by(r, n) &&
+        reads_tile[i] = group_sum(r, n) >= 0 || is_shared_by(r, n);
+        for (int a = 0; a < n->n_args && !is_loaded && !is_chain_step(r, n); a++)
+            reads_tile[i] |= reads_tile[n->args[a]->id];
+        is_uniform[i] = !node_has_any(n, b->along.axes, b->along.n) && !reads_tile[i] &&
                         (!reads || !is_whole || is_chain_step(r, n));
         for (int a = 0; a < n->n_args && is_computed && !is_loaded; a++) is_uniform[i] &= is_uniform[n->args[a]->id];
     }

@@ -349,3 +349,6 @@ test chosen_f16 { M=17 K=31 N=33 }
 kernel chosen_i8(x: i8[M,K], m: bool[M,K], w: i8[K,N]) -> y: i32[M,N] with { fuse: require } { y = where(m, x, -128) @ w }
 test chosen_i8 { M=65 K=64 N=72 init: integers(-128,127) m.init: integers(0,1) }
 test chosen_i8 { M=17 K=31 N=33 init: integers(-128,127) m.init: integers(0,1) }
+# a loop that reads the accumulator, to one value for all elements of a tile
+kernel most_of_q(x: f32[K,Q=4,N,M=1], w: bf16[Q]) -> y: f32[K,N,M,Q] { h = sigmoid(sin(gelu(w))) * (w - 0); y = exp(max(w @[Q] x, w * 0.25)) * max[Q](max(h @[Q] w, w)) }
+test most_of_q { K=3 N=5 }
