@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 3
 dir=$1
-passed=0 failed=0
+passed=0 failed=0 skipped=
 CC=${CC:-cc}
 
 # A rule holds when its command prints nothing.
@@ -272,6 +272,9 @@ reports() {
     rm -rf "$work"
 }
 
+# What Python sees of the structs, where there is one to say it.
+python_structs() { PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/libfx.py | $CC -x c -fsyntax-only -iquote compiler -iquote runtime -; }
+
 rule 'no cuda header is included' cuda_headers
 rule 'every room is in the table, and none is above what it uses' rooms_known
 rule 'rooms include what the table allows' runs_up includes
@@ -294,6 +297,12 @@ rule 'both libraries have every function of the public headers' undefined_api
 rule 'every function of the API is called with NULL' null_untested
 rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
+if command -v python3 >/dev/null; then
+    rule 'the structs of tests/bench/libfx.py are those of the headers' python_structs
+else
+    echo 'skipped: the structs of tests/bench/libfx.py: no python3'
+    skipped=1
+fi
 rule 'tests skipped, failed and missing are reported as such' reports
-echo "arch: $passed passed, $failed failed"
+echo "arch: $passed passed, $failed failed${skipped:+, $skipped skipped}"
 [ $failed = 0 ]

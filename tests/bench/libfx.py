@@ -10,7 +10,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = re.findall(r'^DTYPE\(\w+, "(\w+)"', (ROOT / "compiler/dtypes.def").read_text(), re.M)
 MAX_RANK = 8
-TOLERANCES = ("derived", "exact", "abs", "rel", "f16_ulp")
+TOLERANCES = ("derived", "exact", "abs", "rel", "f16_ulp", "worst")
 CODES = {"i": 0, "u": 1, "f": 2, "bf": 4, "bool": 6}  # DLPack's
 
 
@@ -36,7 +36,8 @@ class Packing(c.Structure):
 
 class Param(c.Structure):
     _fields_ = fields(("name", c.c_char_p), ("dtype", c.c_int), ("is_scalar is_input is_output is_const is_strided has_value", c.c_bool), ("value", c.c_double),
-                      ("packed", Packing), ("align rank", c.c_int), ("extents", c.c_int * MAX_RANK), ("line", c.c_int))
+                      ("packed", Packing), ("align rank", c.c_int), ("extents", c.c_int * MAX_RANK),
+                      ("below", Expr), ("line", c.c_int))
 
 
 class Launch(c.Structure):
@@ -46,7 +47,8 @@ class Launch(c.Structure):
 
 class KernelPlan(c.Structure):
     _fields_ = fields(("name", c.c_char_p), ("n_extents n_params n_buffers n_launches n_checks n_equations", c.c_int), ("extents", c.POINTER(Extent)),
-                      ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p))
+                      ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p),
+                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p))
 
 
 class Env(c.Structure):
@@ -64,7 +66,8 @@ class Block(c.Structure):
 
 class Options(c.Structure):
     _fields_ = fields(("size", c.c_size_t), ("arch kernel", c.c_char_p), ("defines", c.POINTER(c.c_char_p)), ("n_defines", c.c_int), ("dump_after stop_after skip", c.c_char_p),
-                      ("oracle_only", c.c_bool), ("read_file user", c.c_void_p), ("tests_only unfused", c.c_bool), ("with_rules", c.c_char_p))
+                      ("oracle_only", c.c_bool), ("read_file user", c.c_void_p), ("tests_only unfused", c.c_bool), ("with", c.c_char_p), ("ablate", c.c_int),
+                      ("ablate_extents", c.POINTER(c.c_char_p)), ("n_ablate_extents", c.c_int), ("on_stage stage_user read_failure", c.c_void_p))
 
 
 class Tensor(c.Structure):
@@ -82,6 +85,20 @@ class Hint(c.Structure):
 
 class Emulation(c.Structure):
     _fields_ = fields(("sm_count n_schedules", c.c_int), ("seed", c.c_uint64), ("is_watched", c.c_bool))
+
+
+MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "kernel": KernelPlan, "env": Env, "tolerance": Tolerance, "test": Block,
+            "options": Options, "value": Value, "hint": Hint, "emulation": Emulation}
+
+
+def assertions():
+    """C that compiles where the structs above are those of the headers."""
+    yield "#include <stddef.h>\n#include \"fx.h\"\n#include \"fx_runtime.h\""
+    for name, mirror in MIRRORED.items():
+        yield f'_Static_assert(sizeof(struct fx_{name}) == {c.sizeof(mirror)}, "size of fx_{name}");'
+        for field, _ in mirror._fields_:
+            yield f'_Static_assert(offsetof(struct fx_{name}, {field}) == {getattr(mirror, field).offset}, "fx_{name}.{field}");'
+    yield f'_Static_assert(sizeof(DLTensor) == {c.sizeof(Tensor)} && FX_MAX_RANK == {MAX_RANK} && FX_TOL_WORST == {len(TOLERANCES) - 1}, "DLTensor, rank, tolerances");'
 
 
 def load(path):
@@ -215,3 +232,7 @@ class Kernel:
     def entries(self, values):
         """What a launch would take, an entry a kernel."""
         return [(self.lib.fx_chosen_entry(self.prepared, i, values, len(self.args)) or b"?").decode() for i in range(self.plan.n_launches)]
+
+
+if __name__ == "__main__":
+    print("\n".join(assertions()))
