@@ -143,7 +143,7 @@ static int loops_below(struct fuser *f, const struct node *n, struct node **foun
 /* Whether a computed factor can be computed as it is loaded: not where it ends another mainloop, whose epilogue makes
  * it once. */
 static bool is_loadable(struct fuser *f, const struct node *n) {
-    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
+    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes);
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++)
         if (found[i] == n || (fuse_is_for_mainloop(f, found[i]) &&
@@ -172,7 +172,7 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
 
 /* What a factor computed as it is loaded reads must be in memory. */
 static void place_loops_below(struct fuser *f, const struct node *n) {
-    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes + 1);
+    struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes);
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++)
         fuse_need_buffer(f, found[i], found[i]->dtype, NULL,

@@ -275,7 +275,7 @@ static void move_last(struct axis_list *l, int axis) {
 /* What decides which labels are n: the first store of elements; where there is none, what is read besides over most
  * labels. */
 static struct tensor main_store(const struct graph *g, const struct partition *p, const struct group *r) {
-    struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1);
+    struct tensor best = {.param = -1, .buffer = -1}, *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes);
     struct partial_of x;
     for (int i = 0; i < r->n_stores; i++)
         if (!is_partial_store(g, r, &r->stores[i], &x)) return tensor_of_store(g, p, &r->stores[i]);

@@ -231,3 +231,6 @@ test tf32s { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
 test tf32s { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
 test strides { M=129 N=136 K=40 init: integers(-2,2) seed: 129 tol: exact }
 test strides { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
+# a run of 64 that is cut, filled with what does not begin a sum: not the epilogue's own
+kernel filled(x: bf16[M,K], w: bf16[K,N], v: f32[I=64], u: f32[P]) -> y: f32[M,P] { h = x @ w; y = sum[I](h[N: P * 64 + I] ?? 1) + sum[I](v) + u }
+test filled { M=20 K=24 N=100 P=2 }
