@@ -662,7 +662,7 @@ static const bool *emit_fields(struct body *b, struct buf *out, const char *memb
 }
 
 /* What the stores are made of. */
-static void look_at_stores(struct body *b) {
+static void find_needed(struct body *b) {
     const struct group *r = b->l->kernel->group;
     bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *in_loop = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1),
          *is_uniform = find_uniform(b);
@@ -729,7 +729,7 @@ const bool *emit_problem(
     if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
     b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
-    look_at_stores(&b);
+    find_needed(&b);
     emit_members(&b);
     if (!b.is_gemm) buf_line(out, "template <class INDEX>");
     buf_line(out, "struct %s {", l->struct_name);

@@ -69,7 +69,7 @@ static void propagate(struct grad *g, struct value *v) {
 }
 
 /* Everything made for the adjoint of v is said to come from where v came from. */
-static void look_at(struct grad *g, const struct value *v, const struct ast_expr *fallback) {
+static void set_source(struct grad *g, const struct value *v, const struct ast_expr *fallback) {
     g->at = v->source ? v->source : fallback;
     g->c->call_span = v->source ? v->span : fallback->span;
 }
@@ -237,7 +237,7 @@ static void differentiate(
     for (int i = g->n_forward - 1; i >= 0 && !g->c->cx->n_errors; i--) {
         const struct adjoint *a = &g->adjoints[i];
         if (!a->has_pending && !a->sum) continue;
-        look_at(g, g->k->values[i], whole);
+        set_source(g, g->k->values[i], whole);
         propagate(g, g->k->values[i]);
     }
     if (g->c->cx->n_errors) return;

@@ -352,26 +352,26 @@ static void compare_rest(struct inverse *x) {
     }
 }
 
-/* The label is read elsewhere than where it stands. */
-static bool is_moved(const struct inverse *x, int axis) {
+/* Whether the label is read at a position other than its own index. */
+static bool is_gathered(const struct inverse *x, int axis) {
     const struct value *to = axis < x->n_axes && value_has_axis(x->v, axis) ? x->solution[axis] : NULL;
     return to && !(to->kind == V_INDEX && to->axis == axis);
 }
 
-/* Factors that are read are read as one, where no sum is to become a contraction. */
-static void join_moved(struct inverse *x) {
-    struct adjoint_product moved = {0}, rest = x->p;
+/* Factors that are gathered are gathered as one product, where no sum is to become a contraction. */
+static void join_gathered(struct inverse *x) {
+    struct adjoint_product gathered = {0}, rest = x->p;
     rest.n_factors = 0;
     for (int i = 0; i < x->p.n_factors; i++) {
         struct value *f = x->p.factors[i];
         bool is_read = false;
-        for (int a = 0; a < f->n_axes; a++) is_read |= is_moved(x, f->axes[a]);
-        struct adjoint_product *p = is_read ? &moved : &rest;
+        for (int a = 0; a < f->n_axes; a++) is_read |= is_gathered(x, f->axes[a]);
+        struct adjoint_product *p = is_read ? &gathered : &rest;
         p->factors[p->n_factors++] = f;
     }
-    if (moved.n_factors < 2) return;
-    product_join(x->g, &moved, x->v->dtype);
-    rest.factors[rest.n_factors++] = moved.factors[0];
+    if (gathered.n_factors < 2) return;
+    product_join(x->g, &gathered, x->v->dtype);
+    rest.factors[rest.n_factors++] = gathered.factors[0];
     x->p = rest;
 }
 
@@ -383,7 +383,7 @@ static struct value *read_factor(struct inverse *x, struct value *f) {
     const char *why;
     for (int i = 0; i < f->n_axes; i++) {
         int axis = f->axes[i];
-        if (!is_moved(x, axis)) continue;
+        if (!is_gathered(x, axis)) continue;
         at[n] = axis;
         positions[n] = x->solution[axis];
         is_inside = is_inside && bounds_prove(g->c, positions[n], axis, &why);
@@ -407,7 +407,7 @@ static void add_to_source(struct inverse *x) {
     struct grad *g = x->g;
     for (int i = 0; i < x->n_axes; i++)
         if (x->is_solved[i]) require_range(x, i);
-    if (!x->has_sums) join_moved(x);
+    if (!x->has_sums) join_gathered(x);
     for (int i = 0; i < x->p.n_factors; i++) x->p.factors[i] = read_factor(x, x->p.factors[i]);
     if (x->mask && x->p.n_factors == 0) product_join(g, &x->p, x->v->dtype);
     if (x->mask) x->p.factors[0] = grad_op(g, O_WHERE, x->mask, x->p.factors[0], grad_zero(g, x->v->dtype));

@@ -16,7 +16,7 @@ struct epilogue epilogue_open(const struct graph *g) {
 static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST || n->kind == N_SHARE; }
 
 /* What depends on product c, and how. */
-void epilogue_look(struct epilogue *e, const struct node *c) {
+void epilogue_find(struct epilogue *e, const struct node *c) {
     for (int i = 0; i < e->g->n_nodes; i++) {
         const struct node *n = e->g->nodes[i];
         bool reads_element = n == c;
@@ -48,7 +48,7 @@ static bool split_side(const struct graph *g, const struct node *c, const struct
     return n_reduced == 0 || (n_own == 1 && n_reduced == 1);
 }
 
-/* Whether n reduces elements of product c, after epilogue_look(c), in a way that its epilogue can begin: along which
+/* Whether n reduces elements of product c, after epilogue_find(c), in a way that its epilogue can begin: along which
  * labels, ascending. */
 bool epilogue_reduces(
     const struct epilogue *e, const struct node *c, const struct node *n, int *labels, int *n_labels) {
@@ -75,7 +75,7 @@ static bool is_product_of_factors(const struct epilogue *e, const struct node *n
     return n_mainloops > 0 && n_mainloops == e->readers[n->id];
 }
 
-/* Whether product c, after epilogue_look(c), is needed whole by what neither is an element of its epilogue nor reduces
+/* Whether product c, after epilogue_find(c), is needed whole by what neither is an element of its epilogue nor reduces
  * such. */
 bool epilogue_is_read_whole(const struct epilogue *e, const struct node *c) {
     int labels[MAX_AXES], n_labels;
@@ -100,7 +100,7 @@ struct node *epilogue_host(struct epilogue *e, const struct node *f) {
     for (int i = f->id; i >= 0; i--) {
         struct node *c = e->g->nodes[i];
         if (!is_matrix_product(e->g, c) || !nodes_same_axes(c->axes, c->n_axes, f->axes, f->n_axes)) continue;
-        epilogue_look(e, c);
+        epilogue_find(e, c);
         if (e->is_element[f->id]) return c;
     }
     return NULL;
