@@ -33,10 +33,9 @@ struct fx_options { /* zero means the default of every field but size */
     const char *skip;           /* passes, and rules of them, to leave out: "cse,algebra.scale_out" */
     bool oracle_only; /* stop after the checker: fx_evaluate works, whether or not any schedule takes the spec;
                        * the plan has no launches and cannot be prepared */
-    const char *(*read_file)(void *user, const char *path,
-        size_t *len);           /* serves `include`: the text of the path as written, valid until
-                                 * fx_compile returns, or NULL. The path is relative and has no `..`, but a
-                                 * link may leave the folder. No function: includes are refused */
+    /* Serves `include`: the text of the path as written, valid until fx_compile returns, or NULL. The path is relative
+     * and has no `..`, but a link may leave the folder. No function: includes are refused. */
+    const char *(*read_file)(void *user, const char *path, size_t *len);
     void *user;                 /* handed to read_file */
     bool tests_only; /* stop once the test and bench blocks are checked: fx_tests works, no kernel is looked into, there
                         is no plan */
@@ -45,14 +44,13 @@ struct fx_options { /* zero means the default of every field but size */
     int ablate;                 /* leave this term of `kernel` out, from 1 (fx_ablations); 0: none */
     const char *const *ablate_extents; /* "LABEL=N", as fx_ablations was given them */
     int n_ablate_extents;
-    void (*on_stage)(void *user, const char *stage, const char *of,
-        bool is_over);          /* told when a stage begins, and when it is over: "compile" the file, in it
-                                 * "parse" and "check", then of each kernel "lower", the passes by name, "schedule", then "emit"
-                                 * and "plan".          Stages nest; of one that memory runs out in only "compile" is said to be
-                                 * over */
+    /* Told when a stage begins, and when it is over: "compile" the file, in it "parse" and "check", then of each kernel
+     * "lower", the passes by name, "schedule", then "emit" and "plan". Stages nest; of one that memory runs out in only
+     * "compile" is said to be over. */
+    void (*on_stage)(void *user, const char *stage, const char *of, bool is_over);
     void *stage_user;           /* handed to on_stage */
-    const char *(*read_failure)(
-        void *user); /* why read_file returned NULL last, for the message: handed `user`; or NULL */
+    /* Why read_file returned NULL last, for the message; handed `user`. Or NULL. */
+    const char *(*read_failure)(void *user);
 };
 /* struct fx_options options = FX_OPTIONS; */
 #ifndef __cplusplus

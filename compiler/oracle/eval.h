@@ -8,35 +8,43 @@
  * The bound. Every value is a pair (v, e): v in double, e a limit of how far any right implementation is from v,
  * whatever it fuses, contracts to fma, or reorders. In f32 u = 2^-24 and [x] = max(|x|, 2^-102): subnormals share the
  * spacing of the least normal, 2^-126, and a constant factor within 2^-24 .. 2^24 may move into or out of a sum. In f64
- * u = 2 * 2^-53, as the oracle's own arithmetic errs as much, and [x] = max(|x|, 2^-998). leaf      0; the error of
- * rounding it to f32 where the kernel computes in f32 and it is none op        the largest |f(corner) - v| over
- * operands moved to v - e, v + e and a 0 in between (conditions to 0 and 1), plus ulps * u * [f] for the largest f met,
- * plus the least normal where ulps is above 1 and |f| below twice that (an approximation may flush what is no normal
- * number); no rounding where all operands are exact, ops.def states a correctly rounded form (ulps 1) and the result is
- * a value of the type. ulps is ops.def's, which is that of the f32 forms; in f64 at least 4 for approximations. A
- * comparison is open (e = 1) where its operands overlap; where() with an exact condition is the operand it takes cast
- * the cast of v, and the largest change of that over v - e, v + e integer   0: exact in its type, wrap-around included.
- * Only a cast from a float brings an e, which + - * max min abs where pass on by corners; it is infinite after // and
- * %, after random bits and as soon as the value may wrap sum       the sum of its terms' e, plus (K + 16) * u * the sum
- * of their magnitudes m, K the number of terms: partial sums in any order, tensor cores included, which truncate to
- * 2^-22 but add four products or more a step. m of a term is |term| + e; of one that is linear in sums, that of the
- * innermost terms: nested sums may be taken in another order. Without the second part where every term is exact and a
- * multiple of some 2^q with a sum of m <= 2^(q + 24) (f64: 53): then every partial sum is a value of the type. A
- * running sum likewise, K the terms so far That is the worst case, FX_BOUND_WORST, all roundings erring in one
- * direction. FX_BOUND_INDEPENDENT takes them as independent and as no more than eight deviations together, where that
- * is less: (8 sqrt(K / 3) + 3 K / 8) * u * p, the second part for equal terms, which err in one direction, and tensor
- *             cores, which truncate; p the largest partial sum in the oracle's order and twice the root of the sum of
- * the terms' squares, at most m, and m where terms are sums. What licences add likewise: 8 / sqrt(3) times the root of
- * the sum of their squares, with twice the change that rounding every factor to nearest makes and the largest relative
- * one times |sum|, for factors that terms have in common prod      that of its terms, plus K * u * |v|; 0 where the
- * terms are exact integers whose product is within 2^24 (f64: 2^53) max, min  the largest e of its terms; of conditions
- * 0 where an exact term decides argmax    the largest distance to an index whose term may be the extreme access    that
- * of the element read; infinite where a position has an e licence   in a sum of products of a stored tensor (renamed,
- * cut or windowed too) of at most 16 bits and a computed value, the computed factor may be rounded once to the tensor's
- * dtype (f8: to bf16) unless it is exact there, is already cast to that dtype, or the kernel says `precision: ieee`.
- * With `precision: tf32` both factors of an f32 contraction may be rounded to 10 fraction bits infinite  where f32 (a
- * sum scaled by 2^24 likewise), or a licensed dtype, may overflow and double does not, or an operand's e makes a NaN:
- * then anything is right. A NaN or infinity that follows from exact operands has e = 0 and is demanded. */
+ * u = 2 * 2^-53, as the oracle's own arithmetic errs as much, and [x] = max(|x|, 2^-998).
+ *   leaf      0; the error of rounding it to f32 where the kernel computes in f32 and it is none
+ *   op        the largest |f(corner) - v| over operands moved to v - e, v + e and a 0 in between (conditions to 0 and
+ *             1), plus ulps * u * [f] for the largest f met, plus the least normal where ulps is above 1 and |f| below
+ *             twice that (an approximation may flush what is no normal number); no rounding where all operands are
+ *             exact, ops.def states a correctly rounded form (ulps 1) and the result is a value of the type. ulps is
+ *             ops.def's, which is that of the f32 forms; in f64 at least 4 for approximations. A comparison is open (e
+ *             = 1) where its operands overlap; where() with an exact condition is the operand it takes
+ *   cast      the cast of v, and the largest change of that over v - e, v + e
+ *   integer   0: exact in its type, wrap-around included. Only a cast from a float brings an e, which + - * max min abs
+ *             where pass on by corners; it is infinite after // and %, after random bits and as soon as the value may
+ *             wrap
+ *   sum       the sum of its terms' e, plus (K + 16) * u * the sum of their magnitudes m, K the number of terms:
+ *             partial sums in any order, tensor cores included, which truncate to 2^-22 but add four products or more a
+ *             step. m of a term is |term| + e; of one that is linear in sums, that of the innermost terms: nested sums
+ *             may be taken in another order. Without the second part where every term is exact and a multiple of some
+ *             2^q with a sum of m <= 2^(q + 24) (f64: 53): then every partial sum is a value of the type. A running sum
+ *             likewise, K the terms so far. That is the worst case, FX_BOUND_WORST, all roundings erring in one
+ *             direction. FX_BOUND_INDEPENDENT takes them as independent and as no more than eight deviations together,
+ *             where that is less: (8 sqrt(K / 3) + 3 K / 8) * u * p, the second part for equal terms, which err in one
+ *             direction, and tensor cores, which truncate; p the largest partial sum in the oracle's order and twice
+ *             the root of the sum of the terms' squares, at most m, and m where terms are sums. What licences add
+ *             likewise: 8 / sqrt(3) times the root of the sum of their squares, with twice the change that rounding
+ *             every factor to nearest makes and the largest relative one times |sum|, for factors that terms have in
+ *             common
+ *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24
+ *             (f64: 2^53)
+ *   max, min  the largest e of its terms; of conditions 0 where an exact term decides
+ *   argmax    the largest distance to an index whose term may be the extreme
+ *   access    that of the element read; infinite where a position has an e
+ *   licence   in a sum of products of a stored tensor (renamed, cut or windowed too) of at most 16 bits and a computed
+ *             value, the computed factor may be rounded once to the tensor's dtype (f8: to bf16) unless it is exact
+ *             there, is already cast to that dtype, or the kernel says `precision: ieee`. With `precision: tf32` both
+ *             factors of an f32 contraction may be rounded to 10 fraction bits
+ *   infinite  where f32 (a sum scaled by 2^24 likewise), or a licensed dtype, may overflow and double does not, or
+ *             an operand's e makes a NaN: then anything is right. A NaN or infinity that follows from exact operands
+ *             has e = 0 and is demanded. */
 #ifndef FX_EVAL_H
 #define FX_EVAL_H
 

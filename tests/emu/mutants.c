@@ -8,24 +8,25 @@
  *
  *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...
  *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that
- * is_wanted() leaves out;
- *     --so-far: names of mutants that earlier pieces of the same run have caught, which are not tried again; what this
- * one catches is added block by block
+ *     is_wanted() leaves out; --so-far: names of mutants that earlier pieces of the same run have caught, which are not
+ *     tried again; what this one catches is added block by block
  *
  * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the
  * emitter writes (`emitted KERNEL`) only what synchronises is left out, in all entries of the kernel alike. The rules:
  *   left out            a statement that synchronises: barriers, commits, waits, releases, the next segment; a loop
- * that waits for a flag one more, one less  the count of a wait (0 has no less) < to <=, ..         a comparison: < <=
- * > >= between spaces, which is how operators, not templates, are written; not those that a constant is made of
- * (constexpr, static_assert), nor the head of a loop behind a bare `#pragma unroll`, which counts registers right, left
- * dropped an exclusive or without one side: swizzles
+ *                       that waits for a flag
+ *   one more, one less  the count of a wait (0 has no less)
+ *   < to <=, ..         a comparison: < <= > >= between spaces, which is how operators, not templates, are written; not
+ *                       those that a constant is made of (constexpr, static_assert), nor the head of a loop behind a
+ *                       bare `#pragma unroll`, which counts registers
+ *   right, left dropped an exclusive or without one side: swizzles
  *
- * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The unchanged
- * one runs first, and notes which mutants would have computed anything else at any point (or were reached, of
- * statements); only those then run, each in a process of its own, until one run catches it. That goes through all specs
- * unwatched, which is faster; what no spec has caught then goes through them once more, every access seen, and, where
- * the variant allows it, with what is only read an element behind where memory begins. Invariant: the unchanged entry
- * gives the oracle's results, else nothing is said of its mutants. */
+ * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The
+ * unchanged one runs first, and notes which mutants would have computed anything else at any point (or were reached,
+ * of statements); only those then run, each in a process of its own, until one run catches it. That goes through all
+ * specs unwatched, which is faster; what no spec has caught then goes through them once more, every access seen,
+ * and, where the variant allows it, with what is only read an element behind where memory begins. Invariant: the
+ * unchanged entry gives the oracle's results, else nothing is said of its mutants. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

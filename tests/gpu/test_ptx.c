@@ -9,8 +9,9 @@
  *   test_ptx                a child emulates, this process has the GPU (the emulator needs g++)
  *   test_ptx --emu --to F   what the emulator computes, into F;   test_ptx --to F   what the GPU computes
  *   test_ptx --with F       the GPU beside what F holds;          test_ptx --emu --with F   the emulator beside what F
- * holds FX_DRY=right|wrong test_ptx   without a GPU: the emulator beside itself, as it is or with a word of each case
- * spoilt, which must pass and must fail */
+ *                           holds
+ *   FX_DRY=right|wrong test_ptx   without a GPU: the emulator beside itself, as it is or with a word of each case
+ *                                 spoilt, which must pass and must fail */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

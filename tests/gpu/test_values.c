@@ -13,16 +13,18 @@
  * tensors are aligned once and once an element off; strided ones lie in every way of enum layout.
  *
  *   test_values [FILTER] [--generated N] [--contractions N] [--seed S] [--folder DIR] [--found DIR] [--emu | --watched]
- * [--brief] [--seconds N] kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone:
- * that one of each kind and nothing else
+ *               [--brief] [--seconds N]
+ *       kernels whose "spec: kernel" contains FILTER; N specs of a kind, S the first. --seed alone: that one of each
+ *       kind and nothing else
  *   --seconds: nothing is begun any more after so many
  *   --emu: on the emulator instead of a GPU: every tensor ends where memory does, once, and begins an element behind
- * where it begins, once
+ *       where it begins, once
  *   --watched: on the emulator, which sees every access
  *   --brief: what is chosen alone, for each shape in one layout and alignment, which change from seed to seed; on the
- * emulator under one order of threads, the random one, unless it is watched FX_DRY=right|wrong|outside test_values ..
- * without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which must pass and must
- * fail: a test of this program and of the generator alone */
+ *       emulator under one order of threads, the random one, unless it is watched
+ *   FX_DRY=right|wrong|outside test_values ..
+ *       without a GPU: the oracle's results stand for the launch's, kept as they are or spoilt, which must pass and
+ *       must fail: a test of this program and of the generator alone */
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
