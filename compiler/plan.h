@@ -20,6 +20,8 @@ enum {
     FX_MAX_BUFFERS = 128,
     FX_MAX_LAUNCHES = 128,
     FX_MAX_STRIDES = FX_MAX_PARAMS * FX_MAX_RANK,
+    FX_MAX_MAPS = 16,    /* of a launch */
+    FX_MAX_MAP_RANK = 5, /* of a tensor map */
     FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS + FX_MAX_STRIDES,
 };
 
@@ -128,6 +130,18 @@ struct fx_arg { /* one argument of a GPU kernel, in its order */
 /* The strides of all parameters of a kernel are numbered by parameter and position in its storage order. */
 static inline int fx_stride_index(int param, int position) { return param * FX_MAX_RANK + position; }
 
+struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90a fetches, swizzled in 128 bytes, zeros for
+                  what lies outside (cuTensorMapEncodeTiled) */
+    struct fx_arg base;      /* PARAM or BUFFER: where the tensor lies */
+    enum fx_dtype dtype;     /* of an element */
+    struct fx_expr offset;   /* elements from there to the first */
+    int rank;                /* axes, the contiguous one first */
+    struct fx_expr extents[FX_MAX_MAP_RANK]; /* elements along each */
+    struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis of one
+                                                element means nothing */
+    int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
+};
+
 struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs`
                        allows */
     const char *entry;     /* extern "C" name in the source */
@@ -140,6 +154,8 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     int block;             /* threads in x */
     int cluster;           /* blocks a cluster, 1 when none */
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
+    bool takes_maps;       /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
+                              tensor without elements a map may hold anything */
     int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over; -1: any
                      */
 };
@@ -151,7 +167,8 @@ struct fx_launch { /* one GPU kernel of the plan */
     struct fx_expr written;      /* bytes written, which are among those */
     int n_phases;          /* behind each but the last all blocks may wait for each other */
     bool is_cooperative;   /* some do: all blocks must be resident at once. Fewer than `grid` compute the same */
-    int n_args, n_variants;
+    int n_args, n_variants, n_maps;
+    const struct fx_map *maps; /* for the variants that take them */
     const struct fx_arg *args;
     const struct fx_variant *variants;
 };

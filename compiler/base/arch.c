@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct arch rows[] = {
-#define ARCH(name, gpu, sms, mhz, gb, block_kb, sm_kb, threads, blocks) \
-    {name, gpu, sms, mhz * 1e6, gb * 1e9, block_kb << 10, sm_kb << 10, threads, blocks},
+#define ARCH(name, gpu, sms, mhz, gb, block_kb, sm_kb, threads, blocks, wgmma) \
+    {name, gpu, sms, mhz * 1e6, gb * 1e9, block_kb << 10, sm_kb << 10, threads, blocks, wgmma},
 #include "base/arch.def"
 #undef ARCH
 };

@@ -2,6 +2,8 @@
 #ifndef FX_ARCH_H
 #define FX_ARCH_H
 
+#include <stdbool.h>
+
 enum {
     SM_REGISTERS = 65536,
     SHARED_OVERHEAD = 1024
@@ -16,6 +18,7 @@ struct arch {
     int block_shared;        /* bytes of shared memory that a block may have */
     int sm_shared;           /* likewise an SM, of which each block takes SHARED_OVERHEAD besides */
     int sm_threads, sm_blocks; /* that an SM holds at once */
+    bool has_wgmma;            /* products by warpgroups, copies by tensor maps */
 };
 
 /* NULL where it is none of arch.def. */

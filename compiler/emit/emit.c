@@ -94,7 +94,7 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
 #include "kernels/pieces.def"
 #undef PIECE
     };
-    enum { N_FILES = sizeof files / sizeof *files };
+    enum { N_FILES = sizeof files / sizeof *files, N_HARDWARE = 2 };
     struct piece *pieces = NULL;
     int n = 0;
     for (int f = 0; f < N_FILES; f++) split_items(a, files[f].text, files[f].end, f, &pieces, &n);
@@ -103,12 +103,12 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
         bool any = false;
         for (int i = 0; i < n; i++) {
             if (pieces[i].file != f || !pieces[i].is_used) continue;
-            if (!any) buf_printf(out, "// ---- %s ----\n%s\n", files[f].title, f == 0 ? "#ifndef FX_PTX\n" : "");
+            if (!any) buf_printf(out, "// ---- %s ----\n%s\n", files[f].title, f < N_HARDWARE ? "#ifndef FX_PTX\n" : "");
             any = true;
             buf_put(out, pieces[i].text, pieces[i].len);
             buf_puts(out, "\n\n");
         }
-        if (any && f == 0) buf_puts(out, "#endif  // FX_PTX\n\n");
+        if (any && f < N_HARDWARE) buf_puts(out, "#endif  // FX_PTX\n\n");
     }
 }
 
@@ -140,7 +140,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
-    if (s->group->contraction)
+    if (f->takes_maps) buf_printf(out, "  fx_gemm_wgmma<%s>(%s{", f->engine, l->struct_name);
+    else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);
     else if (s->parts)
@@ -153,7 +154,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
     }
     buf_puts(out, "}");
-    if (s->group->contraction && is_phase) {
+    if (f->takes_maps) buf_puts(out, ", maps.of");
+    if (s->group->contraction && (is_phase || f->takes_maps)) {
         buf_puts(out, ", ");
         put_product(out, c, l, &s->gemm.batch);
     }
@@ -221,6 +223,7 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
         buf_puts(out, a ? ", " : "");
         emit_parameter(out, c, phases, d->n, &d->args[a], statements.s);
     }
+    if (f->takes_maps) buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
     buf_printf(out, ") {\n%s}\n#endif\n\n", statements.s);
 }
 

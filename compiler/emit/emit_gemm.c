@@ -7,6 +7,7 @@
 
 #include "emit/emit_operand.h"
 #include "plan.h"
+#include "schedule/wgmma.h"
 
 static struct arena *arena(const struct operand_place *b) { return &b->u->cx->arena; }
 
@@ -110,6 +111,36 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
 }
 
+/* How a tensor map is indexed beyond k and m or n. */
+static void emit_map_axes(struct operand_place *b, const struct operand *operands, int n) {
+    struct map_axis axes[MAX_MAP_AXES], own[MAX_MAP_AXES];
+    const char **values = NEW_ARRAY(arena(b), const char *, n);
+    int n_axes = map_axes(b->g, b->shape, b->segment, &operands->tensor, axes);
+    buf_line(b->out, "    static constexpr int RANK = %d;  // of its tensor map", MAP_INNER + n_axes);
+    if (!n_axes) return;
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int d = 0; d < n_axes; d++) {
+        bool differs = false;
+        for (int i = 0; i < n; i++) {
+            map_axes(b->g, b->shape, b->segment, &operands[i].tensor, own);
+            const struct map_axis *x = &own[d];
+            const char *var = x->is_outer ? "ko" : "batch";
+            values[i] = x->label < 0 ? var
+                                     : emit_label_index(arena(b), b->axes, map_axis_labels(b->shape, b->segment, x),
+                                           x->label, var, true);
+            differs |= strcmp(values[i], values[0]) != 0;
+        }
+        buf_printf(&s, "      at[%d] = ", MAP_INNER + d);
+        for (int i = 0; differs && i + 1 < n; i++) buf_printf(&s, "j == %d ? %s : ", i, values[i]);
+        buf_printf(&s, "%s;\n", values[n - 1]);
+    }
+    emit_function(b->out,
+        arena_printf(arena(b), "    static FX_DEVICE void place(const %s &p, int j, int batch, int ko, int (&at)[RANK])",
+            b->l->struct_name),
+        s.s);
+}
+
 /* ---- the struct ---- */
 
 static const char *operand_text(const struct operand_place *b, const struct operand *o) {
@@ -143,6 +174,7 @@ static void emit_operand(
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
+    if (has_maps(b->l->kernel)) emit_map_axes(b, operands, n);
     buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
@@ -233,13 +265,12 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
     buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
     emit_gemm_segments(out, u, c, l, s, 0, true);
-    buf_line(out,
-        "  template <class ENGINE, bool ALIGNED> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {");
+    buf_line(out, "  template <class MAINLOOP> FX_DEVICE void accumulate(MAINLOOP &mainloop) const {");
     for (int i = 0; i < s->n_segments; i++) {
-        if (i) buf_line(out, "    fx_gemm_next_segment();");
+        if (i) buf_line(out, "    mainloop.next_segment();");
         if (s->segments[i].is_ragged)
-            buf_line(out, "    fx_gemm_accumulate<ENGINE, false, segment%d>(acc, *this, at);  // never aligned", i);
-        else buf_line(out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, *this, at);", i);
+            buf_line(out, "    mainloop.template add<segment%d, true>(*this);  // never aligned", i);
+        else buf_line(out, "    mainloop.template add<segment%d>(*this);", i);
     }
     buf_line(out, "  }");
     buf_line(out,

@@ -475,6 +475,25 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
+// fx_gemm_next_segment: before the ring is filled anew
+FX_DEVICE void fx_gemm_next_segment() {
+  fx_cp_async_wait<0>();
+  fx_barrier();  // nobody reads or fills the stages any more: the next segment's operands take their place
+}
+
+// fx_gemm_mainloop: what a problem hands its segments to, one after the other; IS_RAGGED: this one is never aligned
+template <class ENGINE, bool ALIGNED, int SUMS>
+struct fx_gemm_mainloop {
+  typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS];  // the sums
+  const fx_tile &at;                                        // the tile
+
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    fx_gemm_accumulate<ENGINE, ALIGNED && !IS_RAGGED, SEGMENT>(acc, p, at);
+  }
+  FX_DEVICE void next_segment() { fx_gemm_next_segment(); }
+};
+
 // fx_gemm_tile: computes a tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
@@ -482,19 +501,14 @@ FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
   typename ENGINE::sum acc[SUMS][ENGINE::ACCUMULATORS];
 #pragma unroll
   for (int i = 0; i < SUMS * ENGINE::ACCUMULATORS; ++i) acc[i / ENGINE::ACCUMULATORS][i % ENGINE::ACCUMULATORS] = 0;
-  p.template accumulate<ENGINE, ALIGNED>(acc, at);
+  fx_gemm_mainloop<ENGINE, ALIGNED, SUMS> mainloop = {acc, at};
+  p.accumulate(mainloop);
   fx_cp_async_wait<0>();
   fx_barrier();  // nobody reads or fills the stages any more: the sums take their place
 #pragma unroll
   for (int j = 0; j < SUMS; ++j) ENGINE::template put<SUMS>(acc[j], j * ENGINE::BN);
   fx_barrier();  // the whole tile is staged
   p.template finish<ENGINE, ALIGNED>(at);
-}
-
-// fx_gemm_next_segment: before the ring is filled anew
-FX_DEVICE void fx_gemm_next_segment() {
-  fx_cp_async_wait<0>();
-  fx_barrier();  // nobody reads or fills the stages any more: the next segment's operands take their place
 }
 
 // fx_gemm: computes this block's tile

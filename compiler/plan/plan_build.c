@@ -11,6 +11,7 @@
 #include "plan/unit.h"
 #include "schedule/row_program.h"
 #include "schedule/traffic.h"
+#include "schedule/wgmma.h"
 
 /* ---- grids and preference ---- */
 
@@ -53,6 +54,14 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
     }
     terms_constant(x, f->tile_n / f->vector);
     terms_op(x, FX_T_CDIV);
+}
+
+/* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
+static void blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    grid(x, c, l, f);
+    if (!f->takes_maps) return;
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_MIN);
 }
 
 /* Tiles the busiest SM does, times what a tile costs. */
@@ -160,13 +169,27 @@ static struct fx_expr flops(
 
 /* ---- the parts ---- */
 
-/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone,
- * the grid sees to that. */
+/* Joins the condition that the tiles of a contraction can be counted in 31 bits. */
+static void need_tiles(
+    struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    int from = x->n;
+    grid(x, c, l, f);
+    terms_constant(x, INT32_MAX);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+/* What every phase of entry v needs. The tiles of a contraction are counted in 31 bits; of one that is launched alone
+ * with a block for every tile, the grid sees to that. */
 static struct terms phases_needs(
     struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = schedule_needs(a, c, phases->kernel, &phases->kernel->configs[v]);
-    if (n_phases == 1) return x;
     int n = x.n > 0;
+    if (n_phases == 1) {
+        const struct config *f = &phases->kernel->configs[v];
+        if (f->takes_maps) need_tiles(&x, &n, c, phases, f);
+        return x;
+    }
     for (int p = 0; p < n_phases; p++) {
         const struct config *f = &phases[p].kernel->configs[v];
         struct terms more = schedule_needs(a, c, phases[p].kernel, f);
@@ -174,12 +197,7 @@ static struct terms phases_needs(
         for (int i = 0; p && i < more.n; i++) terms_push(&x, more.t[i].op, more.t[i].v);
         x.is_never |= more.is_never;
         if (x.n > from) terms_also(&x, &n, from);
-        if (!phases[p].kernel->group->contraction) continue;
-        from = x.n;
-        grid(&x, c, &phases[p], f);
-        terms_constant(&x, INT32_MAX);
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
+        if (phases[p].kernel->group->contraction) need_tiles(&x, &n, c, &phases[p], f);
     }
     return x;
 }
@@ -189,11 +207,14 @@ static struct terms phases_needs(
 static struct fx_expr phases_grid(
     struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = {.a = a};
+    if (n_phases == 1) {
+        blocks(&x, c, phases, &phases->kernel->configs[v]);
+        return terms_done(&x);
+    }
     for (int p = 0; p < n_phases; p++) {
         grid(&x, c, &phases[p], &phases[p].kernel->configs[v]);
         if (p) terms_op(&x, FX_T_MAX);
     }
-    if (n_phases == 1) return terms_done(&x);
     bool is_tiled = false;
     terms_push(&x, FX_T_SM_COUNT, 0);
     terms_constant(&x, phases->kernel->configs[v].min_blocks);
@@ -210,6 +231,50 @@ static struct fx_expr phases_grid(
     terms_op(&x, FX_T_MUL);
     terms_op(&x, FX_T_MIN);
     return terms_done(&x);
+}
+
+/* ---- tensor maps ---- */
+
+static struct fx_expr poly_expr(struct arena *a, const struct graph *g, const struct tensor *t, const struct poly *p) {
+    struct terms x = {.a = a};
+    need_push_poly(&x, g, t, p);
+    return terms_done(&x);
+}
+
+static struct fx_expr size_expr(struct arena *a, const struct kernel *k, const struct axis_list *l, int label) {
+    struct terms x = {.a = a};
+    if (label < 0) terms_size(&x, k, l->axes, l->n);
+    else terms_extent(&x, k, l->axes[label]);
+    return terms_done(&x);
+}
+
+/* k and m or n, whichever is contiguous first, then the others. */
+static struct fx_map build_map(
+    struct arena *a, const struct scheduled_graph *c, const struct gemm_shape *shape, const struct map *m) {
+    const struct graph *g = c->graph;
+    const struct kernel *k = g->kernel;
+    const struct operand *o = m->operand;
+    const struct tensor *t = &o->tensor;
+    const struct axis_list *mn = m->is_a ? &shape->m : &shape->n, *inner[MAP_INNER] = {&m->segment->k, mn};
+    struct map_axis axes[MAX_MAP_AXES];
+    int n = map_axes(g, shape, m->segment, t, axes);
+    struct fx_map out = {.base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param}
+                                               : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
+        .dtype = t->dtype,
+        .offset = poly_expr(a, g, t, &t->view->offset),
+        .rank = MAP_INNER + n};
+    for (int i = 0; i < MAP_INNER; i++) {
+        const struct axis_list *l = inner[o->layout == LAYOUT_MN_MAJOR ? 1 - i : i];
+        out.extents[i] = size_expr(a, k, l, -1);
+        out.strides[i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, l->axes[l->n - 1])]);
+        out.box[i] = MAP_BOX;
+    }
+    for (int i = 0; i < n; i++) {
+        out.extents[MAP_INNER + i] = size_expr(a, k, map_axis_labels(shape, m->segment, &axes[i]), axes[i].label);
+        out.strides[MAP_INNER + i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, axes[i].axis)]);
+        out.box[MAP_INNER + i] = 1;
+    }
+    return out;
 }
 
 static const char *phases_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
@@ -238,7 +303,11 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .n_args = d->n_args,
         .n_variants = n,
         .args = d->args,
+        .n_maps = d->n_maps,
         .variants = variants};
+    struct fx_map *maps = NEW_ARRAY(a, struct fx_map, d->n_maps + 1);
+    for (int i = 0; i < d->n_maps; i++) maps[i] = build_map(a, c, &phases->kernel->gemm, &d->maps[i]);
+    out->maps = maps;
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {
         const struct config *f = &phases->kernel->configs[i];
@@ -253,6 +322,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
             .smem = terms_done(&smem),
             .block = f->block,
             .cluster = 1,
+            .takes_maps = f->takes_maps,
             .kind = kind_of(&leader->kernel->configs[i]),
             .most_local = leader->kernel->group->contraction ? 0 : -1};
     }

@@ -5,6 +5,7 @@
 #include "plan/unit.h"
 
 #include "base/names.h"
+#include "schedule/wgmma.h"
 
 /* An identifier of the spec as one of the emitted file. */
 static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s_", name_encoded(a, n)); }
@@ -129,6 +130,15 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
     }
 }
 
+/* The operands of a launch whose entries take tensor maps. */
+static void join_maps(struct arena *a, const struct scheduled *s, struct plan_launch *d) {
+    for (int i = 0; has_maps(s) && i < s->gemm.n_segments; i++) {
+        const struct segment *e = &s->gemm.segments[i];
+        PUSH(a, d->maps, d->n_maps) = (struct map){e, &e->a, true};
+        for (int j = 0; j < e->n_sums; j++) PUSH(a, d->maps, d->n_maps) = (struct map){e, &e->b[j], false};
+    }
+}
+
 /* The entries of one launch and what they take. */
 static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch *phases, struct launch_phases j,
     const char *base, struct identifiers *scope, int *number, struct plan_launch *out) {
@@ -149,6 +159,7 @@ static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch
                                                                      named->configs[e].suffix, *pass ? "_" : "", pass)),
             (*number)++};
     join_args(a, c, phases, out);
+    join_maps(a, s, out);
 }
 
 struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels) {

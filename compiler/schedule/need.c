@@ -77,10 +77,28 @@ static bool is_multiple(const struct kernel *k, const struct poly_term *t, const
 }
 
 /* An atom of the view of t. */
-static void atom(struct terms *x, const struct graph *g, const struct tensor *t, int number) {
+static void push_atom(struct terms *x, const struct graph *g, const struct tensor *t, int number) {
     int position, axis = view_atom_axis(g, number, &position);
     if (axis >= 0) terms_extent(x, g->kernel, axis);
     else terms_push(x, FX_T_STRIDE, fx_stride_index(t->param, position));
+}
+
+static void push_term(struct terms *x, const struct graph *g, const struct tensor *tensor, const struct poly_term *t) {
+    int begin = x->n;
+    if (t->coefficient != 1 || !t->n) terms_constant(x, (int64_t)t->coefficient);
+    for (int f = 0; f < t->n; f++) {
+        int at = x->n;
+        push_atom(x, g, tensor, t->atoms[f]);
+        if (at > begin) terms_op(x, FX_T_MUL);
+    }
+}
+
+void need_push_poly(struct terms *x, const struct graph *g, const struct tensor *tensor, const struct poly *p) {
+    if (!p->n) terms_constant(x, 0);
+    for (int i = 0; i < p->n; i++) {
+        push_term(x, g, tensor, &p->t[i]);
+        if (i) terms_op(x, FX_T_ADD);
+    }
 }
 
 /* Joins the condition that a polynomial of the view of t is a multiple of `of`. */
@@ -89,14 +107,8 @@ static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, c
     int from = x->n, n_terms = 0;
     for (int i = 0; i < p->n; i++) {
         const struct poly_term *t = &p->t[i];
-        int begin = x->n;
         if (is_multiple(g->kernel, t, known, of)) continue;
-        if (t->coefficient != 1 || !t->n) terms_constant(x, (int64_t)t->coefficient);
-        for (int f = 0; f < t->n; f++) {
-            int at = x->n;
-            atom(x, g, tensor, t->atoms[f]);
-            if (at > begin) terms_op(x, FX_T_MUL);
-        }
+        push_term(x, g, tensor, t);
         if (n_terms++) terms_op(x, FX_T_ADD);
     }
     if (!n_terms) return;
@@ -111,7 +123,7 @@ static void need_poly_multiple(struct terms *x, int *n, const struct graph *g, c
 static void need_unit(struct terms *x, int *n, const struct graph *g, const struct operand *o) {
     int from = x->n;
     if (o->is_computed || o->layout == LAYOUT_STRIDED || !o->tensor.is_strided) return;
-    atom(x, g, &o->tensor, o->tensor.view->unit);
+    push_atom(x, g, &o->tensor, o->tensor.view->unit);
     terms_constant(x, 1);
     terms_op(x, FX_T_EQ);
     terms_also(x, n, from);

@@ -7,6 +7,8 @@
 #include "graph/tensor.h"
 #include "graph/terms.h"
 
+struct poly;
+
 enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
 struct operand { /* a factor on its way into a mainloop */
@@ -50,6 +52,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool needs_unit; /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last
                         label */
     bool is_small;       /* indices fit 32 bits */
+    bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
@@ -162,6 +165,8 @@ struct terms schedule_needs(
     struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);
 /* Joins the condition that the extents of l multiplied are at most `most`. */
 void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
+/* Writes a polynomial of the view of t, an operand in memory. */
+void need_push_poly(struct terms *x, const struct graph *g, const struct tensor *t, const struct poly *p);
 /* Whether some extents and alignments meet what a configuration of s needs. */
 bool config_is_possible(
     struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);

@@ -26,8 +26,15 @@ enum emu_operation { /* what all lanes of a warp do together */
     EMU_MMA_I8_U8,
     EMU_MMA_U8_I8,
     EMU_MMA_U8_U8,
-    EMU_WARP_BARRIER
+    EMU_WARP_BARRIER,
+    EMU_WGMMA,
+    EMU_WGMMA_BEGIN,
+    EMU_WGMMA_COMMIT,
+    EMU_WGMMA_WAIT,
+    EMU_REGISTERS
 };
+
+enum emu_mbarrier { EMU_MBARRIER_INIT, EMU_MBARRIER_EXPECT, EMU_MBARRIER_ARRIVE, EMU_MBARRIER_WAIT };
 
 enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
 
@@ -40,6 +47,11 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*copy)(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid); /* asynchronous */
     void (*commit)(struct emu_thread *self);
     void (*wait)(struct emu_thread *self, int n_groups);
+    void (*mbarrier)(struct emu_thread *self, enum emu_mbarrier what, unsigned at,
+        unsigned value); /* arrivals, bytes, nothing, parity */
+    void (*named)(struct emu_thread *self, int number, int threads, int waits); /* a named barrier */
+    void (*box)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
+        int rank); /* asynchronous */
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
     void (*release)(struct emu_thread *self,
@@ -64,7 +76,7 @@ struct emu_thread { /* the thread that runs */
 struct emu_entry { /* what compiled code says of itself, under the name emu_entry */
     void (*call)(void **arguments);
     const char *parameters;    /* "float *y_, long long M_" */
-    const unsigned char *n_bytes; /* of each parameter */
+    const unsigned *n_bytes; /* of each parameter */
     int n_parameters;
     struct emu_thread **self;  /* where it looks for the thread that runs */
     const char *source;        /* the emitted text, where accesses are reported; else NULL */

@@ -390,6 +390,7 @@ fx_status fx_emulate(const struct fx_emulation *e) {
         .cuLaunchKernel = emu_launch,
         .cuLaunchKernelEx = emu_launch_ex,
         .cuOccupancyMaxActiveBlocksPerMultiprocessor = emu_occupancy,
+        .cuTensorMapEncodeTiled = emu_encode_map,
         .cuMemAlloc = emu_alloc,
         .cuMemFree = emu_free,
         .cuMemcpyHtoD = emu_write,

@@ -115,13 +115,15 @@ void seen_line(const struct module *m, const void *pc, char *text, size_t size);
  * few lines of the cache. */
 enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
-enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, RETURNED };
+enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, AT_MBARRIER, AT_NAMED, RETURNED };
+enum { MOST_WARPS = 32, MOST_MBARRIERS = 64, NAMED_BARRIERS = 16, MOST_PRODUCTS = 64 };
 
 struct copy { /* an asynchronous copy under way */
     char *to;
     const char *from;
     int n_bytes;
-    bool is_valid;
+    int n_valid;            /* of those; the rest are zeros */
+    unsigned barrier;       /* of a box: whom it is told to when it lands; 0: it is waited for by its group */
     bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;
     const void *pc;         /* where it was asked for */
@@ -137,10 +139,33 @@ struct fiber { /* a CUDA thread */
     struct copy *copies;    /* those that have not landed */
     int n_copies, copies_room;
     int n_groups;           /* committed so far */
+    unsigned waits_for, parity; /* at a memory barrier, or a named one's number */
     unsigned turn;          /* times that it has waited for others */
     unsigned time;          /* watched: of its block, when it last waited for others */
     unsigned stamp;         /* time and thread, in shared memory */
     uint64_t global_stamp;  /* time, block and thread */
+};
+
+struct product { /* of a warpgroup, a warp's share, on its way */
+    unsigned long long a, b; /* descriptors */
+    float *d[WARP];          /* of each lane */
+    int n;                   /* columns */
+    bool is_bf16, a_mn, b_mn;
+    int group;               /* batch */
+    const void *pc;
+};
+
+struct mbarrier { /* in shared memory */
+    unsigned at;
+    int arrivals, pending;   /* of a phase; of this one still missing */
+    long n_bytes;            /* likewise */
+    unsigned phase;
+    unsigned before[2][MOST_WARPS]; /* by parity: what those who arrived had done (watch_signal) */
+};
+
+struct named { /* a barrier of some of the block's threads */
+    int threads, arrived;
+    unsigned before[MOST_WARPS];
 };
 
 struct warp {
@@ -152,6 +177,9 @@ struct warp {
     unsigned arrived;          /* lanes at the operation */
     enum emu_operation operation;
     unsigned operand;
+    const void *pc;            /* of who came last */
+    struct product products[MOST_PRODUCTS];
+    int n_products, n_batches; /* on their way; closed so far */
 };
 
 struct emu_block {
@@ -160,6 +188,9 @@ struct emu_block {
     int n_warps, n_threads;
     int n_live;                /* threads that have not returned */
     int n_at_barrier;          /* threads that wait there */
+    struct mbarrier mbarriers[MOST_MBARRIERS];
+    int n_mbarriers;
+    struct named named[NAMED_BARRIERS];
     struct shared shared;
     struct sight *sight;       /* where accesses are watched, else NULL */
 };
@@ -203,6 +234,33 @@ _Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *f
     __attribute__((format(printf, 3, 4)));
 /* Runs the launch; false with text in `error` of `size` bytes. */
 bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size);
+
+/* For async.c: a thread stops until it is made ready, others go on; a copy begins; one lands. */
+void machine_stop(struct fiber *f, enum state state);
+void machine_ready(struct fiber *f);
+void machine_run_next(struct emu_machine *m);
+void machine_copy(struct fiber *f, const struct copy *c);
+void machine_land(struct fiber *f, const struct copy *c);
+
+/* ---- async.c: what goes on beside the threads on sm_90a ---- */
+#define EMU_MAP 0x7e5045a9u
+struct emu_map { /* a tensor map as the emulator encodes it */
+    unsigned mark;
+    unsigned char rank, bytes;         /* bytes: of an element */
+    unsigned short box[FX_MAX_MAP_RANK];
+    const char *base;
+    uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK - 1]; /* strides in bytes, from the second axis on */
+};
+/* As cuTensorMapEncodeTiled, for 16-bit elements swizzled in 128 bytes; it refuses what the driver does. */
+int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
+    const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
+    int fill);
+void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value);
+void call_named(struct emu_thread *self, int number, int threads, int waits);
+void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank);
+/* Lands the boxes that threads wait for; whether that lets one go on. */
+bool land_all(struct emu_machine *m);
+void do_products(struct warp *w);
 
 /* ---- watch.c, arguments.c: every access ---- */
 enum { TIME_SHIFT = 32 }; /* of a stamp in global memory */
@@ -281,6 +339,9 @@ void watch_touch(struct emu_thread *self, const void *at, unsigned n_bytes, enum
 /* What holds nothing yet may be read. */
 void watch_release(struct emu_thread *self, const void *at);
 void watch_acquire(struct emu_thread *self, const void *at);
+/* A thread arrives where others wait; it may go on once others have arrived. `before`: by warp. */
+void watch_signal(struct fiber *f, unsigned *before);
+void watch_heed(struct fiber *f, const unsigned *before);
 void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
 /* An asynchronous copy is asked for; has landed, as far as its thread can tell. */
 void watch_copy(struct fiber *f, const struct copy *c);
@@ -291,6 +352,8 @@ void watch_block_met(struct emu_block *b);
 void watch_grid_met(struct emu_machine *m);
 
 /* ---- warp_ops.c: what the lanes of a warp do together ---- */
+double emu_f16(unsigned bits);
+double emu_bf16(unsigned bits);
 void do_together(struct warp *w);
 
 /* ---- fault.c: addresses nobody may touch ---- */

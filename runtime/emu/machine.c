@@ -4,6 +4,7 @@
  * Every CUDA thread is a fiber; blocks run one after another, those of a cooperative launch together. A fiber runs
  * until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a time, and which
  * one is next follows from the schedule alone. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,20 +68,28 @@ static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
 }
 
 static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16",
-    "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "warp barrier"};
+    "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "warp barrier", "wgmma",
+    "wgmma_begin", "wgmma_commit", "wgmma_wait", "setmaxnreg"};
 
 /* Nobody can go on: says who waits for whom. */
 static void describe_deadlock(const struct emu_machine *m, char *text, size_t size) {
     size_t n = (size_t)snprintf(text, size, "deadlock:");
     for (int b = 0, n_said = 0; b < m->n_blocks && n_said < 4; b++) {
         const struct emu_block *block = &m->blocks[b];
-        int n_returned = block->n_threads - block->n_live, n_grid = 0;
-        for (int i = 0; i < block->n_threads; i++) n_grid += block->warps[0].fibers[i].state == AT_GRID_BARRIER;
+        int n_returned = block->n_threads - block->n_live, n_grid = 0, n_memory = 0, n_named = 0;
+        for (int i = 0; i < block->n_threads; i++) {
+            n_grid += block->warps[0].fibers[i].state == AT_GRID_BARRIER;
+            n_memory += block->warps[0].fibers[i].state == AT_MBARRIER;
+            n_named += block->warps[0].fibers[i].state == AT_NAMED;
+        }
         if (n_returned == block->n_threads) continue;
         if (n < size)
             n += (size_t)snprintf(text + n, size - n,
                 " in block %u %d threads wait at its barrier, %d at the grid's, %d have returned;", block->number,
                 block->n_at_barrier, n_grid, n_returned);
+        if (n < size && (n_memory || n_named))
+            n += (size_t)snprintf(
+                text + n, size - n, " %d at memory barriers, %d at named ones;", n_memory, n_named);
         for (int i = 0; i < block->n_warps && n < size; i++) {
             const struct warp *w = &block->warps[i];
             if (w->arrived)
@@ -103,6 +112,7 @@ static void run_next(struct emu_machine *m, bool leaves_warp) {
     struct fiber *from = m->now;
     struct warp *w = from->warp;
     if (leaves_warp || !w->ready) w = warp_of(m, w);
+    if (!w && land_all(m)) w = warp_of(m, from->warp);
     if (!w) fail_deadlocked(m);
     struct fiber *to = lane_of(m, w, w == from->warp ? from->lane : m->schedule.order == ORDER_DOWN ? WARP : -1);
     if (to == from) return;
@@ -128,6 +138,13 @@ static void stop(struct fiber *f, enum state state) {
     f->turn++;
     f->warp->ready &= ~(1u << f->lane);
 }
+
+void machine_stop(struct fiber *f, enum state state) {
+    check_stack(machine_now, f);
+    stop(f, state);
+}
+void machine_ready(struct fiber *f) { make_ready(f); }
+void machine_run_next(struct emu_machine *m) { run_next(m, false); }
 
 /* ---- what a thread asks for ---- */
 
@@ -196,6 +213,7 @@ static void call_together(struct emu_thread *self, enum emu_operation operation,
             (const char *)__builtin_return_address(0) - 1);
     w->operation = operation;
     w->operand = operand;
+    w->pc = (const char *)__builtin_return_address(0) - 1;
     w->arrived |= 1u << f->lane;
     stop(f, AT_OPERATION);
     if (w->arrived == all) {
@@ -211,26 +229,39 @@ static void call_together(struct emu_thread *self, enum emu_operation operation,
 /* ---- copies ---- */
 
 static void land(const struct copy *c) {
-    if (c->is_valid) memcpy(c->to, c->from, (size_t)c->n_bytes);
-    else memset(c->to, 0, (size_t)c->n_bytes);
+    if (c->n_valid) memcpy(c->to, c->from, (size_t)c->n_valid);
+    memset(c->to + c->n_valid, 0, (size_t)(c->n_bytes - c->n_valid));
 }
 
-static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
+void machine_land(struct fiber *f, const struct copy *c) {
+    if (!c->has_landed) land(c);
+    if (f->view.is_watched) watch_landed(f, c);
+}
+
+void machine_copy(struct fiber *f, const struct copy *asked) {
     struct emu_machine *m = machine_now;
-    struct fiber *f = fiber_of(self);
-    struct copy c = {self->shared + (to - EMU_ADDRESS_0), from, n_bytes, is_valid != 0, !m->schedule.is_late,
-        f->n_groups, (const char *)__builtin_return_address(0) - 1};
-    if (self->is_watched) watch_copy(f, &c);
+    struct copy c = *asked;
+    c.has_landed = !m->schedule.is_late;
+    c.group = c.barrier ? INT_MAX : f->n_groups;
+    if (f->view.is_watched) watch_copy(f, &c);
     if (c.has_landed) land(&c);
-    if (c.has_landed && !self->is_watched) return;
+    if (c.has_landed && !c.barrier && !f->view.is_watched) return;
     if (f->n_copies == f->copies_room) {
         int room = f->copies_room ? 2 * f->copies_room : 64;
         struct copy *more = realloc(f->copies, (size_t)room * sizeof *more);
         if (!more) machine_fail(m, NULL, "out of memory");
         f->copies = more, f->copies_room = room;
     }
-    if (!c.has_landed) memset(c.to, 0xFF, (size_t)n_bytes); /* whoever reads it before it has landed gets NaNs */
+    if (!c.has_landed) memset(c.to, 0xFF, (size_t)c.n_bytes); /* whoever reads it before it has landed gets NaNs */
     f->copies[f->n_copies++] = c;
+}
+
+static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
+    machine_copy(fiber_of(self), &(struct copy){.to = self->shared + (to - EMU_ADDRESS_0),
+                                     .from = from,
+                                     .n_bytes = n_bytes,
+                                     .n_valid = is_valid ? n_bytes : 0,
+                                     .pc = (const char *)__builtin_return_address(0) - 1});
 }
 
 static void call_commit(struct emu_thread *self) { fiber_of(self)->n_groups++; }
@@ -244,8 +275,7 @@ static void call_wait(struct emu_thread *self, int n_groups) {
             f->copies[kept++] = *c;
             continue;
         }
-        if (!c->has_landed) land(c);
-        if (self->is_watched) watch_landed(f, c);
+        machine_land(f, c);
     }
     f->n_copies = kept;
 }
@@ -275,6 +305,9 @@ static const struct emu_calls calls = {.barrier = call_barrier,
     .copy = call_copy,
     .commit = call_commit,
     .wait = call_wait,
+    .mbarrier = call_mbarrier,
+    .named = call_named,
+    .box = call_box,
     .bad_shared = call_bad_shared,
     .bad_alignment = call_bad_alignment,
     .release = watch_release,
@@ -303,7 +336,13 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
     b->n_live = b->n_threads;
     b->n_at_barrier = 0;
     memset(b->shared.at, 0xFF, m->launch->shared_bytes);
-    for (int i = 0; i < b->n_warps; i++) b->warps[i].arrived = 0;
+    b->n_mbarriers = 0;
+    memset(b->named, 0, sizeof b->named);
+    for (int i = 0; i < b->n_warps; i++) {
+        struct warp *w = &b->warps[i];
+        w->arrived = 0;
+        w->n_products = w->n_batches = 0;
+    }
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *f = &b->warps[0].fibers[i];
         f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);

@@ -318,6 +318,56 @@ inline void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b
     emu_mma(EMU_MMA_U8_U8, d, a, b0, b1);
 }
 
+// ---- sm_90a ----
+
+struct __align__(64) fx_tensor_map { unsigned long long words[16]; };
+template <int N> struct fx_tensor_maps { fx_tensor_map of[N]; };
+
+inline void fx_mbarrier_init(unsigned at, int arrivals) {
+    emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_INIT, at, (unsigned)arrivals);
+}
+inline void fx_mbarrier_publish() {}
+inline void fx_mbarrier_expect(unsigned at, unsigned bytes) {
+    emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_EXPECT, at, bytes);
+}
+inline void fx_mbarrier_arrive(unsigned at) { emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_ARRIVE, at, 0); }
+inline void fx_mbarrier_wait(unsigned at, unsigned parity) {
+    emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_WAIT, at, parity);
+}
+inline void fx_tma_prefetch(const fx_tensor_map *) {}
+template <int RANK>
+inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
+    emu_self->calls->box(emu_self, to, map, barrier, at, RANK);
+}
+inline void fx_named_barrier(int number, int threads) { emu_self->calls->named(emu_self, number, threads, 1); }
+inline void fx_named_arrive(int number, int threads) { emu_self->calls->named(emu_self, number, threads, 0); }
+template <int N> inline void fx_take_registers() { emu_self->calls->together(emu_self, EMU_REGISTERS, N); }
+template <int N> inline void fx_give_registers() { emu_self->calls->together(emu_self, EMU_REGISTERS, N); }
+inline void fx_wgmma_begin() { emu_self->calls->together(emu_self, EMU_WGMMA_BEGIN, 0); }
+inline void fx_wgmma_commit() { emu_self->calls->together(emu_self, EMU_WGMMA_COMMIT, 0); }
+template <int N> inline void fx_wgmma_wait() { emu_self->calls->together(emu_self, EMU_WGMMA_WAIT, N); }
+
+// emu_wgmma: the warp's share of a product; the sums lie where d says until they are waited for
+template <int N, bool BF16, int A_MN, int B_MN>
+inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+  emu_thread *self = emu_self;
+  float *sums = d;
+  __builtin_memcpy(self->words, &sums, sizeof sums);
+  __builtin_memcpy(self->words + 2, &a, sizeof a);
+  __builtin_memcpy(self->words + 4, &b, sizeof b);
+  self->words[6] = N, self->words[7] = (unsigned)BF16 | A_MN << 1 | B_MN << 2;
+  self->calls->together(self, EMU_WGMMA, 0);
+}
+#define FX_EMU_WGMMA(N)                                                                         \
+    template <bool BF16, int A_MN, int B_MN>                                                    \
+    inline void fx_wgmma_##N(float (&d)[N / 2], unsigned long long a, unsigned long long b) {   \
+        emu_wgmma<N, BF16, A_MN, B_MN>(d, a, b);                                                \
+    }
+FX_EMU_WGMMA(64)
+FX_EMU_WGMMA(128)
+FX_EMU_WGMMA(192)
+FX_EMU_WGMMA(256)
+
 // ---- numbers ----
 
 inline unsigned fx_bits(float x) { return emu_same<unsigned>(x); }
@@ -438,8 +488,8 @@ FX_EMU_UNSEEN inline void emu_call(void (*f)(A...), void **arguments) {
   emu_apply(f, arguments, typename emu_count<sizeof...(A)>::type());
 }
 template <class... A>
-inline const unsigned char *emu_sizes(void (*)(A...)) {
-  static const unsigned char sizes[] = {(unsigned char)sizeof(A)..., 0};
+inline const unsigned *emu_sizes(void (*)(A...)) {
+  static const unsigned sizes[] = {(unsigned)sizeof(A)..., 0};
   return sizes;
 }
 template <class... A>

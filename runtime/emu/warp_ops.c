@@ -50,6 +50,9 @@ static float half_of(unsigned bits) {
     return float_of(sign | bits_of(float_of(magnitude << 13) * 0x1p112f));
 }
 
+double emu_f16(unsigned bits) { return half_of(bits); }
+double emu_bf16(unsigned bits) { return float_of(bits << 16); }
+
 /* Element e of a fragment's word. Of tf32 the bits below the fraction do not count. */
 static inline double element_of(enum emu_operation op, unsigned word, int e, bool is_b) {
     bool is_signed = is_b ? op == EMU_MMA_I8_I8 || op == EMU_MMA_U8_I8 : op == EMU_MMA_I8_I8 || op == EMU_MMA_I8_U8;
@@ -125,5 +128,6 @@ void do_together(struct warp *w) {
     case EMU_MMA_U8_I8:
     case EMU_MMA_U8_U8: multiply(w); break;
     case EMU_WARP_BARRIER: break;
+    default: do_products(w); break;
     }
 }

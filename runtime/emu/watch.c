@@ -257,6 +257,15 @@ void watch_acquire(struct emu_thread *self, const void *at) {
     if (r) join(acquired_by(f), r->known, machine_now->n_blocks * f->warp->block->n_warps);
 }
 
+/* Of a warp one lane passes for all. */
+void watch_signal(struct fiber *f, unsigned *before) {
+    join(before, seen_by(f), f->warp->block->n_warps);
+    before[f->warp->number] = ++sight_of(f)->time;
+    set_time(f);
+}
+
+void watch_heed(struct fiber *f, const unsigned *before) { join(seen_by(f), before, f->warp->block->n_warps); }
+
 /* Whether what `thread` of f's block did at that time precedes what f does now. */
 static bool precedes(const struct fiber *f, unsigned thread, unsigned time) {
     return thread == f->view.thread.x || time < sight_of(f)->all_time || time < seen_by(f)[thread / WARP];
@@ -412,7 +421,7 @@ static void seek(const struct fiber *f, const char *at, unsigned n, enum emu_acc
 
 void watch_copy(struct fiber *f, const struct copy *c) {
     unsigned at = (unsigned)(c->to - f->view.shared);
-    if (c->is_valid) watch_touch(&f->view, c->from, (unsigned)c->n_bytes, EMU_READ, c->pc);
+    if (c->n_valid) watch_touch(&f->view, c->from, (unsigned)c->n_valid, EMU_READ, c->pc);
     if (machine_now->launch->watch->seeks) seek(f, c->to, (unsigned)c->n_bytes, EMU_COPY, c->pc);
     touch_shared(f, at, (unsigned)c->n_bytes, EMU_COPY, c->pc);
 }

@@ -24,6 +24,10 @@ enum {
     LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
     LAUNCH_ATTRIBUTE_CLUSTER = 4,
     STREAM_NON_BLOCKING = 1,
+    TENSOR_MAP_F16 = 6,
+    TENSOR_MAP_BF16 = 9,
+    TENSOR_MAP_SWIZZLE_128B = 3,
+    TENSOR_MAP_L2_256B = 3,
     NVRTC_OUT_OF_MEMORY = 1,
 };
 
@@ -43,6 +47,10 @@ struct cuda_launch_config { /* CUlaunchConfig */
     void *stream;
     struct cuda_launch_attribute *attributes;
     unsigned n_attributes;
+};
+
+struct cuda_tensor_map { /* CUtensorMap */
+    _Alignas(64) uint64_t words[16];
 };
 
 struct driver_table {

@@ -7,6 +7,7 @@
 #include "lib/runtime.h"
 
 struct ready { /* a launch, computed */
+    bool takes_maps;
     const struct module_entry *entry; /* NULL: nothing to do */
     int block, cluster;
     unsigned grid, shared_bytes;
@@ -44,8 +45,13 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     const struct module_entry *e = p->stages[i].entries[v];
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
-    *out = (struct ready){
-        grid ? e : NULL, variant->block, variant->cluster, (unsigned)grid, (unsigned)shared, l->is_cooperative};
+    *out = (struct ready){.takes_maps = variant->takes_maps,
+        .entry = grid ? e : NULL,
+        .block = variant->block,
+        .cluster = variant->cluster,
+        .grid = (unsigned)grid,
+        .shared_bytes = (unsigned)shared,
+        .is_cooperative = l->is_cooperative};
     return FX_OK;
 }
 
@@ -67,6 +73,46 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
                 FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
     return FX_OK;
 }
+
+/* ---- tensor maps ---- */
+
+/* A map of a tensor without elements is left as it is: nothing is copied by it. Strides are in bytes; where an axis has
+ * one element any stride will do that the driver takes. */
+static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64_t address, const struct fx_env *env,
+    struct cuda_tensor_map *out) {
+    enum { ALIGN = 16 };
+    int64_t offset, extent, stride, bytes = fx_dtype_bits(m->dtype) / 8;
+    uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK];
+    unsigned box[FX_MAX_MAP_RANK], steps[FX_MAX_MAP_RANK];
+    bool is_known = fx_expr_eval(&m->offset, env, &offset), is_empty = false;
+    for (int i = 0; is_known && i < m->rank; i++) {
+        is_known = fx_expr_eval(&m->extents[i], env, &extent) && fx_expr_eval(&m->strides[i], env, &stride);
+        is_empty |= extent == 0;
+        extents[i] = (uint64_t)extent;
+        strides[i] = extent == 1 ? ALIGN : (uint64_t)(stride * bytes);
+        box[i] = (unsigned)m->box[i], steps[i] = 1;
+    }
+    if (!is_known) return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
+    if (is_empty) return FX_OK;
+    return CU(p->ctx,
+        cuTensorMapEncodeTiled(out, m->dtype == FX_F16 ? TENSOR_MAP_F16 : TENSOR_MAP_BF16, (unsigned)m->rank,
+            (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,
+            TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
+}
+
+static fx_status encode_maps(const fx_prepared *p, const struct fx_launch *l, const struct bound *b,
+    const uint64_t *buffers, const struct fx_env *env, struct cuda_tensor_map *out) {
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < l->n_maps; i++) {
+        const struct fx_arg *base = &l->maps[i].base;
+        out[i] = (struct cuda_tensor_map){{0}};
+        status = encode_map(
+            p, &l->maps[i], base->kind == FX_ARG_PARAM ? b->slots[base->index] : buffers[base->index], env, &out[i]);
+    }
+    return status;
+}
+
+/* ---- enqueuing ---- */
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
     if (r->cluster <= 1 && !r->is_cooperative)
@@ -144,7 +190,8 @@ static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready
 static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env,
     uint64_t *buffers, void *stream) {
     const struct fx_kernel *k = p->kernel;
-    void *arguments[FX_MAX_ARGS];
+    void *arguments[FX_MAX_ARGS + 1];
+    struct cuda_tensor_map maps[FX_MAX_MAPS];
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
         if (!ready[i].entry) continue;
@@ -155,8 +202,10 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
                            : arg->kind == FX_ARG_STRIDE ? (void *)&b->strides[arg->index]
                                                         : (void *)&b->extents[arg->index];
         }
+        arguments[k->launches[i].n_args] = maps;
         uint64_t began = timeline_begin();
-        status = enqueue(p->ctx, &ready[i], arguments, stream);
+        if (ready[i].takes_maps) status = encode_maps(p, &k->launches[i], b, buffers, env, maps);
+        if (status == FX_OK) status = enqueue(p->ctx, &ready[i], arguments, stream);
         if (began) tell(began, p, i, &ready[i], env, stream, status);
         /* Only now: a failure met here is that of a kernel launched before. */
         if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);

@@ -41,8 +41,8 @@ class Param(c.Structure):
 
 
 class Launch(c.Structure):
-    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative", c.c_bool), ("n_args n_variants", c.c_int),
-                      ("args variants", c.c_void_p))
+    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative", c.c_bool), ("n_args n_variants n_maps", c.c_int),
+                      ("maps args variants", c.c_void_p))
 
 
 class KernelPlan(c.Structure):

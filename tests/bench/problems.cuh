@@ -46,12 +46,12 @@ struct matmul {
     static FX_DEVICE int k(const matmul &p) { return NUMBER ? p.K1 : p.K; }
     static FX_DEVICE int k_outer(const matmul &p) { return OUTER ? p.KO : 1; }
   };
-  template <class ENGINE, bool ALIGNED>
-  FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const fx_tile &at) const {
-    fx_gemm_accumulate<ENGINE, ALIGNED, segment<0>>(acc, *this, at);
+  template <class MAINLOOP>
+  FX_DEVICE void accumulate(MAINLOOP &mainloop) const {
+    mainloop.template add<segment<0>>(*this);
     if constexpr (SEGMENTS == 2) {
-      fx_gemm_next_segment();
-      fx_gemm_accumulate<ENGINE, ALIGNED, segment<1>>(acc, *this, at);
+      mainloop.next_segment();
+      mainloop.template add<segment<1>>(*this);
     }
   }
   template <class ENGINE, bool ALIGNED>

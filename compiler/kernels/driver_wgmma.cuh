@@ -1,0 +1,320 @@
+/* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats lie in memory as tensor maps say, on wgmma.
+   A block of three warpgroups walks over output tiles, as many blocks as multiprocessors. One thread, the producer, copies boxes of the operands into a ring of stages; two
+   warpgroups, the consumers, multiply what has landed. In turns (IS_PINGPONG) a consumer has a tile of its own, and its epilogue runs under the other's products; else both
+   share a tile, half of its rows each. A stage holds 64 k of A's rows and of the columns of every B in boxes of 64 x 64 elements, 8 KB, swizzled in 128 bytes. Two memory
+   barriers a stage say that it is full, by the bytes of its boxes, and that it is empty, by a lane of every warp that read it; both count phases throughout the tiles.
+   Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
+   Invariant: any m, n, k; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
+
+// fx_columns_64: the instruction of 64 columns
+struct fx_columns_64 {
+  static constexpr int N = 64;
+  template <bool BF16, int A_MN, int B_MN>
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+    fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b);
+  }
+};
+
+// fx_columns_128: the instruction of 128 columns
+struct fx_columns_128 {
+  static constexpr int N = 128;
+  template <bool BF16, int A_MN, int B_MN>
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+    fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b);
+  }
+};
+
+// fx_columns_192: the instruction of 192 columns
+struct fx_columns_192 {
+  static constexpr int N = 192;
+  template <bool BF16, int A_MN, int B_MN>
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+    fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b);
+  }
+};
+
+// fx_columns_256: the instruction of 256 columns
+struct fx_columns_256 {
+  static constexpr int N = 256;
+  template <bool BF16, int A_MN, int B_MN>
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+    fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b);
+  }
+};
+
+// fx_is_bf16: whether a type is bf16
+template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
+template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
+
+// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time
+template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, bool IS_PINGPONG_, int SUMS, int CHUNK_>
+struct fx_wgmma {
+  typedef T_ T;
+  typedef COLUMNS columns;
+  static constexpr int BM = BM_, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_;
+  static constexpr bool IS_PINGPONG = IS_PINGPONG_;
+  static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
+  static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
+  static constexpr int PARTS = ROWS / 64;                         // instructions that cover them
+  static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T);
+  static constexpr int A_BYTES = BM / 64 * BOX_BYTES, B_BYTES = BN / 64 * BOX_BYTES, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
+  static constexpr int PITCH = SUMS * CHUNK * 4 + 32;  // bytes of a staged row: the rows that a warp writes at once lie in different banks
+  static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
+  static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
+  static constexpr int PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232;
+  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0, "no such tile");
+};
+
+// fx_wgmma_ring: where a thread stands in the stages
+template <class ENGINE>
+struct fx_wgmma_ring {
+  unsigned first;     // of the stages, in shared memory
+  unsigned barriers;  // likewise: of every stage that it is full, then that it is empty
+  int stage;          // at hand
+  unsigned parity;    // of its phase: turns when the ring has been walked once
+
+  FX_DEVICE unsigned address() const { return first + stage * ENGINE::STAGE_BYTES; }
+  FX_DEVICE unsigned full() const { return barriers + stage * 8; }
+  FX_DEVICE static unsigned empty(unsigned barriers, int stage) { return barriers + (ENGINE::STAGES + stage) * 8; }
+  FX_DEVICE void next() {
+    if (++stage == ENGINE::STAGES) stage = 0, parity ^= 1;
+  }
+  FX_DEVICE void skip(int blocks) {
+    stage += blocks % ENGINE::STAGES, parity ^= blocks / ENGINE::STAGES & 1;
+    if (stage >= ENGINE::STAGES) stage -= ENGINE::STAGES, parity ^= 1;
+  }
+};
+
+// fx_wgmma_blocks: counts the blocks of k that a problem's segments have together
+struct fx_wgmma_blocks {
+  int n;  // so far
+
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    n += SEGMENT::k_outer(p) * ((SEGMENT::k(p) + 63) / 64);
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n and 64 k
+template <int SIZE, class OPERAND, class PROBLEM>
+FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
+#pragma unroll
+  for (int i = 0; i < SIZE / 64; ++i) {
+    int at[OPERAND::RANK];
+    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
+    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
+    if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
+    fx_tma_load(to + i * 8192, map, full, at);
+  }
+}
+
+// fx_wgmma_producer: the mainloop as the producer runs it: every block of k of a tile into the next stage
+template <class ENGINE>
+struct fx_wgmma_producer {
+  fx_wgmma_ring<ENGINE> &ring;  // of the block
+  const fx_tile &at;            // the tile
+  const fx_tensor_map *map;     // of the segment's first operand
+
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void load_b(const PROBLEM &p, int outer, int k) {
+    if constexpr (J < SEGMENT::SUMS) {
+      fx_wgmma_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), J, at.batch, outer, at.n, k);
+      load_b<SEGMENT, J + 1>(p, outer, k);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int n_outer = SEGMENT::k_outer(p), k_end = SEGMENT::k(p);
+#pragma unroll 1
+    for (int outer = 0; outer < n_outer; ++outer) {
+#pragma unroll 1
+      for (int k = 0; k < k_end; k += ENGINE::BK) {
+        fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
+        fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
+        fx_wgmma_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), 0, at.batch, outer, at.m, k);
+        load_b<SEGMENT, 0>(p, outer, k);
+        ring.next();
+      }
+    }
+    map += 1 + SEGMENT::SUMS;
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_wgmma_operand: the descriptor of an operand that begins at an address: boxes of 64 x 64 in rows of 128 swizzled bytes; steps of 16 k within it
+// PTX ISA, "Matrix descriptor format": address, leading and stride byte offsets in units of 16 bytes, and the swizzle. Where m or n is contiguous, the next 64 of it are the next box.
+template <int LAYOUT>
+struct fx_wgmma_operand {
+  static constexpr unsigned LEADING = LAYOUT == FX_MN_MAJOR ? 8192 : 16, STEP = LAYOUT == FX_MN_MAJOR ? 2048 : 32;
+  static FX_DEVICE unsigned long long at(unsigned address) {
+    return (unsigned long long)((address & 0x3ffff) >> 4 | LEADING >> 4 << 16) | (unsigned long long)(1024 >> 4 | 1u << 30) << 32;
+  }
+};
+
+// fx_wgmma_consumer: the mainloop as a consumer runs it: the products of a block start while those of the one before end, whose stage is given back then
+template <class ENGINE, int SUMS>
+struct fx_wgmma_consumer {
+  float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2];  // the sums
+  fx_wgmma_ring<ENGINE> &ring;                          // of the block
+  unsigned a_offset;                                    // of the consumer's rows in a stage
+  int before;                                           // the stage of the block before; -1: none
+
+  template <class SEGMENT, int J>
+  FX_DEVICE void multiply(unsigned long long a, unsigned b_address, int step) {
+    if constexpr (J < SEGMENT::SUMS) {
+      typedef fx_wgmma_operand<SEGMENT::a::LAYOUT> operand_a;
+      typedef fx_wgmma_operand<SEGMENT::template b<J>::LAYOUT> operand_b;
+      const unsigned long long b = operand_b::at(b_address + J * ENGINE::B_BYTES) + step * (operand_b::STEP >> 4);
+#pragma unroll
+      for (int part = 0; part < ENGINE::PARTS; ++part)
+        ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR>(
+            acc[SEGMENT::sum(J)][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b);
+      multiply<SEGMENT, J + 1>(a, b_address, step);
+    }
+  }
+  FX_DEVICE void give_back() {
+    if (before >= 0 && threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, before));
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block) {
+      fx_mbarrier_wait(ring.full(), ring.parity);
+      const unsigned long long a = fx_wgmma_operand<SEGMENT::a::LAYOUT>::at(ring.address() + a_offset);
+      fx_wgmma_begin();
+#pragma unroll
+      for (int step = 0; step < ENGINE::BK / 16; ++step) multiply<SEGMENT, 0>(a, ring.address() + ENGINE::A_BYTES, step);
+      fx_wgmma_commit();
+      fx_wgmma_wait<1>();
+      give_back();
+      before = ring.stage;
+      ring.next();
+    }
+  }
+  FX_DEVICE void next_segment() {}
+  FX_DEVICE void end() {
+    fx_wgmma_wait<0>();
+    give_back();
+  }
+};
+
+// fx_wgmma_epilogue: hands a consumer's sums to the problem, V columns of a row at a time; each warp stages its 16 rows of a chunk of columns after another in shared memory of its own
+// Lanes whose bit 2 is set read the upper half of eight floats first: eight lanes then read all banks.
+template <class ENGINE, int SUMS, class PROBLEM>
+FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, const float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2], unsigned staging) {
+  constexpr int V = PROBLEM::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
+  typedef typename PROBLEM::template frag<V> frag;
+  constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && SUMS * ENGINE::PARTS * ENGINE::BN <= 256;  // registers allow asking for what all steps read before the sums are staged
+  static_assert(V <= 8 && ACROSS <= 32 && STEP <= 16, "a warp does not cover whole rows of a chunk");
+  const int lane = threadIdx.x % 32, row = lane / ACROSS, col = lane % ACROSS * V;
+  const unsigned put = staging + lane / 4 * ENGINE::PITCH + lane % 4 * 8, get = staging + row * ENGINE::PITCH + col * 4;
+#pragma unroll
+  for (int chunk = 0; chunk < ENGINE::BN / CHUNK; ++chunk) {
+    const int n = at.n + chunk * CHUNK + col, n_valid = p.n() - n < V ? p.n() - n : V;
+#pragma unroll
+    for (int part = 0; part < ENGINE::PARTS; ++part) {
+      const int m = at.m + first_row + part * 64 + row, rows = n_valid > 0 ? p.m() - m : 0;
+      frag read[IS_AHEAD ? STEPS : 1];
+      if constexpr (IS_AHEAD) {
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+          if (s * STEP < rows) fx_fetch<V, true>(p, read[s], at.batch, m + s * STEP, n, n_valid);
+      }
+      fx_warp_barrier();  // every lane has read the rows staged before
+#pragma unroll
+      for (int j = 0; j < SUMS; ++j) {
+#pragma unroll
+        for (int i = 0; i < CHUNK / 8; ++i) {
+          const float *x = acc[j][part] + (chunk * (CHUNK / 8) + i) * 4;
+          fx_shared_put2(put + (j * CHUNK + i * 8) * 4, x[0], x[1]);
+          fx_shared_put2(put + 8 * ENGINE::PITCH + (j * CHUNK + i * 8) * 4, x[2], x[3]);
+        }
+      }
+      fx_warp_barrier();  // the chunk of these rows is staged
+#pragma unroll
+      for (int s = 0; s < STEPS; ++s) {
+        float x[SUMS][V];
+#pragma unroll
+        for (int j = 0; j < SUMS; ++j) {
+          const unsigned from = get + s * STEP * ENGINE::PITCH + j * CHUNK * 4;
+          if constexpr (V == 8) {
+            const bool is_swapped = lane & 4;
+            float first[4], second[4];
+            fx_shared_get<4>(first, from + (is_swapped ? 16 : 0));
+            fx_shared_get<4>(second, from + (is_swapped ? 0 : 16));
+#pragma unroll
+            for (int v = 0; v < 4; ++v) x[j][v] = is_swapped ? second[v] : first[v], x[j][v + 4] = is_swapped ? first[v] : second[v];
+          } else {
+            fx_shared_get<V>(x[j], from);
+          }
+        }
+        if constexpr (!IS_AHEAD)
+          if (s * STEP < rows) fx_fetch<V, true>(p, read[0], at.batch, m + s * STEP, n, n_valid);
+        if (s * STEP < rows) p.template store<V, true>(x, read[IS_AHEAD ? s : 0], at.batch, m + s * STEP, n, n_valid);
+      }
+    }
+  }
+}
+
+// fx_gemm_wgmma: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
+  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
+  constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
+  const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
+  const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
+  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const int group = threadIdx.x / 128;
+  fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < ENGINE::STAGES; ++s) {
+      fx_mbarrier_init(barriers + s * 8, 1);
+      fx_mbarrier_init(ring.empty(barriers, s), IS_PINGPONG ? 4 : 4 * CONSUMERS);
+    }
+    fx_mbarrier_publish();
+  }
+  fx_barrier();  // the memory barriers are there
+
+  if (group == 0) {
+    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+        fx_wgmma_producer<ENGINE> producer = {ring, at, maps};
+        p.accumulate(producer);
+      }
+    }
+    return;
+  }
+
+  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  const int consumer = group - 1, warp = threadIdx.x / 32 % 4;
+  const int part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
+  const unsigned turn = IS_PINGPONG ? gridDim.x : 0;
+  fx_wgmma_blocks blocks = {0};
+  p.accumulate(blocks);
+  if (IS_PINGPONG && consumer == 1) {
+    ring.skip(blocks.n);
+    fx_named_arrive(1, 256);  // the first consumer goes first
+  }
+#pragma unroll 1
+  for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
+    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    float acc[SUMS][ENGINE::PARTS][ENGINE::BN / 2];
+#pragma unroll
+    for (int i = 0; i < SUMS * ENGINE::PARTS * ENGINE::BN / 2; ++i)
+      acc[i / (ENGINE::PARTS * ENGINE::BN / 2)][i / (ENGINE::BN / 2) % ENGINE::PARTS][i % (ENGINE::BN / 2)] = 0;
+    if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
+    fx_wgmma_consumer<ENGINE, SUMS> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1};
+    p.accumulate(mainloop);
+    mainloop.end();
+    if constexpr (IS_PINGPONG) {
+      if (number + gridDim.x < tiles) fx_named_arrive(2 - consumer, 256);
+      ring.skip(blocks.n);
+    }
+    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, part * 64 + warp * 16, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  }
+}

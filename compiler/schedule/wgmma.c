@@ -1,0 +1,157 @@
+/* The gemm driver over the wgmma engine: 16-bit floats on sm_90a, operands copied as boxes of tensor maps.
+ *
+ * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
+ * engine, which take what is not aligned. */
+#include "schedule/wgmma.h"
+
+bool schedule_wgmma_configure(
+    const struct graph *, const struct partition *, struct scheduled *, const char **);
+bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+
+enum { CONSUMER_WARPS = 8, BLOCK = 384, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
+
+/* A tile: its place in the table is its rank where two would do. The rates are an H200's. */
+static const struct tile {
+    int bm, bn;
+    bool is_pingpong;
+    int least_sums, most_sums; /* contractions added up side by side */
+    int chunk;                 /* columns that the epilogue stages at a time */
+    double rate;               /* flops a cycle and SM */
+} tiles[] = {
+    {128, 128, true, 1, 1, 64, 3300},
+    {128, 192, true, 1, 1, 32, 3500},
+    {128, 256, false, 1, 1, 32, 3400},
+    {64, 128, true, 1, 1, 64, 2700},
+    {64, 64, true, 1, 2, 64, 1900},
+    {128, 128, false, 2, 3, 32, 3300},
+    {64, 128, true, 2, 2, 32, 2800},
+    {128, 64, false, 3, 4, 32, 2600},
+};
+
+/* ---- tensor maps ---- */
+
+const struct axis_list *map_axis_labels(
+    const struct gemm_shape *shape, const struct segment *e, const struct map_axis *x) {
+    return x->is_outer ? &e->k_outer : &shape->batch;
+}
+
+static void add_axes(const struct graph *g, const struct tensor *t, const struct axis_list *l, bool is_outer,
+    struct map_axis *out, int *n) {
+    bool is_run = l->n > 0;
+    for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(g, t, l->axes[i], l->axes[i + 1]);
+    for (int i = 0; i < l->n; i++) {
+        if (tensor_axis(t, l->axes[i]) < 0 || (is_run && i < l->n - 1)) continue;
+        if (*n < MAX_MAP_AXES) out[*n] = (struct map_axis){is_outer, is_run ? -1 : i, l->axes[i]};
+        ++*n;
+    }
+}
+
+int map_axes(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct tensor *t,
+    struct map_axis *out) {
+    int n = 0;
+    add_axes(g, t, &shape->batch, false, out, &n);
+    add_axes(g, t, &e->k_outer, true, out, &n);
+    return n;
+}
+
+bool has_maps(const struct scheduled *s) {
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].takes_maps) return true;
+    return false;
+}
+
+/* A stride that a tensor map can hold: of one sign. */
+static bool is_upwards(const struct poly *p) {
+    for (int i = 0; i < p->n; i++)
+        if (p->t[i].coefficient < 0) return false;
+    return p->n > 0;
+}
+
+static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct operand *o, const struct axis_list *mn, const char **why_not) {
+    struct map_axis axes[MAX_MAP_AXES];
+    if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;
+    if (o->layout == LAYOUT_STRIDED || o->tensor.is_strided)
+        return *why_not = "an operand has no contiguous run that is known", false;
+    if (!mn->n || !e->k.n) return *why_not = "an operand is no matrix", false;
+    if (map_axes(g, shape, e, &o->tensor, axes) > MAX_MAP_AXES)
+        return *why_not = arena_printf(&g->cx->arena, "an operand has more than %d axes beside the matrix", MAX_MAP_AXES),
+               false;
+    for (int i = 0; i < o->tensor.n_axes; i++)
+        if (!is_upwards(&o->tensor.view->stride[i])) return *why_not = "an operand is read backwards", false;
+    return true;
+}
+
+/* All operands are matrices in memory, those of a segment's sums with as many axes. */
+static bool are_mappable(const struct graph *g, const struct gemm_shape *shape, const char **why_not) {
+    struct map_axis axes[MAX_MAP_AXES];
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        if (!is_mappable(g, shape, e, &e->a, &shape->m, why_not)) return false;
+        for (int j = 0; j < e->n_sums; j++) {
+            if (!is_mappable(g, shape, e, &e->b[j], &shape->n, why_not)) return false;
+            if (map_axes(g, shape, e, &e->b[j].tensor, axes) != map_axes(g, shape, e, &e->b[0].tensor, axes))
+                return *why_not = "weights side by side have different axes", false;
+        }
+    }
+    return true;
+}
+
+/* ---- configurations ---- */
+
+/* By the formula of driver_wgmma.cuh. */
+static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums) {
+    return stages * (t->bm + b_tiles * t->bn) * K_BYTES + CONSUMER_WARPS * 16 * (n_sums * t->chunk * 4 + 32) +
+           2 * stages * 8;
+}
+
+static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
+    const struct gemm_shape *shape = &s->gemm;
+    struct node **shared;
+    if (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16))
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16; the operands are %s and %s",
+                   fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
+               false;
+    if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared))
+        return *why_not = "its epilogue reduces runs of elements", false;
+    if (s->block) return *why_not = "it is one phase of several", false;
+    return are_mappable(g, shape, why_not);
+}
+
+bool schedule_wgmma_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct arch *arch = g->cx->arch;
+    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+    if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
+    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = gemm_vector(g, s, 8);
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        const struct tile *e = &tiles[i];
+        int stages = MOST_STAGES;
+        if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) continue;
+        while (stages && smem_bytes(e, stages, b_tiles, n_sums) > arch->block_shared) stages--;
+        if (stages < LEAST_STAGES) continue;
+        s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+            .takes_maps = true,
+            .tile_m = e->bm,
+            .tile_n = e->bn,
+            .tile_k = K_BYTES / 2,
+            .stages = stages,
+            .block = BLOCK,
+            .min_blocks = 1,
+            .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
+            .vector = vector,
+            .rate = e->rate,
+            .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma", e->bm, e->bn),
+            .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %s, %d, %d>",
+                fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->is_pingpong ? "true" : "false",
+                n_sums, e->chunk),
+            .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %s", e->bm, e->bn, K_BYTES / 2, stages,
+                e->is_pingpong ? "consumers in turns" : "consumers side by side")};
+    }
+    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    int n = s->n_configs, n_all;
+    if (!schedule_mma_configure(g, p, s, why_not)) return false;
+    for (n_all = s->n_configs, s->n_configs = n; n < n_all; n++)
+        if (!s->configs[n].is_aligned) s->configs[s->n_configs++] = s->configs[n];
+    return true;
+}

@@ -1,0 +1,329 @@
+/* What goes on beside the threads of a block on sm_90a: memory barriers, named barriers, copies of boxes, products of
+ * warpgroups. In: what threads ask for. Out: memory and sums as they are once they may be counted on.
+ *
+ * Where the schedule says late, boxes land once a thread waits for their barrier, and products are computed once their
+ * batch is waited for; until then a box holds NaNs. Else both are done at once. Invariant: a barrier's phase ends when
+ * all have arrived and all expected bytes have landed. PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma.mma_async and its
+ * shared memory layouts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/emu.h"
+
+static struct fiber *fiber_of(struct emu_thread *self) { return (struct fiber *)self; }
+
+#define CALLER ((const char *)__builtin_return_address(0) - 1)
+
+/* ---- memory barriers ---- */
+
+static struct mbarrier *find_mbarrier(struct emu_block *b, unsigned at) {
+    for (int i = 0; i < b->n_mbarriers; i++)
+        if (b->mbarriers[i].at == at) return &b->mbarriers[i];
+    return NULL;
+}
+
+static void init_mbarrier(struct fiber *f, unsigned at, int arrivals, const void *pc) {
+    struct emu_block *b = f->warp->block;
+    struct mbarrier *m = find_mbarrier(b, at);
+    if (at % 8 || at < EMU_ADDRESS_0 || at - EMU_ADDRESS_0 + 8 > f->view.shared_bytes || arrivals < 1)
+        machine_fail(machine_now, pc, "no memory barrier can be at %lld, or of %d arrivals",
+            (long long)at - EMU_ADDRESS_0, arrivals);
+    if (!m && b->n_mbarriers == MOST_MBARRIERS) machine_fail(machine_now, pc, "too many memory barriers");
+    if (!m) m = &b->mbarriers[b->n_mbarriers++];
+    *m = (struct mbarrier){.at = at, .arrivals = arrivals, .pending = arrivals};
+    if (f->view.is_watched) watch_signal(f, m->before[0]);
+}
+
+/* Ends the phase if nothing is missing: who waits for it goes on. */
+static void end_phase(struct emu_block *b, struct mbarrier *m) {
+    if (m->pending > 0 || m->n_bytes != 0) return;
+    unsigned parity = m->phase & 1;
+    m->phase++;
+    m->pending = m->arrivals;
+    memcpy(m->before[!parity], m->before[parity], sizeof m->before[0]);
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *f = &b->warps[0].fibers[i];
+        if (f->state == AT_MBARRIER && f->waits_for == m->at && f->parity == parity) machine_ready(f);
+    }
+}
+
+static void arrive(struct fiber *f, struct mbarrier *m, long n_bytes, const void *pc) {
+    if (m->pending == 0) machine_fail(machine_now, pc, "arrives at a memory barrier once more than it counts");
+    if (f->view.is_watched) watch_signal(f, m->before[m->phase & 1]);
+    m->pending--;
+    m->n_bytes += n_bytes;
+    end_phase(f->warp->block, m);
+}
+
+/* Boxes on their way to the barrier. */
+static void land_boxes(struct emu_block *b, struct mbarrier *m) {
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *f = &b->warps[0].fibers[i];
+        int kept = 0;
+        for (int c = 0; c < f->n_copies; c++) {
+            struct copy *copy = &f->copies[c];
+            if (copy->barrier != m->at) {
+                f->copies[kept++] = *copy;
+                continue;
+            }
+            machine_land(f, copy);
+            m->n_bytes -= copy->n_bytes;
+        }
+        if (kept < f->n_copies && f->view.is_watched) watch_signal(f, m->before[m->phase & 1]);
+        f->n_copies = kept;
+    }
+    end_phase(b, m);
+}
+
+bool land_all(struct emu_machine *m) {
+    bool any = false;
+    for (int i = 0; i < m->n_blocks; i++)
+        for (int t = 0; t < m->blocks[i].n_threads; t++) {
+            struct fiber *f = &m->blocks[i].warps[0].fibers[t];
+            if (f->state == AT_MBARRIER) land_boxes(&m->blocks[i], find_mbarrier(&m->blocks[i], f->waits_for));
+            any |= f->state == READY;
+        }
+    return any;
+}
+
+static void wait_mbarrier(struct fiber *f, struct mbarrier *m, unsigned parity) {
+    struct emu_machine *machine = machine_now;
+    if ((m->phase & 1) == parity) land_boxes(f->warp->block, m);
+    while ((m->phase & 1) == parity) {
+        f->waits_for = m->at, f->parity = parity;
+        machine_stop(f, AT_MBARRIER);
+        machine_run_next(machine);
+    }
+    if (f->view.is_watched) watch_heed(f, m->before[parity]);
+}
+
+void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value) {
+    struct fiber *f = fiber_of(self);
+    if (what == EMU_MBARRIER_INIT) {
+        init_mbarrier(f, at, (int)value, CALLER);
+        return;
+    }
+    struct mbarrier *m = find_mbarrier(f->warp->block, at);
+    if (!m)
+        machine_fail(
+            machine_now, CALLER, "there is no memory barrier at %lld of shared memory", (long long)at - EMU_ADDRESS_0);
+    switch (what) {
+    case EMU_MBARRIER_EXPECT: arrive(f, m, value, CALLER); break;
+    case EMU_MBARRIER_ARRIVE: arrive(f, m, 0, CALLER); break;
+    default: wait_mbarrier(f, m, value); break;
+    }
+}
+
+/* ---- named barriers ---- */
+
+void call_named(struct emu_thread *self, int number, int threads, int waits) {
+    struct fiber *f = fiber_of(self);
+    struct emu_block *b = f->warp->block;
+    if (number < 1 || number >= NAMED_BARRIERS || threads % WARP || threads < WARP)
+        machine_fail(machine_now, CALLER, "there is no barrier %d of %d threads", number, threads);
+    struct named *n = &b->named[number];
+    if (n->arrived && n->threads != threads)
+        machine_fail(
+            machine_now, CALLER, "meets %d threads at barrier %d, where %d are met", threads, number, n->threads);
+    n->threads = threads;
+    if (self->is_watched) watch_signal(f, n->before);
+    if (++n->arrived < threads) {
+        if (!waits) return;
+        f->waits_for = (unsigned)number;
+        machine_stop(f, AT_NAMED);
+        machine_run_next(machine_now);
+        return;
+    }
+    for (int i = 0; i < b->n_threads; i++) {
+        struct fiber *other = &b->warps[0].fibers[i];
+        if (other->state != AT_NAMED || other->waits_for != (unsigned)number) continue;
+        if (self->is_watched) watch_heed(other, n->before);
+        machine_ready(other);
+    }
+    if (self->is_watched && waits) watch_heed(f, n->before);
+    *n = (struct named){0};
+}
+
+/* ---- boxes ---- */
+
+static unsigned swizzle_128(unsigned address) { return address ^ (address >> 7 & 7) << 4; }
+
+int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
+    const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
+    int fill) {
+    enum { LEAST = 16, ROW = 128, MOST_BOX = 256 };
+    struct emu_map m = {.mark = EMU_MAP, .base = address, .rank = (unsigned char)rank, .bytes = 2};
+    (void)l2_promotion;
+    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
+        fill || swizzle != TENSOR_MAP_SWIZZLE_128B || (uintptr_t)address % LEAST || !address)
+        return 1;
+    for (unsigned i = 0; i < rank; i++) {
+        if (!extents[i] || extents[i] > (uint64_t)1 << 32 || !box[i] || box[i] > MOST_BOX || steps[i] != 1) return 1;
+        if (i && (strides[i - 1] % LEAST || strides[i - 1] >= (uint64_t)1 << 40)) return 1;
+        m.extents[i] = extents[i];
+        m.box[i] = (unsigned short)box[i];
+        if (i) m.strides[i - 1] = strides[i - 1];
+    }
+    if (box[0] * m.bytes > ROW || box[0] * m.bytes % LEAST) return 1;
+    *out = (struct cuda_tensor_map){{0}};
+    memcpy(out, &m, sizeof m);
+    return 0;
+}
+_Static_assert(sizeof(struct emu_map) <= sizeof(struct cuda_tensor_map), "a map has no room");
+
+/* The row of a box that begins at these coordinates, in pieces of 16 bytes. */
+static void copy_row(struct fiber *f, const struct emu_map *m, unsigned to, const long long *at, unsigned barrier,
+    const void *pc) {
+    enum { PIECE = 16 };
+    const char *row = m->base;
+    bool is_inside = true;
+    for (int i = 1; i < m->rank; i++) {
+        is_inside &= at[i] >= 0 && (uint64_t)at[i] < m->extents[i];
+        if (is_inside) row += (uint64_t)at[i] * m->strides[i - 1];
+    }
+    long long per_piece = PIECE / m->bytes;
+    for (int i = 0; i < m->box[0] / per_piece; i++) {
+        long long first = at[0] + i * per_piece, end = (long long)m->extents[0];
+        long long n_valid = !is_inside || first < 0 || first >= end ? 0 : end - first < per_piece ? end - first : per_piece;
+        machine_copy(f, &(struct copy){.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
+                            .from = row + first * m->bytes,
+                            .n_bytes = PIECE,
+                            .n_valid = (int)n_valid * m->bytes,
+                            .barrier = barrier,
+                            .pc = pc});
+    }
+}
+
+void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank) {
+    enum { ALIGN = 1024 };
+    struct fiber *f = fiber_of(self);
+    struct emu_map m;
+    memcpy(&m, map, sizeof m);
+    if (m.mark != EMU_MAP || m.rank != rank)
+        machine_fail(machine_now, CALLER, "copies by what is no tensor map of %d axes", rank);
+    unsigned n_rows = 1, row_bytes = (unsigned)m.box[0] * m.bytes;
+    for (int i = 1; i < rank; i++) n_rows *= m.box[i];
+    if (to % ALIGN || to < EMU_ADDRESS_0 || to - EMU_ADDRESS_0 + n_rows * row_bytes > self->shared_bytes)
+        machine_fail(machine_now, CALLER, "copies a box of %u bytes to %lld of the block's %u bytes of shared memory",
+            n_rows * row_bytes, (long long)to - EMU_ADDRESS_0, self->shared_bytes);
+    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
+    if (!b) machine_fail(machine_now, CALLER, "copies a box for a memory barrier that there is not");
+    for (unsigned r = 0; r < n_rows; r++) {
+        long long first[FX_MAX_MAP_RANK] = {at[0]};
+        unsigned rest = r;
+        for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
+        copy_row(f, &m, to + r * row_bytes, first, barrier, CALLER);
+    }
+    if (!machine_now->schedule.is_late) land_boxes(f->warp->block, b);
+}
+
+/* ---- products of warpgroups ---- */
+
+enum { WG_ROWS = 16, WG_K = 16, WG_MOST_N = 256 }; /* rows: of a warp */
+
+struct view { /* an operand in shared memory, as its descriptor says */
+    unsigned start, leading, stride;
+    bool is_mn_major;
+};
+
+static struct view view_of(unsigned long long descriptor, bool is_mn_major) {
+    return (struct view){(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
+        (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major};
+}
+
+/* Where the element at m or n and k lies. */
+static unsigned element_at(const struct view *v, unsigned mn, unsigned k) {
+    unsigned offset = v->is_mn_major ? mn / 64 * v->leading + k / 8 * v->stride + k % 8 * 128 + mn % 64 * 2
+                                     : mn / 8 * v->stride + mn % 8 * 128 + k * 2;
+    return swizzle_128(v->start + offset);
+}
+
+static double value_at(const struct fiber *f, const struct view *v, unsigned mn, unsigned k, bool is_bf16) {
+    unsigned address = element_at(v, mn, k);
+    unsigned short bits;
+    if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
+        machine_fail(machine_now, NULL, "multiplies what is at %lld of the block's %u bytes of shared memory",
+            (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
+    memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
+    return is_bf16 ? emu_bf16(bits) : emu_f16(bits);
+}
+
+/* Of an operand that a lane reads for its warp. */
+static void touch_view(struct fiber *f, const struct view *v, unsigned from, unsigned n, const void *pc) {
+    enum { PIECE = 16 };
+    for (unsigned mn = from; mn < from + n; mn += v->is_mn_major ? 8 : 1)
+        for (unsigned k = 0; k < WG_K; k += v->is_mn_major ? 1 : 8)
+            watch_touch(&f->view, f->view.shared + (element_at(v, mn, k) - EMU_ADDRESS_0), PIECE, EMU_READ, pc);
+}
+
+static void touch_product(struct warp *w, const struct product *p) {
+    struct view a = view_of(p->a, p->a_mn), b = view_of(p->b, p->b_mn);
+    touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
+    touch_view(w->fibers, &b, 0, (unsigned)p->n, p->pc);
+}
+
+/* The warp's rows: thread 4 g + t has of rows g and g + 8 columns 8 i + 2 t and the next. Products are exact in double,
+ * the sum of a step of k is rounded once. */
+static void multiply(struct warp *w, const struct product *p) {
+    double a[WG_ROWS][WG_K], b[WG_K];
+    struct view va = view_of(p->a, p->a_mn), vb = view_of(p->b, p->b_mn);
+    const struct fiber *f = w->fibers;
+    for (unsigned r = 0; r < WG_ROWS; r++)
+        for (unsigned k = 0; k < WG_K; k++)
+            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p->is_bf16);
+    for (unsigned n = 0; n < (unsigned)p->n; n++) {
+        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p->is_bf16);
+        for (unsigned r = 0; r < WG_ROWS; r++) {
+            float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
+            double sum = *d;
+            for (unsigned k = 0; k < WG_K; k++) sum += a[r][k] * b[k];
+            *d = (float)sum;
+        }
+    }
+}
+
+static void add_product(struct warp *w) {
+    struct emu_machine *m = machine_now;
+    const struct emu_thread *first = &w->fibers[0].view;
+    if (w->n_products == MOST_PRODUCTS) machine_fail(m, NULL, "too many products on their way");
+    struct product *p = &w->products[w->n_products++];
+    *p = (struct product){.a = first->words[2] | (unsigned long long)first->words[3] << 32,
+        .b = first->words[4] | (unsigned long long)first->words[5] << 32,
+        .n = (int)first->words[6],
+        .is_bf16 = first->words[7] & 1,
+        .a_mn = first->words[7] >> 1 & 1,
+        .b_mn = first->words[7] >> 2 & 1,
+        .group = w->n_batches,
+        .pc = w->pc};
+    for (int i = 0; i < WARP; i++) {
+        if (memcmp(w->fibers[i].view.words + 2, first->words + 2, 6 * sizeof *first->words) != 0)
+            machine_fail(m, w->pc, "lane %d multiplies something else than lane 0", i);
+        memcpy(&p->d[i], w->fibers[i].view.words, sizeof p->d[i]);
+    }
+    if (first->is_watched) touch_product(w, p);
+    if (!m->schedule.is_late) multiply(w, p);
+}
+
+static void end_products(struct warp *w, int n_batches) {
+    int kept = 0;
+    for (int i = 0; i < w->n_products; i++) {
+        const struct product *p = &w->products[i];
+        if (p->group >= w->n_batches - n_batches) {
+            if (kept++ < i) w->products[kept - 1] = *p;
+            continue;
+        }
+        if (w->fibers[0].view.is_watched) touch_product(w, p);
+        if (machine_now->schedule.is_late) multiply(w, p);
+    }
+    w->n_products = kept;
+}
+
+void do_products(struct warp *w) {
+    switch (w->operation) {
+    case EMU_WGMMA: add_product(w); break;
+    case EMU_WGMMA_COMMIT: w->n_batches++; break;
+    case EMU_WGMMA_WAIT: end_products(w, (int)w->operand); break;
+    default: break;
+    }
+}
