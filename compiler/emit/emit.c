@@ -270,9 +270,15 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         buf_puts(out, "), tensors row-major, extents");
         bool has_strides = l->n_args && l->args[l->n_args - 1].kind == FX_ARG_STRIDE; /* they stand last */
         buf_puts(out, has_strides ? " and strides (of axes of one element 0) as long long\n" : " as long long\n");
+        for (int m = 0; m < l->n_maps; m++) {
+            buf_printf(out, "//     tensor map %d: ", m);
+            plan_print_map(out, k, &l->maps[m]);
+            buf_puts(out, ", swizzled in 128 bytes\n");
+        }
         for (int v = 0; v < l->n_variants; v++) {
             const struct fx_variant *e = &l->variants[v];
-            buf_printf(out, "//     %s: block %d, grid ", e->entry, e->block);
+            buf_printf(out, "//     %s: block %d, %sgrid ", e->entry, e->block,
+                e->takes_maps ? "the tensor maps as one more argument, " : "");
             plan_print_expr(out, k, &e->grid);
             buf_puts(out, ", dynamic shared memory ");
             plan_print_expr(out, k, &e->smem);

@@ -264,26 +264,55 @@ static void put_choice(struct host_writer *w, int i) {
         put(w, "         .prefers = %s,\n", host_c_condition(w, &f->prefers));
         put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
-        put(w, "         .block = %d, .cluster = %d},\n", f->block, f->cluster);
+        put(w, "         .block = %d, .cluster = %d%s},\n", f->block, f->cluster,
+            f->takes_maps ? ", .takes_maps = true" : "");
     }
     put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
         host_c_call(w, "fx_choose"), i, l->n_variants, i, i);
+}
+
+static const char *argument_name(const struct host_writer *w, const struct fx_arg *a) {
+    const char *const *names[] = {[FX_ARG_PARAM] = w->params,
+        [FX_ARG_BUFFER] = w->buffers,
+        [FX_ARG_EXTENT] = w->extents,
+        [FX_ARG_STRIDE] = w->strides};
+    return names[a->kind][a->index];
+}
+
+/* The tensor maps of launch i, as `maps`. */
+static void put_maps(struct host_writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    put(w, "        const struct fx_map maps_of[] = {\n");
+    for (int j = 0; j < l->n_maps; j++) {
+        const struct fx_map *m = &l->maps[j];
+        put(w, "            {%s, CU_TENSOR_MAP_DATA_TYPE_%s, %d, %d, %s, {", argument_name(w, &m->base),
+            m->dtype == FX_F16 ? "FLOAT16" : "BFLOAT16", fx_dtype_bits(m->dtype) / 8, m->rank,
+            host_c_value(w, &m->offset));
+        for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->extents[d]));
+        put(w, "}, {");
+        for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->strides[d]));
+        put(w, "}, {");
+        for (int d = 0; d < m->rank; d++) put(w, "%s%d", d ? ", " : "", m->box[d]);
+        put(w, "}},\n");
+    }
+    put(w, "        };\n        CUtensorMap maps[%d];\n", l->n_maps);
+    put(w, "        if (ready[%d].grid && ready[%d].takes_maps) r = %s(maps_of, %d, maps);\n", i, i,
+        host_c_call(w, "fx_encode"), l->n_maps);
 }
 
 static void put_start(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
     bool has_clusters = false;
     for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster > 1;
-    put(w, "    if (r == CUDA_SUCCESS) {\n        void *args[] = {");
-    for (int a = 0; a < l->n_args; a++) {
-        const struct fx_arg *arg = &l->args[a];
-        const char *const *names[] = {[FX_ARG_PARAM] = w->params,
-            [FX_ARG_BUFFER] = w->buffers,
-            [FX_ARG_EXTENT] = w->extents,
-            [FX_ARG_STRIDE] = w->strides};
-        put(w, "%s&%s", a ? ", " : "", names[arg->kind][arg->index]);
-    }
-    put(w, "%s};\n        r = %s(&ready[%d], %sstream, args);\n    }\n", l->n_args ? "" : "NULL",
+    put(w, "    if (r == CUDA_SUCCESS) {\n");
+    if (l->n_maps) put_maps(w, i);
+    put(w, "        void *args[] = {");
+    for (int a = 0; a < l->n_args; a++) put(w, "%s&%s", a ? ", " : "", argument_name(w, &l->args[a]));
+    put(w, "%s};\n        %sr = %s(&ready[%d], %sstream, args);\n    }\n",
+        l->n_maps   ? ", maps"
+        : l->n_args ? ""
+                    : "NULL",
+        l->n_maps ? "if (r == CUDA_SUCCESS) " : "",
         host_c_call(w, l->is_cooperative ? "fx_start_resident"
                        : has_clusters    ? "fx_start_clusters"
                                          : "fx_start"),

@@ -13,11 +13,13 @@ struct fx_variant { /* one way to run a launch */
     bool needs, prefers; /* it is right for these arguments; it is the faster choice */
     int64_t grid, shared; /* blocks; bytes of dynamic shared memory */
     unsigned block, cluster; /* threads a block; blocks a cluster */
+    bool takes_maps; /* tensor maps are its last argument */
 };
 
 struct fx_ready { /* a launch, chosen */
     CUfunction entry;
     unsigned grid, block, cluster, shared;
+    bool takes_maps;
 };
 
 /* Of a module. */
@@ -169,8 +171,39 @@ static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entri
     if (chosen < 0) return false;
     v += chosen;
     if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;
-    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared};
+    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared, v->takes_maps};
     return true;
+}
+
+/* A tensor map: base and type, then in elements where the tensor begins, extents and strides, the contiguous axis first, and a box. */
+struct fx_map {
+    CUdeviceptr base;
+    CUtensorMapDataType type;
+    int bytes, rank;
+    int64_t offset, extents[5], strides[5];
+    cuuint32_t box[5];
+};
+/* Of a tensor without elements the map is empty. Of an axis of one element any stride will do. */
+static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
+    for (int i = 0; i < n; i++) {
+        cuuint64_t extents[5], strides[5];
+        const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+        bool is_empty = false;
+        for (int w = 0; w < 16; w++) out[i].opaque[w] = 0;
+        if (m[i].offset == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
+        for (int d = 0; d < m[i].rank; d++) {
+            if (m[i].extents[d] == FX_BAD || m[i].strides[d] == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
+            is_empty |= m[i].extents[d] == 0;
+            extents[d] = (cuuint64_t)m[i].extents[d];
+            strides[d] = m[i].extents[d] == 1 ? 16 : (cuuint64_t)(m[i].strides[d] * m[i].bytes);
+        }
+        if (is_empty) continue;
+        const CUresult r = cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, (void *)(uintptr_t)(m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)),
+                                                  extents, strides + 1, m[i].box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        if (r != CUDA_SUCCESS) return r;
+    }
+    return CUDA_SUCCESS;
 }
 
 /* An empty grid has nothing to do. */

@@ -160,10 +160,31 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_ph
     return true;
 }
 
+/* Gives every kernel of launch j the schedule that it has as a phase, and its price. */
+static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
+    for (int i = j.first; i < j.first + j.n; i++) {
+        struct scheduled *s = &c->kernels[i], t = *s;
+        const char *why_not;
+        if (s->schedule->as_phase == s->schedule) continue;
+        t.schedule = s->schedule->as_phase;
+        t.n_configs = 0;
+        t.bytes = 0;
+        if (!t.schedule->configure(c->graph, c->partition, &t, &why_not) ||
+            !schedule_apply_pins(c->graph, &t, &why_not))
+            return false;
+        t.schedule->price(c->graph, c->partition, &t);
+        c->seconds += t.seconds - s->seconds;
+        drop_impossible(cx, c, &t);
+        *s = t;
+    }
+    return true;
+}
+
 /* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has
  * teams of BLOCK threads, several to an SM. */
 static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
     enum { BLOCK = 256 };
+    if (!schedule_phases(cx, c, j)) return false;
     int leader = phases_leader(c, j), n = 0;
     const struct scheduled *l = &c->kernels[leader];
     if (!l->group->contraction) l = configure_for(cx, c, l, BLOCK);
@@ -206,10 +227,12 @@ static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
 static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     struct launch_phases j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
+    double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
     if (!may_join(cx, c, i)) return false;
     if (!configure_phases(cx, c, j)) {
         memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
+        c->seconds = seconds;
         if (!c->why_apart) c->why_apart = "its kernels have no block size in common";
         return false;
     }

@@ -5,15 +5,21 @@
 
 #include <string.h>
 
-#define SCHEDULE(name, driver, price)                                                       \
+#define SCHEDULE(name, driver, price, phase)                                                \
     bool schedule_##name##_configure(                                                       \
         const struct graph *, const struct partition *, struct scheduled *, const char **); \
     void price(const struct graph *, const struct partition *, struct scheduled *);
 #include "schedule/schedules.def"
 #undef SCHEDULE
 
+enum {
+#define SCHEDULE(name, driver, price, phase) ROW_##name,
+#include "schedule/schedules.def"
+#undef SCHEDULE
+};
+
 const struct schedule schedules[] = {
-#define SCHEDULE(name, driver, price) {#name, driver, schedule_##name##_configure, price},
+#define SCHEDULE(name, driver, price, phase) {#name, driver, schedule_##name##_configure, price, &schedules[ROW_##phase]},
 #include "schedule/schedules.def"
 #undef SCHEDULE
 };

@@ -108,6 +108,7 @@ struct schedule {
     bool (*configure)(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
     /* Sets seconds, bytes and flops of a configured group. */
     void (*price)(const struct graph *g, const struct partition *p, struct scheduled *s);
+    const struct schedule *as_phase; /* takes its place in a kernel that is one phase of a launch; often itself */
 };
 
 extern const struct schedule schedules[];

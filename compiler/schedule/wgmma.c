@@ -114,7 +114,6 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
                false;
     if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared))
         return *why_not = "its epilogue reduces runs of elements", false;
-    if (s->block) return *why_not = "it is one phase of several", false;
     return are_mappable(g, shape, why_not);
 }
 

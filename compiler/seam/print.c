@@ -82,6 +82,26 @@ const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const 
     }
 }
 
+void plan_print_map(struct buf *out, const struct fx_kernel *k, const struct fx_map *m) {
+    buf_printf(out, "%s", plan_arg_name(out->arena, k, &m->base));
+    if (m->offset.n != 1 || m->offset.terms[0].op != FX_T_CONST || m->offset.terms[0].v) {
+        buf_puts(out, " + ");
+        plan_print_expr(out, k, &m->offset);
+    }
+    buf_printf(out, ", %s: extents ", fx_dtype_name(m->dtype));
+    for (int i = 0; i < m->rank; i++) {
+        if (i) buf_puts(out, ", ");
+        plan_print_expr(out, k, &m->extents[i]);
+    }
+    buf_puts(out, "; strides ");
+    for (int i = 0; i < m->rank; i++) {
+        if (i) buf_puts(out, ", ");
+        plan_print_expr(out, k, &m->strides[i]);
+    }
+    buf_puts(out, "; box ");
+    for (int i = 0; i < m->rank; i++) buf_printf(out, "%s%d", i ? " x " : "", m->box[i]);
+}
+
 static void print_labelled(struct buf *out, const struct fx_kernel *k, const char *label, const struct fx_expr *e) {
     buf_printf(out, "%s", label);
     plan_print_expr(out, k, e);
@@ -113,9 +133,15 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
         buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
     print_labelled(out, k, "    flops ", &l->flops);
     print_labelled(out, k, "    bytes ", &l->bytes);
+    for (int i = 0; i < l->n_maps; i++) {
+        buf_printf(out, "    map %d of ", i);
+        plan_print_map(out, k, &l->maps[i]);
+        buf_putc(out, '\n');
+    }
     for (int i = 0; i < l->n_variants; i++) {
         const struct fx_variant *v = &l->variants[i];
-        buf_printf(out, "    %d %s: %s\n      block %d\n", v->number, v->entry, v->config, v->block);
+        buf_printf(out, "    %d %s: %s\n      block %d%s\n", v->number, v->entry, v->config, v->block,
+            v->takes_maps ? ", takes maps" : "");
         print_labelled(out, k, "      grid ", &v->grid);
         print_labelled(out, k, "      smem ", &v->smem);
         print_labelled(out, k, "      needs ", &v->needs);

@@ -40,6 +40,15 @@ static const char fake_cuda[] =
     "typedef struct { int id; union { struct { unsigned x, y, z; } clusterDim; } value; } CUlaunchAttribute;\n"
     "typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; CUstream hStream;\n"
     "                 CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n"
+    "#include <stdint.h>\ntypedef uint64_t cuuint64_t;\ntypedef uint32_t cuuint32_t;\n"
+    "typedef struct { cuuint64_t opaque[16]; } CUtensorMap;\n"
+    "typedef enum { CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9 } CUtensorMapDataType;\n"
+    "typedef enum { CU_TENSOR_MAP_INTERLEAVE_NONE } CUtensorMapInterleave;\n"
+    "typedef enum { CU_TENSOR_MAP_SWIZZLE_128B = 3 } CUtensorMapSwizzle;\n"
+    "typedef enum { CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 } CUtensorMapL2promotion;\n"
+    "typedef enum { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE } CUtensorMapFloatOOBfill;\n"
+    "CUresult cuTensorMapEncodeTiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,\n"
+    "                                const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);\n"
     "CUresult cuModuleLoadData(CUmodule *, const void *);\n"
     "CUresult cuModuleUnload(CUmodule);\n"
     "CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *);\n"
@@ -56,7 +65,7 @@ static const char fake_cuda[] =
     struct record {                                                                        \
         const char *entry;                                                                 \
         unsigned grid, block, shared, cluster;                                             \
-        unsigned long long args[32];                                                       \
+        unsigned long long args[32], maps[8][16];                                          \
     };
 RECORD
 #define TEXT_OF(...) #__VA_ARGS__
@@ -77,8 +86,17 @@ static const char fake_driver[] = "#include <string.h>\n" EXPAND(
             "    struct record *r = &records[n_records++];\n"
             "    memset(r, 0, sizeof *r);\n"
             "    r->entry = f, r->grid = grid, r->block = block, r->shared = shared, r->cluster = cluster;\n"
-            "    for (int i = 0, n; (n = arg_bytes(f, i)) > 0; i++) memcpy(&r->args[i], args[i], (size_t)n);\n"
+            "    int at = 0;\n"
+            "    for (int n; (n = arg_bytes(f, at)) > 0; at++) memcpy(&r->args[at], args[at], (size_t)n);\n"
+            "    if (arg_bytes(f, -2)) memcpy(r->maps, args[at], (size_t)arg_bytes(f, -2));\n"
             "    return CUDA_SUCCESS; }\n"
+            "CUresult cuTensorMapEncodeTiled(CUtensorMap *m, CUtensorMapDataType t, cuuint32_t rank, void *p, const cuuint64_t *extents, const cuuint64_t *strides,\n"
+            "    const cuuint32_t *box, const cuuint32_t *steps, CUtensorMapInterleave i, CUtensorMapSwizzle s, CUtensorMapL2promotion l, CUtensorMapFloatOOBfill o) {\n"
+            "    cuuint64_t *w = m->opaque;\n"
+            "    if (i || s != 3 || l != 3 || o) return CUDA_ERROR_NOT_FOUND;\n"
+            "    *w++ = (cuuint64_t)p, *w++ = t * 8u + rank;\n"
+            "    for (unsigned d = 0; d < rank; d++) { *w++ = extents[d]; if (d) *w++ = strides[d - 1] << 16 | box[d]; if (steps[d] != 1) return CUDA_ERROR_NOT_FOUND; }\n"
+            "    *w = box[0]; return CUDA_SUCCESS; }\n"
             "CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
             "                        void **args, void **extra) {\n"
             "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
@@ -201,10 +219,12 @@ static const struct fx_launch *launch_of(const char *entry, int *variant) {
     return NULL;
 }
 
-/* Bytes of argument i of an entry, 0 past the last; for i = -1 whether there is such an entry. */
+/* Bytes of argument i of an entry, 0 past the last; for i = -1 whether there is such an entry, for -2 those of its
+ * tensor maps. */
 static int arg_bytes(const char *entry, int i) {
     int v;
     const struct fx_launch *l = launch_of(entry, &v);
+    if (l && i == -2) return l->variants[v].takes_maps ? l->n_maps * 128 : 0;
     if (i < 0 || !l) return l != NULL;
     if (i >= l->n_args) return 0;
     const struct fx_param *p = l->args[i].kind == FX_ARG_PARAM ? &current->params[l->args[i].index] : NULL;
@@ -298,6 +318,29 @@ static void take_strides(const struct fx_kernel *k, const struct call *c, const 
         }
 }
 
+static int64_t value_of(const struct fx_expr *e, const struct fx_env *env) {
+    int64_t v = 0;
+    ck_assert(fx_expr_eval(e, env, &v));
+    return v;
+}
+
+/* As the fake driver encodes a map. */
+static void expect_map(
+    const struct fx_map *m, unsigned long long base, const struct fx_env *env, unsigned long long *words) {
+    for (int d = 0; d < m->rank; d++)
+        if (value_of(&m->extents[d], env) == 0) return;
+    *words++ = base + 2 * (unsigned long long)value_of(&m->offset, env);
+    *words++ = (m->dtype == FX_F16 ? 6 : 9) * 8u + (unsigned)m->rank;
+    for (int d = 0; d < m->rank; d++) {
+        int64_t extent = value_of(&m->extents[d], env);
+        *words++ = (unsigned long long)extent;
+        if (d)
+            *words++ = (extent == 1 ? 16 : 2 * (unsigned long long)value_of(&m->strides[d], env)) << 16 |
+                       (unsigned)m->box[d];
+    }
+    *words = (unsigned)m->box[0];
+}
+
 /* What the launcher must record; -1 when it must refuse. */
 static int expect(const struct fx_kernel *k, const struct call *c, struct record *out) {
     unsigned align[32];
@@ -335,13 +378,18 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
         struct record *r = &out[n++];
         *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
-            l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}};
+            l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}, {{0}}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
             r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at]
                          : l->args[a].kind == FX_ARG_BUFFER
                              ? c->workspace + offsets[at]
                              : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? strides[at] : extents[at]);
+        }
+        for (int m = 0; l->variants[v].takes_maps && m < l->n_maps; m++) {
+            int at = l->maps[m].base.index;
+            expect_map(&l->maps[m], l->maps[m].base.kind == FX_ARG_PARAM ? c->params[at] : c->workspace + offsets[at],
+                &env, r->maps[m]);
         }
     }
     return n;
