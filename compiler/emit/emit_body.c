@@ -712,16 +712,7 @@ const bool *emit_problem(
     struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
     struct buf members;
     buf_init(&members, &u->cx->arena);
-    b.w = (struct values){.out = &members,
-        .g = c->graph,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = emit_names(c, l),
-        .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
+    b.w = values_open(&members, b.g, l, emit_names(c, l), given, &b);
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
     const bool *is_small = b.is_gemm || l->kernel->group->is_row
                                ? NULL

@@ -528,19 +528,8 @@ static void emit_flags(struct middle *b) {
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
-    struct arena *a = &u->cx->arena;
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = (struct values){.out = out,
-        .g = c->graph,
-        .indent = 2,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = names,
-        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    b.w = values_open(out, c->graph, l, names, given, &b);
     for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);

@@ -363,16 +363,10 @@ static void emit_make(struct maker *b) {
 
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = (struct values){.out = at->out,
-        .g = b.g,
-        .param_names = at->params,
-        .axis_names = at->axes,
-        .stride_names = at->strides,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = b.names,
-        .hoisted = NEW_ARRAY(arena(&b), int, b.g->n_nodes + 1)};
+    b.w = values_open(at->out, b.g, at->l, b.names, given, &b);
+    b.w.param_names = at->params;
+    b.w.axis_names = at->axes;
+    b.w.stride_names = at->strides;
     find_leaves(&b);
     static const struct {
         const char *name, *classes, *what; /* of the function, of its template, what it fills */

@@ -493,17 +493,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = (struct values){.out = out,
-        .g = c->graph,
-        .indent = 2,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = names,
-        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    b.w = values_open(out, c->graph, l, names, given, &b);
     for (int i = 0; i < b.r->n_steps; i++)
         if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",

@@ -12,6 +12,19 @@
 #include "emit/emit_value.h"
 #include "plan.h"
 
+struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
+    value_given *given, void *user) {
+    return (struct values){.out = out,
+        .g = g,
+        .param_names = l->param_names,
+        .axis_names = l->axis_names,
+        .stride_names = l->stride_names,
+        .given = given,
+        .user = user,
+        .names = names,
+        .hoisted = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1)};
+}
+
 struct arena *value_arena(const struct values *w) { return &w->g->cx->arena; }
 
 void value_line(struct values *w, const char *fmt, ...) {
@@ -345,9 +358,9 @@ const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype fr
     struct arena *a = value_arena(w);
     if (t == FX_BOOL) return arena_printf(a, "fx_to_bool(%s)", value);
     if (fx_is_float(t) && fx_dtype_bits(t) == 8)
-        return arena_printf(a, "fx_from_float<%s>(%s)", w->storage_type(t), value_as_f32(w, from, value));
+        return arena_printf(a, "fx_from_float<%s>(%s)", emit_ctype(t), value_as_f32(w, from, value));
     if (fx_is_float(t) && fx_dtype_bits(t) == 16) return value_as_f32(w, from, value); /* the store rounds */
-    return t == from ? value : arena_printf(a, "(%s)%s", w->storage_type(t), value);
+    return t == from ? value : arena_printf(a, "(%s)%s", emit_ctype(t), value);
 }
 
 /* The largest magnitude of an integer value, from the dtypes it was stored in; infinite where that is not seen. */
@@ -377,7 +390,7 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (to == FX_F32 && from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
         return arena_printf(a, "fx_small_to_float(%s)", arg);
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
-    return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", w->storage_type(to), value_as_f32(w, from, arg));
+    return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(to), value_as_f32(w, from, arg));
 }
 
 /* ---- comments ---- */

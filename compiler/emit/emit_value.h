@@ -20,6 +20,11 @@ struct narrow { /* what is known of an integer of indices, extents and numbers a
     int64_t lo, hi;  /* then: it lies between */
 };
 
+struct values;
+/* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is
+ * none of these. */
+typedef const char *value_given(struct values *w, const struct point *p, const struct node *n);
+
 struct values { /* statements being written */
     struct buf *out;
     struct buf *around; /* where the function goes whose statements are being written; NULL: none */
@@ -28,16 +33,16 @@ struct values { /* statements being written */
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
     const char **stride_names; /* of strided parameters, by fx_stride_index */
-    const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
-    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it
-     * is none of these. */
-    const char *(*given)(struct values *w, const struct point *p, const struct node *n);
+    value_given *given;
     void *user;        /* given's */
     struct value_names *names; /* of the struct they stand in */
     int *hoisted, n_hoists; /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 
+/* Statements about g that call parameters and extents as launch l does. */
+struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
+    value_given *given, void *user);
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
