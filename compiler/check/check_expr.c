@@ -451,7 +451,11 @@ static struct value *call_axis_operator(struct checker *c, const struct ast_expr
 }
 
 void check_offer_operators(struct nearest *near) {
-    static const struct name others[] = {{"idx", 3}, {"size", 4}, {"concat", 6}};
+    static const struct name others[] = {
+        {"idx", 3},
+        {"size", 4},
+        {"concat", 6},
+    };
     for (int i = 0; i < N_AXIS_OPERATORS; i++)
         nearest_offer(near, (struct name){axis_operators[i].name, (uint32_t)strlen(axis_operators[i].name)});
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) nearest_offer(near, others[i]);

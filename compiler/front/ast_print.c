@@ -17,14 +17,22 @@ static const struct {
     const char *text;
     enum level level, left, right;
 } operators[] = {
-    [OP_NEG] = {"-", L_UN, L_UN, L_UN},          [OP_NOT] = {"!", L_UN, L_UN, L_UN},
-    [OP_ADD] = {"+", L_ADD, L_ADD, L_MUL},       [OP_SUB] = {"-", L_ADD, L_ADD, L_MUL},
-    [OP_MUL] = {"*", L_MUL, L_MUL, L_MAT},       [OP_DIV] = {"/", L_MUL, L_MUL, L_MAT},
-    [OP_FLOORDIV] = {"//", L_MUL, L_MUL, L_MAT}, [OP_MOD] = {"%", L_MUL, L_MUL, L_MAT},
-    [OP_POW] = {"**", L_POW, L_FILL, L_UN},      [OP_LT] = {"<", L_CMP, L_ADD, L_ADD},
-    [OP_LE] = {"<=", L_CMP, L_ADD, L_ADD},       [OP_GT] = {">", L_CMP, L_ADD, L_ADD},
-    [OP_GE] = {">=", L_CMP, L_ADD, L_ADD},       [OP_EQ] = {"==", L_CMP, L_ADD, L_ADD},
-    [OP_NE] = {"!=", L_CMP, L_ADD, L_ADD},       [OP_AND] = {"&&", L_AND, L_AND, L_CMP},
+    [OP_NEG] = {"-", L_UN, L_UN, L_UN},
+    [OP_NOT] = {"!", L_UN, L_UN, L_UN},
+    [OP_ADD] = {"+", L_ADD, L_ADD, L_MUL},
+    [OP_SUB] = {"-", L_ADD, L_ADD, L_MUL},
+    [OP_MUL] = {"*", L_MUL, L_MUL, L_MAT},
+    [OP_DIV] = {"/", L_MUL, L_MUL, L_MAT},
+    [OP_FLOORDIV] = {"//", L_MUL, L_MUL, L_MAT},
+    [OP_MOD] = {"%", L_MUL, L_MUL, L_MAT},
+    [OP_POW] = {"**", L_POW, L_FILL, L_UN},
+    [OP_LT] = {"<", L_CMP, L_ADD, L_ADD},
+    [OP_LE] = {"<=", L_CMP, L_ADD, L_ADD},
+    [OP_GT] = {">", L_CMP, L_ADD, L_ADD},
+    [OP_GE] = {">=", L_CMP, L_ADD, L_ADD},
+    [OP_EQ] = {"==", L_CMP, L_ADD, L_ADD},
+    [OP_NE] = {"!=", L_CMP, L_ADD, L_ADD},
+    [OP_AND] = {"&&", L_AND, L_AND, L_CMP},
     [OP_OR] = {"||", L_OR, L_OR, L_AND},
 };
 

@@ -16,8 +16,12 @@ struct team {
 };
 
 static const struct team kept_rows[] = {
-    {8, 32, 2, true, 0, false},  {32, 8, 4, true, 0, false},  {128, 1, 4, true, 0, false},
-    {256, 1, 4, true, 0, false}, {512, 1, 4, true, 0, false}, {512, 1, 8, true, 0, false},
+    {8, 32, 2, true, 0, false},
+    {32, 8, 4, true, 0, false},
+    {128, 1, 4, true, 0, false},
+    {256, 1, 4, true, 0, false},
+    {512, 1, 4, true, 0, false},
+    {512, 1, 8, true, 0, false},
     {512, 1, 4, false, 0, false},
 };
 static const struct team read_rows[] = {
@@ -36,10 +40,16 @@ static const struct team columns[] = {
     {256, 2, 4, false, 0, false},
 };
 static const struct team columns_read[] = {
-    {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
+    {8, 32, 4, false, 0, true},
+    {32, 8, 4, false, 0, true},
+    {128, 4, 4, false, 0, true},
+    {256, 2, 4, false, 0, false},
 };
 static const struct team parted_rows[] = {{512, 1, 4, false, 0, false}};
-static const struct team parted_columns[] = {{32, 8, 4, false, 0, true}, {128, 2, 4, false, 0, false}};
+static const struct team parted_columns[] = {
+    {32, 8, 4, false, 0, true},
+    {128, 2, 4, false, 0, false},
+};
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
@@ -47,13 +57,23 @@ static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sum
  * more under way. Returns how many. */
 static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
-    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false},
-        {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
+    const struct team kept[] = {
+        {8, block / 8, 2, true, 0, false},
+        {32, block / 32, 4, true, 0, false},
+        {block, 1, 4, true, 0, false},
+        {block, 1, 8, true, 0, false},
+    };
     const struct team read[] = {
         {8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
     const struct team down[] = {
-        {8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
-    const struct team down_kept[] = {{8, block / 8, 8, true, 0, true}, {32, block / 32, 8, true, 0, false}};
+        {8, block / 8, 8, false, 0, true},
+        {32, block / 32, 8, false, 0, true},
+        {128, block / 128, 8, false, 0, false},
+    };
+    const struct team down_kept[] = {
+        {8, block / 8, 8, true, 0, true},
+        {32, block / 32, 8, true, 0, false},
+    };
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
     if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;

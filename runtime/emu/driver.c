@@ -121,8 +121,11 @@ static bool run_watched(const struct emu_launch *l, const struct emu_schedule *s
 
 /* Under all schedules, from the same memory. */
 static bool run_all(struct emu_launch *l) {
-    static const struct emu_schedule schedules[] = {{.order = ORDER_UP},
-        {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
+    static const struct emu_schedule schedules[] = {
+        {.order = ORDER_UP},
+        {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true},
+        {.order = ORDER_DOWN, .is_late = true},
+    };
     enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
     int n = emulation.n_schedules > 0 && emulation.n_schedules < N_SCHEDULES ? emulation.n_schedules : N_SCHEDULES;
     struct reach r;
