@@ -121,8 +121,8 @@ struct value *check_store(
     struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at);
 
 /* ---- check_label.c ---- */
-/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none.
- */
+/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter;
+ * 0 when there is none. */
 int check_find_labels(struct checker *c, struct name n, int *axes);
 /* Likewise; a label that the body introduces elsewhere, before or behind, is introduced here. */
 int check_body_labels(struct checker *c, struct name n, struct span at, int *axes);
@@ -145,15 +145,15 @@ struct value *check_settled(struct checker *c, struct value *v, const struct ast
 /* ---- check_access.c ---- */
 /* a[..], with the value outside (an AST_FILL's) or NULL. */
 struct value *check_access(struct checker *c, const struct ast_expr *e, const struct ast_expr *fill);
-/* v read at positions along axes; fill may be NULL: then the positions are inside by construction. NULL after an error.
- */
+/* v read at positions along axes; fill may be NULL: then the positions are inside by construction.
+ * NULL after an error. */
 struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
     struct value *fill, const struct ast_expr *e);
 
 /* ---- check_bounds.c ---- */
 /* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that
- * was not shown, *why says what was not, for a message. Equations and requirements count once they stand in the kernel.
- */
+ * was not shown, *why says what was not, for a message. Equations and requirements count once
+ * they stand in the kernel. */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);

@@ -21,8 +21,7 @@ struct rows {
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
-/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index.
- */
+/* Where an extreme stands: of a part in 64 bits, as the kernel that joins parts may be compiled for another index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
 static const char *name_of(const struct rows *b, const struct tensor *t) {
@@ -411,8 +410,8 @@ static void emit_scans(struct rows *b) {
 
 /* ---- stores ---- */
 
-/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way, or goes to memory.
- */
+/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way,
+ * or goes to memory. */
 static const char *element_place(struct rows *b, const struct store *s) {
     struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
     const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);

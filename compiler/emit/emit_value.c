@@ -275,8 +275,8 @@ static bool range_of_op(const struct node *n, const struct narrow *a, const stru
         }
         return true;
     }
-    case O_FLOORDIV: /* by what is not negative, 0 giving 0: rounded down it moves away from 0 at most to where it was
-                      */
+    case O_FLOORDIV: /* by what is not negative, 0 giving 0: rounded down it moves
+                      * away from 0 at most to where it was */
         out->lo = a->lo < 0 ? a->lo : 0, out->hi = a->hi > 0 ? a->hi : 0;
         return b->lo >= 0;
     case O_MOD: out->lo = 0, out->hi = b->hi > 0 ? b->hi - 1 : 0; return b->lo >= 0;

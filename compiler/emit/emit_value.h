@@ -46,8 +46,8 @@ struct values values_open(struct buf *out, const struct graph *g, const struct l
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
-/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known` has no better.
- */
+/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known`
+ * has no better. */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
 void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
 /* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
@@ -63,8 +63,8 @@ void value_assign(struct values *w, const char *place, const char *value);
 /* Begins a function, whose head is given without its brace, and ends it: emit_function. */
 void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void value_close_function(struct values *w);
-/* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`.
- */
+/* Opens a block of statements: what is named in it is not named behind it.
+ * Gives what closes it, with the line `end`. */
 int value_open_block(struct values *w);
 void value_close_block(struct values *w, int block, const char *end);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is

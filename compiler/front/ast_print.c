@@ -219,8 +219,8 @@ static bool begins_with_operand(const struct ast_expr *e) {
 
 void ast_print_expr_short(struct buf *out, const struct ast_expr *e, size_t most) {
     struct buf s;
-    /* In a long sum the first terms are deepest. Every level adds three bytes or more, which tells how many levels do.
-     */
+    /* In a long sum the first terms are deepest. Every level adds three bytes or more,
+     * which tells how many levels do. */
     const struct ast_expr *first = e;
     for (size_t above = 0; begins_with_operand(first); first = first->a)
         if (above++ > most / 3) e = e->a;

@@ -153,8 +153,8 @@ static bool is_costly(const struct node *n) {
     return rule == RULE_FLOAT || rule == RULE_INTEGER || rule == RULE_BITS;
 }
 
-/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute, from operands up.
- */
+/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute,
+ * from operands up. */
 static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r,
     const struct row_program *x, bool *costly, bool *scanned) {
     for (int i = 0; i < g->n_nodes; i++) {

@@ -43,8 +43,8 @@ fx_status emu_compile(struct compile *c);
 fx_status emu_find_compiler(void);
 
 /* ---- memory.c: what the driver would call device memory ---- */
-struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill holds a pattern
-                 */
+struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill
+                 * holds a pattern */
     struct region *next;
     char *mapped;         /* with the pages around it */
     size_t n_mapped;
@@ -265,8 +265,8 @@ struct watch { /* the accesses of a launch */
 };
 /* False when out of memory. */
 bool watch_open(struct watch *w, const struct emu_launch *l);
-/* A time later than what launches that have ended did; times may be compared until as many have left as have entered.
- */
+/* A time later than what launches that have ended did; times may be compared until as many have left
+ * as have entered. */
 unsigned watch_enter(void);
 void watch_leave(void);
 void watch_close(struct watch *w);

@@ -113,8 +113,8 @@ static bool reach(const struct fx_param *p, const DLTensor *t, int64_t n, int64_
     return *low < INT64_MAX / 8 && *high < INT64_MAX / 8 - *low;
 }
 
-/* Two elements of an output at one address would race. Axes by rising stride: each must step over all that is inside.
- */
+/* Two elements of an output at one address would race. Axes by rising stride:
+ * each must step over all that is inside. */
 static fx_status check_self_overlap(const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n) {
     if (!p->is_strided || !p->is_output || !t->strides || n == 0) return FX_OK;
     bool is_seen[FX_MAX_RANK];

@@ -1167,8 +1167,8 @@ END_TEST
 
 enum { N_PROCESSES = 16, N_KERNELS = 200 };
 
-/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled more than once.
- */
+/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled
+ * more than once. */
 static int cold_start(int first) {
     fx_context *context;
     fx_prepared *p;

@@ -223,8 +223,8 @@ END_TEST
 
 /* ---- matrices ---- */
 
-static const struct { /* mma.sync by its name, k, bits of an element, which operands are signed, how a number is stored
-                       */
+static const struct { /* mma.sync by its name, k, bits of an element, which operands are signed,
+                       * how a number is stored */
     const char *name;
     int k, bits;
     bool a_signed, b_signed, is_float;

@@ -48,8 +48,8 @@ static const struct {
         32 * 16 * 2},
     /* x is read once by one operation, whatever it is called with twice */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = x * x }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
-    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum, the sum and the quotient
-     */
+    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum,
+     * the sum and the quotient */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = softmax[K](x) }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { e = exp(x - max[K](x))\n y = e / sum[K](e) }", 5,
         (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4 + 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4,
