@@ -5,6 +5,8 @@
  * reductions, values made of them), and for each pass over the middle the sums it takes: `look` finds what shifts
  * exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor.
  * Values come from emit_value.c. */
+#include <string.h>
+
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_value.h"
@@ -68,9 +70,11 @@ static void add_offset(
     for (int i = 0; i < t->n_axes;) {
         int first = place_in(l, t->axes[i]), last = first, end = i + 1;
         if (first >= 0) {
-            while (end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
+            while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1])
+                end++, last++;
             buf_printf(s, " + (long long)%s", part_of(b, l, first, last, var));
-            for (int j = end; j < t->n_axes; j++) buf_printf(s, " * %s", b->l->axis_names[t->axes[j]]);
+            const char *step = value_stride(&b->w, t, end - 1);
+            if (strcmp(step, "1") != 0) buf_printf(s, " * %s", step);
         }
         i = end;
     }
