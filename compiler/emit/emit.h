@@ -27,11 +27,6 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
 void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
-/* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C
- * names of extents, by axis. */
-const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
-const char *emit_label_index(
-    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
 /* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without

@@ -8,7 +8,7 @@
 
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 
 struct body {
     const struct unit *u;
@@ -36,48 +36,29 @@ const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
 
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
 
-static const char *tensor_name(const struct body *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *tensor_name(const struct body *b, const struct tensor *t) { return address_tensor(b->l, t); }
 
 /* ---- index expressions ---- */
 
-const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n) {
-    struct buf s;
-    buf_init(&s, a);
-    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", names[axes[i]]);
-    return n ? s.s : "1";
-}
-
 static const char *product(struct body *b, const int *axes, int n) {
-    return emit_product(arena(b), b->l->axis_names, axes, n);
+    return address_product(arena(b), b->l->axis_names, axes, n);
 }
 
 /* Elements between neighbours along position i of t. */
-static const char *stride(struct body *b, const struct tensor *t, int i) { return value_stride(&b->w, t, i); }
-
-static void add_term(struct buf *s, const char *index, const char *step) {
-    if (s->len) buf_puts(s, " + ");
-    if (strcmp(step, "1") == 0) buf_puts(s, index);
-    else if (strchr(step, ' ')) buf_printf(s, "%s * (%s)", index, step);
-    else buf_printf(s, "%s * %s", index, step);
+static const char *step(struct body *b, const struct tensor *t, int i) {
+    return address_group(arena(b), address_stride(&b->w, t, i), " ");
 }
 
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
 static void add_index(
     struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    int at = find_run(t, l);
-    if (at == -2) return;
-    if (at >= 0) {
-        add_term(s, var, stride(b, t, at + l->n - 1));
-        return;
-    }
+    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
+    const char *steps[MAX_AXES];
     for (int i = 0; i < l->n; i++) {
-        int pos = tensor_axis(t, l->axes[i]);
-        if (pos < 0) continue;
-        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
-        add_term(s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
+        int at = tensor_axis(t, l->axes[i]);
+        steps[i] = at < 0 ? NULL : step(b, t, at);
     }
+    address_add_flat(s, arena(b), b->l->axis_names, &f, steps, find_run(t, l) >= 0);
 }
 
 /* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
@@ -137,7 +118,7 @@ static void emit_frag(struct body *b) {
 }
 
 static const char *along_stride(struct body *b, const struct tensor *t) {
-    return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
+    return address_stride(&b->w, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
 }
 
 /* V elements of t one by one. */
@@ -196,26 +177,11 @@ static void emit_fetch(struct body *b) {
 
 /* ---- the pointwise part ---- */
 
-/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times
- * faster. */
-static const char *divisor(struct arena *a, const char *const *names, const int *axes, int n, bool is_int) {
-    const char *s = emit_product(a, names, axes, n);
-    return is_int ? arena_printf(a, n > 1 ? "(int)(%s)" : "(int)%s", s) : n > 1 ? arena_printf(a, "(%s)", s) : s;
-}
-
-const char *emit_label_index(
-    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
-    const char *index = var;
-    if (i < l->n - 1)
-        index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
-    if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
-    return index;
-}
-
 /* Gives every label of l its index: by name where it has to be computed. */
 static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
     for (int i = 0; i < l->n; i++) {
-        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
+        const char *index = address_part(arena(b), b->l->axis_names, &f, i, i);
         p->at[l->axes[i]] = index;
         if (!b->is_general || !strchr(index, ' ')) continue;
         const char *name = emit_local_as(b->w.names, arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]));
@@ -399,8 +365,8 @@ static const char *partial_address(
     for (int i = 0; i < x->n; i++) {
         int at = tensor_axis(t, x->run[i]);
         if (at >= 0)
-            add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
-                stride(b, t, at));
+            address_add(
+                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), step(b, t, at));
     }
     add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
     if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");

@@ -5,11 +5,9 @@
  * reductions, values made of them), and for each pass over the middle the sums it takes: `look` finds what shifts
  * exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor.
  * Values come from emit_value.c. */
-#include <string.h>
-
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 
 static const char *const LOG2_E = "1.44269504f";
 
@@ -24,9 +22,7 @@ struct middle {
 };
 
 static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
-static const char *name_of(const struct middle *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *name_of(const struct middle *b, const struct tensor *t) { return address_tensor(b->l, t); }
 static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* Member n of what `of` names. */
 static const char *member_of(struct middle *b, const char *of, const struct node *n) {
@@ -41,47 +37,9 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 
 /* ---- indices ---- */
 
-static const char *product(struct middle *b, const int *axes, int n) {
-    return emit_product(arena(b), b->l->axis_names, axes, n);
-}
-
-static int place_in(const struct axis_list *l, int axis) {
-    for (int i = 0; i < l->n; i++)
-        if (l->axes[i] == axis) return i;
-    return -1;
-}
-
-/* Labels first .. last of l, flattened, out of the index of all of l. */
-static const char *part_of(struct middle *b, const struct axis_list *l, int first, int last, const char *var) {
-    const char *index = var;
-    if (last + 1 < l->n)
-        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
-            product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0)
-        index = arena_printf(
-            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
-    return index == var ? var : arena_printf(arena(b), "(%s)", index);
-}
-
-/* Adds to s the offset into t of what `var` says of the labels of l; those that lie adjacent in t as in l are one
- * index. */
-static void add_offset(
-    struct middle *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    for (int i = 0; i < t->n_axes;) {
-        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
-        if (first >= 0) {
-            while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1])
-                end++, last++;
-            buf_printf(s, " + (long long)%s", part_of(b, l, first, last, var));
-            const char *step = value_stride(&b->w, t, end - 1);
-            if (strcmp(step, "1") != 0) buf_printf(s, " * %s", step);
-        }
-        i = end;
-    }
-}
-
 static void bind(struct middle *b, struct point *p, const struct axis_list *l, const char *var) {
-    for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = part_of(b, l, i, i, var);
+    const struct flat_index f = {.labels = l, .var = var};
+    for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
 
 /* ---- what is at hand ---- */
@@ -456,6 +414,10 @@ static void emit_row_stores(struct middle *b) {
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     emit_chain_results(&b->w, p, b->l, "r");
+    const struct flat_index f[] = {
+        {.labels = &b->x->second.batch, .var = "batch"},
+        {.labels = &b->x->second.m, .var = "m"},
+    };
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
@@ -463,8 +425,7 @@ static void emit_row_stores(struct middle *b) {
         struct buf at;
         buf_init(&at, arena(b));
         buf_puts(&at, name_of(b, &t));
-        add_offset(b, &at, &t, &b->x->second.batch, "batch");
-        add_offset(b, &at, &t, &b->x->second.m, "m");
+        for (int k = 0; k < 2; k++) address_add_runs(&b->w, &at, &t, &f[k], 1);
         bool converts = t.dtype == FX_F32 || t.dtype == FX_F16 || t.dtype == FX_BF16;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
@@ -479,7 +440,7 @@ static void emit_extent(struct middle *b, const char *name, const struct axis_li
         l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
         : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
                  : "  FX_DEVICE int %s() const { return %s; }",
-        name, product(b, l->axes, l->n));
+        name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
 }
 
 static void emit_shapes(struct middle *b) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "emit/emit_operand.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 #include "schedule/computed.h"
 
 struct maker { /* an operand being written */
@@ -29,7 +29,7 @@ static struct arena *arena(const struct maker *b) { return &b->at->u->cx->arena;
 
 const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member) {
     if (is_member) return t->param >= 0 ? at->params[t->param] : at->buffers[t->buffer];
-    return t->param >= 0 ? at->l->param_names[t->param] : at->l->buffer_names[t->buffer];
+    return address_tensor(at->l, t);
 }
 
 static const char *along_var(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? "k" : "mn"; }
@@ -77,8 +77,9 @@ static const char *given(struct values *w, const struct point *p, const struct n
 
 /* Gives every label of l its index, by name where it has to be computed. */
 static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = true};
     for (int i = 0; i < l->n; i++) {
-        const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
+        const char *index = address_part(arena(b), b->at->axes, &f, i, i);
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
         const char *name = emit_local_as(
@@ -166,10 +167,8 @@ static void emit_staged(struct maker *b, enum place place, const char *name, con
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
-    struct tensor as_it_lies = *t;
-    as_it_lies.dtype = FX_F32; /* the element itself, not its value */
-    const char *element = value_element(&b->w, p, operand_tensor_name(b->at, t, true), &as_it_lies);
-    return arena_printf(arena(b), "&%s", element);
+    return arena_printf(
+        arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
 }
 
 /* The word that has the fields of a packed chunk. */
@@ -177,15 +176,12 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
     const struct param *t = &b->g->kernel->params[n->param];
     struct buf s;
     buf_init(&s, arena(b));
-    buf_printf(&s, "%s[", b->at->params[n->param]);
     for (int i = 0; i < t->n_axes; i++) {
-        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "",
-            p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
-        const char *step = value_word_stride(&b->w, n->param, i);
-        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+        const char *index = p->at[t->axes[i]] ? p->at[t->axes[i]] : "0";
+        if (i == t->packed.axis) index = arena_printf(arena(b), "(%s / %d)", index, t->packed.factor);
+        address_add(&s, arena_printf(arena(b), "(long long)%s", index), address_word_stride(&b->w, n->param, i));
     }
-    buf_puts(&s, "]");
-    return s.s;
+    return arena_printf(arena(b), "%s[%s]", b->at->params[n->param], s.s);
 }
 
 static void emit_fetch_context(struct maker *b) {

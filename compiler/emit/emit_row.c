@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 #include "schedule/row_program.h"
 
 struct rows {
@@ -24,9 +24,7 @@ static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
 /* Where an extreme stands: of a part in 64 bits, as the kernel that joins parts may be compiled for another index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
-static const char *name_of(const struct rows *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
@@ -39,52 +37,24 @@ static bool ends_in(const struct rows *b, const struct node *n, int pass) {
 
 /* ---- indices ---- */
 
-static const char *product(struct rows *b, const int *axes, int n) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", b->l->axis_names[axes[i]]);
-    return n ? s.s : "1";
-}
-
-/* Labels first .. last of l, flattened, out of the index of all of l. */
-static const char *part_of(struct rows *b, const struct axis_list *l, int first, int last, const char *var) {
-    const char *index = var;
-    if (last + 1 < l->n)
-        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
-            product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0)
-        index = arena_printf(
-            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
-    return index == var ? var : arena_printf(arena(b), "(%s)", index);
-}
-
-static int place_in(const struct axis_list *l, int axis) {
-    for (int i = 0; i < l->n; i++)
-        if (l->axes[i] == axis) return i;
-    return -1;
-}
-
-/* The element of t at a row and a column: labels that lie adjacent in t as in their list are one index. */
+/* The element of t at a row and a column. */
 static const char *element(struct rows *b, const struct tensor *t, const char *row, const char *col) {
+    const struct flat_index f[] = {
+        {.labels = &b->x->rows, .var = row},
+        {.labels = &b->x->cols, .var = col},
+    };
     struct buf s;
     buf_init(&s, arena(b));
     buf_puts(&s, name_of(b, t));
-    for (int i = 0; i < t->n_axes;) {
-        const struct axis_list *l = place_in(&b->x->rows, t->axes[i]) >= 0 ? &b->x->rows : &b->x->cols;
-        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
-        while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
-        buf_printf(&s, " + (long long)%s", part_of(b, l, first, last, l == &b->x->rows ? row : col));
-        const char *step = value_stride(&b->w, t, end - 1);
-        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
-        i = end;
-    }
+    address_add_runs(&b->w, &s, t, f, 2);
     return s.s;
 }
 
 static void bind(struct rows *b, struct point *p, const int *axes, int n, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < n; i++) {
-        int at = place_in(l, axes[i]);
-        p->at[axes[i]] = at < 0 ? "0" : part_of(b, l, at, at, var);
+        int at = find_label(l, axes[i]);
+        p->at[axes[i]] = at < 0 ? "0" : address_factor(arena(b), b->l->axis_names, &f, at, at);
     }
 }
 
@@ -507,8 +477,10 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out,
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
-    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
-    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
+    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }",
+        address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
+    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",
+        address_product(a, l->axis_names, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */
         buf_line(b.w.out,
             "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",

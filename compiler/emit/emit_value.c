@@ -9,7 +9,7 @@
 
 #include "base/names.h"
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 #include "plan.h"
 
 struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
@@ -79,8 +79,7 @@ void point_set_known(struct values *w, struct point *p, const struct node *n, co
     set(w, &p->known, n, known);
 }
 
-/* A label fixed at 1 need not have been given an index. */
-static const char *index_at(const struct values *w, const struct point *p, int axis) {
+const char *point_index(const struct values *w, const struct point *p, int axis) {
     for (; p; p = p->outer)
         if (p->at[axis]) return p->at[axis];
     return w->g->kernel->axes[axis].extent == 1 ? "0" : NULL;
@@ -152,63 +151,17 @@ const char *value_literal(struct values *w, const struct node *n) {
 
 static const char *extent_name(const struct values *w, int axis) { return w->axis_names[axis]; }
 
-static int place_of(const struct param *p, int axis) {
-    int i = 0;
-    while (p->axes[i] != axis) i++;
-    return i;
-}
-
-const char *value_stride(struct values *w, const struct tensor *t, int i) {
-    struct buf s;
-    if (t->is_strided)
-        return w->stride_names[fx_stride_index(t->param, place_of(&w->g->kernel->params[t->param], t->axes[i]))];
-    buf_init(&s, value_arena(w));
-    for (int j = i + 1; j < t->n_axes; j++) buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
-    return s.len ? s.s : "1";
-}
-
-static void add_step(struct buf *s, const char *index, const char *step) {
-    if (s->len) buf_puts(s, " + ");
-    bool is_one = strcmp(step, "1") == 0;
-    buf_printf(s, strpbrk(index, " ") ? "(long long)(%s)" : is_one ? "%s" : "(long long)%s", index);
-    if (!is_one) buf_printf(s, " * %s", step);
-}
-
 const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t) {
-    struct buf s;
-    buf_init(&s, value_arena(w));
-    for (int i = 0; i < t->n_axes; i++) add_step(&s, index_at(w, p, t->axes[i]), value_stride(w, t, i));
-    return value_of_element(w, t->dtype, arena_printf(value_arena(w), "%s[%s]", name, s.len ? s.s : "0"));
-}
-
-const char *value_word_stride(struct values *w, int param, int i) {
-    const struct param *t = &w->g->kernel->params[param];
-    struct buf s;
-    if (t->is_strided) return w->stride_names[fx_stride_index(param, i)];
-    buf_init(&s, value_arena(w));
-    for (int j = i + 1; j < t->n_axes; j++)
-        if (j == t->packed.axis)
-            buf_printf(&s, "%s((%s + %d) / %d)", s.len ? " * " : "", extent_name(w, t->axes[j]), t->packed.factor - 1,
-                t->packed.factor);
-        else buf_printf(&s, "%s%s", s.len ? " * " : "", extent_name(w, t->axes[j]));
-    return s.len ? s.s : "1";
+    return value_of_element(w, t->dtype, arena_printf(value_arena(w), "%s[%s]", name, address_offset(w, p, t)));
 }
 
 /* The word that holds an element, and the field in it. */
 static const char *load_packed(struct values *w, const struct point *p, int param) {
     const struct param *t = &w->g->kernel->params[param];
-    const char *index = index_at(w, p, t->axes[t->packed.axis]);
-    struct buf s;
-    buf_init(&s, value_arena(w));
-    for (int i = 0; i < t->n_axes; i++) {
-        const char *at = index_at(w, p, t->axes[i]), *step = value_word_stride(w, param, i);
-        buf_printf(&s, i == t->packed.axis ? "%s(long long)((%s) / %d)" : "%s(long long)(%s)", i ? " + " : "", at,
-            t->packed.factor);
-        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
-    }
     return arena_printf(value_arena(w), "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype),
         fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false", t->packed.is_msb ? "true" : "false",
-        w->param_names[param], s.s, index, t->packed.factor);
+        w->param_names[param], address_word_offset(w, p, param), point_index(w, p, t->axes[t->packed.axis]),
+        t->packed.factor);
 }
 
 static const char *load_param(struct values *w, const struct point *p, int param) {
@@ -315,7 +268,7 @@ static const char *narrow_at(struct values *w, struct point *p, struct node *n) 
     struct arena *a = value_arena(w);
     if (n->kind == N_CONST) return arena_printf(a, "(index)%lld", (long long)n->integer);
     if (n->kind == N_SIZE) return arena_printf(a, "(index)%s", extent_name(w, n->axis));
-    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", index_at(w, p, n->axis));
+    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", point_index(w, p, n->axis));
     return value_at(w, p, n);
 }
 
@@ -518,7 +471,7 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
 }
 
 static const char *scan_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = emit_local(w->names, n), *end = index_at(w, p, n->axis);
+    const char *t = emit_local(w->names, n), *end = point_index(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(
         w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
@@ -532,7 +485,7 @@ static const char *scan_at(struct values *w, struct point *p, struct node *n) {
 
 /* By a loop over the run that p stands in. */
 static const char *share_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = emit_local(w->names, n), *at = index_at(w, p, n->axis);
+    const char *t = emit_local(w->names, n), *at = point_index(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(
         w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
@@ -601,7 +554,7 @@ static const char *leaf_at(struct values *w, struct point *p, const struct node 
     case N_CONST: return value_literal(w, n);
     case N_SCALAR: return w->param_names[n->param];
     case N_SIZE: return arena_printf(value_arena(w), "(long long)%s", extent_name(w, n->axis));
-    case N_INDEX: return arena_printf(value_arena(w), "(long long)%s", index_at(w, p, n->axis));
+    case N_INDEX: return arena_printf(value_arena(w), "(long long)%s", point_index(w, p, n->axis));
     default: return NULL;
     }
 }

@@ -46,6 +46,8 @@ struct values values_open(struct buf *out, const struct graph *g, const struct l
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
+/* The index of a label at p; one fixed at 1 need not have been given any. */
+const char *point_index(const struct values *w, const struct point *p, int axis);
 /* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known`
  * has no better. */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
@@ -70,11 +72,6 @@ void value_close_block(struct values *w, int block, const char *end);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is
  * inside, NULL where it always is. */
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
-/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made
- * of it. */
-const char *value_stride(struct values *w, const struct tensor *t, int i);
-/* Likewise words along position i of a packed parameter. */
-const char *value_word_stride(struct values *w, int param, int i);
 /* The element of a tensor of that C name at p. */
 const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);

@@ -34,6 +34,12 @@ int tensor_axis(const struct tensor *t, int axis) {
     return -1;
 }
 
+int find_label(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return i;
+    return -1;
+}
+
 int find_run(const struct tensor *t, const struct axis_list *l) {
     int n = 0, first = -1;
     for (int i = 0; i < l->n; i++) n += tensor_axis(t, l->axes[i]) >= 0;
