@@ -7,10 +7,13 @@
 
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
-/* emit_body.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
+/* emit_problem.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
  * fields. */
 const bool *emit_problem(
     struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
+/* emit_body.c: what is computed of an element of a group that is no row program, after what its driver asks for. */
+void emit_body(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names);

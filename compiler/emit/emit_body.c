@@ -1,9 +1,9 @@
-/* The problem struct of one GPU kernel: where its operands lie, and its pointwise part as fetch and store.
+/* What one GPU kernel computes of an element, as members of its problem struct: fetch and store.
  *
- * One assignment a node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the
- * extents by name, so that a reader sees each stride spelled out. */
-#include <math.h>
-#include <stdlib.h>
+ * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: frag, what V elements read; fetch,
+ * which reads it; the reductions of elements; store, which computes the elements and writes them. One assignment a
+ * node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name,
+ * so that a reader sees each stride spelled out. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
@@ -27,22 +27,11 @@ struct body {
         *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
 };
 
-static const char *const ctypes[FX_N_DTYPES] = {
-#define DTYPE(id, spelling, bits, class, ctype) [FX_##id] = ctype,
-#include "dtypes.def"
-#undef DTYPE
-};
-const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
-
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
 
 static const char *tensor_name(const struct body *b, const struct tensor *t) { return address_tensor(b->l, t); }
 
 /* ---- index expressions ---- */
-
-static const char *product(struct body *b, const int *axes, int n) {
-    return address_product(arena(b), b->l->axis_names, axes, n);
-}
 
 /* Elements between neighbours along position i of t. */
 static const char *step(struct body *b, const struct tensor *t, int i) {
@@ -557,75 +546,7 @@ static void emit_skew(struct body *b) {
                                             : "return 0;");
 }
 
-/* ---- the struct ---- */
-
-static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
-
-static bool stores_to(const struct launch *l, int param, int buffer) {
-    for (int s = 0; s < l->kernel->group->n_stores; s++)
-        if (l->kernel->group->stores[s].param == param && l->kernel->group->stores[s].buffer == buffer) return true;
-    return false;
-}
-
-void emit_declaration(
-    struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a) {
-    const struct kernel *k = c->graph->kernel;
-    switch (a->kind) {
-    case FX_ARG_PARAM:
-        if (k->params[a->index].is_scalar)
-            buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
-        else
-            buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ",
-                emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
-        return;
-    case FX_ARG_BUFFER: {
-        if (a->index >= c->partition->n_buffers) {
-            buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
-            return;
-        }
-        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
-            emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
-        return;
-    }
-    case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
-    case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;
-    }
-}
-
-/* The fields that `members` read, with the labels of tensors; an extent that a pointwise kernel runs over fits the type
- * of its indices, others need not. */
-static const bool *emit_fields(struct body *b, struct buf *out, const char *members) {
-    const struct kernel *k = b->g->kernel;
-    bool *is_read = NEW_ARRAY(arena(b), bool, b->l->n_args + 1);
-    for (int i = 0; i < b->l->n_args; i++) {
-        const struct fx_arg *a = &b->l->args[i];
-        const int *axes = NULL;
-        int n_axes = 0;
-        if (!(is_read[i] = emit_has_word(members, emit_argument(b->l, a)))) continue;
-        buf_puts(out, "  ");
-        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index))
-            buf_printf(out, "index %s", b->l->axis_names[a->index]);
-        else emit_declaration(out, b->c, b->l, a);
-        buf_puts(out, ";");
-        if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar)
-            axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
-        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers)
-            axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
-        if (axes) {
-            buf_puts(out, "  // [");
-            for (int j = 0; j < n_axes; j++) buf_printf(out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
-            buf_puts(out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
-        }
-        buf_putc(out, '\n');
-    }
-    for (int i = 0; i < k->n_axes; i++)
-        if (k->axes[i].extent >= 0 && b->l->axis_used[i] && emit_has_word(members, b->l->axis_names[i]))
-            buf_line(out,
-                is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;"
-                                               : "  static constexpr long long %s = %lld;",
-                b->l->axis_names[i], (long long)k->axes[i].extent);
-    return is_read;
-}
+/* ---- all of it ---- */
 
 /* What the stores are made of. */
 static void find_needed(struct body *b) {
@@ -650,49 +571,20 @@ static void find_needed(struct body *b) {
     }
 }
 
-static void emit_members(struct body *b) {
-    const struct scheduled *s = b->l->kernel;
-    if (s->group->is_row) {
-        emit_row_problem(b->w.out, b->u, b->c, b->l, b->w.names);
-        return;
-    }
-    if (s->chain) {
-        emit_chain_problem(b->w.out, b->u, b->c, b->l, b->w.names);
-    } else if (b->is_gemm) {
-        emit_gemm_problem(b->w.out, b->u, b->c, b->l);
-    } else {
-        buf_line(b->w.out, "  FX_DEVICE index rows() const { return (index)(%s); }",
-            product(b, s->pointwise.rows.axes, s->pointwise.rows.n));
-        buf_line(b->w.out, "  FX_DEVICE index cols() const { return (index)(%s); }",
-            product(b, s->pointwise.cols.axes, s->pointwise.cols.n));
-        emit_skew(b);
-    }
-    emit_frag(b);
-    emit_fetch(b);
-    if (takes_whole_tiles(b)) emit_partials(b);
-    emit_store(b);
-}
-
-const bool *emit_problem(
-    struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
-    struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
-    struct buf members;
-    buf_init(&members, &u->cx->arena);
-    b.w = values_open(&members, b.g, l, emit_names(c, l), given, &b);
-    b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
-    const bool *is_small = b.is_gemm || l->kernel->group->is_row
-                               ? NULL
-                               : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
-    if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
-    b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
+void emit_body(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names) {
+    const struct scheduled *s = l->kernel;
+    struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = s->group->contraction != NULL};
+    b.w = values_open(out, b.g, l, names, given, &b);
+    b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
+    const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);
+    if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);
+    b.along = b.is_gemm ? s->gemm.n : s->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     find_needed(&b);
-    emit_members(&b);
-    if (!b.is_gemm) buf_line(out, "template <class INDEX>");
-    buf_line(out, "struct %s {", l->struct_name);
-    if (!b.is_gemm) buf_line(out, "  typedef INDEX index;");
-    const bool *is_read = emit_fields(&b, out, members.s);
-    buf_puts(out, members.s);
-    buf_line(out, "};");
-    return is_read;
+    if (!b.is_gemm) emit_skew(&b);
+    emit_frag(&b);
+    emit_fetch(&b);
+    if (takes_whole_tiles(&b)) emit_partials(&b);
+    emit_store(&b);
 }
