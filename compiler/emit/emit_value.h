@@ -1,4 +1,4 @@
-/* Values of nodes at a point, as C statements (emit_value.c). */
+/* Values of nodes at a point, as C statements (emit_value.c, of operations emit_operation.c). */
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 
@@ -52,8 +52,6 @@ const char *point_index(const struct values *w, const struct point *p, int axis)
  * has no better. */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
 void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
-/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
-struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
 /* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
 void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
 /* Writes what computes n at p, unless that was done, and returns what names it. */
@@ -74,15 +72,21 @@ void value_close_block(struct values *w, int block, const char *end);
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
 /* The element of a tensor of that C name at p. */
 const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
-const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
-const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
-const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
-const char *value_ctype(enum fx_dtype t); /* of a compute type */
 /* What the spec says for n; within a function of the language the call of it. NULL: nothing. */
 const char *value_source(const struct graph *g, const struct node *n);
 /* A comment that says so, and on which line: "  // line 3: softmax[T](s)", or "". */
 const char *value_comment(const struct graph *g, const struct node *n);
+
+/* emit_operation.c: the text of one operation; nothing is written. */
+const char *value_ctype(enum fx_dtype t); /* of a compute type */
+const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
+const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
+const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
 const char *value_literal(struct values *w, const struct node *n);
+/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
+/* Of an operation of narrow operands, whose result is one too. */
+const char *value_narrow_operation(struct values *w, const struct node *n, const char *const *args);
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);
 /* What a reduction of values of type t begins with; it and one more term. */
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);
