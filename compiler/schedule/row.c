@@ -76,7 +76,7 @@ static int teams_of_block(const struct scheduled *s, bool is_read_again, int blo
     };
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
-    if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
+    if (x->is_along_rows && x->n_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
     if (x->is_along_rows) {
         for (int i = 0; is_read_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
         for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
@@ -136,7 +136,7 @@ static int smem_bytes(const struct row_program *x, const struct team *t) {
     int sums = 0;
     if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
-    return sums < 264 && x->has_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
+    return sums < 264 && x->n_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
 }
 
 static void add_config(
@@ -207,7 +207,7 @@ bool schedule_row_configure(
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
     double rows = nominal_size(g, x->rows.axes, x->rows.n);
-    if (x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (x->n_passes && !x->n_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
@@ -216,7 +216,7 @@ bool schedule_row_configure(
     }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
     else if (s->parts) TEAMS(parted_rows);
-    else if (x->is_along_rows && x->has_scans) TEAMS(down_columns);
+    else if (x->is_along_rows && x->n_scans) TEAMS(down_columns);
     else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
     else if (is_read_again) TEAMS(kept_rows);
@@ -233,16 +233,14 @@ static const double OPS_PER_CYCLE = 128;
 /* An operation of the graph is a few instructions, an approximate function several. */
 enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
 
-static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+static double element_ops(const struct graph *g, const struct scheduled *s) {
     const struct row_program *x = s->row;
     double ops = 0;
     for (int w = 0; w <= x->n_passes; w++) {
-        bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
         double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
-        row_mark_pass(g, p, s->group, x, w, needed);
         for (int i = g->n_nodes - 1; i >= 0; i--) {
             const struct node *n = g->nodes[i];
-            if (!needed[i]) continue;
+            if (!x->passes[w].reads[i]) continue;
             if (times[i] == 0) times[i] = 1;
             bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
             ops += n->kind == N_CONST ? 0 : times[i];
@@ -261,7 +259,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
-    double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    double ops = rows * (padded * element_ops(g, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
     const struct arch *m = g->cx->arch;
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
