@@ -158,8 +158,8 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
 
 /* ---- check_bounds.c ---- */
 /* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that
- * was not shown, *why says what was not, for a message. Equations and requirements count once
- * they stand in the kernel. */
+ * was not shown, *why says what was not, for a message. Equations and requirements count from when they are in the
+ * kernel. */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);

@@ -25,7 +25,7 @@ const char *address_stride(struct values *w, const struct tensor *t, int i);
 /* Likewise words along position i of a packed parameter. */
 const char *address_word_stride(struct values *w, int param, int i);
 
-/* Adds `index * step` to an offset; every address is made of these. */
+/* Adds `index * step` to an offset, nothing where the step is "0"; every address is made of these. */
 void address_add(struct buf *s, const char *index, const char *step);
 /* Adds what f contributes. steps: by label of f, NULL where the tensor lacks it; is_run: they lie adjacent in it as in
  * f, and the step of the last one is that of f itself. */

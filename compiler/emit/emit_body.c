@@ -16,15 +16,14 @@ struct body {
     const struct launch *l;
     const struct graph *g;
     bool is_gemm;
-    struct values w;   /* what one element is computed by */
-    bool is_general;   /* something in it is no plain pointwise value over what fetch reads */
-    bool is_guarded;   /* likewise in the loop over elements, where not all exist */
-    bool has_loops;    /* some of it are loops there */
+    struct values w;        /* what one element is computed by */
+    bool is_general;        /* something in it is no plain pointwise value over what fetch reads */
+    bool is_guarded;        /* likewise in the loop over elements, where not all exist */
+    bool has_loops;         /* some of it are loops there */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
-    const char **shared; /* by node: the array of what elements share with their runs */
-    const struct point *row,
-        *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
+    const char **shared;    /* by node: the array of what elements share with their runs */
+    const struct point *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }

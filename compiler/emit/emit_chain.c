@@ -163,7 +163,7 @@ static void emit_prepare(struct middle *b, int pass) {
     value_open_function(&b->w,
         "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
     struct point *p = at_row(b, pass);
-    for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* no member yet */
+    for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
     value_close_function(&b->w);
 }
@@ -434,7 +434,8 @@ static void emit_shapes(struct middle *b) {
     buf_line(b->w.out, "  typedef segment%d second_segment;", n);
     buf_line(b->w.out,
         "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate("
-        "typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, const fx_tile &at) const {");
+        "typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
+        "const fx_tile &at) const {");
     for (int i = 0; i < n; i++) {
         if (i) buf_line(b->w.out, "    fx_gemm_next_segment();");
         buf_line(b->w.out, "    fx_gemm_accumulate<ENGINE, ALIGNED, segment%d>(acc, first, at);", i);

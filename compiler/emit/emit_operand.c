@@ -15,12 +15,12 @@ struct maker { /* an operand being written */
     const struct operand_place *at;
     const struct graph *g;
     const struct operand *operand;
-    struct computed computed;               /* what it reads */
-    const struct axis_list *along;  /* the labels of a chunk */
+    struct computed computed;      /* what it reads */
+    const struct axis_list *along; /* the labels of a chunk */
     struct leaf *leaves;
     int n_leaves;
-    bool *is_uniform;               /* by node: the same for a whole chunk */
-    bool is_making;                 /* in make, not in fetch */
+    bool *is_uniform;              /* by node: the same for a whole chunk */
+    bool is_making;                /* in make, not in fetch */
     struct value_names *names;
     struct values w;
 };
@@ -167,8 +167,7 @@ static void emit_staged(struct maker *b, enum place place, const char *name, con
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
-    return arena_printf(
-        arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
+    return arena_printf(arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
 }
 
 /* The word that has the fields of a packed chunk. */

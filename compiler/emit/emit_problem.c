@@ -33,15 +33,12 @@ void emit_declaration(
             buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ",
                 emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
         return;
-    case FX_ARG_BUFFER: {
-        if (a->index >= c->partition->n_buffers) {
-            buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
-            return;
-        }
-        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
-            emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
+    case FX_ARG_BUFFER:
+        if (a->index >= c->partition->n_buffers) buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
+        else
+            buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
+                emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
         return;
-    }
     case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
     case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;
     }

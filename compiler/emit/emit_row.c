@@ -28,6 +28,7 @@ static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 ||
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
+
 /* ---- indices ---- */
 
 /* The element of t at a row and a column. */
@@ -206,7 +207,7 @@ static void emit_sums_type(struct rows *b, int pass) {
 
 static void emit_scans_type(struct rows *b) {
     buf_line(b->w.out, b->x->n_scans ? "  template <int N> struct scans {  // running sums"
-                                  : "  template <int N> using scans = fx_nothing;  // running sums");
+                                     : "  template <int N> using scans = fx_nothing;  // running sums");
     for (int i = 0; i < b->x->n_scans; i++)
         buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->x->scans[i]->dtype), member(b, b->x->scans[i]),
             value_comment(b->w.g, b->x->scans[i]));
@@ -231,7 +232,7 @@ static void emit_prepare(struct rows *b, int pass) {
     if (!x->n_values) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
     struct point *p = at_row(b, pass, "row", "r");
-    for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not yet */
+    for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < x->n_values; i++)
         value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
     value_close_function(&b->w);
@@ -436,7 +437,8 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         address_product(a, l->axis_names, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */
         buf_line(b.w.out,
-            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
+            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { "
+            "return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
             l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
     emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);

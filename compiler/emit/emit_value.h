@@ -7,17 +7,15 @@
 
 struct point { /* indices of labels, within those of the point around it */
     const struct point *outer;
-    const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
-    const char **text; /* by node: what names its value here; NULL: not computed here */
-    const char *
-        *place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none has */
-    const char *
-        *known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; NULL: before none */
+    const char **at;    /* by axis: its index as a C expression; NULL: that of the point around */
+    const char **text;  /* by node: what names its value here; NULL: not computed here */
+    const char **place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none */
+    const char **known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; or NULL */
 };
 
 struct narrow { /* what is known of an integer of indices, extents and numbers alone */
-    bool is_narrow;  /* it and all it is made of fit 32 bits where the kernel's indices do */
-    int64_t lo, hi;  /* then: it lies between */
+    bool is_narrow; /* it and all it is made of fit 32 bits where the kernel's indices do */
+    int64_t lo, hi; /* then: it lies between */
 };
 
 struct values;
@@ -32,11 +30,11 @@ struct values { /* statements being written */
     const struct graph *g;
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
-    const char **stride_names; /* of strided parameters, by fx_stride_index */
+    const char **stride_names;   /* of strided parameters, by fx_stride_index */
     value_given *given;
-    void *user;        /* given's */
-    struct value_names *names; /* of the struct they stand in */
-    int *hoisted, n_hoists; /* by node: the pass that met it last */
+    void *user;                  /* given's */
+    struct value_names *names;   /* of the struct they stand in */
+    int *hoisted, n_hoists;      /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 
@@ -48,8 +46,7 @@ void value_line(struct values *w, const char *fmt, ...) __attribute__((format(pr
 struct point *point_open(struct values *w, const struct point *outer);
 /* The index of a label at p; one fixed at 1 need not have been given any. */
 const char *point_index(const struct values *w, const struct point *p, int axis);
-/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known`
- * has no better. */
+/* What is computed at p as one assignment goes to `place`; `known` may spare its variable the computing. */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
 void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
 /* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */

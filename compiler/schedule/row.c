@@ -64,7 +64,10 @@ static int teams_of_block(const struct scheduled *s, bool is_read_again, int blo
         {block, 1, 8, true, 0, false},
     };
     const struct team read[] = {
-        {8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
+        {8, block / 8, 2, false, 4, false},
+        {32, block / 32, 8, false, 8, false},
+        {block, 1, 8, false, 0, false},
+    };
     const struct team down[] = {
         {8, block / 8, 8, false, 0, true},
         {32, block / 32, 8, false, 0, true},

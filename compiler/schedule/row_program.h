@@ -16,29 +16,28 @@ struct row_pass { /* over a row: it ends in reductions, or stores elements */
 };
 
 struct row_program {
-    struct axis_list rows,
-        cols; /* the labels of the group and those it reduces, each flattened; labels of one element are left out */
-    struct axis_list along; /* the last labels of cols, or of rows: adjacent in the tensor read most, and what V
-                               adjacent elements run over */
+    struct axis_list rows, cols; /* the labels of the group and those it reduces, each flattened; labels of one element
+                                    are left out */
+    struct axis_list along;      /* the last labels of cols, or of rows: adjacent in the tensor read most, and what V
+                                    adjacent elements run over */
     bool is_along_rows;
-    int n_passes;           /* passes over a row that end in reductions; one more stores elements */
-    struct row_pass *passes; /* n_passes + 1 */
-    int *level;             /* by node: how many passes have to be over before it can be computed */
-    bool *is_element;       /* by node: has a label of the row, so differs from element to element */
-    bool *is_in_space;      /* by node: has no labels but those of rows and cols */
-    struct node **known;    /* of a row: the results of its reductions, and values that its elements read and that are
-                               the same for all of it, computed once before pass level[] */
+    int n_passes;                /* passes over a row that end in reductions; one more stores elements */
+    struct row_pass *passes;     /* n_passes + 1 */
+    int *level;                  /* by node: how many passes have to be over before it can be computed */
+    bool *is_element;            /* by node: has a label of the row, so differs from element to element */
+    bool *is_in_space;           /* by node: has no labels but those of rows and cols */
+    struct node **known;         /* of a row: the results of its reductions, and values that its elements read and that
+                                    are the same for all of it, computed once before pass level[] */
     int n_known;
-    struct node **scans;    /* running sums */
+    struct node **scans;         /* running sums */
     int n_scans;
-    struct tensor *held,
-        *tail; /* read as vectors along `along`, by passes that reduce or scan, and by the last pass alone */
+    struct tensor *held, *tail;  /* read as vectors along `along`: by passes that reduce or scan; by the last alone */
     int n_held, n_tail;
     int n_kept;
     struct node *kept[MAX_KEPT]; /* computed in one pass and read in later ones: kept in registers where the row is */
     int kept_in[MAX_KEPT];       /* the pass that computes it */
     bool stores_elements, stores_results;
-    int sum_words;          /* most words that the sums of one pass take, padding included */
+    int sum_words;               /* most words that the sums of one pass take, padding included */
 };
 
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);

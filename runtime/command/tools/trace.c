@@ -37,8 +37,7 @@ static fx_status read_blocks(const struct command *cmd, struct trace *t) {
 
 /* ---- what there is ---- */
 
-/* The stride of axis i of a row-major tensor, over extents; of packed words, and where the extent
- * is fixed, a number. */
+/* The stride of axis i of a row-major tensor, over extents. Fixed extents and counts of packed words are numbers. */
 static const char *step_of(struct arena *arena, const struct trace *t, const struct argument *a, int i) {
     const struct fx_param *p = a->param;
     const char *names = NULL;
