@@ -71,8 +71,8 @@ static inline fx_options fx_options_of_this_size() {
  * (likewise). */
 fx_status fx_compile(const char *text, size_t len, const char *file, const struct fx_options *options,
                      fx_compilation **out);
-/* NULL is allowed. The plan and every text of the compilation die with it, what fx_prepare made of the plan does not.
- */
+/* NULL is allowed. The plan and every text of the compilation die with it,
+ * what fx_prepare made of the plan does not. */
 void fx_close(fx_compilation *c);
 /* What became of the last of these calls on c: fx_messages_json, fx_definition, fx_receipt, fx_ablations, fx_text.
  * FX_OK; FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one NULL or 0 from the other. Before the

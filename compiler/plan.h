@@ -114,8 +114,8 @@ enum fx_buffer_kind {
     FX_BUFFER_WORKSPACE,
     FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other: needs no preparation */
 };
-struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order, 256-aligned
-                    */
+struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order,
+                    * 256-aligned */
     const char *name;
     enum fx_buffer_kind kind;
     struct fx_expr bytes; /* size */
@@ -156,8 +156,8 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
     bool takes_maps;       /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
                               tensor without elements a map may hold anything */
-    int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over; -1: any
-                     */
+    int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over;
+                     * -1: any */
 };
 
 struct fx_launch { /* one GPU kernel of the plan */

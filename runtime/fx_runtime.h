@@ -71,7 +71,7 @@ void fx_trace_stage(void *unused, const char *stage, const char *of, bool is_ove
 
 /* ---- the emulator ---- */
 struct fx_emulation { /* a device without a GPU; zeros are defaults */
-    int sm_count;    /* multiprocessors it claims to have; 0: 132 */
+    int sm_count;    /* multiprocessors it claims to have; 0: as many as an H200 */
     int n_schedules; /* orders of threads under which a launch runs, all of which must leave the same bytes; 0: as many
                         as there are */
     uint64_t seed;   /* of the random one, and which comes first: 0 up from thread 0, 1 at random, 2 down from the last,

@@ -50,18 +50,18 @@ compiler/report: compiler/base compiler/symbolic compiler/seam compiler/front co
 compiler/host_c: compiler/base compiler/symbolic compiler/seam compiler/kernels
 compiler: compiler/base compiler/symbolic compiler/seam compiler/kernels compiler/front compiler/check compiler/grad compiler/graph compiler/passes compiler/fuse compiler/schedule compiler/plan compiler/emit compiler/oracle compiler/report compiler/host_c
 runtime/lib: compiler/base compiler/symbolic compiler/seam
-runtime/emu: runtime/lib
+runtime/emu: compiler/base runtime/lib
 runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle runtime/lib runtime/emu
 '
 # Headers that are no room's: public ones, and what the Makefile writes. The runtime sees of the compiler the plan and what it stands on; the command all that a
-# program sees, and the writer of JSON.
+# program sees, and the writer of JSON; the emulator the table of machines.
 headers='
 compiler/: plan.h dtype.h dtypes.def parse.h
 compiler/report: fx.h
 compiler/oracle: fx.h
 compiler: fx.h pipeline.h plan.h
 runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
-runtime/emu: fx_build.h calls.h
+runtime/emu: fx_build.h calls.h base/arch.h
 runtime/command: fx.h fx_runtime.h plan.h dtype.h dtypes.def base/json.h
 runtime: plan.h
 '

@@ -31,8 +31,8 @@ void *arena_alloc(struct arena *a, size_t n_bytes); /* zeroed, 16-byte aligned, 
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 #define NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define NEW_ARRAY(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))
-/* Makes room for one more element of an arena array whose capacity is a power of two; the old copy stays in the arena.
- */
+/* Makes room for one more element of an arena array whose capacity is a power of two;
+ * the old copy stays in the arena. */
 #define PUSH(a, array, n) (*(__typeof__(array))arena_push((a), (void **)&(array), &(n), sizeof *(array)))
 void *arena_push(struct arena *a, void **array, int *n, size_t size); /* -> the new, zeroed element */
 

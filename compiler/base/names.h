@@ -1,5 +1,5 @@
-/* A table from names to whatever they stand for: looked up at the same cost however many there are. Lives in an arena.
- */
+/* A table from names to whatever they stand for: looked up at the same cost however many there are.
+ * Lives in an arena. */
 #ifndef FX_NAMES_H
 #define FX_NAMES_H
 

@@ -477,8 +477,8 @@ static void refuse_items(struct checker *c) {
     }
 }
 
-struct known_kernel { /* a kernel of the file, in whatever order they are checked: a gradient needs the kernel it is of
-                       */
+struct known_kernel { /* a kernel of the file, in whatever order they are checked:
+                       * a gradient needs the kernel it is of */
     const struct ast_item *item;
     struct kernel *kernel; /* NULL until then */
 };

@@ -1,6 +1,6 @@
-/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_call.c (fns), check_extent.c
- * (constants, extents), check_require.c (conditions), check_test.c (test and bench blocks), check_hint.c (fixes of
- * messages about names). */
+/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_operator.c (what the
+ * language has to call), check_call.c (fns), check_extent.c (constants, extents), check_require.c (conditions),
+ * check_test.c (test and bench blocks), check_hint.c (fixes of messages about names). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 
@@ -86,12 +86,18 @@ struct value *check_expr(struct checker *c, const struct ast_expr *e);
 /* Likewise; a label P of it may be one with its own extent, as `concat[P]` takes it. */
 struct value *check_part(struct checker *c, const struct ast_expr *e);
 struct value *check_new_value(struct checker *c, enum value_kind kind, const struct ast_expr *e);
-bool check_is_built_in(struct name n); /* an op or an axis operator of the language */
 /* The op over operands of any types it takes; NULL after an error, or when an operand is NULL. */
 struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
 bool value_has_axis(const struct value *v, int axis);
 void check_same_axes(struct value *v, const struct value *like);
 
+/* ---- check_operator.c ---- */
+bool check_is_built_in(struct name n); /* an op or an axis operator of the language */
+/* What the op or axis operator of that name gives, NULL after an error; false when n names none. Brackets decide
+ * between max[K](x) and max(a, b). */
+bool check_call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out);
+struct value *check_reduce(struct checker *c, enum reduction r, struct value *a, const int *reduced, int n_reduced,
+    const struct ast_expr *e);
 struct nearest;
 void check_offer_operators(struct nearest *near); /* what stands in no table: axis operators, idx, size and concat */
 
@@ -121,8 +127,8 @@ struct value *check_store(
     struct checker *c, struct value *v, const struct param *p, const struct ast_expr *e, struct span at);
 
 /* ---- check_label.c ---- */
-/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter; 0 when there is none.
- */
+/* The labels a name stands for in the scope at hand: one, or inside a fn those of its parameter;
+ * 0 when there is none. */
 int check_find_labels(struct checker *c, struct name n, int *axes);
 /* Likewise; a label that the body introduces elsewhere, before or behind, is introduced here. */
 int check_body_labels(struct checker *c, struct name n, struct span at, int *axes);
@@ -145,15 +151,15 @@ struct value *check_settled(struct checker *c, struct value *v, const struct ast
 /* ---- check_access.c ---- */
 /* a[..], with the value outside (an AST_FILL's) or NULL. */
 struct value *check_access(struct checker *c, const struct ast_expr *e, const struct ast_expr *fill);
-/* v read at positions along axes; fill may be NULL: then the positions are inside by construction. NULL after an error.
- */
+/* v read at positions along axes; fill may be NULL: then the positions are inside by construction.
+ * NULL after an error. */
 struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
     struct value *fill, const struct ast_expr *e);
 
 /* ---- check_bounds.c ---- */
 /* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that
- * was not shown, *why says what was not, for a message. Equations and requirements count once they stand in the kernel.
- */
+ * was not shown, *why says what was not, for a message. Equations and requirements count from when they are in the
+ * kernel. */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
 /* Whether two axes are as long, whatever arguments are bound. */
 bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);

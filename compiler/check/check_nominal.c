@@ -71,8 +71,8 @@ static bool has_weights(const struct kernel *k, const bool *is_below, int t) {
 }
 
 /* Head dimensions: a contraction weighs with a softmax of another one's rows. What the first sums over, and what the
- * second has of its other factor alone, is one. In an MLP, and with a norm between its two, there are no such weights.
- */
+ * second has of its other factor alone, is one. In an MLP, and with a norm between its two,
+ * there are no such weights. */
 static void guess_head(const struct kernel *k, const struct value *v, bool *is_below, int64_t *guess) {
     for (int side = 0; side < 2; side++) {
         const struct value *middle = v->args[0]->args[side], *other = v->args[0]->args[1 - side];

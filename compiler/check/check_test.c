@@ -300,7 +300,11 @@ static const char *set_tolerance(struct test_block *b, const struct ast_entry *e
     static const struct {
         const char *name;
         enum fx_tolerance_kind kind;
-    } kinds[] = {{"abs", FX_TOL_ABS}, {"rel", FX_TOL_REL}, {"f16_ulp", FX_TOL_F16_ULP}};
+    } kinds[] = {
+        {"abs", FX_TOL_ABS},
+        {"rel", FX_TOL_REL},
+        {"f16_ulp", FX_TOL_F16_ULP},
+    };
     bool is_exact = is_plain(e, VAL_ID) && name_is(e->value->name, "exact");
     bool is_worst = is_plain(e, VAL_ID) && name_is(e->value->name, "worst");
     b->test.tolerance.kind = is_exact ? FX_TOL_EXACT : is_worst ? FX_TOL_WORST : FX_TOL_DERIVED;
@@ -344,8 +348,12 @@ static const struct setting {
     const char *(*set)(
         struct test_block *b, const struct ast_entry *e); /* -> what was expected instead, NULL when it is set */
 } settings[] = {
-    {"init", false, set_init},    {"seed", false, set_seed}, {"tol", false, set_tolerance},
-    {"warmup", true, set_warmup}, {"rep", true, set_rep},    {"vs", true, set_beside},
+    {"init", false, set_init},
+    {"seed", false, set_seed},
+    {"tol", false, set_tolerance},
+    {"warmup", true, set_warmup},
+    {"rep", true, set_rep},
+    {"vs", true, set_beside},
 };
 
 static const struct setting *find_setting(struct name n) {

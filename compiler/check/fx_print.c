@@ -126,9 +126,19 @@ static struct ast_expr *extent_expr(struct printer *p, const struct fx_expr *x) 
     static const struct {
         enum fx_term_op term;
         enum ast_op op;
-    } forms[] = {{FX_T_ADD, OP_ADD}, {FX_T_SUB, OP_SUB}, {FX_T_MUL, OP_MUL}, {FX_T_DIV, OP_FLOORDIV},
-        {FX_T_DIV_EXACT, OP_DIV}, {FX_T_MOD, OP_MOD}, {FX_T_LT, OP_LT}, {FX_T_LE, OP_LE}, {FX_T_EQ, OP_EQ},
-        {FX_T_AND, OP_AND}, {FX_T_OR, OP_OR}};
+    } forms[] = {
+        {FX_T_ADD, OP_ADD},
+        {FX_T_SUB, OP_SUB},
+        {FX_T_MUL, OP_MUL},
+        {FX_T_DIV, OP_FLOORDIV},
+        {FX_T_DIV_EXACT, OP_DIV},
+        {FX_T_MOD, OP_MOD},
+        {FX_T_LT, OP_LT},
+        {FX_T_LE, OP_LE},
+        {FX_T_EQ, OP_EQ},
+        {FX_T_AND, OP_AND},
+        {FX_T_OR, OP_OR},
+    };
     struct ast_expr **stack = NEW_ARRAY(p->a, struct ast_expr *, x->n + 1);
     int n = 0;
     for (int i = 0; i < x->n; i++) {

@@ -7,10 +7,13 @@
 
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
-/* emit_body.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
+/* emit_problem.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
  * fields. */
 const bool *emit_problem(
     struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
+/* emit_body.c: what is computed of an element of a group that is no row program, after what its driver asks for. */
+void emit_body(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names);
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names);
@@ -27,11 +30,6 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
 void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
-/* The extents of axes multiplied, "1" for none; the index of label i of l, which var, an int or not, flattens. names: C
- * names of extents, by axis. */
-const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n);
-const char *emit_label_index(
-    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
 /* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without

@@ -1,14 +1,14 @@
-/* The problem struct of one GPU kernel: where its operands lie, and its pointwise part as fetch and store.
+/* What one GPU kernel computes of an element, as members of its problem struct: fetch and store.
  *
- * One assignment a node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the
- * extents by name, so that a reader sees each stride spelled out. */
-#include <math.h>
-#include <stdlib.h>
+ * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: frag, what V elements read; fetch,
+ * which reads it; the reductions of elements; store, which computes the elements and writes them. One assignment a
+ * node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name,
+ * so that a reader sees each stride spelled out. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 
 struct body {
     const struct unit *u;
@@ -16,68 +16,37 @@ struct body {
     const struct launch *l;
     const struct graph *g;
     bool is_gemm;
-    struct values w;   /* what one element is computed by */
-    bool is_general;   /* something in it is no plain pointwise value over what fetch reads */
-    bool is_guarded;   /* likewise in the loop over elements, where not all exist */
-    bool has_loops;    /* some of it are loops there */
+    struct values w;        /* what one element is computed by */
+    bool is_general;        /* something in it is no plain pointwise value over what fetch reads */
+    bool is_guarded;        /* likewise in the loop over elements, where not all exist */
+    bool has_loops;         /* some of it are loops there */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
-    const char **shared; /* by node: the array of what elements share with their runs */
-    const struct point *row,
-        *element; /* of the pointwise driver: where labels of rows, and of elements, have their indices */
+    const char **shared;    /* by node: the array of what elements share with their runs */
+    const struct point *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
-
-static const char *const ctypes[FX_N_DTYPES] = {
-#define DTYPE(id, spelling, bits, class, ctype) [FX_##id] = ctype,
-#include "dtypes.def"
-#undef DTYPE
-};
-const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
 
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
 
-static const char *tensor_name(const struct body *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *tensor_name(const struct body *b, const struct tensor *t) { return address_tensor(b->l, t); }
 
 /* ---- index expressions ---- */
 
-const char *emit_product(struct arena *a, const char *const *names, const int *axes, int n) {
-    struct buf s;
-    buf_init(&s, a);
-    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", names[axes[i]]);
-    return n ? s.s : "1";
-}
-
-static const char *product(struct body *b, const int *axes, int n) {
-    return emit_product(arena(b), b->l->axis_names, axes, n);
-}
-
 /* Elements between neighbours along position i of t. */
-static const char *stride(struct body *b, const struct tensor *t, int i) { return value_stride(&b->w, t, i); }
-
-static void add_term(struct buf *s, const char *index, const char *step) {
-    if (s->len) buf_puts(s, " + ");
-    if (strcmp(step, "1") == 0) buf_puts(s, index);
-    else if (strchr(step, ' ')) buf_printf(s, "%s * (%s)", index, step);
-    else buf_printf(s, "%s * %s", index, step);
+static const char *step(struct body *b, const struct tensor *t, int i) {
+    return address_group(arena(b), address_stride(&b->w, t, i), " ");
 }
 
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
 static void add_index(
     struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    int at = find_run(t, l);
-    if (at == -2) return;
-    if (at >= 0) {
-        add_term(s, var, stride(b, t, at + l->n - 1));
-        return;
-    }
+    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
+    const char *steps[MAX_AXES];
     for (int i = 0; i < l->n; i++) {
-        int pos = tensor_axis(t, l->axes[i]);
-        if (pos < 0) continue;
-        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
-        add_term(s, index == var ? var : arena_printf(arena(b), "(%s)", index), stride(b, t, pos));
+        int at = tensor_axis(t, l->axes[i]);
+        steps[i] = at < 0 ? NULL : step(b, t, at);
     }
+    address_add_flat(s, arena(b), b->l->axis_names, &f, steps, find_run(t, l) >= 0);
 }
 
 /* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
@@ -137,7 +106,7 @@ static void emit_frag(struct body *b) {
 }
 
 static const char *along_stride(struct body *b, const struct tensor *t) {
-    return stride(b, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
+    return address_stride(&b->w, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
 }
 
 /* V elements of t one by one. */
@@ -196,26 +165,11 @@ static void emit_fetch(struct body *b) {
 
 /* ---- the pointwise part ---- */
 
-/* A product of extents as a divisor of an int that runs over them: it fits one, and dividing 32 bits is several times
- * faster. */
-static const char *divisor(struct arena *a, const char *const *names, const int *axes, int n, bool is_int) {
-    const char *s = emit_product(a, names, axes, n);
-    return is_int ? arena_printf(a, n > 1 ? "(int)(%s)" : "(int)%s", s) : n > 1 ? arena_printf(a, "(%s)", s) : s;
-}
-
-const char *emit_label_index(
-    struct arena *a, const char *const *names, const struct axis_list *l, int i, const char *var, bool is_int) {
-    const char *index = var;
-    if (i < l->n - 1)
-        index = arena_printf(a, "%s / %s", index, divisor(a, names, l->axes + i + 1, l->n - 1 - i, is_int));
-    if (i > 0) index = arena_printf(a, "%s %% %s", index, divisor(a, names, &l->axes[i], 1, is_int));
-    return index;
-}
-
 /* Gives every label of l its index: by name where it has to be computed. */
 static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
     for (int i = 0; i < l->n; i++) {
-        const char *index = emit_label_index(arena(b), b->l->axis_names, l, i, var, b->is_gemm);
+        const char *index = address_part(arena(b), b->l->axis_names, &f, i, i);
         p->at[l->axes[i]] = index;
         if (!b->is_general || !strchr(index, ' ')) continue;
         const char *name = emit_local_as(b->w.names, arena_printf(arena(b), "at_%s", b->l->axis_names[l->axes[i]]));
@@ -399,8 +353,8 @@ static const char *partial_address(
     for (int i = 0; i < x->n; i++) {
         int at = tensor_axis(t, x->run[i]);
         if (at >= 0)
-            add_term(&s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
-                stride(b, t, at));
+            address_add(
+                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), step(b, t, at));
     }
     add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
     if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
@@ -591,75 +545,7 @@ static void emit_skew(struct body *b) {
                                             : "return 0;");
 }
 
-/* ---- the struct ---- */
-
-static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
-
-static bool stores_to(const struct launch *l, int param, int buffer) {
-    for (int s = 0; s < l->kernel->group->n_stores; s++)
-        if (l->kernel->group->stores[s].param == param && l->kernel->group->stores[s].buffer == buffer) return true;
-    return false;
-}
-
-void emit_declaration(
-    struct buf *out, const struct scheduled_graph *c, const struct launch *l, const struct fx_arg *a) {
-    const struct kernel *k = c->graph->kernel;
-    switch (a->kind) {
-    case FX_ARG_PARAM:
-        if (k->params[a->index].is_scalar)
-            buf_printf(out, "%s %s", emit_ctype(k->params[a->index].dtype), l->param_names[a->index]);
-        else
-            buf_printf(out, "%s%s *%s", stores_to(l, a->index, -1) ? "" : "const ",
-                emit_ctype(stored_as(&k->params[a->index])), l->param_names[a->index]);
-        return;
-    case FX_ARG_BUFFER: {
-        if (a->index >= c->partition->n_buffers) {
-            buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
-            return;
-        }
-        buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
-            emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
-        return;
-    }
-    case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
-    case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;
-    }
-}
-
-/* The fields that `members` read, with the labels of tensors; an extent that a pointwise kernel runs over fits the type
- * of its indices, others need not. */
-static const bool *emit_fields(struct body *b, struct buf *out, const char *members) {
-    const struct kernel *k = b->g->kernel;
-    bool *is_read = NEW_ARRAY(arena(b), bool, b->l->n_args + 1);
-    for (int i = 0; i < b->l->n_args; i++) {
-        const struct fx_arg *a = &b->l->args[i];
-        const int *axes = NULL;
-        int n_axes = 0;
-        if (!(is_read[i] = emit_has_word(members, emit_argument(b->l, a)))) continue;
-        buf_puts(out, "  ");
-        if (a->kind == FX_ARG_EXTENT && is_space_axis(b->l->kernel, a->index))
-            buf_printf(out, "index %s", b->l->axis_names[a->index]);
-        else emit_declaration(out, b->c, b->l, a);
-        buf_puts(out, ";");
-        if (a->kind == FX_ARG_PARAM && !k->params[a->index].is_scalar)
-            axes = k->params[a->index].axes, n_axes = k->params[a->index].n_axes;
-        if (a->kind == FX_ARG_BUFFER && a->index < b->c->partition->n_buffers)
-            axes = b->c->partition->buffers[a->index].axes, n_axes = b->c->partition->buffers[a->index].n_axes;
-        if (axes) {
-            buf_puts(out, "  // [");
-            for (int j = 0; j < n_axes; j++) buf_printf(out, "%s%s", j ? ", " : "", b->l->axis_names[axes[j]]);
-            buf_puts(out, a->kind == FX_ARG_PARAM && k->params[a->index].is_strided ? "], strided" : "]");
-        }
-        buf_putc(out, '\n');
-    }
-    for (int i = 0; i < k->n_axes; i++)
-        if (k->axes[i].extent >= 0 && b->l->axis_used[i] && emit_has_word(members, b->l->axis_names[i]))
-            buf_line(out,
-                is_space_axis(b->l->kernel, i) ? "  static constexpr index %s = (index)%lld;"
-                                               : "  static constexpr long long %s = %lld;",
-                b->l->axis_names[i], (long long)k->axes[i].extent);
-    return is_read;
-}
+/* ---- all of it ---- */
 
 /* What the stores are made of. */
 static void find_needed(struct body *b) {
@@ -684,58 +570,20 @@ static void find_needed(struct body *b) {
     }
 }
 
-static void emit_members(struct body *b) {
-    const struct scheduled *s = b->l->kernel;
-    if (s->group->is_row) {
-        emit_row_problem(b->w.out, b->u, b->c, b->l, b->w.names);
-        return;
-    }
-    if (s->chain) {
-        emit_chain_problem(b->w.out, b->u, b->c, b->l, b->w.names);
-    } else if (b->is_gemm) {
-        emit_gemm_problem(b->w.out, b->u, b->c, b->l);
-    } else {
-        buf_line(b->w.out, "  FX_DEVICE index rows() const { return (index)(%s); }",
-            product(b, s->pointwise.rows.axes, s->pointwise.rows.n));
-        buf_line(b->w.out, "  FX_DEVICE index cols() const { return (index)(%s); }",
-            product(b, s->pointwise.cols.axes, s->pointwise.cols.n));
-        emit_skew(b);
-    }
-    emit_frag(b);
-    emit_fetch(b);
-    if (takes_whole_tiles(b)) emit_partials(b);
-    emit_store(b);
-}
-
-const bool *emit_problem(
-    struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
-    struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = l->kernel->group->contraction != NULL};
-    struct buf members;
-    buf_init(&members, &u->cx->arena);
-    b.w = (struct values){.out = &members,
-        .g = c->graph,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = emit_names(c, l),
-        .hoisted = NEW_ARRAY(&u->cx->arena, int, c->graph->n_nodes + 1)};
-    b.shared = NEW_ARRAY(&u->cx->arena, const char *, c->graph->n_nodes + 1);
-    const bool *is_small = b.is_gemm || l->kernel->group->is_row
-                               ? NULL
-                               : pointwise_small_axes(c->graph, c->partition, l->kernel->group);
-    if (is_small) b.w.narrow = value_find_narrow(c->graph, is_small);
-    b.along = b.is_gemm ? l->kernel->gemm.n : l->kernel->pointwise.cols;
+void emit_body(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names) {
+    const struct scheduled *s = l->kernel;
+    struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = s->group->contraction != NULL};
+    b.w = values_open(out, b.g, l, names, given, &b);
+    b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
+    const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);
+    if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);
+    b.along = b.is_gemm ? s->gemm.n : s->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     find_needed(&b);
-    emit_members(&b);
-    if (!b.is_gemm) buf_line(out, "template <class INDEX>");
-    buf_line(out, "struct %s {", l->struct_name);
-    if (!b.is_gemm) buf_line(out, "  typedef INDEX index;");
-    const bool *is_read = emit_fields(&b, out, members.s);
-    buf_puts(out, members.s);
-    buf_line(out, "};");
-    return is_read;
+    if (!b.is_gemm) emit_skew(&b);
+    emit_frag(&b);
+    emit_fetch(&b);
+    if (takes_whole_tiles(&b)) emit_partials(&b);
+    emit_store(&b);
 }

@@ -7,7 +7,7 @@
  * Values come from emit_value.c. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 
 static const char *const LOG2_E = "1.44269504f";
 
@@ -22,9 +22,7 @@ struct middle {
 };
 
 static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
-static const char *name_of(const struct middle *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *name_of(const struct middle *b, const struct tensor *t) { return address_tensor(b->l, t); }
 static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* Member n of what `of` names. */
 static const char *member_of(struct middle *b, const char *of, const struct node *n) {
@@ -39,45 +37,9 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 
 /* ---- indices ---- */
 
-static const char *product(struct middle *b, const int *axes, int n) {
-    return emit_product(arena(b), b->l->axis_names, axes, n);
-}
-
-static int place_in(const struct axis_list *l, int axis) {
-    for (int i = 0; i < l->n; i++)
-        if (l->axes[i] == axis) return i;
-    return -1;
-}
-
-/* Labels first .. last of l, flattened, out of the index of all of l. */
-static const char *part_of(struct middle *b, const struct axis_list *l, int first, int last, const char *var) {
-    const char *index = var;
-    if (last + 1 < l->n)
-        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
-            product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0)
-        index = arena_printf(
-            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
-    return index == var ? var : arena_printf(arena(b), "(%s)", index);
-}
-
-/* Adds to s the offset into t of what `var` says of the labels of l; those that lie adjacent in t as in l are one
- * index. */
-static void add_offset(
-    struct middle *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    for (int i = 0; i < t->n_axes;) {
-        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
-        if (first >= 0) {
-            while (end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
-            buf_printf(s, " + (long long)%s", part_of(b, l, first, last, var));
-            for (int j = end; j < t->n_axes; j++) buf_printf(s, " * %s", b->l->axis_names[t->axes[j]]);
-        }
-        i = end;
-    }
-}
-
 static void bind(struct middle *b, struct point *p, const struct axis_list *l, const char *var) {
-    for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = part_of(b, l, i, i, var);
+    const struct flat_index f = {.labels = l, .var = var};
+    for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
 
 /* ---- what is at hand ---- */
@@ -96,11 +58,13 @@ static struct point *at_row(struct middle *b, int pass) {
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        if (b->x->level[i] > pass) continue;
-        const struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n)) p->text[i] = result(b, n);
-        else if (b->x->is_row_value[i]) p->text[i] = member_of(b, "q", n);
+    for (int i = 0; i < b->r->n_steps; i++) {
+        const struct node *n = b->r->steps[i];
+        if (b->x->level[n->id] <= pass) p->text[n->id] = result(b, n);
+    }
+    for (int i = 0; i < b->x->n_values; i++) {
+        const struct node *n = b->x->values[i];
+        if (b->x->level[n->id] <= pass) p->text[n->id] = member_of(b, "q", n);
     }
     return p;
 }
@@ -113,35 +77,12 @@ static struct point *at_element(struct middle *b, int pass) {
     return p;
 }
 
-/* ---- which sums a pass takes ---- */
-
-static bool is_partner(const struct middle *b, const struct node *n, int pass) {
-    for (int k = 0; k < b->x->n_folds; k++)
-        if (b->x->folds[k].extreme == n && chain_is_online(b->x, k, pass)) return true;
-    return false;
-}
-
-static bool looks(const struct middle *b, int pass) {
-    for (int k = 0; k < b->x->n_folds; k++)
-        if (chain_is_online(b->x, k, pass)) return true;
-    return false;
-}
-
-/* The next reduction from step s on that ends in the pass, partners of exponentials or others; NULL past the last. */
-static struct node *next_sum(const struct middle *b, int pass, bool partners, int *s) {
-    for (; *s < b->r->n_steps; ++*s) {
-        struct node *n = b->r->steps[*s];
-        if (chain_ends_in(b->x, n, pass) && is_partner(b, n, pass) == partners) return ++*s, n;
-    }
-    return NULL;
-}
+static const struct chain_pass *pass_of(const struct middle *b, int pass) { return &b->x->passes[pass]; }
 
 /* ---- types ---- */
 
 static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
-    bool is_any = false;
-    for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= b->x->is_row_value[i];
     buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
                                      : "  typedef fx_nothing results;  // of the reductions of a row");
     for (int i = 0; i < b->r->n_steps; i++)
@@ -151,23 +92,22 @@ static void emit_known(struct middle *b) {
         buf_line(b->w.out,
             "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
-    buf_line(b->w.out, is_any ? "  struct values {  // of a row, read by its elements"
+    buf_line(b->w.out, b->x->n_values ? "  struct values {  // of a row, read by its elements"
                               : "  typedef fx_nothing values;  // of a row, read by its elements");
-    for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i])
-            buf_line(b->w.out, "    %s %s;%s", value_ctype(b->w.g->nodes[i]->dtype), member(b, b->w.g->nodes[i]),
-                value_comment(b->w.g, b->w.g->nodes[i]));
-    if (is_any) buf_line(b->w.out, "  };");
+    for (int i = 0; i < b->x->n_values; i++)
+        buf_line(b->w.out, "    %s %s;%s", value_ctype(b->x->values[i]->dtype), member(b, b->x->values[i]),
+            value_comment(b->w.g, b->x->values[i]));
+    if (b->x->n_values) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
 static bool has_sums(const struct middle *b, int pass) {
-    bool is_any = looks(b, pass);
-    for (int s = 0; s < b->r->n_steps; s++) is_any |= chain_ends_in(b->x, b->r->steps[s], pass);
-    return is_any;
+    const struct chain_pass *over = pass_of(b, pass);
+    return over->finds_shifts || over->n_extremes || over->n_others;
 }
 
 static void emit_sums_type(struct middle *b, int pass) {
+    const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
         buf_line(b->w.out, "  typedef fx_nothing sums%d;  // what pass %d over a row adds up", pass, pass);
         return;
@@ -182,10 +122,9 @@ static void emit_sums_type(struct middle *b, int pass) {
             buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
                 member(b, b->x->folds[k].extreme));
     buf_line(b->w.out, "  };");
-    if (!looks(b, pass)) return;
-    struct node *n;
+    if (!over->finds_shifts) return;
     buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", pass);
-    for (int s = 0; (n = next_sum(b, pass, true, &s));) buf_line(b->w.out, "    float %s;", member(b, n));
+    for (int i = 0; i < over->n_extremes; i++) buf_line(b->w.out, "    float %s;", member(b, over->extremes[i]));
     buf_line(b->w.out, "  };");
 }
 
@@ -194,7 +133,7 @@ static const char *start_of(struct middle *b, const struct node *n) {
 }
 
 static void emit_identities(struct middle *b, int pass) {
-    struct node *n;
+    const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
         buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const { return {}; }", pass, pass);
         return;
@@ -208,31 +147,24 @@ static void emit_identities(struct middle *b, int pass) {
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
-    if (!looks(b, pass)) return;
+    if (!over->finds_shifts) return;
     value_open_function(&b->w, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    tops%d b;", pass);
-    for (int s = 0; (n = next_sum(b, pass, true, &s));) value_line(&b->w, "b.%s = %s;", member(b, n), start_of(b, n));
+    for (int i = 0; i < over->n_extremes; i++)
+        value_line(&b->w, "b.%s = %s;", member(b, over->extremes[i]), start_of(b, over->extremes[i]));
     buf_line(b->w.out, "    return b;");
     value_close_function(&b->w);
 }
 
-/* Whether something is made, ahead of a pass, of what those before it gave. */
-static bool prepares(const struct middle *b, int pass) {
-    for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i] && b->x->level[i] == pass) return true;
-    return false;
-}
-
+/* Values of a row that are made, ahead of a pass, of what those before it left. */
 static void emit_prepare(struct middle *b, int pass) {
-    if (!prepares(b, pass)) return;
+    const struct chain_pass *over = pass_of(b, pass);
+    if (!over->n_values) return;
     value_open_function(&b->w,
         "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
-    struct point *p = at_row(b, pass - 1);
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && b->x->level[i] <= pass) p->text[i] = result(b, n);
-        if (b->x->is_row_value[i] && b->x->level[i] == pass) value_put(&b->w, p, n, member_of(b, "q", n));
-    }
+    struct point *p = at_row(b, pass);
+    for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
+    for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
     value_close_function(&b->w);
 }
 
@@ -253,19 +185,18 @@ static void emit_end(struct middle *b) {
 
 /* ---- elements ---- */
 
-static void emit_join(struct middle *b, int pass, const char *type, bool partners) {
-    struct node *n;
+static void emit_join(struct middle *b, int pass, const char *type, struct node **sums, int n_sums) {
     value_open_function(
         &b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
-    for (int s = 0; (n = next_sum(b, pass, partners, &s));)
-        value_line(&b->w, "a.%s = %s;", member(b, n),
-            value_joined(&b->w, n->reduction, n->args[0]->dtype, member_of(b, "a", n), member_of(b, "b", n)));
+    for (int i = 0; i < n_sums; i++)
+        value_line(&b->w, "a.%s = %s;", member(b, sums[i]),
+            value_joined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
+                member_of(b, "b", sums[i])));
     value_close_function(&b->w);
 }
 
 static void emit_look(struct middle *b, int pass) {
-    struct node *n;
-    bool keeps = chain_keeps(b->w.g, b->c->partition, b->r, b->x, pass);
+    const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
         "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
@@ -275,10 +206,11 @@ static void emit_look(struct middle *b, int pass) {
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     struct point *p = at_element(b, pass);
-    for (int s = 0; (n = next_sum(b, pass, true, &s));) {
+    for (int i = 0; i < over->n_extremes; i++) {
+        const struct node *n = over->extremes[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
-        if (keeps) value_line(&b->w, "acc[0][v] = %s;", x);
+        if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
@@ -297,15 +229,17 @@ static const char *shift_at(struct middle *b, int fold, int pass, const char *ex
 }
 
 static void emit_move(struct middle *b, int pass) {
-    struct node *n;
+    const struct chain_pass *over = pass_of(b, pass);
     const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
     value_open_function(&b->w,
         "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, "
         "const values &q) const",
         pass, pass, pass);
-    for (int s = 0; (n = next_sum(b, pass, true, &s));)
+    for (int i = 0; i < over->n_extremes; i++) {
+        const struct node *n = over->extremes[i];
         value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n),
             value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
+    }
     for (int k = 0; k < b->x->n_folds; k++) {
         const struct fold *f = &b->x->folds[k];
         if (!chain_is_online(b->x, k, pass)) continue;
@@ -320,8 +254,8 @@ static void emit_move(struct middle *b, int pass) {
         value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
         if (k == b->x->outer_fold && pass + 1 == b->x->n_passes) factor = scale;
     }
-    for (int s = 0; (n = next_sum(b, pass, true, &s));)
-        value_line(&b->w, "%s = %s;", member_of(b, "a", n), moved[n->id]);
+    for (int i = 0; i < over->n_extremes; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "a", over->extremes[i]), moved[over->extremes[i]->id]);
     buf_line(b->w.out, "    return %s;", factor);
     value_close_function(&b->w);
 }
@@ -341,15 +275,14 @@ static const char *middle_at(struct middle *b, struct point *p, struct node *n, 
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
 static void emit_needed(struct middle *b, struct point *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
-    bool *needed = NEW_ARRAY(arena(b), bool, g->n_nodes + 1);
+    const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
-    chain_mark_sums(g, b->c->partition, b->r, b->x, pass, needed);
-    if (chain_keeps(g, b->c->partition, b->r, b->x, pass))
+    if (over->keeps)
         for (int k = 0; k < b->x->n_folds; k++)
             if (chain_is_online(b->x, k, pass)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
-        if (!needed[i] || !b->x->is_element[i] || p->text[i]) continue;
+        if (!over->sums[i] || !b->x->is_element[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_folds; k++) {
             if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *shifted = arena_printf(
@@ -366,7 +299,7 @@ static void emit_needed(struct middle *b, struct point *p, int pass, bool *late)
 }
 
 static void emit_fold(struct middle *b, int pass) {
-    struct node *n;
+    const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     value_open_function(&b->w,
@@ -382,7 +315,8 @@ static void emit_fold(struct middle *b, int pass) {
     b->w.indent = 3;
     struct point *p = at_element(b, pass);
     emit_needed(b, p, pass, late);
-    for (int s = 0; (n = next_sum(b, pass, false, &s));) {
+    for (int i = 0; i < over->n_others; i++) {
+        const struct node *n = over->others[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
@@ -395,10 +329,10 @@ static void emit_fold(struct middle *b, int pass) {
 static void emit_finish(struct middle *b, int pass) {
     value_open_function(&b->w,
         "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
-    struct node *n;
+    const struct chain_pass *over = pass_of(b, pass);
     const char *last[MAX_FOLDS];
-    for (int s = 0; (n = next_sum(b, pass, true, &s));)
-        value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
+    for (int i = 0; i < over->n_extremes; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "r", over->extremes[i]), member_of(b, "a", over->extremes[i]));
     for (int k = 0; k < b->x->n_folds; k++) {
         if (!chain_is_online(b->x, k, pass)) continue;
         const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->folds[k].extreme));
@@ -407,7 +341,8 @@ static void emit_finish(struct middle *b, int pass) {
             scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
         if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
     }
-    for (int s = 0; (n = next_sum(b, pass, false, &s));) {
+    for (int i = 0; i < over->n_others; i++) {
+        const struct node *n = over->others[i];
         int fold = b->x->fold_of[n->id];
         if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
         else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
@@ -452,6 +387,10 @@ static void emit_row_stores(struct middle *b) {
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     emit_chain_results(&b->w, p, b->l, "r");
+    const struct flat_index f[] = {
+        {.labels = &b->x->second.batch, .var = "batch"},
+        {.labels = &b->x->second.m, .var = "m"},
+    };
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
@@ -459,8 +398,7 @@ static void emit_row_stores(struct middle *b) {
         struct buf at;
         buf_init(&at, arena(b));
         buf_puts(&at, name_of(b, &t));
-        add_offset(b, &at, &t, &b->x->second.batch, "batch");
-        add_offset(b, &at, &t, &b->x->second.m, "m");
+        for (int k = 0; k < 2; k++) address_add_runs(&b->w, &at, &t, &f[k], 1);
         bool converts = t.dtype == FX_F32 || t.dtype == FX_F16 || t.dtype == FX_BF16;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
@@ -475,14 +413,15 @@ static void emit_extent(struct middle *b, const char *name, const struct axis_li
         l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
         : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
                  : "  FX_DEVICE int %s() const { return %s; }",
-        name, product(b, l->axes, l->n));
+        name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
 }
 
 static void emit_shapes(struct middle *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
     buf_line(b->w.out,
-        "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those how many share an A; sums of the result",
+        "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those "
+        "how many share an A; sums of the result",
         x->parts.n_inner, x->first.most_sums);
     buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time",
         b->l->kernel->configs[0].vector);
@@ -494,7 +433,8 @@ static void emit_shapes(struct middle *b) {
     buf_line(b->w.out, "  typedef segment0 first_segment;");
     buf_line(b->w.out, "  typedef segment%d second_segment;", n);
     buf_line(b->w.out,
-        "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate(typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
+        "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate("
+        "typename ENGINE::sum (&acc)[INNER_SUMS][ENGINE::ACCUMULATORS], const FIRST &first, "
         "const fx_tile &at) const {");
     for (int i = 0; i < n; i++) {
         if (i) buf_line(b->w.out, "    fx_gemm_next_segment();");
@@ -509,15 +449,16 @@ static void emit_flags(struct middle *b) {
     buf_init(&keep, arena(b));
     buf_init(&prepared, arena(b));
     for (int w = 0; w < b->x->n_passes; w++) {
-        buf_printf(&look, "%s%s", w ? ", " : "", looks(b, w) ? "true" : "false");
-        buf_printf(&prepared, "%s%s", w ? ", " : "", prepares(b, w) ? "true" : "false");
-        buf_printf(
-            &keep, "%s%s", w ? ", " : "", chain_keeps(b->w.g, b->c->partition, b->r, b->x, w) ? "true" : "false");
+        const struct chain_pass *over = pass_of(b, w);
+        buf_printf(&look, "%s%s", w ? ", " : "", over->finds_shifts ? "true" : "false");
+        buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values ? "true" : "false");
+        buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
     }
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
         b->x->n_passes);
     buf_line(b->w.out,
-        "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, and leaves what they were found in",
+        "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, "
+        "and leaves what they were found in",
         look.s, keep.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
@@ -528,35 +469,25 @@ static void emit_flags(struct middle *b) {
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
-    struct arena *a = &u->cx->arena;
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = (struct values){.out = out,
-        .g = c->graph,
-        .indent = 2,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = names,
-        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
+    b.w = values_open(out, c->graph, l, names, given, &b);
     for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);
     emit_known(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
+        const struct chain_pass *over = pass_of(&b, pass);
         emit_prepare(&b, pass);
         emit_identities(&b, pass);
-        if (looks(&b, pass)) {
+        if (over->finds_shifts) {
             emit_look(&b, pass);
-            emit_join(&b, pass, "tops", true);
+            emit_join(&b, pass, "tops", over->extremes, over->n_extremes);
             emit_move(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;
-        emit_join(&b, pass, "sums", false);
+        emit_join(&b, pass, "sums", over->others, over->n_others);
         emit_finish(&b, pass);
     }
     if (b.x->bound) emit_end(&b);

@@ -5,6 +5,7 @@
  * it is made (emit_operand.c), one for every segment. Of a chain, its segments alone. */
 #include <string.h>
 
+#include "emit/emit_address.h"
 #include "emit/emit_operand.h"
 #include "plan.h"
 #include "schedule/wgmma.h"
@@ -34,25 +35,18 @@ static const char *poly_text(const struct operand_place *b, const struct tensor 
     return s.s;
 }
 
-static void add_term(struct buf *s, const char *index, const char *step) {
-    if (strcmp(step, "0") == 0) return;
-    if (s->len) buf_puts(s, " + ");
-    if (strcmp(step, "1") == 0) buf_puts(s, index);
-    else buf_printf(s, strpbrk(step, "+-") ? "%s * (%s)" : "%s * %s", index, step);
-}
-
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
 static void add_index(
     const struct operand_place *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = true};
+    const char *steps[MAX_AXES];
     bool is_run = true;
     for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(b->g, t, l->axes[i], l->axes[i + 1]);
     for (int i = 0; i < l->n; i++) {
         int at = tensor_axis(t, l->axes[i]);
-        if (at < 0 || (is_run && i < l->n - 1)) continue;
-        const char *index = is_run ? var : emit_label_index(arena(b), b->axes, l, i, var, true);
-        add_term(s, index == var || !strchr(index, ' ') ? index : arena_printf(arena(b), "(%s)", index),
-            poly_text(b, t, &t->view->stride[at]));
+        steps[i] = at < 0 ? NULL : address_group(arena(b), poly_text(b, t, &t->view->stride[at]), "+-");
     }
+    address_add_flat(s, arena(b), b->axes, &f, steps, is_run);
 }
 
 static const char *element_address(const struct operand_place *b, const struct tensor *t) {
@@ -126,9 +120,8 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
             map_axes(b->g, b->shape, b->segment, &operands[i].tensor, own);
             const struct map_axis *x = &own[d];
             const char *var = x->is_outer ? "ko" : "batch";
-            values[i] = x->label < 0 ? var
-                                     : emit_label_index(arena(b), b->axes, map_axis_labels(b->shape, b->segment, x),
-                                           x->label, var, true);
+            const struct flat_index f = {map_axis_labels(b->shape, b->segment, x), var, true};
+            values[i] = x->label < 0 ? var : address_part(arena(b), b->axes, &f, x->label, x->label);
             differs |= strcmp(values[i], values[0]) != 0;
         }
         buf_printf(&s, "      at[%d] = ", MAP_INNER + d);
@@ -185,7 +178,7 @@ static void emit_operand(
 }
 
 static const char *as_int(const struct operand_place *b, const struct axis_list *l, const char **names) {
-    const char *s = emit_product(arena(b), names, l->axes, l->n);
+    const char *s = address_product(arena(b), names, l->axes, l->n);
     return l->n == 0 ? s : arena_printf(arena(b), l->n > 1 ? "(int)(%s)" : "(int)%s", s);
 }
 

@@ -8,19 +8,19 @@
 #include <string.h>
 
 #include "emit/emit_operand.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 #include "schedule/computed.h"
 
 struct maker { /* an operand being written */
     const struct operand_place *at;
     const struct graph *g;
     const struct operand *operand;
-    struct computed computed;               /* what it reads */
-    const struct axis_list *along;  /* the labels of a chunk */
+    struct computed computed;      /* what it reads */
+    const struct axis_list *along; /* the labels of a chunk */
     struct leaf *leaves;
     int n_leaves;
-    bool *is_uniform;               /* by node: the same for a whole chunk */
-    bool is_making;                 /* in make, not in fetch */
+    bool *is_uniform;              /* by node: the same for a whole chunk */
+    bool is_making;                /* in make, not in fetch */
     struct value_names *names;
     struct values w;
 };
@@ -29,7 +29,7 @@ static struct arena *arena(const struct maker *b) { return &b->at->u->cx->arena;
 
 const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member) {
     if (is_member) return t->param >= 0 ? at->params[t->param] : at->buffers[t->buffer];
-    return t->param >= 0 ? at->l->param_names[t->param] : at->l->buffer_names[t->buffer];
+    return address_tensor(at->l, t);
 }
 
 static const char *along_var(const struct maker *b) { return b->operand->layout == LAYOUT_K_MAJOR ? "k" : "mn"; }
@@ -77,8 +77,9 @@ static const char *given(struct values *w, const struct point *p, const struct n
 
 /* Gives every label of l its index, by name where it has to be computed. */
 static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = true};
     for (int i = 0; i < l->n; i++) {
-        const char *index = emit_label_index(arena(b), b->at->axes, l, i, var, true);
+        const char *index = address_part(arena(b), b->at->axes, &f, i, i);
         p->at[l->axes[i]] = index;
         if (!strpbrk(index, "/%")) continue;
         const char *name = emit_local_as(
@@ -166,10 +167,7 @@ static void emit_staged(struct maker *b, enum place place, const char *name, con
 }
 
 static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
-    struct tensor as_it_lies = *t;
-    as_it_lies.dtype = FX_F32; /* the element itself, not its value */
-    const char *element = value_element(&b->w, p, operand_tensor_name(b->at, t, true), &as_it_lies);
-    return arena_printf(arena(b), "&%s", element);
+    return arena_printf(arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
 }
 
 /* The word that has the fields of a packed chunk. */
@@ -177,15 +175,12 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
     const struct param *t = &b->g->kernel->params[n->param];
     struct buf s;
     buf_init(&s, arena(b));
-    buf_printf(&s, "%s[", b->at->params[n->param]);
     for (int i = 0; i < t->n_axes; i++) {
-        buf_printf(&s, i == t->packed.axis ? "%s(long long)(%s / %d)" : "%s(long long)%s", i ? " + " : "",
-            p->at[t->axes[i]] ? p->at[t->axes[i]] : "0", t->packed.factor);
-        const char *step = value_word_stride(&b->w, n->param, i);
-        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
+        const char *index = p->at[t->axes[i]] ? p->at[t->axes[i]] : "0";
+        if (i == t->packed.axis) index = arena_printf(arena(b), "(%s / %d)", index, t->packed.factor);
+        address_add(&s, arena_printf(arena(b), "(long long)%s", index), address_word_stride(&b->w, n->param, i));
     }
-    buf_puts(&s, "]");
-    return s.s;
+    return arena_printf(arena(b), "%s[%s]", b->at->params[n->param], s.s);
 }
 
 static void emit_fetch_context(struct maker *b) {
@@ -363,16 +358,10 @@ static void emit_make(struct maker *b) {
 
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = (struct values){.out = at->out,
-        .g = b.g,
-        .param_names = at->params,
-        .axis_names = at->axes,
-        .stride_names = at->strides,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = b.names,
-        .hoisted = NEW_ARRAY(arena(&b), int, b.g->n_nodes + 1)};
+    b.w = values_open(at->out, b.g, at->l, b.names, given, &b);
+    b.w.param_names = at->params;
+    b.w.axis_names = at->axes;
+    b.w.stride_names = at->strides;
     find_leaves(&b);
     static const struct {
         const char *name, *classes, *what; /* of the function, of its template, what it fills */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "emit/emit_value.h"
+#include "emit/emit_address.h"
 #include "schedule/row_program.h"
 
 struct rows {
@@ -16,76 +16,39 @@ struct rows {
     const struct launch *l;
     const struct group *r;
     const struct row_program *x;
-    int n_scans;
-    struct node **scans; /* the running sums, in order */
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
-/* Where an extreme stands: of a part in 64 bits, as the kernel that joins the parts may be compiled for another index.
- */
+/* Where an extreme stands: of a part in 64 bits, as the kernel that joins parts may be compiled for another index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
-static const char *name_of(const struct rows *b, const struct tensor *t) {
-    return t->param >= 0 ? b->l->param_names[t->param] : b->l->buffer_names[t->buffer];
-}
+static const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
 static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
-/* The reduction ends in pass number `pass`. */
-static bool ends_in(const struct rows *b, const struct node *n, int pass) {
-    return n->kind == N_REDUCE && b->x->level[n->id] == pass + 1;
-}
 
 /* ---- indices ---- */
 
-static const char *product(struct rows *b, const int *axes, int n) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    for (int i = 0; i < n; i++) buf_printf(&s, "%s%s", i ? " * " : "", b->l->axis_names[axes[i]]);
-    return n ? s.s : "1";
-}
-
-/* Labels first .. last of l, flattened, out of the index of all of l. */
-static const char *part_of(struct rows *b, const struct axis_list *l, int first, int last, const char *var) {
-    const char *index = var;
-    if (last + 1 < l->n)
-        index = arena_printf(arena(b), l->n - last > 2 ? "%s / (%s)" : "%s / %s", index,
-            product(b, l->axes + last + 1, l->n - last - 1));
-    if (first > 0)
-        index = arena_printf(
-            arena(b), last > first ? "%s %% (%s)" : "%s %% %s", index, product(b, l->axes + first, last - first + 1));
-    return index == var ? var : arena_printf(arena(b), "(%s)", index);
-}
-
-static int place_in(const struct axis_list *l, int axis) {
-    for (int i = 0; i < l->n; i++)
-        if (l->axes[i] == axis) return i;
-    return -1;
-}
-
-/* The element of t at a row and a column: labels that lie adjacent in t as in their list are one index. */
+/* The element of t at a row and a column. */
 static const char *element(struct rows *b, const struct tensor *t, const char *row, const char *col) {
+    const struct flat_index f[] = {
+        {.labels = &b->x->rows, .var = row},
+        {.labels = &b->x->cols, .var = col},
+    };
     struct buf s;
     buf_init(&s, arena(b));
     buf_puts(&s, name_of(b, t));
-    for (int i = 0; i < t->n_axes;) {
-        const struct axis_list *l = place_in(&b->x->rows, t->axes[i]) >= 0 ? &b->x->rows : &b->x->cols;
-        int first = place_in(l, t->axes[i]), last = first, end = i + 1;
-        while (!t->is_strided && end < t->n_axes && last + 1 < l->n && t->axes[end] == l->axes[last + 1]) end++, last++;
-        buf_printf(&s, " + (long long)%s", part_of(b, l, first, last, l == &b->x->rows ? row : col));
-        const char *step = value_stride(&b->w, t, end - 1);
-        if (strcmp(step, "1") != 0) buf_printf(&s, " * %s", step);
-        i = end;
-    }
+    address_add_runs(&b->w, &s, t, f, 2);
     return s.s;
 }
 
 static void bind(struct rows *b, struct point *p, const int *axes, int n, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < n; i++) {
-        int at = place_in(l, axes[i]);
-        p->at[axes[i]] = at < 0 ? "0" : part_of(b, l, at, at, var);
+        int at = find_label(l, axes[i]);
+        p->at[axes[i]] = at < 0 ? "0" : address_factor(arena(b), b->l->axis_names, &f, at, at);
     }
 }
 
@@ -100,22 +63,12 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-static bool is_in_space(const struct rows *b, const struct node *n) {
-    for (int i = 0; i < n->n_axes; i++) {
-        bool found = false;
-        for (int k = 0; k < b->r->n_axes; k++) found |= b->r->axes[k] == n->axes[i];
-        for (int k = 0; k < b->r->n_reduced; k++) found |= b->r->reduced[k] == n->axes[i];
-        if (!found) return false;
-    }
-    return true;
-}
-
 /* Names what `list`, kept in `frag`, holds of loaded nodes. */
 static void give_held(struct rows *b, struct point *p, const struct tensor *list, int n_list, const char *frag) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         struct tensor t;
-        if (!is_in_space(b, n) || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
+        if (!b->x->is_in_space[i] || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
         for (int k = 0; k < n_list; k++)
             if (list[k].param == t.param && list[k].buffer == t.buffer)
                 p->text[i] = value_of_element(
@@ -127,11 +80,9 @@ static void give_held(struct rows *b, struct point *p, const struct tensor *list
 static struct point *at_row(struct rows *b, int pass, const char *row, const char *results) {
     struct point *p = point_open(&b->w, NULL);
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        const struct node *n = b->w.g->nodes[i];
-        bool is_result = is_row_step(b->r, n) && n->kind == N_REDUCE;
-        if ((is_result || b->x->is_row_value[i]) && b->x->level[i] <= pass)
-            p->text[i] = arena_printf(arena(b), "%s.%s", results, member(b, n));
+    for (int i = 0; i < b->x->n_known; i++) {
+        const struct node *n = b->x->known[i];
+        if (b->x->level[n->id] <= pass) p->text[n->id] = arena_printf(arena(b), "%s.%s", results, member(b, n));
     }
     return p;
 }
@@ -143,8 +94,8 @@ static struct point *at_element(
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
-    for (int i = 0; i < b->n_scans; i++)
-        p->text[b->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->scans[i]));
+    for (int i = 0; i < b->x->n_scans; i++)
+        p->text[b->x->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->x->scans[i]));
     return p;
 }
 
@@ -157,24 +108,26 @@ static int find_kept(const struct rows *b, const struct node *n) {
 
 /* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an
  * element, p, is not at hand there. */
-static void emit_column_values(struct rows *b, struct point *column, const struct point *p, const bool *needed) {
+static void emit_column_values(struct rows *b, struct point *column, const struct point *p) {
+    const bool *needed = b->x->passes[b->x->n_passes].elements;
     bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         has_given[i] = p->text[i] || find_kept(b, n) >= 0;
         for (int a = 0; a < n->n_args; a++) has_given[i] |= has_given[n->args[a]->id];
-        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && is_in_space(b, n))
+        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
             value_at(&b->w, column, n);
     }
 }
 
-/* Computes the nodes needed at p, operands first and each once, so that no chain of them is walked deep. What an
- * earlier pass computed and registers keep is read. */
-static void emit_needed(struct rows *b, struct point *p, int pass, const bool *needed) {
+/* Computes at p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
+ * What an earlier pass computed and registers keep is read. */
+static void emit_needed(struct rows *b, struct point *p, int pass) {
+    const bool *needed = b->x->passes[pass].elements;
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         int k = find_kept(b, n);
-        if (!needed[i] || !is_in_space(b, n)) continue;
+        if (!needed[i] || !b->x->is_in_space[i]) continue;
         if (k < 0 || b->x->kept_in[k] > pass) {
             value_at(&b->w, p, n);
             continue;
@@ -209,22 +162,15 @@ static void emit_held(
     buf_line(b->w.out, "  };");
 }
 
-static bool is_known(const struct rows *b, const struct node *n) {
-    return b->x->is_row_value[n->id] || (n->kind == N_REDUCE && is_row_step(b->r, n));
-}
-
 static void emit_results_type(struct rows *b) {
-    bool is_any = false;
-    for (int i = 0; i < b->w.g->n_nodes; i++) is_any |= is_known(b, b->w.g->nodes[i]);
-    if (!is_any) {
+    if (!b->x->n_known) {
         buf_line(b->w.out, "  typedef fx_nothing results;  // what is known of a row");
         return;
     }
     buf_line(b->w.out, "  struct results {  // what is known of a row");
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        const struct node *n = b->w.g->nodes[i];
-        if (is_known(b, n))
-            buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
+    for (int i = 0; i < b->x->n_known; i++) {
+        const struct node *n = b->x->known[i];
+        buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -234,9 +180,8 @@ static void emit_results_type(struct rows *b) {
 static bool has_rest(const struct rows *b, int pass) {
     int n_words = 0;
     bool has_wide = false;
-    for (int s = 0; s < b->r->n_steps; s++) {
-        const struct node *n = b->r->steps[s];
-        if (!ends_in(b, n, pass)) continue;
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
         bool is_wide = is_wide_type(sum_type(n->args[0]->dtype));
         n_words += is_wide ? 2 : 1;
         has_wide |= is_wide || is_arg(n); /* a place takes 8 bytes */
@@ -248,10 +193,9 @@ static void emit_sums_type(struct rows *b, int pass) {
     bool has_parts = b->l->kernel->parts;
     buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int wide = has_parts; wide >= 0; wide--)
-        for (int s = 0; s < b->r->n_steps; s++) {
-            const struct node *n = b->r->steps[s];
+        for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+            const struct node *n = b->x->passes[pass].ends[i];
             const char *type = sum_type(n->args[0]->dtype);
-            if (!ends_in(b, n, pass)) continue;
             if (!has_parts || is_wide_type(type) == wide)
                 buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
             if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
@@ -262,12 +206,12 @@ static void emit_sums_type(struct rows *b, int pass) {
 }
 
 static void emit_scans_type(struct rows *b) {
-    buf_line(b->w.out, b->n_scans ? "  template <int N> struct scans {  // running sums"
-                                  : "  template <int N> using scans = fx_nothing;  // running sums");
-    for (int i = 0; i < b->n_scans; i++)
-        buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->scans[i]->dtype), member(b, b->scans[i]),
-            value_comment(b->w.g, b->scans[i]));
-    if (b->n_scans) buf_line(b->w.out, "  };");
+    buf_line(b->w.out, b->x->n_scans ? "  template <int N> struct scans {  // running sums"
+                                     : "  template <int N> using scans = fx_nothing;  // running sums");
+    for (int i = 0; i < b->x->n_scans; i++)
+        buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->x->scans[i]->dtype), member(b, b->x->scans[i]),
+            value_comment(b->w.g, b->x->scans[i]));
+    if (b->x->n_scans) buf_line(b->w.out, "  };");
 }
 
 /* ---- reading ---- */
@@ -282,24 +226,15 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
     value_close_function(&b->w);
 }
 
-/* Whether something is made, ahead of a pass, of what those before it gave. */
-static bool prepares(const struct rows *b, int pass) {
-    for (int i = 0; i < b->w.g->n_nodes; i++)
-        if (b->x->is_row_value[i] && b->x->level[i] == pass) return true;
-    return false;
-}
-
+/* Makes, ahead of a pass, what it can of what those before it gave. */
 static void emit_prepare(struct rows *b, int pass) {
-    if (!prepares(b, pass)) return;
+    const struct row_pass *x = &b->x->passes[pass];
+    if (!x->n_values) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
-    struct point *p = at_row(b, pass - 1, "row", "r");
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        struct node *n = b->w.g->nodes[i];
-        if (is_row_step(b->r, n) && n->kind == N_REDUCE && b->x->level[i] <= pass)
-            p->text[i] = arena_printf(arena(b), "r.%s", member(b, n));
-        if (b->x->is_row_value[i] && b->x->level[i] == pass)
-            value_put(&b->w, p, n, arena_printf(arena(b), "r.%s", member(b, n)));
-    }
+    struct point *p = at_row(b, pass, "row", "r");
+    for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
+    for (int i = 0; i < x->n_values; i++)
+        value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
     value_close_function(&b->w);
 }
 
@@ -308,9 +243,8 @@ static void emit_prepare(struct rows *b, int pass) {
 static void emit_identity(struct rows *b, int pass) {
     value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
-    for (int s = 0; s < b->r->n_steps; s++) {
-        const struct node *n = b->r->steps[s];
-        if (!ends_in(b, n, pass)) continue;
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
         if (is_arg(n)) value_line(&b->w, "a.%s = 0, a.%sat = -1;", member(b, n), member(b, n));
         else value_line(&b->w, "a.%s = %s;", member(b, n), value_start(&b->w, n->reduction, n->args[0]->dtype));
     }
@@ -325,12 +259,9 @@ static void emit_fold(struct rows *b, int pass) {
         "int v, const results &r, index row, index col) const",
         pass, pass);
     struct point *p = at_element(b, pass, "row", "col", "r", false);
-    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, pass, needed);
-    emit_needed(b, p, pass, needed);
-    for (int i = 0; i < b->r->n_steps; i++) {
-        const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, pass)) continue;
+    emit_needed(b, p, pass);
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
             value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;",
@@ -344,9 +275,8 @@ static void emit_fold(struct rows *b, int pass) {
 static void emit_join(struct rows *b, int pass) {
     value_open_function(
         &b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
-    for (int i = 0; i < b->r->n_steps; i++) {
-        const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, pass)) continue;
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
         const char *name = member(b, n);
         if (is_arg(n))
             value_line(&b->w, "if (fx_first_extreme<%s>(a.%s, a.%sat, b.%s, b.%sat)) a.%s = b.%s, a.%sat = b.%sat;",
@@ -361,9 +291,8 @@ static void emit_join(struct rows *b, int pass) {
 
 static void emit_finish(struct rows *b, int pass) {
     value_open_function(&b->w, "  FX_DEVICE void finish(fx_pass<%d>, results &r, const sums%d &a) const", pass, pass);
-    for (int i = 0; i < b->r->n_steps; i++) {
-        const struct node *n = b->r->steps[i];
-        if (!ends_in(b, n, pass)) continue;
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
         const char *name = member(b, n);
         if (is_arg(n)) value_line(&b->w, "r.%s = a.%sat < 0 ? 0 : a.%sat;", name, name, name);
         else value_line(&b->w, n->dtype == FX_BOOL ? "r.%s = a.%s != 0;" : "r.%s = a.%s;", name, name);
@@ -374,7 +303,7 @@ static void emit_finish(struct rows *b, int pass) {
 /* ---- running sums ---- */
 
 static void emit_scan(struct rows *b, int i) {
-    struct node *n = b->scans[i];
+    struct node *n = b->x->scans[i];
     const char *type = sum_type(n->dtype);
     buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }",
         type, i, member(b, n));
@@ -392,27 +321,25 @@ static void emit_scan(struct rows *b, int i) {
 }
 
 static void emit_scans(struct rows *b) {
-    if (!b->n_scans) return;
+    if (!b->x->n_scans) return;
     struct buf table;
     buf_init(&table, arena(b));
-    for (int i = 0; i < b->n_scans; i++) {
+    for (int i = 0; i < b->x->n_scans; i++) {
         buf_puts(&table, i ? ", {" : "{");
-        for (int pass = 0; pass <= b->x->n_passes; pass++) {
-            bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-            row_mark_pass(b->w.g, b->c->partition, b->r, b->x, pass, needed);
-            buf_printf(&table, "%s%s", pass ? ", " : "", needed[b->scans[i]->id] ? "true" : "false");
-        }
+        for (int pass = 0; pass <= b->x->n_passes; pass++)
+            buf_printf(&table, "%s%s", pass ? ", " : "",
+                b->x->passes[pass].reads[b->x->scans[i]->id] ? "true" : "false");
         buf_putc(&table, '}');
     }
     buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a pass",
-        b->n_scans, b->x->n_passes + 1, table.s);
-    for (int i = 0; i < b->n_scans; i++) emit_scan(b, i);
+        b->x->n_scans, b->x->n_passes + 1, table.s);
+    for (int i = 0; i < b->x->n_scans; i++) emit_scan(b, i);
 }
 
 /* ---- stores ---- */
 
-/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way, or goes to memory.
- */
+/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way,
+ * or goes to memory. */
 static const char *element_place(struct rows *b, const struct store *s) {
     struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
     const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);
@@ -435,11 +362,9 @@ static void emit_store(struct rows *b) {
     }
     struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
                  *column = point_open(&b->w, NULL);
-    bool *needed = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    row_mark_elements(b->w.g, b->c->partition, b->r, b->x, b->x->n_passes, needed);
     if (b->x->is_along_rows) {
         bind(b, column, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
-        emit_column_values(b, column, p, needed);
+        emit_column_values(b, column, p);
         for (int i = 0; i < b->w.g->n_nodes; i++)
             if (column->text[i]) p->text[i] = column->text[i];
     }
@@ -452,7 +377,7 @@ static void emit_store(struct rows *b) {
         if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
             point_set_place(&b->w, p, n, place);
     }
-    emit_needed(b, p, b->x->n_passes, needed);
+    emit_needed(b, p, b->x->n_passes);
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
@@ -493,36 +418,27 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = (struct values){.out = out,
-        .g = c->graph,
-        .indent = 2,
-        .param_names = l->param_names,
-        .axis_names = l->axis_names,
-        .stride_names = l->stride_names,
-        .storage_type = emit_ctype,
-        .given = given,
-        .user = &b,
-        .names = names,
-        .hoisted = NEW_ARRAY(a, int, c->graph->n_nodes + 1)};
-    for (int i = 0; i < b.r->n_steps; i++)
-        if (b.r->steps[i]->kind == N_SCAN) PUSH(a, b.scans, b.n_scans) = b.r->steps[i];
+    b.w = values_open(out, c->graph, l, names, given, &b);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
         b.x->stores_results ? "true" : "false");
-    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.n_scans,
+    buf_line(b.w.out, "  static constexpr int PASSES = %d, SCANS = %d, SUM_WORDS = %d;", b.x->n_passes, b.x->n_scans,
         b.x->sum_words);
     struct buf prepared;
     buf_init(&prepared, a);
     for (int pass = 0; pass <= b.x->n_passes; pass++)
-        buf_printf(&prepared, "%s%s", pass ? ", " : "", prepares(&b, pass) ? "true" : "false");
+        buf_printf(&prepared, "%s%s", pass ? ", " : "", b.x->passes[pass].n_values ? "true" : "false");
     buf_line(b.w.out,
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
-    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }", product(&b, b.x->rows.axes, b.x->rows.n));
-    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }", product(&b, b.x->cols.axes, b.x->cols.n));
+    buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }",
+        address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
+    buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",
+        address_product(a, l->axis_names, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) /* sums of a pass over one part of a row */
         buf_line(b.w.out,
-            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
+            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { "
+            "return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
             l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
     emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);

@@ -1,4 +1,4 @@
-/* Values of nodes at a point, as C statements (emit_value.c). */
+/* Values of nodes at a point, as C statements (emit_value.c, of operations emit_operation.c). */
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 
@@ -7,18 +7,21 @@
 
 struct point { /* indices of labels, within those of the point around it */
     const struct point *outer;
-    const char **at;   /* by axis: its index as a C expression; NULL: that of the point around */
-    const char **text; /* by node: what names its value here; NULL: not computed here */
-    const char *
-        *place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none has */
-    const char *
-        *known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; NULL: before none */
+    const char **at;    /* by axis: its index as a C expression; NULL: that of the point around */
+    const char **text;  /* by node: what names its value here; NULL: not computed here */
+    const char **place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none */
+    const char **known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; or NULL */
 };
 
 struct narrow { /* what is known of an integer of indices, extents and numbers alone */
-    bool is_narrow;  /* it and all it is made of fit 32 bits where the kernel's indices do */
-    int64_t lo, hi;  /* then: it lies between */
+    bool is_narrow; /* it and all it is made of fit 32 bits where the kernel's indices do */
+    int64_t lo, hi; /* then: it lies between */
 };
+
+struct values;
+/* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is
+ * none of these. */
+typedef const char *value_given(struct values *w, const struct point *p, const struct node *n);
 
 struct values { /* statements being written */
     struct buf *out;
@@ -27,26 +30,25 @@ struct values { /* statements being written */
     const struct graph *g;
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
-    const char **stride_names; /* of strided parameters, by fx_stride_index */
-    const char *(*storage_type)(enum fx_dtype t); /* "fx_bf16" */
-    /* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it
-     * is none of these. */
-    const char *(*given)(struct values *w, const struct point *p, const struct node *n);
-    void *user;        /* given's */
-    struct value_names *names; /* of the struct they stand in */
-    int *hoisted, n_hoists; /* by node: the pass that met it last */
+    const char **stride_names;   /* of strided parameters, by fx_stride_index */
+    value_given *given;
+    void *user;                  /* given's */
+    struct value_names *names;   /* of the struct they stand in */
+    int *hoisted, n_hoists;      /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 
+/* Statements about g that call parameters and extents as launch l does. */
+struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
+    value_given *given, void *user);
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct point *point_open(struct values *w, const struct point *outer);
-/* What is computed at p as one assignment goes to `place`; its variable is only set to it where `known` has no better.
- */
+/* The index of a label at p; one fixed at 1 need not have been given any. */
+const char *point_index(const struct values *w, const struct point *p, int axis);
+/* What is computed at p as one assignment goes to `place`; `known` may spare its variable the computing. */
 void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
 void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
-/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
-struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
 /* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
 void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
 /* Writes what computes n at p, unless that was done, and returns what names it. */
@@ -58,29 +60,30 @@ void value_assign(struct values *w, const char *place, const char *value);
 /* Begins a function, whose head is given without its brace, and ends it: emit_function. */
 void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void value_close_function(struct values *w);
-/* Opens a block of statements: what is named in it is not named behind it. Gives what closes it, with the line `end`.
- */
+/* Opens a block of statements: what is named in it is not named behind it.
+ * Gives what closes it, with the line `end`. */
 int value_open_block(struct values *w);
 void value_close_block(struct values *w, int block, const char *end);
 /* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is
  * inside, NULL where it always is. */
 struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
-/* Elements between neighbours along position i of t, as factors: "N_ * K_", "1", "x_stride_M_". Every address is made
- * of it. */
-const char *value_stride(struct values *w, const struct tensor *t, int i);
-/* Likewise words along position i of a packed parameter. */
-const char *value_word_stride(struct values *w, int param, int i);
 /* The element of a tensor of that C name at p. */
 const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
-const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
-const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
-const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
-const char *value_ctype(enum fx_dtype t); /* of a compute type */
 /* What the spec says for n; within a function of the language the call of it. NULL: nothing. */
 const char *value_source(const struct graph *g, const struct node *n);
 /* A comment that says so, and on which line: "  // line 3: softmax[T](s)", or "". */
 const char *value_comment(const struct graph *g, const struct node *n);
+
+/* emit_operation.c: the text of one operation; nothing is written. */
+const char *value_ctype(enum fx_dtype t); /* of a compute type */
+const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
+const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
+const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
 const char *value_literal(struct values *w, const struct node *n);
+/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
+/* Of an operation of narrow operands, whose result is one too. */
+const char *value_narrow_operation(struct values *w, const struct node *n, const char *const *args);
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);
 /* What a reduction of values of type t begins with; it and one more term. */
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);

@@ -160,6 +160,14 @@ struct ast_file {
 
 /* parse.y: reads files[file] of cx. Always returns a tree (of what could be read); errors are in cx->diags. */
 struct ast_file *fx_parse(struct cx *cx, int file);
+/* include.c */
+struct file_reader { /* serves includes */
+    const char *(*read)(void *user, const char *path, size_t *len); /* the text, or NULL; no function: none is read */
+    const char *(*failure)(void *user); /* why the last read gave NULL, or NULL */
+    void *user;
+};
+/* The items of the spec and of all it includes; the spec's own tree stays as it was read, for --emit=ast. */
+struct ast_file *fx_include(struct cx *cx, const struct ast_file *spec, const struct file_reader *reader);
 /* ast_print.c: the tree as indented s-expressions (--emit=ast), and one expression as .fx text, minimal parentheses. */
 void ast_print(struct buf *out, const struct ast_file *file);
 void ast_print_expr(struct buf *out, const struct ast_expr *e);

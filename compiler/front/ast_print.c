@@ -17,14 +17,22 @@ static const struct {
     const char *text;
     enum level level, left, right;
 } operators[] = {
-    [OP_NEG] = {"-", L_UN, L_UN, L_UN},          [OP_NOT] = {"!", L_UN, L_UN, L_UN},
-    [OP_ADD] = {"+", L_ADD, L_ADD, L_MUL},       [OP_SUB] = {"-", L_ADD, L_ADD, L_MUL},
-    [OP_MUL] = {"*", L_MUL, L_MUL, L_MAT},       [OP_DIV] = {"/", L_MUL, L_MUL, L_MAT},
-    [OP_FLOORDIV] = {"//", L_MUL, L_MUL, L_MAT}, [OP_MOD] = {"%", L_MUL, L_MUL, L_MAT},
-    [OP_POW] = {"**", L_POW, L_FILL, L_UN},      [OP_LT] = {"<", L_CMP, L_ADD, L_ADD},
-    [OP_LE] = {"<=", L_CMP, L_ADD, L_ADD},       [OP_GT] = {">", L_CMP, L_ADD, L_ADD},
-    [OP_GE] = {">=", L_CMP, L_ADD, L_ADD},       [OP_EQ] = {"==", L_CMP, L_ADD, L_ADD},
-    [OP_NE] = {"!=", L_CMP, L_ADD, L_ADD},       [OP_AND] = {"&&", L_AND, L_AND, L_CMP},
+    [OP_NEG] = {"-", L_UN, L_UN, L_UN},
+    [OP_NOT] = {"!", L_UN, L_UN, L_UN},
+    [OP_ADD] = {"+", L_ADD, L_ADD, L_MUL},
+    [OP_SUB] = {"-", L_ADD, L_ADD, L_MUL},
+    [OP_MUL] = {"*", L_MUL, L_MUL, L_MAT},
+    [OP_DIV] = {"/", L_MUL, L_MUL, L_MAT},
+    [OP_FLOORDIV] = {"//", L_MUL, L_MUL, L_MAT},
+    [OP_MOD] = {"%", L_MUL, L_MUL, L_MAT},
+    [OP_POW] = {"**", L_POW, L_FILL, L_UN},
+    [OP_LT] = {"<", L_CMP, L_ADD, L_ADD},
+    [OP_LE] = {"<=", L_CMP, L_ADD, L_ADD},
+    [OP_GT] = {">", L_CMP, L_ADD, L_ADD},
+    [OP_GE] = {">=", L_CMP, L_ADD, L_ADD},
+    [OP_EQ] = {"==", L_CMP, L_ADD, L_ADD},
+    [OP_NE] = {"!=", L_CMP, L_ADD, L_ADD},
+    [OP_AND] = {"&&", L_AND, L_AND, L_CMP},
     [OP_OR] = {"||", L_OR, L_OR, L_AND},
 };
 
@@ -211,8 +219,8 @@ static bool begins_with_operand(const struct ast_expr *e) {
 
 void ast_print_expr_short(struct buf *out, const struct ast_expr *e, size_t most) {
     struct buf s;
-    /* In a long sum the first terms are deepest. Every level adds three bytes or more, which tells how many levels do.
-     */
+    /* In a long sum the first terms are deepest. Every level adds three bytes or more,
+     * which tells how many levels do. */
     const struct ast_expr *first = e;
     for (size_t above = 0; begins_with_operand(first); first = first->a)
         if (above++ > most / 3) e = e->a;

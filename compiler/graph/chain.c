@@ -1,7 +1,7 @@
 /* Chains found in the graph: contractions, pointwise work and reductions of rows, a contraction.
  *
- * In: a contraction. Out: the first contractions below it, the middle computation, the reductions of the middle's rows.
- */
+ * In: a contraction. Out: the first contractions below it, the middle computation,
+ * the reductions of the middle's rows. */
 #include "graph/chain.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ static bool is_step(const struct chain_parts *c, const struct node *n) {
            n->reduction != RED_ARGMAX && n->reduction != RED_ARGMIN;
 }
 
-/* A factor of a contraction that reads it once for many elements: over the middle on one side, over rows on the other.
- */
+/* A factor of a contraction that reads it once for many elements: over the middle on one side,
+ * over rows on the other. */
 static bool is_first(const struct chain_parts *c, const struct node *n) {
     struct contraction f;
     if (!as_mainloop(n, &f) || !node_has_all(n, c->t, c->n_t)) return false;

@@ -107,12 +107,10 @@ struct group {             /* one GPU kernel */
 };
 
 struct partition {
-    const char
-        *name;     /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain", "chain stored" */
-    bool has_rows; /* reductions are row programs where they fit one, and mainloops only where they are matrix products
-                    */
-    bool is_separate;  /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
-    bool is_optional;  /* where no schedule takes a group of it, it is left out */
+    const char *name; /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain" .. */
+    bool has_rows;    /* reductions are row programs where they fit one; mainloops are matrix products alone */
+    bool is_separate; /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
+    bool is_optional; /* where no schedule takes a group of it, it is left out */
     int n_groups, n_buffers;
     struct group *groups;
     struct buffer *buffers;

@@ -10,8 +10,8 @@ struct view { /* of a tensor's elements: offset + the sum over its labels of ind
                  extents, and strides of the tensor */
     struct poly offset;
     struct poly stride[MAX_AXES]; /* by position in tensor.axes */
-    int unit; /* of a strided tensor: the atom of the stride that has to be 1 where elements lie side by side; else -1
-               */
+    int unit; /* of a strided tensor: the atom of the stride that has to be 1 where elements lie side by side;
+               * else -1 */
 };
 
 /* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.

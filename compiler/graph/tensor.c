@@ -3,8 +3,8 @@
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/tensor.h"
 
-/* The labels of a tensor in storage order. One fixed at 1 changes no address: leaving it out lets its neighbours merge.
- */
+/* The labels of a tensor in storage order. One fixed at 1 changes no address:
+ * leaving it out lets its neighbours merge. */
 static void set_axes(const struct graph *g, struct tensor *t, const int *axes, int n_axes) {
     for (int i = 0; i < n_axes; i++)
         if (g->kernel->axes[axes[i]].extent != 1) t->axes[t->n_axes++] = axes[i];
@@ -31,6 +31,12 @@ struct tensor tensor_of_store(const struct graph *g, const struct partition *p, 
 int tensor_axis(const struct tensor *t, int axis) {
     for (int i = 0; i < t->n_axes; i++)
         if (t->axes[i] == axis) return i;
+    return -1;
+}
+
+int find_label(const struct axis_list *l, int axis) {
+    for (int i = 0; i < l->n; i++)
+        if (l->axes[i] == axis) return i;
     return -1;
 }
 

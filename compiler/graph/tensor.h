@@ -44,6 +44,7 @@ bool node_is_loaded(
  * -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
+int find_label(const struct axis_list *l, int axis); /* position or -1 */
 /* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */
 double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);

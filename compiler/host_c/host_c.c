@@ -103,8 +103,11 @@ static void put_functions(struct buf *out, const struct host_writer *w) {
 /* ---- a kernel ---- */
 
 static const char *scalar_type(enum fx_dtype t) {
-    static const char *const types[3][4] = {{"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
-        {"int8_t", "int16_t", "int32_t", "int64_t"}, {"uint8_t", "uint16_t", "float", "double"}};
+    static const char *const types[3][4] = {
+        {"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
+        {"int8_t", "int16_t", "int32_t", "int64_t"},
+        {"uint8_t", "uint16_t", "float", "double"},
+    };
     enum fx_dtype_class class = fx_dtype_class_of(t);
     int bits = fx_dtype_bits(t);
     if (class == FX_CLASS_B) return "bool";

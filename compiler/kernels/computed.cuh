@@ -43,7 +43,7 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   static constexpr int SLICE = (COPIES + STEPS - 1) / STEPS;
   static constexpr int RAW_BYTES = (__is_empty(raw) || IS_RAW_FIXED ? 0 : (int)sizeof(raw)) + (__is_empty(held) || IS_HELD_STAGED ? 0 : (int)sizeof(held));  // of registers a chunk
   static constexpr int AHEAD = RAW_BYTES * COPIES <= 64 ? STEPS : STEPS / 2;
-  static constexpr bool IS_COPIED = false, IS_MADE = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
+  static constexpr bool IS_COPIED = false, IS_COMPUTED = true, IS_READY_EARLY = sizeof(held) <= 16;  // more takes too many registers over products
   typedef typename fx_computed_held<IS_HELD_STAGED, OPERAND, V, THREADS>::type staged;
   typedef typename fx_computed_context<IS_CONTEXT_STAGED, OPERAND, V, ENGINE::BK / V>::type staged_context;
 

@@ -1,6 +1,6 @@
 /* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
-   every sum that it adds to; an operand lies in memory, or is made: fetched and computed chunk by chunk on its way to shared memory. It says which (moved).
+   every sum that it adds to; an operand lies in memory, or is computed: fetched and made chunk by chunk on its way to shared memory. It says which (moved).
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any number for fx_gemm_tiles. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
    the segment with most sums, and BM * ENGINE::staging_pitch(all sums), behind which a reduction of rows has THREADS / 32 * BN values, BN / 64 where it is of columns too. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
@@ -25,7 +25,7 @@ FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
 // fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_copied : ENGINE_OPERAND {
-  static constexpr bool IS_MADE = false;
+  static constexpr bool IS_COMPUTED = false;
 
   const PROBLEM &p;   // the problem
   const int j;        // which of the segment's
@@ -89,12 +89,12 @@ struct fx_gemm_operand {
   }
   // Shared memory from there on that is its own, besides the stages; returns where that ends.
   FX_DEVICE unsigned place(unsigned at) {
-    if constexpr (OPERAND::IS_MADE) return x.place(at);
+    if constexpr (OPERAND::IS_COMPUTED) return x.place(at);
     return at;
   }
   // A block before the mainloop.
   FX_DEVICE void fill(unsigned stage) {
-    if constexpr (OPERAND::IS_MADE) {
+    if constexpr (OPERAND::IS_COMPUTED) {
       x.fill(stage);
     } else if constexpr (OPERAND::IS_COPIED) {
 #pragma unroll
@@ -107,12 +107,12 @@ struct fx_gemm_operand {
     }
   }
   FX_DEVICE void begin() {
-    if constexpr (OPERAND::IS_MADE) x.begin();
+    if constexpr (OPERAND::IS_COMPUTED) x.begin();
     else if constexpr (!OPERAND::IS_COPIED) x.load();
   }
   // In a step of the mainloop, before the products.
   FX_DEVICE void issue(int step, unsigned stage) {
-    if constexpr (OPERAND::IS_MADE) {
+    if constexpr (OPERAND::IS_COMPUTED) {
       x.ready_step(step);
     } else if constexpr (OPERAND::IS_COPIED) {
       if (step < STEPS - 1) x.issue(step, stage);
@@ -121,14 +121,14 @@ struct fx_gemm_operand {
   }
   // Likewise at the end of a block, before its barrier: what is loaded here stays before it.
   FX_DEVICE void load() {
-    if constexpr (!OPERAND::IS_MADE && !OPERAND::IS_COPIED) {
+    if constexpr (!OPERAND::IS_COMPUTED && !OPERAND::IS_COPIED) {
       x.next();
       x.load();
     }
   }
   // And after the products; the last step of a block belongs to the stage that it began with.
   FX_DEVICE void land(int step, unsigned stage, bool is_late) {
-    if constexpr (OPERAND::IS_MADE) x.work(step, stage);
+    if constexpr (OPERAND::IS_COMPUTED) x.work(step, stage);
     else if constexpr (!OPERAND::IS_COPIED)
       if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.land(stage);
   }

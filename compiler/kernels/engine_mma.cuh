@@ -328,7 +328,7 @@ FX_DEVICE void fx_transpose_bytes(unsigned (&w)[4]) {
 // In shared memory a block is MN rows of BK bytes whatever the order in memory, as a fragment's word is four bytes along k. 16-byte chunks of a row are
 // permuted by an exclusive or, such that ldmatrix's eight rows and the transposing stores lie in all 32 banks. Copies are asynchronous where k is contiguous
 // and aligned. Otherwise load() reads a block into registers, which land() stores, in groups of 16 bytes: where mn is contiguous and aligned 4 (k) x 4 (mn),
-// as words that are transposed on the way; else a chunk, gathered byte by byte. What is made comes in half chunks, those along mn byte by byte.
+// as words that are transposed on the way; else a chunk, gathered byte by byte. Computed operands come in half chunks, those along mn byte by byte.
 template <class ENGINE, class T, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
 struct fx_mma_bytes {
   static constexpr int BK = ENGINE::BK, THREADS = ENGINE::THREADS;
@@ -339,7 +339,7 @@ struct fx_mma_bytes {
   static constexpr int SLICE = (GROUPS + SLICES - 1) / SLICES;
   static constexpr bool IS_COPIED = ALIGNED && LAYOUT == FX_K_MAJOR;  // asynchronously
   static constexpr bool SQUARES = ALIGNED && LAYOUT == FX_MN_MAJOR;
-  static constexpr bool ALONG_MN = LAYOUT == FX_MN_MAJOR;   // what the elements of a chunk that is made run along
+  static constexpr bool ALONG_MN = LAYOUT == FX_MN_MAJOR;   // what the elements of a computed chunk run along
   static constexpr int CHUNK = 8;
   static constexpr int ABREAST = 1;                        // chunks of a thread beside each other; where it is 1 all begin at one k, or at one m or n
   static constexpr int COPIES = GROUPS * 16 / CHUNK;        // such chunks of a thread

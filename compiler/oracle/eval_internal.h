@@ -116,8 +116,8 @@ struct eval {
     struct oracle_body *root;    /* computes its result */
     int *step_of;         /* while a body is built: value -> step, or -1 */
     int64_t *at;          /* coordinate on each axis where evaluation stands */
-    const int64_t *
-        *moved; /* by axis, inside the source of an access: the position at each point of the line, instead; or NULL */
+    const int64_t **moved; /* by axis, inside the source of an access: the position at each point of the line, in place
+                              of that coordinate; or NULL */
     bool is_moved;        /* some axis is */
     struct oracle_line *scratch;
     int n_lines;          /* of the largest body */

@@ -111,8 +111,8 @@ static void carry_m(const struct value *v, const struct oracle_line *const *args
 
 /* ---- pointwise ---- */
 
-/* Whether v is a value of the licensed type; above its subnormals by Dekker's split, which leaves what fits as it is.
- */
+/* Whether v is a value of the licensed type; above its subnormals by Dekker's split,
+ * which leaves what fits as it is. */
 static bool fits(const struct licence *l, double v) {
     if (fabs(v) < l->smallest / (2 * l->unit)) return rint(v / l->smallest) * l->smallest == v;
     double c = v * (0x1p53 * l->unit + 1);

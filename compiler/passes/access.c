@@ -16,8 +16,8 @@ enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
 
 struct pusher {
     struct graph *g;  /* being built */
-    int room; /* nodes that may still be added: what reads itself at two places, over and over, would double each time
-               */
+    int room; /* nodes that may still be added: what reads itself at two places, over and over,
+               * would double each time */
     bool may_shrink;  /* a leaf may lose axes: the whole that is read is looked at */
     bool has_changed;
 };

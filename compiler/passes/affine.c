@@ -228,8 +228,8 @@ static bool is_nonnegative(const struct affine_scope *s, const struct poly *p, i
     return true;
 }
 
-/* p >= 0, where extents of axes that have an element are at least 1: each is written 1 + e, and its atom stands for e.
- */
+/* p >= 0, where extents of axes that have an element are at least 1: each is written 1 + e,
+ * and its atom stands for e. */
 static bool is_never_negative(const struct affine_scope *s, const struct poly *p, int depth) {
     struct poly q, above, shifted;
     poly_copy(&q, p);

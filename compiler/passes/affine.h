@@ -12,8 +12,8 @@ struct affine_scope {
 };
 struct affine_scope affine_scope(struct graph *g, const struct node *reader);
 
-/* The i64 position n in simplest form found, in g, which may run over fewer axes; n itself where that has no fewer ops.
- */
+/* The i64 position n in simplest form found, in g, which may run over fewer axes;
+ * n itself where that has no fewer ops. */
 struct node *affine_simplify(const struct affine_scope *s, struct node *n);
 /* Whether n is 0 or more and below the extent of `axis` for every element. False where that is not seen. */
 bool affine_is_inside(const struct affine_scope *s, const struct node *n, int axis);

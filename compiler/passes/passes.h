@@ -40,8 +40,8 @@ struct algebra_rule {
 const struct algebra_rule *algebra_rule(int i);
 
 /* Reductions over short runs of a matrix product's columns, and what is made of them, as elements of its epilogue.
- * %5 = %4[N: 16 * G + C]; %6 = sum[C] %5; %7 = %6[G: N // 16]; %8 = %4 - %7   ->   %5 = sum[N by 16] %4; %6 = %4 - %5
- */
+ * %5 = %4[N: 16 * G + C]; %6 = sum[C] %5; %7 = %6[G: N // 16]; %8 = %4 - %7
+ *     ->   %5 = sum[N by 16] %4; %6 = %4 - %5 */
 struct graph *pass_share(const struct graph *g);
 
 /* Reductions of a matrix product's result in two steps, the first in its epilogue: runs of PARTIAL_RUN elements, then

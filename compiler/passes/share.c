@@ -225,8 +225,8 @@ static bool has_reader_of_own(const struct sharer *s, const int *readers) {
     return false;
 }
 
-/* The graph with runs `at` shared, or NULL where something else reads what they have in common, or the product whole.
- */
+/* The graph with runs `at` shared, or NULL where something else reads what they have in common,
+ * or the product whole. */
 static struct graph *try_runs(const struct graph *g, struct runs at, const bool *is_below) {
     struct arena *a = &g->cx->arena;
     struct sharer s = {.g = g, .out = graph_like(g), .at = at, .shared = NEW_ARRAY(a, struct node *, g->n_nodes + 1),

@@ -164,8 +164,7 @@ static double share_of(const struct scheduled *s, double memory_seconds) {
     return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
 }
 
-/* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its row program's last.
- */
+/* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its program's last. */
 static bool is_side_product(const struct launch *phases, int n_phases, int p) {
     const struct scheduled *s = phases[p].kernel;
     bool stores_buffer = false;

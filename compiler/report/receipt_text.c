@@ -23,7 +23,12 @@ static const char *kernels(int n) { return n == 1 ? "kernel" : "kernels"; }
 
 static void put_time(struct buf *out, double seconds) {
     static const struct { double most, unit; const char *name; } units[] = {
-        {0.9995, 1e-3, "ms"}, {120, 1, "s"}, {7200, 60, "minutes"}, {172800, 3600, "hours"}, {3.2e7, 86400, "days"}};
+        {0.9995, 1e-3, "ms"},
+        {120, 1, "s"},
+        {7200, 60, "minutes"},
+        {172800, 3600, "hours"},
+        {3.2e7, 86400, "days"},
+    };
     if (seconds * 1e6 < 999.95) {
         buf_printf(out, "%.1f us", seconds * 1e6);
         return;

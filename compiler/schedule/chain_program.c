@@ -185,6 +185,8 @@ static void place_outer(struct chain *x) {
     x->n_passes = plain + 1;
 }
 
+/* ---- what a pass needs ---- */
+
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { return x->level[n->id] == pass + 1; }
 
 int chain_stays(const struct chain *x, const struct node *n) {
@@ -197,12 +199,16 @@ int chain_stays(const struct chain *x, const struct node *n) {
     return -1;
 }
 
+static void find_online(struct chain *x) {
+    if (x->outer_fold >= 0) x->folds[x->outer_fold].is_online = true;
+    for (int i = 0; i < x->parts.n_steps; i++) {
+        int fold = x->fold_of[x->parts.steps[i]->id];
+        if (fold >= 0) x->folds[fold].is_online = true;
+    }
+}
+
 bool chain_is_online(const struct chain *x, int fold, int pass) {
-    if (x->folds[fold].pass != pass) return false;
-    if (x->outer_fold == fold) return true;
-    for (int i = 0; i < x->parts.n_steps; i++)
-        if (x->fold_of[x->parts.steps[i]->id] == fold) return true;
-    return false;
+    return x->folds[fold].is_online && x->folds[fold].pass == pass;
 }
 
 static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
@@ -263,27 +269,59 @@ static void mark_sums(const struct graph *g, const struct partition *p, const st
     mark_below(g, p, r, &given, pass, needed);
 }
 
-bool chain_keeps(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass) {
+/* ---- passes ---- */
+
+/* Whether the pass keeps what shifts are found in; marks what its sums need. */
+static bool find_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
+    int pass, bool **sums) {
     const struct node *kept = sole_operand(r, x, pass);
+    bool keeps = kept != NULL;
+    *sums = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    mark_sums(g, p, r, x, pass, kept, *sums);
+    for (int i = 0; keeps && i < x->parts.n_inner; i++) keeps = !(*sums)[x->parts.inner[i]->id];
+    if (keeps || !kept) return keeps;
+    *sums = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    mark_sums(g, p, r, x, pass, NULL, *sums);
+    return false;
+}
+
+/* Marks what elements compute in a pass that is the same for a whole row, and no reduction of it. */
+static void mark_row_values(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct chain *x, int pass, bool *is_row_value) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    if (!kept) return false;
-    mark_sums(g, p, r, x, pass, kept, needed);
-    for (int i = 0; i < x->parts.n_inner; i++)
-        if (needed[x->parts.inner[i]->id]) return false;
-    return true;
-}
-
-void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed) {
-    mark_sums(g, p, r, x, pass, chain_keeps(g, p, r, x, pass) ? sole_operand(r, x, pass) : NULL, needed);
-}
-
-void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed) {
     for (int k = 0; k < x->n_folds; k++)
         if (chain_is_online(x, k, pass)) needed[x->folds[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        is_row_value[i] |= needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST &&
+                           n->kind != N_SCALAR && n->kind != N_SIZE;
+    }
+}
+
+static void find_passes(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
+    struct arena *a = &g->cx->arena;
+    bool *is_row_value = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->passes = NEW_ARRAY(a, struct chain_pass, x->n_passes);
+    for (int w = 0; w < x->n_passes; w++) {
+        struct chain_pass *pass = &x->passes[w];
+        pass->keeps = find_sums(g, p, r, x, w, &pass->sums);
+        mark_row_values(g, p, r, x, w, is_row_value);
+        for (int k = 0; k < x->n_folds; k++) pass->finds_shifts |= chain_is_online(x, k, w);
+        for (int s = 0; s < r->n_steps; s++) {
+            struct node *n = r->steps[s];
+            if (!chain_ends_in(x, n, w)) continue;
+            if (is_partner(x, n, w)) PUSH(a, pass->extremes, pass->n_extremes) = n;
+            else PUSH(a, pass->others, pass->n_others) = n;
+        }
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!is_row_value[i]) continue;
+        PUSH(a, x->values, x->n_values) = g->nodes[i];
+        if (x->level[i] >= x->n_passes) continue; /* of the last pass's results: no pass reads it */
+        struct chain_pass *next = &x->passes[x->level[i]];
+        PUSH(a, next->values, next->n_values) = g->nodes[i];
+    }
 }
 
 /* ---- where a row ends ---- */
@@ -332,19 +370,6 @@ bool chain_stores_row(const struct graph *g, const struct partition *p, const st
     const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
     int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
     return nodes_same_axes(axes, n, x->parts.rows, x->parts.n_rows);
-}
-
-static void find_row_values(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
-    for (int w = 0; w < x->n_passes; w++) {
-        bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-        chain_mark_pass(g, p, r, x, w, needed);
-        for (int i = 0; i < g->n_nodes; i++) {
-            const struct node *n = g->nodes[i];
-            if (needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR &&
-                n->kind != N_SIZE)
-                x->is_row_value[i] = true;
-        }
-    }
 }
 
 static int count_words(const struct chain *x) {
@@ -430,12 +455,12 @@ struct chain *chain_analyse(
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->fold_of = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
-    x->is_row_value = NEW_ARRAY(a, bool, g->n_nodes + 1);
     if (!find_labels(g, p, r, x, why_not)) return NULL;
     find_levels(g, p, r, x);
     place_outer(x);
+    find_online(x);
+    find_passes(g, p, r, x);
     find_bound(r, x);
-    find_row_values(g, p, r, x);
     x->result_words = count_words(x);
     for (int s = 0; s < r->n_stores; s++) x->stores_rows |= chain_stores_row(g, p, x, &r->stores[s]);
     return x;

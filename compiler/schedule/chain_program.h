@@ -11,6 +11,19 @@ struct fold { /* e = exp(x - shift), the shift made of the extreme of x's row: t
                  found */
     struct node *e, *x, *shift, *extreme;
     int pass;
+    bool is_online; /* some sum of the pass is taken of it, or D, so it is shifted by the extreme so far */
+};
+
+struct chain_pass { /* over the middle */
+    bool *sums;             /* by node: sums and the second contraction's factor are made of it once shifts are found;
+                               what those were found in is at hand where the pass keeps it */
+    struct node **extremes; /* the reductions that end in it: extremes that shift its exponentials, found first */
+    struct node **others;   /* and all others */
+    struct node **values;   /* values of a row that are computed ahead of it, of what the passes before left */
+    int n_extremes, n_others, n_values;
+    bool finds_shifts;
+    bool keeps;             /* what shifts are found in takes the place of the first contractions' results: nothing else
+                               of the pass reads those */
 };
 
 struct moved { /* what is done to the middle but known only after the last pass, so done to D: a division by `by`, or 0
@@ -21,43 +34,34 @@ struct moved { /* what is done to the middle but known only after the last pass,
 
 struct chain {
     struct chain_parts parts;
-    struct gemm_shape first;               /* of the contractions that the middle is made of, whose n it is */
+    struct gemm_shape first;  /* of the contractions that the middle is made of, whose n it is */
     struct gemm_shape second; /* of the one that reads it: the middle is its k, in one segment without an A */
-    int n_passes;                           /* over the middle; the last adds D up */
-    int *level;                            /* by node: how many passes have to be over before it can be computed */
-    int *fold_of;                          /* by node: of a reduction that is taken online, its fold; else -1 */
-    bool *is_element;                      /* by node: it has a middle label */
-    bool *is_row_value;                    /* by node: read by elements, the same for a whole row, no reduction of it */
+    int n_passes;             /* over the middle; the last adds D up */
+    struct chain_pass *passes;
+    int *level;               /* by node: how many passes have to be over before it can be computed */
+    int *fold_of;             /* by node: of a reduction that is taken online, its fold; else -1 */
+    bool *is_element;         /* by node: it has a middle label */
+    struct node **values;     /* read by elements, the same for a whole row, no reductions of it */
+    int n_values;
     int n_folds;
     struct fold folds[MAX_FOLDS];
-    int outer_fold;                        /* the fold by which D is scaled, or -1 */
+    int outer_fold;           /* the fold by which D is scaled, or -1 */
     int n_moved;
     struct moved moved[MAX_MOVED];
     struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the middle, is at
                                     most `bound`, the same for a row; or NULL */
-    bool is_below;                         /* likewise: less than `bound` */
-    int result_words;                      /* what is known of a row, at most */
+    bool is_below;            /* likewise: less than `bound` */
+    int result_words;         /* what is known of a row, at most */
     bool stores_rows;
 };
 
 /* NULL and why where no form of the driver takes it. */
 struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
-/* What elements compute in a pass, marked by id. */
-void chain_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed);
-/* Of that, what sums and the second contraction's factor need once shifts are found; what those were found in is at
- * hand where the pass keeps it. */
-void chain_mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed);
 /* The reduction ends in the pass. */
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
 /* The exponential is taken online in the pass. */
 bool chain_is_online(const struct chain *x, int fold, int pass);
-/* Whether what shifts are found in takes the place of the first contractions' results: nothing else of the pass reads
- * those. */
-bool chain_keeps(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x, int pass);
 /* Where node n, a quotient or a choice on the way to the outer fold's exponential, is one of those moved out: its
  * operand that stays, else -1. */
 int chain_stays(const struct chain *x, const struct node *n);

@@ -48,8 +48,8 @@ static void stride(struct terms *x, const struct kernel *k, const struct tensor 
         if (p->axes[j] == t->axes[i]) terms_push(x, FX_T_STRIDE, fx_stride_index(t->param, j));
 }
 
-/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there, multiples of V elsewhere.
- */
+/* V adjacent elements along the last label of a strided tensor are a vector: stride 1 there,
+ * multiples of V elsewhere. */
 static void need_strides(struct terms *x, int *n, const struct kernel *k, const struct tensor *t, int vector) {
     if (!t->is_strided || vector <= 1) return;
     for (int i = 0; i < t->n_axes; i++) {

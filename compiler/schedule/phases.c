@@ -30,8 +30,8 @@ static double all_tensor_bytes(const struct graph *g) {
     return bytes;
 }
 
-/* What kernels first .. last hand over that is no side product, or NULL. The last one's stores are for later launches.
- */
+/* What kernels first .. last hand over that is no side product, or NULL.
+ * The last one's stores are for later launches. */
 static const struct buffer *first_large(const struct scheduled_graph *c, int first, int last) {
     double most = all_tensor_bytes(c->graph) / SIDE_SHARE;
     if (most < SIDE_BYTES) most = SIDE_BYTES;
@@ -140,8 +140,8 @@ struct phase_configs { /* of one phase */
     struct config of[MAX_VARIANTS];
 };
 
-/* Sets one more entry of launch j after configuration f of its leader. False where some phase has none to go with it.
- */
+/* Sets one more entry of launch j after configuration f of its leader.
+ * False where some phase has none to go with it. */
 static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader,
     const struct config *f, struct phase_configs *configs, int v) {
     int smem = 0, min_blocks = 32;

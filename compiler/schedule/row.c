@@ -16,8 +16,12 @@ struct team {
 };
 
 static const struct team kept_rows[] = {
-    {8, 32, 2, true, 0, false},  {32, 8, 4, true, 0, false},  {128, 1, 4, true, 0, false},
-    {256, 1, 4, true, 0, false}, {512, 1, 4, true, 0, false}, {512, 1, 8, true, 0, false},
+    {8, 32, 2, true, 0, false},
+    {32, 8, 4, true, 0, false},
+    {128, 1, 4, true, 0, false},
+    {256, 1, 4, true, 0, false},
+    {512, 1, 4, true, 0, false},
+    {512, 1, 8, true, 0, false},
     {512, 1, 4, false, 0, false},
 };
 static const struct team read_rows[] = {
@@ -36,10 +40,16 @@ static const struct team columns[] = {
     {256, 2, 4, false, 0, false},
 };
 static const struct team columns_read[] = {
-    {8, 32, 4, false, 0, true}, {32, 8, 4, false, 0, true}, {128, 4, 4, false, 0, true}, {256, 2, 4, false, 0, false},
+    {8, 32, 4, false, 0, true},
+    {32, 8, 4, false, 0, true},
+    {128, 4, 4, false, 0, true},
+    {256, 2, 4, false, 0, false},
 };
 static const struct team parted_rows[] = {{512, 1, 4, false, 0, false}};
-static const struct team parted_columns[] = {{32, 8, 4, false, 0, true}, {128, 2, 4, false, 0, false}};
+static const struct team parted_columns[] = {
+    {32, 8, 4, false, 0, true},
+    {128, 2, 4, false, 0, false},
+};
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
@@ -47,16 +57,29 @@ static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sum
  * more under way. Returns how many. */
 static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
-    const struct team kept[] = {{8, block / 8, 2, true, 0, false}, {32, block / 32, 4, true, 0, false},
-        {block, 1, 4, true, 0, false}, {block, 1, 8, true, 0, false}};
+    const struct team kept[] = {
+        {8, block / 8, 2, true, 0, false},
+        {32, block / 32, 4, true, 0, false},
+        {block, 1, 4, true, 0, false},
+        {block, 1, 8, true, 0, false},
+    };
     const struct team read[] = {
-        {8, block / 8, 2, false, 4, false}, {32, block / 32, 8, false, 8, false}, {block, 1, 8, false, 0, false}};
+        {8, block / 8, 2, false, 4, false},
+        {32, block / 32, 8, false, 8, false},
+        {block, 1, 8, false, 0, false},
+    };
     const struct team down[] = {
-        {8, block / 8, 8, false, 0, true}, {32, block / 32, 8, false, 0, true}, {128, block / 128, 8, false, 0, false}};
-    const struct team down_kept[] = {{8, block / 8, 8, true, 0, true}, {32, block / 32, 8, true, 0, false}};
+        {8, block / 8, 8, false, 0, true},
+        {32, block / 32, 8, false, 0, true},
+        {128, block / 128, 8, false, 0, false},
+    };
+    const struct team down_kept[] = {
+        {8, block / 8, 8, true, 0, true},
+        {32, block / 32, 8, true, 0, false},
+    };
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
-    if (x->is_along_rows && x->has_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
+    if (x->is_along_rows && x->n_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
     if (x->is_along_rows) {
         for (int i = 0; is_read_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
         for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
@@ -116,7 +139,7 @@ static int smem_bytes(const struct row_program *x, const struct team *t) {
     int sums = 0;
     if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
-    return sums < 264 && x->has_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
+    return sums < 264 && x->n_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
 }
 
 static void add_config(
@@ -187,7 +210,7 @@ bool schedule_row_configure(
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
     double rows = nominal_size(g, x->rows.axes, x->rows.n);
-    if (x->n_passes && !x->has_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (x->n_passes && !x->n_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
@@ -196,7 +219,7 @@ bool schedule_row_configure(
     }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
     else if (s->parts) TEAMS(parted_rows);
-    else if (x->is_along_rows && x->has_scans) TEAMS(down_columns);
+    else if (x->is_along_rows && x->n_scans) TEAMS(down_columns);
     else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
     else if (is_read_again) TEAMS(kept_rows);
@@ -213,16 +236,14 @@ static const double OPS_PER_CYCLE = 128;
 /* An operation of the graph is a few instructions, an approximate function several. */
 enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
 
-static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+static double element_ops(const struct graph *g, const struct scheduled *s) {
     const struct row_program *x = s->row;
     double ops = 0;
     for (int w = 0; w <= x->n_passes; w++) {
-        bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
         double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
-        row_mark_pass(g, p, s->group, x, w, needed);
         for (int i = g->n_nodes - 1; i >= 0; i--) {
             const struct node *n = g->nodes[i];
-            if (!needed[i]) continue;
+            if (!x->passes[w].reads[i]) continue;
             if (times[i] == 0) times[i] = 1;
             bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
             ops += n->kind == N_CONST ? 0 : times[i];
@@ -241,7 +262,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
-    double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    double ops = rows * (padded * element_ops(g, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
     const struct arch *m = g->cx->arch;
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);

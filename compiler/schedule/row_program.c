@@ -75,16 +75,28 @@ static void find_levels(
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        for (int a = 0; a < n->n_axes; a++) x->is_element[i] |= axes_have(r->reduced, r->n_reduced, n->axes[a]);
+        x->is_in_space[i] = true;
+        for (int a = 0; a < n->n_axes; a++) {
+            bool is_col = axes_have(r->reduced, r->n_reduced, n->axes[a]);
+            x->is_element[i] |= is_col;
+            x->is_in_space[i] &= is_col || axes_have(r->axes, r->n_axes, n->axes[a]);
+        }
         if (node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
         if (!is_row_step(r, n)) continue;
-        x->has_scans |= n->kind == N_SCAN;
         if (n->kind == N_REDUCE && ++x->level[i] > x->n_passes) x->n_passes = x->level[i];
     }
 }
 
+/* The same for a whole row. */
+static bool is_of_row(const struct group *r, const struct node *n) {
+    for (int a = 0; a < n->n_axes; a++)
+        if (!axes_have(r->axes, r->n_axes, n->axes[a])) return false;
+    return true;
+}
+
+/* Marks what pass `pass` reads; has_terms: the terms of its running sums, too. */
 static void mark_pass(const struct graph *g, const struct partition *p, const struct group *r,
     const struct row_program *x, int pass, bool has_terms, bool *needed) {
     struct tensor t;
@@ -96,9 +108,7 @@ static void mark_pass(const struct graph *g, const struct partition *p, const st
         if (row_stores_elements(g, p, r, &r->stores[s])) needed[r->stores[s].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
-        bool is_in_rows = true;
-        for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
-        if (!needed[i] || is_in_rows || node_is_loaded(g, p, r, n, &t))
+        if (!needed[i] || is_of_row(r, n) || node_is_loaded(g, p, r, n, &t))
             continue; /* a row's value comes from before the pass */
         if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n)))
             continue; /* else a loop of the thread, which reads other elements */
@@ -106,25 +116,41 @@ static void mark_pass(const struct graph *g, const struct partition *p, const st
     }
 }
 
-void row_mark_pass(const struct graph *g, const struct partition *p, const struct group *r, const struct row_program *x,
-    int pass, bool *needed) {
-    mark_pass(g, p, r, x, pass, true, needed);
-}
-
-void row_mark_elements(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct row_program *x, int pass, bool *needed) {
-    mark_pass(g, p, r, x, pass, false, needed);
-}
-
-/* What is the same for a whole row and read by its elements is computed once. */
-static void find_row_values(const struct group *r, const struct graph *g, struct row_program *x, const bool *needed) {
+/* By node: a value that is the same for a whole row, no reduction of it, and read by its elements. */
+static bool *find_row_values(const struct graph *g, const struct group *r, const struct row_program *x) {
+    bool *is_row_value = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        bool is_in_rows = true;
-        for (int a = 0; a < n->n_axes; a++) is_in_rows &= axes_have(r->axes, r->n_axes, n->axes[a]);
-        if (needed[i] && is_in_rows && !is_row_step(r, n) && n->kind != N_CONST && n->kind != N_SCALAR &&
-            n->kind != N_SIZE)
-            x->is_row_value[i] = true;
+        if (!is_of_row(r, n) || is_row_step(r, n) || n->kind == N_CONST || n->kind == N_SCALAR || n->kind == N_SIZE)
+            continue;
+        for (int w = 0; w <= x->n_passes; w++) is_row_value[i] |= x->passes[w].reads[i];
+    }
+    return is_row_value;
+}
+
+/* Which pass reads what, what ends in it, what is computed ahead of it. */
+static void find_passes(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+    struct arena *a = &g->cx->arena;
+    x->passes = NEW_ARRAY(a, struct row_pass, x->n_passes + 1);
+    for (int w = 0; w <= x->n_passes; w++) {
+        x->passes[w].reads = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        x->passes[w].elements = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        mark_pass(g, p, r, x, w, true, x->passes[w].reads);
+        mark_pass(g, p, r, x, w, false, x->passes[w].elements);
+    }
+    for (int s = 0; s < r->n_steps; s++) {
+        struct node *n = r->steps[s];
+        int over = x->level[n->id]; /* of a reduction the passes it takes, at least 1 */
+        if (n->kind == N_SCAN) PUSH(a, x->scans, x->n_scans) = n;
+        else if (over > 0) PUSH(a, x->passes[over - 1].ends, x->passes[over - 1].n_ends) = n;
+    }
+    bool *is_row_value = find_row_values(g, r, x);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct node *n = g->nodes[i];
+        struct row_pass *next = &x->passes[x->level[i]];
+        if (is_row_value[i]) PUSH(a, next->values, next->n_values) = n;
+        if (is_row_value[i] || (n->kind == N_REDUCE && is_row_step(r, n))) PUSH(a, x->known, x->n_known) = n;
     }
 }
 
@@ -153,8 +179,8 @@ static bool is_costly(const struct node *n) {
     return rule == RULE_FLOAT || rule == RULE_INTEGER || rule == RULE_BITS;
 }
 
-/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute, from operands up.
- */
+/* Marks what reads a scan of this group, which every pass takes anew, and what takes long to compute,
+ * from operands up. */
 static void mark_costly(const struct graph *g, const struct partition *p, const struct group *r,
     const struct row_program *x, bool *costly, bool *scanned) {
     for (int i = 0; i < g->n_nodes; i++) {
@@ -178,10 +204,8 @@ static void choose_kept(
     mark_costly(g, p, r, x, costly, scanned);
     for (int i = 0; i < g->n_nodes; i++) first[i] = last[i] = -1;
     for (int w = x->n_passes; w >= 0; w--) {
-        bool *needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
-        row_mark_elements(g, p, r, x, w, needed);
         for (int i = 0; i < g->n_nodes; i++)
-            if (needed[i]) first[i] = w;
+            if (x->passes[w].elements[i]) first[i] = w;
     }
     for (int i = 0; i < g->n_nodes; i++)
         for (int k = 0; g->nodes[i]->kind != N_SCAN && k < g->nodes[i]->n_args;
@@ -198,23 +222,18 @@ static void choose_kept(
         if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] ||
             x->n_kept == MAX_KEPT)
             continue;
-        bool is_in_space = true;
-        for (int k = 0; k < n->n_axes; k++)
-            is_in_space &= axes_have(r->axes, r->n_axes, n->axes[k]) || axes_have(r->reduced, r->n_reduced, n->axes[k]);
-        if (!is_in_space || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE))
+        if (!x->is_in_space[i] || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS && n->kind != N_REDUCE))
             continue;
         x->kept[x->n_kept] = g->nodes[i];
         x->kept_in[x->n_kept++] = first[i];
     }
 }
 
-static int sum_words(const struct group *r, const struct row_program *x, int pass) {
+static int sum_words(const struct row_pass *pass) {
     int words = 0;
-    for (int s = 0; s < r->n_steps; s++) {
-        const struct node *n = r->steps[s];
-        if (n->kind != N_REDUCE || x->level[n->id] != pass + 1) continue;
-        bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
-        words += is_arg ? 4 : 2; /* with padding */
+    for (int i = 0; i < pass->n_ends; i++) {
+        enum reduction r = pass->ends[i]->reduction;
+        words += r == RED_ARGMAX || r == RED_ARGMIN ? 4 : 2; /* with padding */
     }
     return words;
 }
@@ -224,29 +243,28 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     struct row_program *x = NEW(a, struct row_program);
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
-    x->is_row_value = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->is_in_space = NEW_ARRAY(a, bool, g->n_nodes + 1);
     x->held = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
     x->tail = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
     choose_labels(g, p, r, x);
     find_levels(g, p, r, x);
-    bool **needed = NEW_ARRAY(a, bool *, x->n_passes + 1), *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    find_passes(g, p, r, x);
+    const bool *last = x->passes[x->n_passes].reads;
+    bool *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     for (int w = 0; w <= x->n_passes; w++) {
-        needed[w] = NEW_ARRAY(a, bool, g->n_nodes + 1);
-        row_mark_pass(g, p, r, x, w, needed[w]);
-        find_row_values(r, g, x, needed[w]);
-        if (w < x->n_passes) add_tensors(g, p, r, x, needed[w], x->held, &x->n_held, NULL, 0);
-        if (sum_words(r, x, w) > x->sum_words) x->sum_words = sum_words(r, x, w);
+        if (w < x->n_passes) add_tensors(g, p, r, x, x->passes[w].reads, x->held, &x->n_held, NULL, 0);
+        if (sum_words(&x->passes[w]) > x->sum_words) x->sum_words = sum_words(&x->passes[w]);
     }
     for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last pass read */
         const struct node *n = g->nodes[i];
         struct tensor t;
-        scanned[i] |= needed[x->n_passes][i] && n->kind == N_SCAN && is_row_step(r, n);
+        scanned[i] |= last[i] && n->kind == N_SCAN && is_row_step(r, n);
         for (int k = n->kind == N_ACCESS;
              scanned[i] && x->is_element[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args; k++)
             scanned[n->args[k]->id] = true;
     }
     add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
-    add_tensors(g, p, r, x, needed[x->n_passes], x->tail, &x->n_tail, x->held, x->n_held);
+    add_tensors(g, p, r, x, last, x->tail, &x->n_tail, x->held, x->n_held);
     choose_kept(g, p, r, x);
     for (int s = 0; s < r->n_stores; s++) {
         if (row_stores_elements(g, p, r, &r->stores[s])) x->stores_elements = true;

@@ -87,8 +87,8 @@ struct scheduled {
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
     struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
-    int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch; 0: rows are whole
-                */
+    int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch;
+                * 0: rows are whole */
     int pass;            /* of rows in parts: the pass that this launch ends */
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;

@@ -37,8 +37,14 @@ static const struct kind {
     enum fx_dtype dtype;
     const char *ctype; /* in emitted code */
     double rate;
-} kinds[] = {{FX_F32, "float", 1}, {FX_F64, "double", 1}, {FX_I32, "int", 0.65}, {FX_U32, "unsigned", 0.65},
-    {FX_I64, "long long", 0.28}, {FX_U64, "unsigned long long", 0.28}};
+} kinds[] = {
+    {FX_F32, "float", 1},
+    {FX_F64, "double", 1},
+    {FX_I32, "int", 0.65},
+    {FX_U32, "unsigned", 0.65},
+    {FX_I64, "long long", 0.28},
+    {FX_U64, "unsigned long long", 0.28},
+};
 
 enum { MOST_ACCUMULATORS = 128 }; /* accumulators: registers of a thread for them */
 

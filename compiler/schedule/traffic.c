@@ -146,11 +146,10 @@ static void put_read(struct bytes *b, const struct read *x) {
 }
 
 /* Of rows in parts, each launch is a pass: it reads what that pass does, the last one only where it stores elements. */
-static const bool *needed_by(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
     if (!s->parts) return NULL;
-    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    if (s->pass < s->row->n_passes || s->row->stores_elements) row_mark_pass(g, p, s->group, s->row, s->pass, needed);
-    return needed;
+    bool reads = s->pass < s->row->n_passes || s->row->stores_elements;
+    return reads ? s->row->passes[s->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
 }
 
 struct fx_expr traffic_read(const struct graph *g, const struct partition *p, const struct scheduled *s) {
@@ -158,7 +157,7 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     struct reads r = {.graph = g,
         .partition = p,
         .group = s->group,
-        .needed = needed_by(g, p, s),
+        .needed = needed_by(g, s),
         .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     struct bytes b = {.arena = a, .kernel = g->kernel};
     if (s->group->contraction) visit(&r, s->group->contraction);

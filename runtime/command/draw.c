@@ -158,7 +158,11 @@ bool draw_parse(const char *text, struct draw *out, char *message, size_t size) 
         const char *name;
         enum draw_kind kind;
     } forms[] = {
-        {"normal", DRAW_NORMAL}, {"uniform", DRAW_UNIFORM}, {"integers", DRAW_INTEGERS}, {"outlier", DRAW_OUTLIER}};
+        {"normal", DRAW_NORMAL},
+        {"uniform", DRAW_UNIFORM},
+        {"integers", DRAW_INTEGERS},
+        {"outlier", DRAW_OUTLIER},
+    };
     char *end;
     if (size) message[0] = 0;
     *out = (struct draw){DRAW_NORMAL, 0, 1};

@@ -12,8 +12,17 @@ static const struct {
     enum fx_dtype dtype;
     const char *code;
 } codes[] = {
-    {FX_BOOL, "b1"}, {FX_I8, "i1"},  {FX_U8, "u1"},  {FX_I16, "i2"}, {FX_I32, "i4"}, {FX_I64, "i8"},
-    {FX_U32, "u4"},  {FX_U64, "u8"}, {FX_F16, "f2"}, {FX_F32, "f4"}, {FX_F64, "f8"},
+    {FX_BOOL, "b1"},
+    {FX_I8, "i1"},
+    {FX_U8, "u1"},
+    {FX_I16, "i2"},
+    {FX_I32, "i4"},
+    {FX_I64, "i8"},
+    {FX_U32, "u4"},
+    {FX_U64, "u8"},
+    {FX_F16, "f2"},
+    {FX_F32, "f4"},
+    {FX_F64, "f8"},
 };
 enum { N_CODES = sizeof codes / sizeof *codes };
 

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/arch.h"
 #include "emu/emu.h"
 
 enum {
     OUT_OF_MEMORY = 2,
     INVALID_HANDLE = 400,
     FAILED = 999,
-    MAX_SHARED = 232448,
     RANDOM_SEED = 20260,
     MAX_REGIONS = 64
 };
@@ -21,6 +21,11 @@ enum {
 static struct fx_emulation emulation;
 static _Thread_local char failure[MACHINE_TEXT + 512]; /* of the last launch on this thread that failed */
 static char a_context;
+
+/* The machine that the device claims to be. */
+static const struct arch *claimed(void) { return arch_find("sm_90a"); }
+static unsigned most_shared(void) { return (unsigned)claimed()->block_shared; }
+static int capability(void) { return atoi(claimed()->name + strlen("sm_")); } /* 90 */
 
 bool emu_is_watched(void) { return emulation.is_watched; }
 
@@ -121,8 +126,11 @@ static bool run_watched(const struct emu_launch *l, const struct emu_schedule *s
 
 /* Under all schedules, from the same memory. */
 static bool run_all(struct emu_launch *l) {
-    static const struct emu_schedule schedules[] = {{.order = ORDER_UP},
-        {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true}, {.order = ORDER_DOWN, .is_late = true}};
+    static const struct emu_schedule schedules[] = {
+        {.order = ORDER_UP},
+        {.order = ORDER_RANDOM, .seed = RANDOM_SEED, .is_late = true},
+        {.order = ORDER_DOWN, .is_late = true},
+    };
     enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
     int n = emulation.n_schedules > 0 && emulation.n_schedules < N_SCHEDULES ? emulation.n_schedules : N_SCHEDULES;
     struct reach r;
@@ -156,7 +164,7 @@ static int launch(const struct cuda_launch_config *c, void *function, void **arg
         .is_cooperative = is_cooperative,
         .arguments = arguments};
     if (c->grid[1] != 1 || c->grid[2] != 1 || c->block[1] != 1 || c->block[2] != 1 || !l.grid || !l.n_threads ||
-        l.n_threads > 1024 || l.shared_bytes > MAX_SHARED)
+        l.n_threads > 1024 || l.shared_bytes > most_shared())
         return 1;
     pthread_mutex_lock(&m->lock);
     bool is_fine = run_all(&l);
@@ -222,9 +230,9 @@ static int emu_device_attribute(int *value, int attribute, int device) {
     (void)device;
     switch (attribute) {
     case DEVICE_ATTRIBUTE_SM_COUNT: *value = emulation.sm_count; break;
-    case DEVICE_ATTRIBUTE_CC_MAJOR: *value = 9; break;
-    case DEVICE_ATTRIBUTE_CC_MINOR: *value = 0; break;
-    case DEVICE_ATTRIBUTE_MAX_SHARED: *value = MAX_SHARED; break;
+    case DEVICE_ATTRIBUTE_CC_MAJOR: *value = capability() / 10; break;
+    case DEVICE_ATTRIBUTE_CC_MINOR: *value = capability() % 10; break;
+    case DEVICE_ATTRIBUTE_MAX_SHARED: *value = claimed()->block_shared; break;
     default: return 1;
     }
     return 0;
@@ -288,7 +296,7 @@ static int emu_function_attribute(int *value, int attribute, void *function) {
 
 static int emu_function_set(void *function, int attribute, int value) {
     (void)function, (void)attribute;
-    return value > MAX_SHARED;
+    return value > claimed()->block_shared;
 }
 
 /* One an SM: a cooperative launch has all its blocks alive. */
@@ -368,7 +376,7 @@ fx_status fx_emulate(const struct fx_emulation *e) {
     if (status != FX_OK) return status;
     if (!stand_in_get() && !fault_watch()) return error_set(FX_ERR_USAGE, "the emulator cannot catch faults");
     emulation = e ? *e : (struct fx_emulation){0};
-    if (emulation.sm_count <= 0) emulation.sm_count = 132;
+    if (emulation.sm_count <= 0) emulation.sm_count = claimed()->sms;
     cuda_driver = (struct driver_table){.cuInit = emu_init,
         .cuDriverGetVersion = emu_version,
         .cuGetErrorName = emu_error_name,

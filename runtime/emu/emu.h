@@ -43,8 +43,7 @@ fx_status emu_compile(struct compile *c);
 fx_status emu_find_compiler(void);
 
 /* ---- memory.c: what the driver would call device memory ---- */
-struct region { /* an allocation: unreadable pages around it, and what of its own pages it does not fill holds a pattern
-                 */
+struct region { /* an allocation: unreadable pages around it, a pattern in what it does not fill of its own */
     struct region *next;
     char *mapped;         /* with the pages around it */
     size_t n_mapped;
@@ -323,8 +322,7 @@ struct watch { /* the accesses of a launch */
 };
 /* False when out of memory. */
 bool watch_open(struct watch *w, const struct emu_launch *l);
-/* A time later than what launches that have ended did; times may be compared until as many have left as have entered.
- */
+/* A time after all that ended launches did. Times may be compared until as many have left as have entered. */
 unsigned watch_enter(void);
 void watch_leave(void);
 void watch_close(struct watch *w);

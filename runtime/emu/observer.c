@@ -50,8 +50,8 @@ void seen_tell(
 
 /* ---- lines ---- */
 
-/* The spec's line that a comment names at this line of the text, or above it in the same function; 0 where none does.
- */
+/* The spec's line that a comment names at this line of the text, or above it in the same function;
+ * 0 where none does. */
 static int spec_line(const char *source, int line) {
     const char *at = source, *comment;
     for (int i = 1; i < line && at; i++) at = strchr(at, '\n'), at += at != NULL;

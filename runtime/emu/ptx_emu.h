@@ -288,35 +288,23 @@ inline void emu_ldmatrix(emu_operation operation, unsigned (&r)[4], unsigned fro
 inline void fx_ldmatrix(unsigned (&r)[4], unsigned from) { emu_ldmatrix(EMU_LDMATRIX, r, from); }
 inline void fx_ldmatrix_trans(unsigned (&r)[4], unsigned from) { emu_ldmatrix(EMU_LDMATRIX_TRANS, r, from); }
 
+#define FX_EMU_FRAGMENTS(T) T *d, const unsigned (&a)[4], unsigned b0, unsigned b1
 template <class T>
-inline void emu_mma(emu_operation operation, T *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+inline void emu_mma(emu_operation operation, FX_EMU_FRAGMENTS(T)) {
   emu_thread *self = emu_self;
   for (int i = 0; i < 4; ++i) self->words[i] = emu_same<unsigned>(d[i]), self->words[4 + i] = a[i];
   self->words[8] = b0, self->words[9] = b1;
   self->calls->together(self, operation, 0);
   for (int i = 0; i < 4; ++i) d[i] = emu_same<T>(self->words[i]);
 }
-inline void fx_mma_bf16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_BF16, d, a, b0, b1);
-}
-inline void fx_mma_f16(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_F16, d, a, b0, b1);
-}
-inline void fx_mma_tf32(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_TF32, d, a, b0, b1);
-}
-inline void fx_mma_i8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_I8_I8, d, a, b0, b1);
-}
-inline void fx_mma_i8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_I8_U8, d, a, b0, b1);
-}
-inline void fx_mma_u8_i8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_U8_I8, d, a, b0, b1);
-}
-inline void fx_mma_u8_u8(int *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    emu_mma(EMU_MMA_U8_U8, d, a, b0, b1);
-}
+inline void fx_mma_bf16(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_BF16, d, a, b0, b1); }
+inline void fx_mma_f16(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_F16, d, a, b0, b1); }
+inline void fx_mma_tf32(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_TF32, d, a, b0, b1); }
+inline void fx_mma_i8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_I8, d, a, b0, b1); }
+inline void fx_mma_i8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_U8, d, a, b0, b1); }
+inline void fx_mma_u8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_I8, d, a, b0, b1); }
+inline void fx_mma_u8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_U8, d, a, b0, b1); }
+#undef FX_EMU_FRAGMENTS
 
 // ---- sm_90a ----
 

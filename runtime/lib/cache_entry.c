@@ -187,8 +187,8 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n) {
     return true;
 }
 
-/* The whole file; NULL when it would be too large, for us or for what the process may write: a signal would tell it so.
- */
+/* The whole file; NULL when it would be too large, for us or for what the process may write:
+ * a signal would tell it so. */
 static unsigned char *assemble(const struct part parts[N_PARTS], int major, int minor, size_t *n) {
     struct rlimit limit;
     *n = HEADER_BYTES + DIGEST_BYTES;

@@ -254,8 +254,8 @@ static void try_pattern(struct search *s, const char *pattern, void (*try)(struc
     globfree(&found);
 }
 
-/* Beside the file that holds this code, the library or the program: what `make setup` installed, or a wheel it came in.
- */
+/* Beside the file that holds this code, the library or the program: what `make setup` installed,
+ * or a wheel it came in. */
 static void try_beside(struct search *s, const char *file) {
     char own[PATH_MAX], folder[PATH_MAX + 16];
     if (!realpath(file, own)) return;

@@ -179,10 +179,17 @@ static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready
     snprintf(number, sizeof number, "%p", stream);
     (void)fx_expr_eval(&l->bytes, env, &bytes);
     (void)fx_expr_eval(&l->flops, env, &flops);
-    const struct timeline_arg args[] = {{.key = "kernel", .text = p->kernel->name}, {.key = "launch", .text = l->name},
-        {.key = "grid", .number = r->grid}, {.key = "block", .number = r->block},
-        {.key = "shared_bytes", .number = r->shared_bytes}, {.key = "bytes", .number = bytes},
-        {.key = "flops", .number = flops}, {.key = "stream", .text = number}, {.key = "status", .number = status}};
+    const struct timeline_arg args[] = {
+        {.key = "kernel", .text = p->kernel->name},
+        {.key = "launch", .text = l->name},
+        {.key = "grid", .number = r->grid},
+        {.key = "block", .number = r->block},
+        {.key = "shared_bytes", .number = r->shared_bytes},
+        {.key = "bytes", .number = bytes},
+        {.key = "flops", .number = flops},
+        {.key = "stream", .text = number},
+        {.key = "status", .number = status},
+    };
     timeline_end(began, "enqueue", r->entry->name, args, sizeof args / sizeof *args);
 }
 

@@ -14,12 +14,26 @@ enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL =
 /* ---- dtype, shape ---- */
 
 static bool find_dtype(DLDataType d, enum fx_dtype *out) {
-    static const struct { uint8_t code, bits, dtype;
-    } rows[] = {{CODE_FLOAT, 32, FX_F32}, {CODE_FLOAT, 16, FX_F16}, {CODE_BFLOAT, 16, FX_BF16},
-        {CODE_FLOAT, 64, FX_F64}, {CODE_INT, 32, FX_I32}, {CODE_INT, 64, FX_I64}, {CODE_INT, 8, FX_I8},
-        {CODE_INT, 16, FX_I16}, {CODE_UINT, 8, FX_U8}, {CODE_UINT, 32, FX_U32}, {CODE_UINT, 64, FX_U64},
-        {CODE_BOOL, 8, FX_BOOL}, {CODE_INT, 4, FX_I4}, {CODE_UINT, 4, FX_U4}, {CODE_E4M3FN, 8, FX_F8E4M3},
-        {CODE_E5M2, 8, FX_F8E5M2}};
+    static const struct {
+        uint8_t code, bits, dtype;
+    } rows[] = {
+        {CODE_FLOAT, 32, FX_F32},
+        {CODE_FLOAT, 16, FX_F16},
+        {CODE_BFLOAT, 16, FX_BF16},
+        {CODE_FLOAT, 64, FX_F64},
+        {CODE_INT, 32, FX_I32},
+        {CODE_INT, 64, FX_I64},
+        {CODE_INT, 8, FX_I8},
+        {CODE_INT, 16, FX_I16},
+        {CODE_UINT, 8, FX_U8},
+        {CODE_UINT, 32, FX_U32},
+        {CODE_UINT, 64, FX_U64},
+        {CODE_BOOL, 8, FX_BOOL},
+        {CODE_INT, 4, FX_I4},
+        {CODE_UINT, 4, FX_U4},
+        {CODE_E4M3FN, 8, FX_F8E4M3},
+        {CODE_E5M2, 8, FX_F8E5M2},
+    };
     for (size_t i = 0; d.lanes == 1 && i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].code != d.code || rows[i].bits != d.bits) continue;
         *out = (enum fx_dtype)rows[i].dtype;
@@ -99,8 +113,8 @@ static bool reach(const struct fx_param *p, const DLTensor *t, int64_t n, int64_
     return *low < INT64_MAX / 8 && *high < INT64_MAX / 8 - *low;
 }
 
-/* Two elements of an output at one address would race. Axes by rising stride: each must step over all that is inside.
- */
+/* Two elements of an output at one address would race. Axes by rising stride:
+ * each must step over all that is inside. */
 static fx_status check_self_overlap(const struct fx_kernel *k, const struct fx_param *p, const DLTensor *t, int64_t n) {
     if (!p->is_strided || !p->is_output || !t->strides || n == 0) return FX_OK;
     bool is_seen[FX_MAX_RANK];

@@ -159,8 +159,9 @@ bool fx_trace_is_on(const char **why) {
     return is_on;
 }
 
-/* ---- stages of the compiler: they nest, and where memory runs out in one only the outermost is said to be over ----
- */
+/* ---- stages of the compiler ----
+ *
+ * They nest, and where memory runs out in one only the outermost is said to be over. */
 
 static _Thread_local struct { const char *name; uint64_t began; } stages[MOST_STAGES];
 static _Thread_local int n_stages;

@@ -805,8 +805,8 @@ static void size(struct setup *u, const char *labels, ...) {
 enum { N_SHAPES = 10, N_LINEAR = 40 };
 static const int shapes[N_SHAPES] = {0, 1, 7, 8, 16, 17, 31, 64, 65, 129};
 
-/* Spec i of N_LINEAR: y = x @[K] w + b in every order of x, w and y; f32 with f32, f16 and bf16 with f32 and their own.
- */
+/* Spec i of N_LINEAR: y = x @[K] w + b in every order of x, w and y; f32 with f32,
+ * f16 and bf16 with f32 and their own. */
 static const char *linear_text(int i, char *text) {
     static const char *const dtypes[5][2] = {
         {"f32", "f32"}, {"f16", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"bf16", "bf16"}};
@@ -1009,8 +1009,8 @@ static int form_size(int which, char label, int n) {
     }
 }
 
-/* The axes of a spec in several combinations: whole tiles, ragged, small at odd addresses, all 1, and each in turn 0.
- */
+/* The axes of a spec in several combinations: whole tiles, ragged, small at odd addresses, all 1,
+ * and each in turn 0. */
 static void try_sizes(struct worker *w, const struct spec *s, bool is_exact) {
     int n = s->kernel->n_extents;
     for (int c = 0; c < N_SIZES + n; c++) {
@@ -1358,8 +1358,8 @@ static void section_repeat(void) { run_tasks(task_repeat, N_REPEATED); }
 
 enum { PERIOD = 1048583 }; /* a prime: an index that lost its upper bits meets another value */
 
-/* Runs the one launch of s on n elements of x, period PERIOD, compares all with the oracle's PERIOD values, and frees.
- */
+/* Runs the one launch of s on n elements of x, period PERIOD, compares all with the oracle's PERIOD values,
+ * and frees. */
 static void run_periodic(struct worker *w, const struct spec *s, int64_t n, const uint16_t *x, const uint16_t *y) {
     unsigned char *in = device_alloc((size_t)n * 2), *out = device_alloc((size_t)n * 2 + GUARD),
                   *got = need(malloc(PERIOD * 2 + GUARD));

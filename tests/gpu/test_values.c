@@ -548,8 +548,8 @@ static bool run_trial(struct trial *t) {
 
 /* ---- compiling ---- */
 
-/* The code of the first error, "" where there is none; whether all are ones that say that no schedule takes the kernel.
- */
+/* The code of the first error, "" where there is none; whether all are ones that say that no schedule
+ * takes the kernel. */
 static bool is_refusal(const char *messages, char code[8]) {
     bool all = true;
     *code = '\0';
@@ -586,8 +586,8 @@ static bool compile_kernel(
     return true;
 }
 
-/* Whether no extent before it has the name: later ones are those of the parts of a concat, which follow from equations.
- */
+/* Whether no extent before it has the name: later ones are those of the parts of a concat,
+ * which follow from equations. */
 static bool is_first(const struct fx_kernel *k, int extent) {
     for (int e = 0; e < extent; e++)
         if (strcmp(k->extents[e].name, k->extents[extent].name) == 0) return false;

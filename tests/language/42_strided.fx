@@ -20,3 +20,8 @@ kernel words(w: u4[J,K] packed(i32, K, lsb) strided, x: f32[K] strided) -> y: f3
 kernel moved(x: inout f32[M,N] strided, t: f32[M,N] strided) { x = x + 0.5 * t }
 kernel turned(x: inout f16[M,N] strided) { x = x[M: size(M) - 1 - idx(M)] }
 kernel one(x: f32[M,U=1,N] strided) -> y: f32[U,M,N] strided { y = -x }
+kernel attended(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N]) -> (o: f16[B,S,N] strided, l: f32[B,S] strided) with { fuse: require } {
+  s = q @ k
+  o = softmax[T](s) @ v
+  l = max[T](s)
+}

@@ -1192,6 +1192,10 @@ def strided():
     c.output("x", "f16", drawn(c, "x", "f16", 9, 24)[::-1])
     c = Case(spec, "one")
     c.output("y", "f32", -drawn(c, "x", "f32", 5, 1, 12).transpose(1, 0, 2))
+    c = Case(spec, "attended")
+    q, k, v = c.normal("q", "f16", 2, 5, 8), c.normal("k", "f16", 2, 7, 8), c.normal("v", "f16", 2, 7, 4)
+    s = q @ k.transpose(0, 2, 1)
+    c.output("o", "f16", softmax(s, 2) @ v), c.output("l", "f32", s.max(axis=2))
 
 
 def main():

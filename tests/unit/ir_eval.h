@@ -29,8 +29,8 @@ struct ir_data {
 /* Elements of a parameter. */
 int64_t ir_param_size(const struct kernel *k, int param, const int64_t *extents);
 
-/* result[i] belongs to g->outputs[i]; NULL where something cannot be read, and *wrong then says what (it may be NULL).
- */
+/* result[i] belongs to g->outputs[i]; NULL where something cannot be read,
+ * and *wrong then says what (it may be NULL). */
 struct ir_value **ir_eval(struct arena *a, const struct graph *g, const struct ir_data *d, const char **wrong);
 
 /* The same by the groups of p in order. A group reads inputs, buffers that earlier groups have written, and its own

@@ -1,5 +1,5 @@
-/* Kernels built by hand for the oracle: axes are single letters, values are computed operands first (kernel_build.c).
- */
+/* Kernels built by hand for the oracle: axes are single letters, values are computed operands first
+ * (kernel_build.c). */
 #ifndef FX_TESTS_KERNEL_BUILD_H
 #define FX_TESTS_KERNEL_BUILD_H
 

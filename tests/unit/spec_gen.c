@@ -45,8 +45,8 @@ static bool has_label(const struct spec_expr *e, int label) {
     return false;
 }
 
-/* Labels and order of a pointwise value: those of the operand that has all of them, else the union, its last undecided.
- */
+/* Labels and order of a pointwise value: those of the operand that has all of them, else the union,
+ * its last undecided. */
 static void join(struct spec_expr *e) {
     const struct spec_expr *order = NULL;
     bool agree = true;

@@ -271,8 +271,8 @@ static int64_t some_data(enum fx_dtype t) {
 
 static int64_t value_at(const struct world *w, const struct value *v, struct point *at);
 
-/* Of a reading: its source where its positions point. No access of the tests passes a label of its source to another.
- */
+/* Of a reading: its source where its positions point. No access of the tests passes a label of its
+ * source to another. */
 static int64_t access_at(const struct world *w, const struct value *v, struct point *at) {
     struct point *inner = malloc(sizeof *inner);
     bool is_inside = true;

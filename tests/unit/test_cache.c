@@ -190,7 +190,10 @@ static bool get(const struct cache_key *k, const struct cache_entry *e) {
 
 /* ---- the digest ---- */
 
-static const struct { const char *message; int times; const char *digest;
+static const struct {
+    const char *message;
+    int times;
+    const char *digest;
 } vectors[] = {{"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
     {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
     {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
@@ -1164,8 +1167,8 @@ END_TEST
 
 enum { N_PROCESSES = 16, N_KERNELS = 200 };
 
-/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled more than once.
- */
+/* Prepares every kernel, the first ones twice; the exit status is 0 unless one failed or was compiled
+ * more than once. */
 static int cold_start(int first) {
     fx_context *context;
     fx_prepared *p;

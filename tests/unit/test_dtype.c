@@ -143,7 +143,9 @@ START_TEST(overflow_as_each_format_says) {
 END_TEST
 
 START_TEST(integers_truncate_and_saturate) {
-    static const struct { enum fx_dtype t; double v, expected;
+    static const struct {
+        enum fx_dtype t;
+        double v, expected;
     } cases[] = {
         {FX_I8, 1e9, 127},
         {FX_I8, -1e9, -128},

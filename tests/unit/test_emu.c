@@ -120,7 +120,8 @@ END_TEST
 
 /* Code on a CPU takes any number of threads, and nothing that a GPU has little of. */
 START_TEST(test_attributes) {
-    static const struct { int attribute, value;
+    static const struct {
+        int attribute, value;
     } of[] = {{FUNCTION_ATTRIBUTE_MAX_THREADS, 1024}, {FUNCTION_ATTRIBUTE_REGISTERS, 0}, {FUNCTION_ATTRIBUTE_LOCAL, 0},
         {FUNCTION_ATTRIBUTE_STATIC_SHARED, 0}};
     void *module = compile(ENTRY "k(float *y_) {\n  y_[0] = 1;\n}\n", "k");
@@ -222,8 +223,8 @@ END_TEST
 
 /* ---- matrices ---- */
 
-static const struct { /* mma.sync by its name, k, bits of an element, which operands are signed, how a number is stored
-                       */
+static const struct { /* mma.sync by its name, k, bits of an element, which operands are signed,
+                       * how a number is stored */
     const char *name;
     int k, bits;
     bool a_signed, b_signed, is_float;

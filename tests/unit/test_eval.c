@@ -68,8 +68,8 @@ START_TEST(test_batch) {
 }
 END_TEST
 
-/* Operands that lack axes of each other, an output that has one more than its value and stores them in another order.
- */
+/* Operands that lack axes of each other, an output that has one more than its value and stores
+ * them in another order. */
 START_TEST(test_broadcast) {
     struct build *b = BUILD("ABC", 2, 3, 4);
     struct value *x = integer_load(b, FX_F32, "A"), *y = integer_load(b, FX_F32, "C"), *s = scalar(b, FX_F32, 10);

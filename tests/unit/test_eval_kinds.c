@@ -2,8 +2,8 @@
  * of extremes, licences.
  *
  * Values are compared with plain loops written here, or with a recursive evaluator that shares nothing with the oracle
- * but the table of float ops; bounds with what right float implementations give, and with wrong ones they must refuse.
- */
+ * but the table of float ops; bounds with what right float implementations give,
+ * and with wrong ones they must refuse. */
 #include "fx.h"
 #include "kernel_build.h"
 #include "suite.h"

@@ -2,8 +2,8 @@
  *
  * Every launcher is compiled against the toolkit's cuda.h where there is one, and against a small one of this test
  * whose driver records what it is asked to launch; that recording is compared with fx_choose_variant and fx_expr_eval.
- * Plans come from specs and, with random expressions that overflow, divide by zero and nest anyhow, from a generator.
- */
+ * Plans come from specs and, with random expressions that overflow, divide by zero and nest anyhow,
+ * from a generator. */
 #include "fx.h"
 
 #include <check.h>
@@ -231,8 +231,8 @@ static int arg_bytes(const char *entry, int i) {
     return p && p->is_scalar ? fx_dtype_bits(p->dtype) / 8 : 8;
 }
 
-/* Whether `bytes` is a right limit of shared memory for the entry: what it needs, or all there is where that depends.
- */
+/* Whether `bytes` is a right limit of shared memory for the entry: what it needs,
+ * or all there is where that depends. */
 static int shared_bytes(const char *entry, int bytes) {
     int v;
     int64_t need;

@@ -138,7 +138,10 @@ START_TEST(spans_cover_what_they_name) {
 END_TEST
 
 START_TEST(numbers_are_exact) {
-    static const struct { const char *text; double value; bool is_integer;
+    static const struct {
+        const char *text;
+        double value;
+        bool is_integer;
     } cases[] = {
         {"0", 0, true},
         {"512", 512, true},
@@ -357,7 +360,9 @@ START_TEST(limit_of_brackets) {
 END_TEST
 
 START_TEST(limit_of_depth) {
-    static const struct { const char *before, *unit, *after; int n;
+    static const struct {
+        const char *before, *unit, *after;
+        int n;
     } cases[] = {
         {"const X = 1", " + 1", "\n", AST_MAX_DEPTH - 1},
         {"const X = ", "-", "1\n", AST_MAX_DEPTH - 1},

@@ -441,8 +441,8 @@ static bool keeps_bits(const char *sequence) {
     return true;
 }
 
-/* Runs passes one after another; after each the graph must be sound, mean the same, and have left the one before alone.
- */
+/* Runs passes one after another; after each the graph must be sound, mean the same,
+ * and have left the one before alone. */
 static const char *check_sequence(struct subject *s, const char *sequence, const struct arguments *x,
     struct ir_value *const *want, bool is_exact, struct tally *tally) {
     struct arena *a = &s->cx.arena;

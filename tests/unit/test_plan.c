@@ -21,15 +21,43 @@ static bool binary(enum fx_term_op op, int64_t a, int64_t b, int64_t *out) {
 }
 
 START_TEST(arithmetic) {
-    static const struct { enum fx_term_op op; int64_t a, b, want;
-    } rows[] = {{FX_T_ADD, 2, 3, 5}, {FX_T_SUB, 2, 3, -1}, {FX_T_MUL, -4, 3, -12}, {FX_T_DIV, 7, 2, 3},
-        {FX_T_DIV, -7, 2, -4}, {FX_T_DIV, 7, -2, -4}, {FX_T_DIV, -7, -2, 3}, {FX_T_DIV, 7, 0, 0}, {FX_T_MOD, 7, 3, 1},
-        {FX_T_MOD, -7, 3, 2}, {FX_T_MOD, 7, -3, -2}, {FX_T_MOD, 7, 0, 0}, {FX_T_DIV_EXACT, 6, -2, -3},
-        {FX_T_DIV_EXACT, 0, 5, 0}, {FX_T_CDIV, 7, 2, 4}, {FX_T_CDIV, 8, 2, 4}, {FX_T_CDIV, -7, 2, -3},
-        {FX_T_CDIV, 7, 0, 0}, {FX_T_MIN, 2, 3, 2}, {FX_T_MAX, 2, 3, 3}, {FX_T_LT, 2, 3, 1}, {FX_T_LT, 3, 3, 0},
-        {FX_T_LE, 3, 3, 1}, {FX_T_LE, 4, 3, 0}, {FX_T_EQ, 3, 3, 1}, {FX_T_EQ, 3, 4, 0}, {FX_T_AND, 2, 4, 1},
-        {FX_T_AND, 2, 0, 0}, {FX_T_OR, 0, 4, 1}, {FX_T_OR, 0, 0, 0}, {FX_T_MOD, INT64_MIN, -1, 0},
-        {FX_T_CDIV, INT64_MAX, 1, INT64_MAX}};
+    static const struct {
+        enum fx_term_op op;
+        int64_t a, b, want;
+    } rows[] = {
+        {FX_T_ADD, 2, 3, 5},
+        {FX_T_SUB, 2, 3, -1},
+        {FX_T_MUL, -4, 3, -12},
+        {FX_T_DIV, 7, 2, 3},
+        {FX_T_DIV, -7, 2, -4},
+        {FX_T_DIV, 7, -2, -4},
+        {FX_T_DIV, -7, -2, 3},
+        {FX_T_DIV, 7, 0, 0},
+        {FX_T_MOD, 7, 3, 1},
+        {FX_T_MOD, -7, 3, 2},
+        {FX_T_MOD, 7, -3, -2},
+        {FX_T_MOD, 7, 0, 0},
+        {FX_T_DIV_EXACT, 6, -2, -3},
+        {FX_T_DIV_EXACT, 0, 5, 0},
+        {FX_T_CDIV, 7, 2, 4},
+        {FX_T_CDIV, 8, 2, 4},
+        {FX_T_CDIV, -7, 2, -3},
+        {FX_T_CDIV, 7, 0, 0},
+        {FX_T_MIN, 2, 3, 2},
+        {FX_T_MAX, 2, 3, 3},
+        {FX_T_LT, 2, 3, 1},
+        {FX_T_LT, 3, 3, 0},
+        {FX_T_LE, 3, 3, 1},
+        {FX_T_LE, 4, 3, 0},
+        {FX_T_EQ, 3, 3, 1},
+        {FX_T_EQ, 3, 4, 0},
+        {FX_T_AND, 2, 4, 1},
+        {FX_T_AND, 2, 0, 0},
+        {FX_T_OR, 0, 4, 1},
+        {FX_T_OR, 0, 0, 0},
+        {FX_T_MOD, INT64_MIN, -1, 0},
+        {FX_T_CDIV, INT64_MAX, 1, INT64_MAX},
+    };
     for (int i = 0; i < COUNT(rows); i++) {
         int64_t out;
         ck_assert_msg(binary(rows[i].op, rows[i].a, rows[i].b, &out) && out == rows[i].want, "row %d gives %lld", i,

@@ -84,7 +84,9 @@ START_TEST(add) {
 END_TEST
 
 START_TEST(outer) {
-    static const struct { const char *file, *kernel; int ni, nj;
+    static const struct {
+        const char *file, *kernel;
+        int ni, nj;
     } cases[] = {{"p03_outer_add", "outer_add", 32, 31}, {"p04_outer_add_blocked", "outer_add_blocked", 100, 40},
         {"p05_mul_relu", "mul_relu", 100, 40}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

@@ -48,8 +48,8 @@ static const struct {
         32 * 16 * 2},
     /* x is read once by one operation, whatever it is called with twice */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = x * x }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
-    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum, the sum and the quotient
-     */
+    /* softmax is one operation, and written out five: exp(x - m) is two, as are the maximum,
+     * the sum and the quotient */
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { y = softmax[K](x) }", 1, 2 * 32 * 64 * 4, 32 * 64 * 4, 32 * 64 * 4},
     {"kernel f(x: f32[M,K]) -> y: f32[M,K] { e = exp(x - max[K](x))\n y = e / sum[K](e) }", 5,
         (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4 + 2 * 32 * 64 * 4 + (32 * 64 + 32) * 4 + (2 * 32 * 64 + 32) * 4,
@@ -333,7 +333,8 @@ END_TEST
 /* Where each line of the spec went stands in a few lines, and none of what was not taken; times have a unit that a
  * person reads. */
 START_TEST(a_summary_is_short) {
-    static const struct { const char *text, *summary;
+    static const struct {
+        const char *text, *summary;
     } of[] = {
         {"kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)\n}",
             "f: 1 GPU kernel, predicted 275.9 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"

@@ -501,7 +501,8 @@ END_TEST
 
 /* Which instruction an entry multiplies by. */
 START_TEST(test_mma) {
-    static const struct { const char *spec, *mma;
+    static const struct {
+        const char *spec, *mma;
     } cases[] = {
         {"kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m16n8k16"},
         {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},

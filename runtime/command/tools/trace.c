@@ -37,8 +37,7 @@ static fx_status read_blocks(const struct command *cmd, struct trace *t) {
 
 /* ---- what there is ---- */
 
-/* The stride of axis i of a row-major tensor, over extents; of packed words, and where the extent is fixed, a number.
- */
+/* The stride of axis i of a row-major tensor, over extents. Fixed extents and counts of packed words are numbers. */
 static const char *step_of(struct arena *arena, const struct trace *t, const struct argument *a, int i) {
     const struct fx_param *p = a->param;
     const char *names = NULL;
@@ -146,10 +145,16 @@ static fx_status check_size(const struct trace *t) {
 
 /* The engine that the entry's text names. */
 static void find_mma(const char *source, struct trace_launch *l) {
-    static const struct { const char *engine, *shape, *dtype;
-    } engines[] = {{"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"}, {"fx_mma_16<fx_f16>", "m16n8k16", "f16"},
-        {"fx_chain_mma<fx_bf16", "m16n8k16", "bf16"}, {"fx_chain_mma<fx_f16", "m16n8k16", "f16"},
-        {"fx_mma_32", "m16n8k8", "tf32"}, {"fx_mma_8<", "m16n8k32", "int8"}};
+    static const struct {
+        const char *engine, *shape, *dtype;
+    } engines[] = {
+        {"fx_mma_16<fx_bf16>", "m16n8k16", "bf16"},
+        {"fx_mma_16<fx_f16>", "m16n8k16", "f16"},
+        {"fx_chain_mma<fx_bf16", "m16n8k16", "bf16"},
+        {"fx_chain_mma<fx_f16", "m16n8k16", "f16"},
+        {"fx_mma_32", "m16n8k8", "tf32"},
+        {"fx_mma_8<", "m16n8k32", "int8"},
+    };
     size_t length = strlen(l->variant->entry);
     const char *at = source;
     while ((at = strstr(at, l->variant->entry)) && (at == source || at[-1] != '\n' || at[length] != '(')) at += length;

@@ -102,8 +102,7 @@ struct trace {
 };
 
 /* ---- trace.c ---- */
-/* Whether it is an extent that the spec has, of a tensor, rather than one that a pass made or that follows from others.
- */
+/* Whether the spec has the extent, of a tensor: no pass made it, and it does not follow from others. */
 bool trace_is_own(const struct fx_kernel *k, int extent);
 
 /* ---- trace_watch.c: what is seen ---- */

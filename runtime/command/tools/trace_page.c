@@ -200,7 +200,8 @@ static void put_details(struct buf *out, const struct trace *t, const struct tra
 }
 
 static void put_fragments(struct buf *out, const struct trace_launch *l) {
-    static const struct { const char *shape, *section;
+    static const struct {
+        const char *shape, *section;
     } sections[] = {{"m16n8k8", "Matrix Fragments for mma.m16n8k8"},
         {"m16n8k16", "Matrix Fragments for mma.m16n8k16 with floating point type"},
         {"m16n8k32", "Matrix Fragments for mma.m16n8k32"}};
