@@ -156,6 +156,8 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
     bool takes_maps;       /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
                               tensor without elements a map may hold anything */
+    bool starts_early;     /* it may be started before the kernel ahead of it in the stream has ended, for which the entry
+                              itself waits (programmatic dependent launch) */
     int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over;
                      * -1: any */
 };

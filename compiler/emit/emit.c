@@ -277,8 +277,9 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         }
         for (int v = 0; v < l->n_variants; v++) {
             const struct fx_variant *e = &l->variants[v];
-            buf_printf(out, "//     %s: block %d, %sgrid ", e->entry, e->block,
-                e->takes_maps ? "the tensor maps as one more argument, " : "");
+            buf_printf(out, "//     %s: block %d, %s%sgrid ", e->entry, e->block,
+                e->takes_maps ? "the tensor maps as one more argument, " : "",
+                e->starts_early ? "programmatic dependent launch where wanted, " : "");
             plan_print_expr(out, k, &e->grid);
             buf_puts(out, ", dynamic shared memory ");
             plan_print_expr(out, k, &e->smem);

@@ -1,7 +1,8 @@
 /* What one GPU kernel computes of an element, as members of its problem struct: fetch and store.
  *
- * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: frag, what V elements read; fetch,
- * which reads it; the reductions of elements; store, which computes the elements and writes them. One assignment a
+ * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: frag, what V elements read, and
+ * columns, of that what is the same for all rows; fetch and fetch_columns, which read them; the reductions of
+ * elements; store, which computes the elements and writes them. One assignment a
  * node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name,
  * so that a reader sees each stride spelled out. */
 #include <string.h>
@@ -90,17 +91,36 @@ static const char *place_args(const struct body *b) {
     return b->is_gemm ? "int batch, int m, int n" : "index row, index col";
 }
 
-static void emit_frag(struct body *b) {
-    if (!b->l->kernel->n_loads) {
-        buf_line(b->w.out, "  template <int V> using frag = fx_nothing;  // nothing is read %s",
-            b->is_gemm ? "besides the operands" : "ahead of what is computed");
+/* Whether t is read once for all rows of a tile. */
+static bool is_of_columns(const struct body *b, const struct tensor *t) {
+    const struct axis_list *m = &b->l->kernel->gemm.m;
+    for (int i = 0; b->is_gemm && i < m->n; i++)
+        if (tensor_axis(t, m->axes[i]) >= 0) return false;
+    return b->is_gemm;
+}
+
+static int count_fetched(const struct body *b, bool of_columns) {
+    int n = 0;
+    for (int i = 0; i < b->l->kernel->n_loads; i++) n += is_of_columns(b, &b->l->kernel->loads[i]) == of_columns;
+    return n;
+}
+
+static void emit_frag(struct body *b, bool of_columns) {
+    const char *name = of_columns ? "columns" : "frag";
+    if (!count_fetched(b, of_columns)) {
+        buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // nothing is read %s", name,
+            of_columns   ? "that is the same for all rows"
+            : b->is_gemm ? "of a row besides the operands"
+                         : "ahead of what is computed");
         return;
     }
-    buf_line(b->w.out, "  template <int V> struct frag {  // what V adjacent columns of a row read from memory");
+    buf_line(b->w.out, "  template <int V> struct %s {  // what V adjacent columns %s", name,
+        of_columns ? "read from memory for all rows" : "of a row read from memory");
     for (int i = 0; i < b->l->kernel->n_loads; i++) {
         const struct tensor *t = &b->l->kernel->loads[i];
-        buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t),
-            along_of(b, t) == ALONG_NONE ? "" : "[V]");
+        if (is_of_columns(b, t) == of_columns)
+            buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t),
+                along_of(b, t) == ALONG_NONE ? "" : "[V]");
     }
     buf_line(b->w.out, "  };");
 }
@@ -155,11 +175,17 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
     }
 }
 
-static void emit_fetch(struct body *b) {
-    if (!b->l->kernel->n_loads) return;
-    value_open_function(&b->w,
-        "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
-    for (int i = 0; i < b->l->kernel->n_loads; i++) emit_fetch_one(b, &b->l->kernel->loads[i]);
+static void emit_fetch(struct body *b, bool of_columns) {
+    if (!count_fetched(b, of_columns)) return;
+    if (of_columns)
+        value_open_function(&b->w,
+            "  template <int V, bool ALIGNED> FX_DEVICE void fetch_columns(columns<V> &f, int batch, int n, "
+            "int n_valid) const");
+    else
+        value_open_function(&b->w,
+            "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
+    for (int i = 0; i < b->l->kernel->n_loads; i++)
+        if (is_of_columns(b, &b->l->kernel->loads[i]) == of_columns) emit_fetch_one(b, &b->l->kernel->loads[i]);
     value_close_function(&b->w);
 }
 
@@ -196,7 +222,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(
-            arena(b), "f.%s%s", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
+            arena(b), "%s.%s%s", is_of_columns(b, &t) ? "c" : "f", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
         return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
@@ -478,7 +504,9 @@ static void emit_store(struct body *b) {
     bool has_partials = takes_whole_tiles(b);
     value_open_function(&b->w,
         "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const",
-        b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], ", value_ctype(r->contraction->dtype)) : "",
+        b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], const columns<V> &c, ",
+                         value_ctype(r->contraction->dtype))
+                   : "",
         has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
@@ -582,8 +610,10 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     b.along_var = b.is_gemm ? "n" : "col";
     find_needed(&b);
     if (!b.is_gemm) emit_skew(&b);
-    emit_frag(&b);
-    emit_fetch(&b);
+    if (b.is_gemm) emit_frag(&b, true);
+    emit_frag(&b, false);
+    emit_fetch(&b, true);
+    emit_fetch(&b, false);
     if (takes_whole_tiles(&b)) emit_partials(&b);
     emit_store(&b);
 }

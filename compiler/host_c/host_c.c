@@ -267,8 +267,8 @@ static void put_choice(struct host_writer *w, int i) {
         put(w, "         .prefers = %s,\n", host_c_condition(w, &f->prefers));
         put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
-        put(w, "         .block = %d, .cluster = %d%s},\n", f->block, f->cluster,
-            f->takes_maps ? ", .takes_maps = true" : "");
+        put(w, "         .block = %d, .cluster = %d%s%s},\n", f->block, f->cluster,
+            f->takes_maps ? ", .takes_maps = true" : "", f->starts_early ? ", .starts_early = true" : "");
     }
     put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
         host_c_call(w, "fx_choose"), i, l->n_variants, i, i);

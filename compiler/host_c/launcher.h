@@ -14,12 +14,13 @@ struct fx_variant { /* one way to run a launch */
     int64_t grid, shared; /* blocks; bytes of dynamic shared memory */
     unsigned block, cluster; /* threads a block; blocks a cluster */
     bool takes_maps; /* tensor maps are its last argument */
+    bool starts_early; /* before the kernel ahead of it has ended, for which it waits itself */
 };
 
 struct fx_ready { /* a launch, chosen */
     CUfunction entry;
     unsigned grid, block, cluster, shared;
-    bool takes_maps;
+    bool takes_maps, starts_early;
 };
 
 /* Of a module. */
@@ -171,7 +172,7 @@ static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entri
     if (chosen < 0) return false;
     v += chosen;
     if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;
-    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared, v->takes_maps};
+    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared, v->takes_maps, v->starts_early};
     return true;
 }
 
@@ -209,7 +210,13 @@ static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
 /* An empty grid has nothing to do. */
 static CUresult fx_start(const struct fx_ready *r, CUstream stream, void **args) {
     if (r->grid == 0) return CUDA_SUCCESS;
-    return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);
+    if (!r->starts_early) return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
+                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
+                             .attrs = &early, .numAttrs = 1};
+    return cuLaunchKernelEx(&config, r->entry, args, NULL);
 }
 
 /* All blocks at once: no more than the device holds. An empty grid has nothing to do. */

@@ -28,18 +28,23 @@ struct fx_chain_inner {
 template <class PROBLEM, int BM>
 struct fx_chain_outer {
   static constexpr int V = PROBLEM::V;
+  template <int N> using columns = typename PROBLEM::template columns<N>;
   template <int N> using frag = typename PROBLEM::template frag<N>;
   const PROBLEM &p;      // the chain
   const unsigned *rows;  // results of the tile's rows
   FX_DEVICE int m() const { return p.m(); }
   FX_DEVICE int n() const { return p.n(); }
   template <int N, bool ALIGNED>
+  FX_DEVICE void fetch_columns(columns<N> &c, int batch, int n, int n_valid) const {
+    p.template fetch_columns<N, ALIGNED>(c, batch, n, n_valid);
+  }
+  template <int N, bool ALIGNED>
   FX_DEVICE void fetch(frag<N> &f, int batch, int m, int n, int n_valid) const {
     p.template fetch<N, ALIGNED>(f, batch, m, n, n_valid);
   }
   template <int N, bool ALIGNED>
-  FX_DEVICE void store(const float (&acc)[1][N], const frag<N> &f, int batch, int m, int n, int n_valid) const {
-    p.template store<N, ALIGNED>(acc, f, fx_words<typename PROBLEM::results>::from(rows, BM, m % BM), batch, m, n, n_valid);
+  FX_DEVICE void store(const float (&acc)[1][N], const columns<N> &c, const frag<N> &f, int batch, int m, int n, int n_valid) const {
+    p.template store<N, ALIGNED>(acc, c, f, fx_words<typename PROBLEM::results>::from(rows, BM, m % BM), batch, m, n, n_valid);
   }
 };
 

@@ -282,6 +282,12 @@ FX_DEVICE void fx_fetch(const PROBLEM &p, FRAG &f, int batch, int m, int n, int 
   if constexpr (!__is_empty(FRAG)) p.template fetch<V, ALIGNED>(f, batch, m, n, n_valid);
 }
 
+// fx_fetch_columns: what it reads that is the same for all rows, if anything
+template <int V, bool ALIGNED, class PROBLEM, class COLUMNS>
+FX_DEVICE void fx_fetch_columns(const PROBLEM &p, COLUMNS &c, int batch, int n, int n_valid) {
+  if constexpr (!__is_empty(COLUMNS)) p.template fetch_columns<V, ALIGNED>(c, batch, n, n_valid);
+}
+
 // fx_gemm_epilogue: hands the staged sums to the problem, V columns of a row at a time; what it reads from memory is asked for AHEAD rows early
 // where registers allow
 template <class ENGINE, bool ALIGNED, int SUMS, class PROBLEM>
@@ -295,7 +301,9 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
   if (n_valid <= 0) return;
   int row = threadIdx.x / ACROSS;
+  typename PROBLEM::template columns<V> c;
   frag ahead[AHEAD + 1];
+  fx_fetch_columns<V, ALIGNED>(p, c, at.batch, at.n + col, n_valid);
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
     if (row + i * STEP < rows) fx_fetch<V, ALIGNED>(p, ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
@@ -306,7 +314,7 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
     typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
     for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
-    p.template store<V, ALIGNED>(acc, ahead[0], at.batch, at.m + row, at.n + col, n_valid);
+    p.template store<V, ALIGNED>(acc, c, ahead[0], at.batch, at.m + row, at.n + col, n_valid);
 #pragma unroll
     for (int i = 0; i < AHEAD; ++i) ahead[i] = ahead[i + 1];
   }
@@ -442,10 +450,12 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
   const int last = n_valid > 0 ? rows : 0;  // rows of which this thread has columns
   unsigned *const slots = (unsigned *)(fx_smem() + ENGINE::BM * ENGINE::staging_pitch(SUMS));
+  typename PROBLEM::template columns<V> c;
   frag ahead[AHEAD + 1];
   partials reduced;
   reduced.begin();
   int row = thread / ACROSS;
+  if (n_valid > 0) fx_fetch_columns<V, ALIGNED>(p, c, at.batch, at.n + col, n_valid);
 #pragma unroll
   for (int i = 0; i < AHEAD; ++i)
     if (row + i * STEP < last) fx_fetch<V, ALIGNED>(p, ahead[i], at.batch, at.m + row + i * STEP, at.n + col, n_valid);
@@ -460,7 +470,7 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
         typename ENGINE::sum acc[SUMS][V];
 #pragma unroll
         for (int j = 0; j < SUMS; ++j) ENGINE::template get<SUMS>(acc[j], row, j * ENGINE::BN + col);
-        p.template store<V, ALIGNED>(acc, ahead[0], x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
+        p.template store<V, ALIGNED>(acc, c, ahead[0], x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
       }
       reduced.add(p, x, at.batch, at.m + row, at.n + col, row < last ? n_valid : 0);
 #pragma unroll

@@ -4,14 +4,14 @@
    share a tile, half of its rows each. A stage holds 64 k of A's rows and of the columns of every B in boxes of 64 x 64 elements, 8 KB, swizzled in 128 bytes. Two memory
    barriers a stage say that it is full, by the bytes of its boxes, and that it is empty, by a lane of every warp that read it; both count phases throughout the tiles.
    Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
-   Invariant: any m, n, k; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
+   Invariant: any m and n, k of at least 1 in every segment; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
 
 // fx_columns_64: the instruction of 64 columns
 struct fx_columns_64 {
   static constexpr int N = 64;
   template <bool BF16, int A_MN, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
-    fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b);
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+    fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b, adds);
   }
 };
 
@@ -19,8 +19,8 @@ struct fx_columns_64 {
 struct fx_columns_128 {
   static constexpr int N = 128;
   template <bool BF16, int A_MN, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
-    fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b);
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+    fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b, adds);
   }
 };
 
@@ -28,8 +28,8 @@ struct fx_columns_128 {
 struct fx_columns_192 {
   static constexpr int N = 192;
   template <bool BF16, int A_MN, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
-    fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b);
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+    fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b, adds);
   }
 };
 
@@ -37,8 +37,8 @@ struct fx_columns_192 {
 struct fx_columns_256 {
   static constexpr int N = 256;
   template <bool BF16, int A_MN, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
-    fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b);
+  static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+    fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b, adds);
   }
 };
 
@@ -61,7 +61,8 @@ struct fx_wgmma {
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;  // bytes of a staged row: the rows that a warp writes at once lie in different banks
   static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
-  static constexpr int PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232;
+  static constexpr bool HAS_ROOM = SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
+  static constexpr int PRODUCER_REGISTERS = 32, CONSUMER_REGISTERS = 240;  // of the 512 that three threads share
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0, "no such tile");
 };
 
@@ -159,6 +160,7 @@ struct fx_wgmma_consumer {
   fx_wgmma_ring<ENGINE> &ring;                          // of the block
   unsigned a_offset;                                    // of the consumer's rows in a stage
   int before;                                           // the stage of the block before; -1: none
+  int adds[SUMS];                                       // whether there is something to add to
 
   template <class SEGMENT, int J>
   FX_DEVICE void multiply(unsigned long long a, unsigned b_address, int step) {
@@ -169,8 +171,9 @@ struct fx_wgmma_consumer {
 #pragma unroll
       for (int part = 0; part < ENGINE::PARTS; ++part)
         ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR>(
-            acc[SEGMENT::sum(J)][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b);
+            acc[SEGMENT::sum(J)][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b, step > 0 || adds[SEGMENT::sum(J)]);
       multiply<SEGMENT, J + 1>(a, b_address, step);
+      adds[SEGMENT::sum(J)] = 1;
     }
   }
   FX_DEVICE void give_back() {
@@ -200,19 +203,39 @@ struct fx_wgmma_consumer {
   }
 };
 
+// fx_wgmma_get: V staged sums; lanes whose bit 2 is set read the upper half of eight first: eight lanes then read all banks
+template <int V>
+FX_DEVICE void fx_wgmma_get(float (&x)[V], unsigned from) {
+  if constexpr (V == 8) {
+    const bool is_swapped = threadIdx.x & 4;
+    float first[4], second[4];
+    fx_shared_get<4>(first, from + (is_swapped ? 16 : 0));
+    fx_shared_get<4>(second, from + (is_swapped ? 0 : 16));
+#pragma unroll
+    for (int v = 0; v < 4; ++v) x[v] = is_swapped ? second[v] : first[v], x[v + 4] = is_swapped ? first[v] : second[v];
+  } else {
+    fx_shared_get<V>(x, from);
+  }
+}
+
 // fx_wgmma_epilogue: hands a consumer's sums to the problem, V columns of a row at a time; each warp stages its 16 rows of a chunk of columns after another in shared memory of its own
-// Lanes whose bit 2 is set read the upper half of eight floats first: eight lanes then read all banks.
 template <class ENGINE, int SUMS, class PROBLEM>
-FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, const float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2], unsigned staging) {
+FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, typename PROBLEM::template columns<PROBLEM::V> &columns,
+                                 const float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2], unsigned staging) {
   constexpr int V = PROBLEM::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
   typedef typename PROBLEM::template frag<V> frag;
-  constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && SUMS * ENGINE::PARTS * ENGINE::BN <= 256;  // registers allow asking for what all steps read before the sums are staged
+  constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && ENGINE::HAS_ROOM;  // registers allow asking for what all steps read before the sums are staged
+  constexpr int AT_ONCE = ENGINE::HAS_ROOM ? STEPS : 1;  // steps whose sums are read ahead of their use
   static_assert(V <= 8 && ACROSS <= 32 && STEP <= 16, "a warp does not cover whole rows of a chunk");
   const int lane = threadIdx.x % 32, row = lane / ACROSS, col = lane % ACROSS * V;
   const unsigned put = staging + lane / 4 * ENGINE::PITCH + lane % 4 * 8, get = staging + row * ENGINE::PITCH + col * 4;
 #pragma unroll
   for (int chunk = 0; chunk < ENGINE::BN / CHUNK; ++chunk) {
     const int n = at.n + chunk * CHUNK + col, n_valid = p.n() - n < V ? p.n() - n : V;
+    if (!ENGINE::HAS_ROOM && n_valid > 0) fx_fetch_columns<V, true>(p, columns, at.batch, n, n_valid);
+    const typename PROBLEM::template columns<V> c = columns;
+    if (ENGINE::HAS_ROOM && chunk + 1 < ENGINE::BN / CHUNK && n + CHUNK < p.n())
+      fx_fetch_columns<V, true>(p, columns, at.batch, n + CHUNK, p.n() - n - CHUNK < V ? p.n() - n - CHUNK : V);
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
       const int m = at.m + first_row + part * 64 + row, rows = n_valid > 0 ? p.m() - m : 0;
@@ -234,25 +257,17 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
       }
       fx_warp_barrier();  // the chunk of these rows is staged
 #pragma unroll
-      for (int s = 0; s < STEPS; ++s) {
-        float x[SUMS][V];
+      for (int first = 0; first < STEPS; first += AT_ONCE) {
+        float x[AT_ONCE][SUMS][V];
 #pragma unroll
-        for (int j = 0; j < SUMS; ++j) {
-          const unsigned from = get + s * STEP * ENGINE::PITCH + j * CHUNK * 4;
-          if constexpr (V == 8) {
-            const bool is_swapped = lane & 4;
-            float first[4], second[4];
-            fx_shared_get<4>(first, from + (is_swapped ? 16 : 0));
-            fx_shared_get<4>(second, from + (is_swapped ? 0 : 16));
+        for (int i = 0; i < AT_ONCE * SUMS; ++i)
+          fx_wgmma_get(x[i / SUMS][i % SUMS], get + (first + i / SUMS) * STEP * ENGINE::PITCH + i % SUMS * CHUNK * 4);
 #pragma unroll
-            for (int v = 0; v < 4; ++v) x[j][v] = is_swapped ? second[v] : first[v], x[j][v + 4] = is_swapped ? first[v] : second[v];
-          } else {
-            fx_shared_get<V>(x[j], from);
-          }
+        for (int s = first; s < first + AT_ONCE; ++s) {
+          if (s * STEP >= rows) continue;
+          if constexpr (!IS_AHEAD) fx_fetch<V, true>(p, read[0], at.batch, m + s * STEP, n, n_valid);
+          p.template store<V, true>(x[s - first], c, read[IS_AHEAD ? s : 0], at.batch, m + s * STEP, n, n_valid);
         }
-        if constexpr (!IS_AHEAD)
-          if (s * STEP < rows) fx_fetch<V, true>(p, read[0], at.batch, m + s * STEP, n, n_valid);
-        if (s * STEP < rows) p.template store<V, true>(x, read[IS_AHEAD ? s : 0], at.batch, m + s * STEP, n, n_valid);
       }
     }
   }
@@ -269,6 +284,8 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
   const int group = threadIdx.x / 128;
   fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
   if (threadIdx.x == 0) {
+    fx_tma_prefetch(maps);
+    fx_tma_prefetch(maps + 1);
     for (int s = 0; s < ENGINE::STAGES; ++s) {
       fx_mbarrier_init(barriers + s * 8, 1);
       fx_mbarrier_init(ring.empty(barriers, s), IS_PINGPONG ? 4 : 4 * CONSUMERS);
@@ -276,6 +293,8 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
     fx_mbarrier_publish();
   }
   fx_barrier();  // the memory barriers are there
+  fx_let_next_start();
+  fx_wait_for_kernel();
 
   if (group == 0) {
     fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
@@ -303,18 +322,21 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
 #pragma unroll 1
   for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
     const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    typename PROBLEM::template columns<PROBLEM::V> columns;  // of the first chunk; those of the next are asked for while one is worked on
+    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / PROBLEM::V) * PROBLEM::V;
+    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<PROBLEM::V, true>(p, columns, at.batch, n, p.n() - n < PROBLEM::V ? p.n() - n : PROBLEM::V);
+    // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
     float acc[SUMS][ENGINE::PARTS][ENGINE::BN / 2];
 #pragma unroll
-    for (int i = 0; i < SUMS * ENGINE::PARTS * ENGINE::BN / 2; ++i)
-      acc[i / (ENGINE::PARTS * ENGINE::BN / 2)][i / (ENGINE::BN / 2) % ENGINE::PARTS][i % (ENGINE::BN / 2)] = 0;
+    for (int i = 0; SUMS == 1 && i < ENGINE::PARTS * ENGINE::BN / 2; ++i) acc[0][i / (ENGINE::BN / 2)][i % (ENGINE::BN / 2)] = 0;
     if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
-    fx_wgmma_consumer<ENGINE, SUMS> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1};
+    fx_wgmma_consumer<ENGINE, SUMS> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {SUMS == 1}};
     p.accumulate(mainloop);
     mainloop.end();
     if constexpr (IS_PINGPONG) {
       if (number + gridDim.x < tiles) fx_named_arrive(2 - consumer, 256);
       ring.skip(blocks.n);
     }
-    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, part * 64 + warp * 16, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, part * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }
 }

@@ -323,6 +323,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
             .block = f->block,
             .cluster = 1,
             .takes_maps = f->takes_maps,
+            .starts_early = f->starts_early,
             .kind = kind_of(&leader->kernel->configs[i]),
             .most_local = leader->kernel->group->contraction ? 0 : -1};
     }

@@ -236,6 +236,13 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
+    if (f->takes_maps) { /* the first products of a sum begin it */
+        int from = x->n;
+        terms_constant(x, 1);
+        terms_size(x, k, all_k, e->k_outer.n + e->k.n);
+        terms_op(x, FX_T_LE);
+        terms_also(x, n, from);
+    }
     bool is_aligned = f->is_aligned && !e->is_ragged;
     if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m);
     for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, s, &e->b[j], e, &shape->n);

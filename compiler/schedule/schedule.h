@@ -52,6 +52,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool needs_unit; /* not aligned, but operands of a mainloop that are strided tensors have stride 1 along their last
                         label */
     bool is_small;       /* indices fit 32 bits */
+    bool starts_early;   /* its driver waits for the kernel before */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */

@@ -140,8 +140,8 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
     }
     for (int i = 0; i < l->n_variants; i++) {
         const struct fx_variant *v = &l->variants[i];
-        buf_printf(out, "    %d %s: %s\n      block %d%s\n", v->number, v->entry, v->config, v->block,
-            v->takes_maps ? ", takes maps" : "");
+        buf_printf(out, "    %d %s: %s\n      block %d%s%s\n", v->number, v->entry, v->config, v->block,
+            v->takes_maps ? ", takes maps" : "", v->starts_early ? ", may start early" : "");
         print_labelled(out, k, "      grid ", &v->grid);
         print_labelled(out, k, "      smem ", &v->smem);
         print_labelled(out, k, "      needs ", &v->needs);

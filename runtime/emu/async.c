@@ -276,7 +276,7 @@ static void multiply(struct warp *w, const struct product *p) {
         for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p->is_bf16);
         for (unsigned r = 0; r < WG_ROWS; r++) {
             float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
-            double sum = *d;
+            double sum = p->adds ? *d : 0;
             for (unsigned k = 0; k < WG_K; k++) sum += a[r][k] * b[k];
             *d = (float)sum;
         }
@@ -294,6 +294,7 @@ static void add_product(struct warp *w) {
         .is_bf16 = first->words[7] & 1,
         .a_mn = first->words[7] >> 1 & 1,
         .b_mn = first->words[7] >> 2 & 1,
+        .adds = first->words[7] >> 3 & 1,
         .group = w->n_batches,
         .pc = w->pc};
     for (int i = 0; i < WARP; i++) {

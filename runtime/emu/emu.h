@@ -149,7 +149,7 @@ struct product { /* of a warpgroup, a warp's share, on its way */
     unsigned long long a, b; /* descriptors */
     float *d[WARP];          /* of each lane */
     int n;                   /* columns */
-    bool is_bf16, a_mn, b_mn;
+    bool is_bf16, a_mn, b_mn, adds;
     int group;               /* batch */
     const void *pc;
 };

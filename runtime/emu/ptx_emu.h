@@ -323,6 +323,8 @@ inline void fx_mbarrier_wait(unsigned at, unsigned parity) {
     emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_WAIT, at, parity);
 }
 inline void fx_tma_prefetch(const fx_tensor_map *) {}
+inline void fx_wait_for_kernel() {}  // kernels run one after the other
+inline void fx_let_next_start() {}
 template <int RANK>
 inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
     emu_self->calls->box(emu_self, to, map, barrier, at, RANK);
@@ -337,19 +339,20 @@ template <int N> inline void fx_wgmma_wait() { emu_self->calls->together(emu_sel
 
 // emu_wgmma: the warp's share of a product; the sums lie where d says until they are waited for
 template <int N, bool BF16, int A_MN, int B_MN>
-inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
   emu_thread *self = emu_self;
   float *sums = d;
   __builtin_memcpy(self->words, &sums, sizeof sums);
   __builtin_memcpy(self->words + 2, &a, sizeof a);
   __builtin_memcpy(self->words + 4, &b, sizeof b);
-  self->words[6] = N, self->words[7] = (unsigned)BF16 | A_MN << 1 | B_MN << 2;
+  self->words[6] = N, self->words[7] = (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3;
   self->calls->together(self, EMU_WGMMA, 0);
 }
 #define FX_EMU_WGMMA(N)                                                                         \
     template <bool BF16, int A_MN, int B_MN>                                                    \
-    inline void fx_wgmma_##N(float (&d)[N / 2], unsigned long long a, unsigned long long b) {   \
-        emu_wgmma<N, BF16, A_MN, B_MN>(d, a, b);                                                \
+    inline void fx_wgmma_##N(float (&d)[N / 2], unsigned long long a, unsigned long long b,     \
+        int adds) {                                                                             \
+        emu_wgmma<N, BF16, A_MN, B_MN>(d, a, b, adds);                                          \
     }
 FX_EMU_WGMMA(64)
 FX_EMU_WGMMA(128)

@@ -6,6 +6,8 @@
 
 #include "lib/runtime.h"
 
+enum { CAPTURES_EARLY_STARTS = 12030 }; /* the driver's version as of which a graph may hold launches that start early */
+
 fx_status scope_enter(fx_context *ctx, struct scope *s) {
     void *current = NULL;
     s->is_pushed = false;
@@ -48,7 +50,7 @@ static fx_status take_context(fx_context *ctx, int ordinal) {
 }
 
 static fx_status read_device(fx_context *ctx) {
-    int major = 0, minor = 0;
+    int major = 0, minor = 0, version = 0;
     const struct { int attribute, *value; } wanted[] = {{DEVICE_ATTRIBUTE_CC_MAJOR, &major},
                                                         {DEVICE_ATTRIBUTE_CC_MINOR, &minor},
                                                         {DEVICE_ATTRIBUTE_SM_COUNT, &ctx->sm_count},
@@ -57,6 +59,8 @@ static fx_status read_device(fx_context *ctx) {
     ctx->name[sizeof ctx->name - 1] = 0;
     for (size_t i = 0; status == FX_OK && i < sizeof wanted / sizeof *wanted; i++)
         status = CU(NULL, cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, ctx->device));
+    if (status == FX_OK) status = CU(NULL, cuDriverGetVersion(&version));
+    ctx->starts_early = version >= CAPTURES_EARLY_STARTS;
     ctx->cc = 10 * major + minor;
     /* From 9.0 on the instructions worth having belong to one architecture alone. */
     snprintf(ctx->arch, sizeof ctx->arch, "sm_%d%s", ctx->cc, ctx->cc >= 90 ? "a" : "");

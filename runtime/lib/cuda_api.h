@@ -23,6 +23,7 @@ enum {
     FUNCTION_ATTRIBUTE_MAX_DYNAMIC_SHARED = 8,
     LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
     LAUNCH_ATTRIBUTE_CLUSTER = 4,
+    LAUNCH_ATTRIBUTE_EARLY = 6, /* PROGRAMMATIC_STREAM_SERIALIZATION */
     STREAM_NON_BLOCKING = 1,
     TENSOR_MAP_F16 = 6,
     TENSOR_MAP_BF16 = 9,
@@ -38,6 +39,7 @@ struct cuda_launch_attribute { /* CUlaunchAttribute */
         char bytes[64];
         unsigned cluster[3]; /* blocks in x, y, z */
         int cooperative;     /* whether all blocks are to be resident at once */
+        int early;           /* whether it may start before the kernel ahead of it has ended */
     } value;
 };
 

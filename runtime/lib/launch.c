@@ -7,7 +7,7 @@
 #include "lib/runtime.h"
 
 struct ready { /* a launch, computed */
-    bool takes_maps;
+    bool takes_maps, starts_early;
     const struct module_entry *entry; /* NULL: nothing to do */
     int block, cluster;
     unsigned grid, shared_bytes;
@@ -46,6 +46,7 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
     *out = (struct ready){.takes_maps = variant->takes_maps,
+        .starts_early = variant->starts_early && p->ctx->starts_early,
         .entry = grid ? e : NULL,
         .block = variant->block,
         .cluster = variant->cluster,
@@ -115,16 +116,18 @@ static fx_status encode_maps(const fx_prepared *p, const struct fx_launch *l, co
 /* ---- enqueuing ---- */
 
 static fx_status enqueue(fx_context *ctx, const struct ready *r, void **arguments, void *stream) {
-    if (r->cluster <= 1 && !r->is_cooperative)
+    if (r->cluster <= 1 && !r->is_cooperative && !r->starts_early)
         return CU(ctx, cuLaunchKernel(r->entry->function, r->grid, 1, 1, (unsigned)r->block, 1, 1, r->shared_bytes,
                            stream, arguments, NULL));
-    struct cuda_launch_attribute attributes[2];
+    struct cuda_launch_attribute attributes[3];
     unsigned n = 0;
     if (r->cluster > 1)
         attributes[n++] = (struct cuda_launch_attribute){
             .id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {(unsigned)r->cluster, 1, 1}};
     if (r->is_cooperative)
         attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    if (r->starts_early)
+        attributes[n++] = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_EARLY, .value.early = 1};
     struct cuda_launch_config config = {.grid = {r->grid, 1, 1},
         .block = {(unsigned)r->block, 1, 1},
         .shared_bytes = r->shared_bytes,

@@ -49,6 +49,7 @@ struct fx_context {
     int cc;              /* compute capability, 10 * major + minor */
     int sm_count;        /* multiprocessors */
     int max_shared;      /* bytes of shared memory a block may have */
+    bool starts_early;   /* its driver captures launches that may start early into graphs, as of CUDA 12.3 */
     atomic_int lost;     /* the driver's code that ended the context, or 0 */
     _Atomic(const struct module_entry *) last; /* launched last: whom to name when the context is lost */
     pthread_mutex_t lock;    /* guards programs, their entries and the entries' states */

@@ -7,6 +7,7 @@ are timed as CUDA graphs whose operands are rotated through more than the L2 cac
   gemm16.py                    what a launch would take
   gemm16.py --variants         every entry
   gemm16.py --only linear      cases whose name contains that
+  gemm16.py --lib a.so --lib b.so   builds of the library beside each other
 
 Output: a line a case and entry: microseconds, and cuBLAS's time over it. Exit 1 when an element was wrong.
 """
@@ -55,11 +56,11 @@ def product(name, a):
 def reference(name, a, dtype):
     y = product(name, a)
     if name == "bias_gelu":
-        y = torch.nn.functional.gelu(y + a["b"])
+        y = torch.nn.functional.gelu((y + a["b"]).double())  # in f32 its far negative tail is a difference of almost equal numbers
     if name == "residual":
         y = y + a["r"]
     if name == "swiglu":
-        y = torch.nn.functional.silu(y) * (a["x"] @ a["v"].t())
+        y = torch.nn.functional.silu(y.double()) * (a["x"] @ a["v"].t())
     if name == "lora":
         y = y + a["u"] @ a["v"]
     return y if name == "f32_out" else y.to(dtype)
@@ -158,57 +159,67 @@ def race(contenders, rounds):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--variants", action="store_true")
+    p.add_argument("--entries", default="", help="of the entries, those whose name contains it")
     p.add_argument("--only", default="")
     p.add_argument("--dtype", default="bf16")
     p.add_argument("--rounds", type=int, default=25)
-    p.add_argument("--lib", default=str(libfx.ROOT / "build/libfx.so"))
+    p.add_argument("--lib", action="append")
     args = p.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    lib = libfx.load(args.lib)
-    lib.fx_pin_variant.argtypes = [c.c_void_p, c.c_int, c.c_int]
     dtype = dict(bf16=torch.bfloat16, f16=torch.float16)[args.dtype]
     path = pathlib.Path(tempfile.mkdtemp()) / "gemm16.fx"
     path.write_text(SPEC.replace("T[", args.dtype + "["))
-    context = libfx.Context(lib)
+    libs = []
+    for at in args.lib or [str(libfx.ROOT / "build/libfx.so")]:
+        lib = libfx.load(at)
+        lib.fx_pin_variant.argtypes = [c.c_void_p, c.c_int, c.c_int]
+        libs.append((pathlib.Path(at).stem if args.lib else "", lib, libfx.Context(lib)))
     out = open(pathlib.Path(os.environ.get("OUT", ".")) / "gemm16.jsonl", "a")
     is_wrong = False
     for name, extents in CASES:
         label = name + " " + " ".join(f"{l}={e}" for l, e in extents.items())
         if args.only not in label:
             continue
-        try:
-            case = Case(context, lib, path, name, extents, dtype)
-            k = libfx.Kernel(case.spec, name, extents)
-            n_variants = k.plan.launches[0].n_variants if args.variants and k.plan.n_launches == 1 else 0
-            checked = check(case, range(-1, n_variants))
-        except libfx.Failure as e:
-            print(f"{label}: {e}")
-            is_wrong = True
+        cases = []
+        for lib_name, lib, context in libs:
+            try:
+                case = Case(context, lib, path, name, extents, dtype)
+                k = libfx.Kernel(case.spec, name, extents)
+                n_variants = k.plan.launches[0].n_variants if args.variants and k.plan.n_launches == 1 else 0
+                checked = check(case, range(-1, n_variants))
+            except libfx.Failure as e:
+                print(f"{lib_name} {label}: {e}")
+                is_wrong = True
+                continue
+            for v, (entry, worst, n_wrong) in checked.items():
+                bad = worst > (1 if name in ("bias_gelu", "swiglu") else 0)
+                is_wrong |= bad
+                if bad:
+                    print(f"{lib_name} {label}: {entry}: WRONG, {n_wrong} elements differ, worst {worst:.1f} ulp", flush=True)
+                if v < 0 or args.entries in entry:
+                    cases.append((case, v, f"{lib_name} {entry}"))
+        if not cases:
             continue
-        for v, (entry, worst, n_wrong) in checked.items():
-            bad = worst > (1 if name in ("bias_gelu", "swiglu") else 0)
-            is_wrong |= bad
-            if bad:
-                print(f"{label}: {entry}: WRONG, {n_wrong} elements differ, worst {worst:.1f} ulp", flush=True)
+        case = cases[0][0]
         bytes_of = sum(t.numel() * t.element_size() for t in case.inputs(2, False).values())
         copies = max(1, min(8, 150_000_000 // bytes_of + 1))
         sets = [case.inputs(i, False) for i in range(copies)]
         flops = 2 * extents["M"] * extents["N"] * extents["K"] * extents.get("B", 1)
         n = max(copies, min(100, int(1e-3 / (flops / 6e14)) + 1))
         contenders = [("cublas", graph_of(lambda i: product(name, sets[i % copies]), n), n)]
-        for v in checked:
+        for number, (case, v, entry) in enumerate(cases):
             k = case.kernel(v)
             bound = [case.bind(k, s) for s in sets]
             go = lambda i, k=k, bound=bound: k.launch(bound[i % copies][0], bound[i % copies][1].data_ptr(), bound[i % copies][2], torch.cuda.current_stream().cuda_stream)
-            contenders.append(((v, checked[v][0]), graph_of(go, n), n))
+            contenders.append(((number, v, entry), graph_of(go, n), n))
         times = race(contenders, args.rounds)
         base = times["cublas"]
         print(f"{label}: cublas {base:.2f} us, {flops / base / 1e6:.0f} TFLOPS", flush=True)
         for key, t in times.items():
             if key != "cublas":
-                print(f"    {'chosen' if key[0] < 0 else '      '} {key[1]:34} {t:9.2f} us  {base / t:.3f}", flush=True)
-                out.write(json.dumps(dict(case=label, dtype=args.dtype, entry=key[1], chosen=key[0] < 0, us=t, cublas=base)) + "\n")
+                print(f"    {'chosen' if key[1] < 0 else '      '} {key[2]:40} {t:9.2f} us  {base / t:.3f}", flush=True)
+                out.write(json.dumps(dict(case=label, dtype=args.dtype, entry=key[2], chosen=key[1] < 0, us=t, cublas=base)) + "\n")
         out.flush()
         del contenders, sets
         torch.cuda.empty_cache()

@@ -60,19 +60,20 @@ struct matmul {
   }
 
   template <int V>
-  struct frag {
+  struct columns {
     float bias[V];
   };
+  template <int V> using frag = fx_nothing;
   template <int V, bool ALIGNED>
-  FX_DEVICE void fetch(frag<V> &f, int, int, int n, int n_valid) const {
-    fx_load<V, ALIGNED>(f.bias, bias + n, n_valid);
+  FX_DEVICE void fetch_columns(columns<V> &c, int, int n, int n_valid) const {
+    fx_load<V, ALIGNED>(c.bias, bias + n, n_valid);
   }
   template <int V, bool ALIGNED>
-  FX_DEVICE void store(const float (&acc)[SUMS][V], const frag<V> &f, int batch, int m, int n, int n_valid) const {
+  FX_DEVICE void store(const float (&acc)[SUMS][V], const columns<V> &c, const frag<V> &, int batch, int m, int n, int n_valid) const {
     float out[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      float t = acc[0][v] + f.bias[v];
+      float t = acc[0][v] + c.bias[v];
 #pragma unroll
       for (int j = 1; j < SUMS; ++j) t += (float)(1 + 2 * j) * acc[j][v];
       out[v] = GELU ? fx_gelu(t) : t;
