@@ -1,6 +1,6 @@
 /* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
-   every sum that it adds to; an operand lies in memory, or is computed: fetched and made chunk by chunk on its way to shared memory. It says which (moved).
+   every sum that it adds to; an operand lies in memory, or is computed: fetched and made chunk by chunk on its way to shared memory. Its `loader` says which.
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any number for fx_gemm_tiles. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
    the segment with most sums, and BM * ENGINE::staging_pitch(all sums), behind which a reduction of rows has THREADS / 32 * BN values, BN / 64 where it is of columns too. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
@@ -71,11 +71,11 @@ template <class ENGINE, class BASE> struct fx_strided_b<fx_any_stride<ENGINE>, B
 // fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
 template <class ENGINE, bool ALIGNED, class SEGMENT> struct fx_gemm_a {
   typedef typename SEGMENT::a a;
-  typedef typename a::template moved<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
+  typedef typename a::template loader<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 template <class ENGINE, bool ALIGNED, class SEGMENT, int J> struct fx_gemm_b {
   typedef typename SEGMENT::template b<J> b;
-  typedef typename b::template moved<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
+  typedef typename b::template loader<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 
 // fx_gemm_operand: one operand on its way through the mainloop, in whichever manner
