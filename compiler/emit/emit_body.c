@@ -469,7 +469,7 @@ static void mark_elements(struct body *b, bool *needed) {
     int n = b->is_gemm ? gemm_shared(b->g, r, &shared) : 0;
     for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
     for (int i = 0; i < n; i++) needed[shared[i]->args[0]->id] = true;
-    for (int i = 0; x && i < x->n_moved; i++) needed[x->moved[i].by->id] = true;
+    for (int i = 0; x && i < x->n_deferred; i++) needed[x->deferred[i].by->id] = true;
 }
 
 static void emit_store(struct body *b) {

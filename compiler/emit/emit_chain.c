@@ -264,7 +264,7 @@ static void emit_move(struct middle *b, int pass) {
 static const char *middle_at(struct middle *b, struct point *p, struct node *n, const bool *late) {
     const char *args[3];
     if (!late[n->id]) return value_at(&b->w, p, n);
-    if (chain_stays(b->x, n) >= 0) return middle_at(b, p, n->args[chain_stays(b->x, n)], late);
+    if (chain_undeferred(b->x, n) >= 0) return middle_at(b, p, n->args[chain_undeferred(b->x, n)], late);
     for (int i = 0; i < n->n_args; i++)
         args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
     const char *name = emit_local(b->w.names, n);
@@ -292,7 +292,7 @@ static void emit_needed(struct middle *b, struct point *p, int pass, bool *late)
                 value_comment(b->w.g, n));
         }
         if (p->text[i]) continue;
-        late[i] = is_last && chain_stays(b->x, n) >= 0;
+        late[i] = is_last && chain_undeferred(b->x, n) >= 0;
         for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
         if (!late[i]) value_at(&b->w, p, n);
     }
@@ -369,16 +369,16 @@ void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, c
     int id = n->id;
     const char *place = p->place ? p->place[id] : NULL;
     const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
-    for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
-        const char *by = value_at(w, p, x->moved[i].by);
-        sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
-            x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
+    for (int i = x->n_deferred - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
+        const char *by = value_at(w, p, x->deferred[i].by);
+        sum = arena_printf(a, x->deferred[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
+            x->deferred[i].is_choice ? by : sum, x->deferred[i].is_choice ? acc : by, sum);
     }
     p->text[id] = acc;
     if (x->outer_fold < 0) return;
     p->text[id] = place ? place : emit_local(w->names, n);
     value_line(
-        w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
+        w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_deferred ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
 static void emit_row_stores(struct middle *b) {

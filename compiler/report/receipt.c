@@ -263,9 +263,9 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
             note(f, arena_printf(f->a,
                         "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves",
                         span_line(f->unit->cx, x->folds[i].extreme->span)));
-    for (int i = 0; i < x->n_moved; i++)
+    for (int i = 0; i < x->n_deferred; i++)
         note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d",
-                    span_line(f->unit->cx, x->moved[i].by->span)));
+                    span_line(f->unit->cx, x->deferred[i].by->span)));
     if (x->second.b_dtype != FX_F32)
         note(f,
             arena_printf(f->a,

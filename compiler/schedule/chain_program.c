@@ -98,13 +98,13 @@ static bool holds_for_nothing(const struct chain *x, const struct node *conditio
 }
 
 /* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later
- * are collected. */
+ * are deferred. */
 struct factors {
     const struct chain *x;
     const struct fold *fold;
-    struct moved moved[MAX_MOVED];
-    int n_moved;
-    bool may_move;
+    struct deferred deferred[MAX_DEFERRED];
+    int n_deferred;
+    bool may_defer;
     bool is_narrow; /* it is rounded to f16, which may not hold what another factor makes of the exponential before it
                        is scaled and divided */
 };
@@ -120,18 +120,18 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
         bool is_late = level[d->id] > pass;
-        if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) ||
-                           !is_normaliser(p->x, d, p->fold->e)))
+        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->x, d, p->fold->e) ||
+                           node_has_any(d, p->x->parts.t, p->x->parts.n_t)))
             return false;
         if (!is_late && p->is_narrow) return false;
-        if (is_late) p->moved[p->n_moved++] = (struct moved){d, false};
+        if (is_late) p->deferred[p->n_deferred++] = (struct deferred){d, false};
         return find_factor(p, n->args[0], depth + 1);
     }
     if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
-        if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) ||
+        if (!p->may_defer || p->n_deferred == MAX_DEFERRED || !node_is_number(n->args[1], 0) ||
             !holds_for_nothing(p->x, n->args[0], p->fold->e))
             return false;
-        p->moved[p->n_moved++] = (struct moved){n->args[0], true};
+        p->deferred[p->n_deferred++] = (struct deferred){n->args[0], true};
         return find_factor(p, n->args[2], depth + 1);
     }
     if (n->op == O_WHERE) {
@@ -176,10 +176,10 @@ static void place_outer(struct chain *x) {
     if (plain < x->n_passes) return;
     for (int k = 0; k < x->n_folds; k++) {
         struct factors product = {
-            .x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
+            .x = x, .fold = &x->folds[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
         if (x->folds[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
         x->outer_fold = k;
-        for (int i = 0; i < product.n_moved; i++) x->moved[x->n_moved++] = product.moved[i];
+        for (int i = 0; i < product.n_deferred; i++) x->deferred[x->n_deferred++] = product.deferred[i];
         return;
     }
     x->n_passes = plain + 1;
@@ -189,10 +189,10 @@ static void place_outer(struct chain *x) {
 
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { return x->level[n->id] == pass + 1; }
 
-int chain_stays(const struct chain *x, const struct node *n) {
-    for (int i = 0; i < x->n_moved; i++) {
-        if (!x->moved[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->moved[i].by) return 0;
-        if (x->moved[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->moved[i].by &&
+int chain_undeferred(const struct chain *x, const struct node *n) {
+    for (int i = 0; i < x->n_deferred; i++) {
+        if (!x->deferred[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->deferred[i].by) return 0;
+        if (x->deferred[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->deferred[i].by &&
             node_is_number(n->args[1], 0))
             return 2;
     }
@@ -225,7 +225,7 @@ static void mark_below(const struct graph *g, const struct partition *p, const s
             continue;
         }
         bool is_last = pass + 1 == x->n_passes;
-        int stays = is_last ? chain_stays(x, n) : -1;
+        int stays = is_last ? chain_undeferred(x, n) : -1;
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) /* what is read elsewhere is computed there */
             if (stays < 0 || a == stays) needed[n->args[a]->id] = true;
     }
@@ -346,7 +346,7 @@ static void find_bound(const struct group *r, struct chain *x) {
     if (x->n_passes != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     const struct fold *f = &x->folds[x->outer_fold];
     const struct node *p = x->parts.middle, *c = f->x;
-    while (chain_stays(x, p) >= 0) p = p->args[chain_stays(x, p)];
+    while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
     if (p != f->e || !node_is_op(c, O_WHERE)) return;
     bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
     if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;

@@ -5,7 +5,7 @@
 #include "graph/chain.h"
 #include "schedule/schedule.h"
 
-enum { MAX_FOLDS = 4, MAX_MOVED = 4 };
+enum { MAX_FOLDS = 4, MAX_DEFERRED = 4 };
 
 struct fold { /* e = exp(x - shift), the shift made of the extreme of x's row: taken while the extreme is still being
                  found */
@@ -26,8 +26,8 @@ struct chain_pass { /* over the middle */
                                of the pass reads those */
 };
 
-struct moved { /* what is done to the middle but known only after the last pass, so done to D: a division by `by`, or 0
-                  in its place where `by` holds */
+struct deferred { /* what is done to the middle but known only after the last pass, so done to D: a division by `by`,
+                     or 0 in its place where `by` holds */
     struct node *by;
     bool is_choice;
 };
@@ -46,8 +46,8 @@ struct chain {
     int n_folds;
     struct fold folds[MAX_FOLDS];
     int outer_fold;           /* the fold by which D is scaled, or -1 */
-    int n_moved;
-    struct moved moved[MAX_MOVED];
+    int n_deferred;
+    struct deferred deferred[MAX_DEFERRED];
     struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the middle, is at
                                     most `bound`, the same for a row; or NULL */
     bool is_below;            /* likewise: less than `bound` */
@@ -62,9 +62,9 @@ struct chain *chain_analyse(
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
 /* The exponential is taken online in the pass. */
 bool chain_is_online(const struct chain *x, int fold, int pass);
-/* Where node n, a quotient or a choice on the way to the outer fold's exponential, is one of those moved out: its
- * operand that stays, else -1. */
-int chain_stays(const struct chain *x, const struct node *n);
+/* Where node n, a quotient or a choice on the way to the outer fold's exponential, is deferred: which operand stands in
+ * its place in the middle, else -1. */
+int chain_undeferred(const struct chain *x, const struct node *n);
 /* Whether the store is over rows, not over the result's elements. */
 bool chain_stores_row(const struct graph *g, const struct partition *p, const struct chain *x, const struct store *s);
 
