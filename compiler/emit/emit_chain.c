@@ -18,7 +18,7 @@ struct middle {
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
-    const char *shift[MAX_FOLDS]; /* what the exponential of a fold is shifted by so far, as a member of sums */
+    const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
 };
 
 static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
@@ -88,7 +88,7 @@ static void emit_known(struct middle *b) {
     for (int i = 0; i < b->r->n_steps; i++)
         buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]),
             value_comment(b->w.g, b->r->steps[i]));
-    if (b->x->outer_fold >= 0)
+    if (b->x->outer_exp >= 0)
         buf_line(b->w.out,
             "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
@@ -103,7 +103,7 @@ static void emit_known(struct middle *b) {
 
 static bool has_sums(const struct middle *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    return over->finds_shifts || over->n_extremes || over->n_others;
+    return over->finds_shifts || over->n_maxima || over->n_others;
 }
 
 static void emit_sums_type(struct middle *b, int pass) {
@@ -117,14 +117,14 @@ static void emit_sums_type(struct middle *b, int pass) {
         if (chain_ends_in(b->x, b->r->steps[s], pass))
             buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]),
                 value_comment(b->w.g, b->r->steps[s]));
-    for (int k = 0; k < b->x->n_folds; k++)
+    for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass))
             buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
-                member(b, b->x->folds[k].extreme));
+                member(b, b->x->exps[k].maximum));
     buf_line(b->w.out, "  };");
     if (!over->finds_shifts) return;
     buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", pass);
-    for (int i = 0; i < over->n_extremes; i++) buf_line(b->w.out, "    float %s;", member(b, over->extremes[i]));
+    for (int i = 0; i < over->n_maxima; i++) buf_line(b->w.out, "    float %s;", member(b, over->maxima[i]));
     buf_line(b->w.out, "  };");
 }
 
@@ -143,15 +143,15 @@ static void emit_identities(struct middle *b, int pass) {
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
             value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
-    for (int k = 0; k < b->x->n_folds; k++)
+    for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
     if (!over->finds_shifts) return;
     value_open_function(&b->w, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    tops%d b;", pass);
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "b.%s = %s;", member(b, over->extremes[i]), start_of(b, over->extremes[i]));
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "b.%s = %s;", member(b, over->maxima[i]), start_of(b, over->maxima[i]));
     buf_line(b->w.out, "    return b;");
     value_close_function(&b->w);
 }
@@ -206,8 +206,8 @@ static void emit_look(struct middle *b, int pass) {
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     struct point *p = at_element(b, pass);
-    for (int i = 0; i < over->n_extremes; i++) {
-        const struct node *n = over->extremes[i];
+    for (int i = 0; i < over->n_maxima; i++) {
+        const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
         if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
@@ -217,15 +217,15 @@ static void emit_look(struct middle *b, int pass) {
     value_close_function(&b->w);
 }
 
-static const char *scaled(struct middle *b, int fold, const char *difference) {
-    return b->x->folds[fold].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
+static const char *scaled(struct middle *b, int k, const char *difference) {
+    return b->x->exps[k].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
 }
 
-/* The row's shift, made of its extreme. */
-static const char *shift_at(struct middle *b, int fold, int pass, const char *extreme) {
+/* The row's shift, made of its maximum. */
+static const char *shift_at(struct middle *b, int k, int pass, const char *maximum) {
     struct point *p = at_row(b, pass);
-    p->text[b->x->folds[fold].extreme->id] = extreme;
-    return value_at(&b->w, p, b->x->folds[fold].shift);
+    p->text[b->x->exps[k].maximum->id] = maximum;
+    return value_at(&b->w, p, b->x->exps[k].shift);
 }
 
 static void emit_move(struct middle *b, int pass) {
@@ -235,27 +235,27 @@ static void emit_move(struct middle *b, int pass) {
         "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, "
         "const values &q) const",
         pass, pass, pass);
-    for (int i = 0; i < over->n_extremes; i++) {
-        const struct node *n = over->extremes[i];
+    for (int i = 0; i < over->n_maxima; i++) {
+        const struct node *n = over->maxima[i];
         value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n),
             value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     }
-    for (int k = 0; k < b->x->n_folds; k++) {
-        const struct fold *f = &b->x->folds[k];
+    for (int k = 0; k < b->x->n_exps; k++) {
+        const struct shifted_exp *f = &b->x->exps[k];
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *to = shift_at(b, k, pass, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"),
+        const char *to = shift_at(b, k, pass, moved[f->maximum->id]), *shift = emit_local_as(b->w.names, "moved_"),
                    *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
-        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme),
-            start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
+        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
+            start_of(b, f->maximum), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
         for (int s = 0; s < b->r->n_steps; s++)
-            if (b->x->fold_of[b->r->steps[s]->id] == k)
+            if (b->x->exp_of[b->r->steps[s]->id] == k)
                 value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
         value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
-        if (k == b->x->outer_fold && pass + 1 == b->x->n_passes) factor = scale;
+        if (k == b->x->outer_exp && pass + 1 == b->x->n_passes) factor = scale;
     }
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "a", over->extremes[i]), moved[over->extremes[i]->id]);
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), moved[over->maxima[i]->id]);
     buf_line(b->w.out, "    return %s;", factor);
     value_close_function(&b->w);
 }
@@ -278,15 +278,15 @@ static void emit_needed(struct middle *b, struct point *p, int pass, bool *late)
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
     if (over->keeps)
-        for (int k = 0; k < b->x->n_folds; k++)
-            if (chain_is_online(b->x, k, pass)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
+        for (int k = 0; k < b->x->n_exps; k++)
+            if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         if (!over->sums[i] || !b->x->is_element[i] || p->text[i]) continue;
-        for (int k = 0; k < b->x->n_folds; k++) {
-            if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
+        for (int k = 0; k < b->x->n_exps; k++) {
+            if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *shifted = arena_printf(
-                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
+                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->exps[k].x), b->shift[k]);
             p->text[i] = emit_local(b->w.names, n);
             value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted),
                 value_comment(b->w.g, n));
@@ -330,21 +330,21 @@ static void emit_finish(struct middle *b, int pass) {
     value_open_function(&b->w,
         "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     const struct chain_pass *over = pass_of(b, pass);
-    const char *last[MAX_FOLDS];
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "r", over->extremes[i]), member_of(b, "a", over->extremes[i]));
-    for (int k = 0; k < b->x->n_folds; k++) {
+    const char *last[MAX_EXPS];
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "r", over->maxima[i]), member_of(b, "a", over->maxima[i]));
+    for (int k = 0; k < b->x->n_exps; k++) {
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->folds[k].extreme));
+        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->exps[k].maximum));
         last[k] = emit_local_as(b->w.names, "last_");
         value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c,
             scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
-        if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
+        if (k == b->x->outer_exp) value_line(&b->w, "r.last = %s;", last[k]);
     }
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
-        int fold = b->x->fold_of[n->id];
-        if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
+        int k = b->x->exp_of[n->id];
+        if (k >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[k]);
         else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     }
     value_close_function(&b->w);
@@ -368,14 +368,14 @@ void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, c
     struct arena *a = value_arena(w);
     int id = n->id;
     const char *place = p->place ? p->place[id] : NULL;
-    const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
+    const char *sum = x->outer_exp >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
     for (int i = x->n_deferred - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
         const char *by = value_at(w, p, x->deferred[i].by);
         sum = arena_printf(a, x->deferred[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
             x->deferred[i].is_choice ? by : sum, x->deferred[i].is_choice ? acc : by, sum);
     }
     p->text[id] = acc;
-    if (x->outer_fold < 0) return;
+    if (x->outer_exp < 0) return;
     p->text[id] = place ? place : emit_local(w->names, n);
     value_line(
         w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_deferred ? "t() == 0 ? 0.0f : " : "", sum);
@@ -464,14 +464,14 @@ static void emit_flags(struct middle *b) {
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;",
-        b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
+        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = values_open(out, c->graph, l, names, given, &b);
-    for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
+    for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);
     emit_known(&b);
@@ -482,7 +482,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
         emit_identities(&b, pass);
         if (over->finds_shifts) {
             emit_look(&b, pass);
-            emit_join(&b, pass, "tops", over->extremes, over->n_extremes);
+            emit_join(&b, pass, "tops", over->maxima, over->n_maxima);
             emit_move(&b, pass);
         }
         emit_fold(&b, pass);

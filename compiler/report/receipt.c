@@ -256,20 +256,22 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
                             : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_passes, first);
     note(f,
         arena_printf(f->a,
-            "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s",
+            "chain: the middle, over %s, stays on the chip and is walked over %s; "
+            "every tile of columns computes it anew: %s",
             t.s, times, times_anew(f, x, tile_n)));
-    for (int i = 0; i < x->n_folds; i++)
-        if (chain_is_online(x, i, x->folds[i].pass))
+    for (int i = 0; i < x->n_exps; i++)
+        if (chain_is_online(x, i, x->exps[i].pass))
             note(f, arena_printf(f->a,
                         "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves",
-                        span_line(f->unit->cx, x->folds[i].extreme->span)));
+                        span_line(f->unit->cx, x->exps[i].maximum->span)));
     for (int i = 0; i < x->n_deferred; i++)
         note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d",
                     span_line(f->unit->cx, x->deferred[i].by->span)));
     if (x->second.b_dtype != FX_F32)
         note(f,
             arena_printf(f->a,
-                "chain: the middle is rounded once to %s for the last contraction (language.md, Accumulation; `precision: ieee` forbids it)",
+                "chain: the middle is rounded once to %s for the last contraction "
+                "(language.md, Accumulation; `precision: ieee` forbids it)",
                 fx_dtype_name(x->second.b_dtype)));
 }
 
@@ -339,8 +341,10 @@ static void add_buffers(struct facts *f) {
             out.dtype = "f32";
             out.why =
                 c->n_launches < c->n_kernels
-                    ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a phase"
-                    : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a launch";
+                    ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; "
+                      "every pass is a phase"
+                    : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; "
+                      "every pass is a launch";
         }
         PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }

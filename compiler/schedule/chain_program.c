@@ -1,5 +1,5 @@
 /* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known,
- * and which sums are taken in the same pass as the extreme that shifts them.
+ * and which sums are taken in the same pass as the maximum that shifts them.
  *
  * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is
  * decided by structure: that sums scale by exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a
@@ -60,7 +60,7 @@ static bool is_made_of(const struct node *n, const struct node *of, int depth) {
 
 /* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the
  * maximum is being found, too. */
-static bool as_fold(const struct chain *x, const struct node *n, struct fold *out) {
+static bool as_shifted_exp(const struct chain *x, const struct node *n, struct shifted_exp *out) {
     if (!node_is_op(n, O_EXP) && !node_is_op(n, O_EXP2)) return false;
     const struct node *d = n->args[0];
     if (!node_is_op(d, O_SUB)) return false;
@@ -69,7 +69,7 @@ static bool as_fold(const struct chain *x, const struct node *n, struct fold *ou
         if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0))
             continue;
         if (!is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127)) continue;
-        *out = (struct fold){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .extreme = m};
+        *out = (struct shifted_exp){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .maximum = m};
         return true;
     }
     return false;
@@ -101,7 +101,7 @@ static bool holds_for_nothing(const struct chain *x, const struct node *conditio
  * are deferred. */
 struct factors {
     const struct chain *x;
-    const struct fold *fold;
+    const struct shifted_exp *of;
     struct deferred deferred[MAX_DEFERRED];
     int n_deferred;
     bool may_defer;
@@ -110,9 +110,9 @@ struct factors {
 };
 
 static bool find_factor(struct factors *p, struct node *n, int depth) {
-    int pass = p->fold->pass;
+    int pass = p->of->pass;
     const int *level = p->x->level;
-    if (n == p->fold->e) return true;
+    if (n == p->of->e) return true;
     if (depth > 16 || n->kind != N_OP) return false;
     if (n->op == O_MUL && !p->is_narrow)
         for (int side = 0; side < 2; side++)
@@ -120,7 +120,7 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
         bool is_late = level[d->id] > pass;
-        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->x, d, p->fold->e) ||
+        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->x, d, p->of->e) ||
                            node_has_any(d, p->x->parts.t, p->x->parts.n_t)))
             return false;
         if (!is_late && p->is_narrow) return false;
@@ -129,7 +129,7 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
     }
     if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
         if (!p->may_defer || p->n_deferred == MAX_DEFERRED || !node_is_number(n->args[1], 0) ||
-            !holds_for_nothing(p->x, n->args[0], p->fold->e))
+            !holds_for_nothing(p->x, n->args[0], p->of->e))
             return false;
         p->deferred[p->n_deferred++] = (struct deferred){n->args[0], true};
         return find_factor(p, n->args[2], depth + 1);
@@ -144,25 +144,25 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
 /* ---- levels ---- */
 
 /* A node's level is that of its operands; a reduction is known a pass later, one that is taken online as soon as the
- * extreme it waits for. */
+ * maximum it waits for. */
 static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         struct tensor t;
-        struct fold fold;
-        x->fold_of[i] = -1;
+        struct shifted_exp e;
+        x->exp_of[i] = -1;
         x->is_element[i] = node_has_any(n, x->parts.t, x->parts.n_t);
         if (group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
-        if (as_fold(x, n, &fold) && x->n_folds < MAX_FOLDS) {
-            fold.pass = x->level[fold.x->id];
-            x->folds[x->n_folds++] = fold;
+        if (as_shifted_exp(x, n, &e) && x->n_exps < MAX_EXPS) {
+            e.pass = x->level[e.x->id];
+            x->exps[x->n_exps++] = e;
         }
         if (!is_row_step(r, n)) continue;
-        for (int k = 0; k < x->n_folds && x->fold_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
-            struct factors product = {.x = x, .fold = &x->folds[k]};
-            if (find_factor(&product, n->args[0], 0)) x->fold_of[i] = k, x->level[i] = x->folds[k].pass;
+        for (int k = 0; k < x->n_exps && x->exp_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
+            struct factors product = {.x = x, .of = &x->exps[k]};
+            if (find_factor(&product, n->args[0], 0)) x->exp_of[i] = k, x->level[i] = x->exps[k].pass;
         }
         if (++x->level[i] > x->n_passes) x->n_passes = x->level[i];
     }
@@ -171,14 +171,14 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
 /* The second contraction runs in the last pass; where that is the one in which a shift is found, it is scaled along. */
 static void place_outer(struct chain *x) {
     int plain = x->level[x->parts.middle->id];
-    x->outer_fold = -1;
+    x->outer_exp = -1;
     if (x->n_passes == 0) x->n_passes = 1;
     if (plain < x->n_passes) return;
-    for (int k = 0; k < x->n_folds; k++) {
+    for (int k = 0; k < x->n_exps; k++) {
         struct factors product = {
-            .x = x, .fold = &x->folds[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
-        if (x->folds[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
-        x->outer_fold = k;
+            .x = x, .of = &x->exps[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
+        if (x->exps[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
+        x->outer_exp = k;
         for (int i = 0; i < product.n_deferred; i++) x->deferred[x->n_deferred++] = product.deferred[i];
         return;
     }
@@ -200,15 +200,15 @@ int chain_undeferred(const struct chain *x, const struct node *n) {
 }
 
 static void find_online(struct chain *x) {
-    if (x->outer_fold >= 0) x->folds[x->outer_fold].is_online = true;
+    if (x->outer_exp >= 0) x->exps[x->outer_exp].is_online = true;
     for (int i = 0; i < x->parts.n_steps; i++) {
-        int fold = x->fold_of[x->parts.steps[i]->id];
-        if (fold >= 0) x->folds[fold].is_online = true;
+        int k = x->exp_of[x->parts.steps[i]->id];
+        if (k >= 0) x->exps[k].is_online = true;
     }
 }
 
-bool chain_is_online(const struct chain *x, int fold, int pass) {
-    return x->folds[fold].is_online && x->folds[fold].pass == pass;
+bool chain_is_online(const struct chain *x, int k, int pass) {
+    return x->exps[k].is_online && x->exps[k].pass == pass;
 }
 
 static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
@@ -218,10 +218,10 @@ static void mark_below(const struct graph *g, const struct partition *p, const s
         struct tensor t;
         if (!needed[i] || !x->is_element[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         int online = -1;
-        for (int k = 0; k < x->n_folds; k++)
-            if (x->folds[k].e == n && chain_is_online(x, k, pass)) online = k;
+        for (int k = 0; k < x->n_exps; k++)
+            if (x->exps[k].e == n && chain_is_online(x, k, pass)) online = k;
         if (online >= 0) {
-            needed[x->folds[online].x->id] = true;
+            needed[x->exps[online].x->id] = true;
             continue;
         }
         bool is_last = pass + 1 == x->n_passes;
@@ -232,8 +232,8 @@ static void mark_below(const struct graph *g, const struct partition *p, const s
 }
 
 static bool is_partner(const struct chain *x, const struct node *n, int pass) {
-    for (int k = 0; k < x->n_folds; k++)
-        if (x->folds[k].extreme == n && chain_is_online(x, k, pass)) return true;
+    for (int k = 0; k < x->n_exps; k++)
+        if (x->exps[k].maximum == n && chain_is_online(x, k, pass)) return true;
     return false;
 }
 
@@ -248,10 +248,10 @@ static void seed(const struct chain *x, int pass, bool *needed) {
 /* What the online exponentials of a pass are taken of, where it is one value and not a first contraction itself. */
 static const struct node *sole_operand(const struct group *r, const struct chain *x, int pass) {
     const struct node *sole = NULL;
-    for (int k = 0; k < x->n_folds; k++) {
+    for (int k = 0; k < x->n_exps; k++) {
         if (!chain_is_online(x, k, pass)) continue;
-        if (sole && sole != x->folds[k].x) return NULL;
-        sole = x->folds[k].x;
+        if (sole && sole != x->exps[k].x) return NULL;
+        sole = x->exps[k].x;
     }
     return sole && group_sum(r, sole) >= 0 ? NULL : sole;
 }
@@ -289,8 +289,8 @@ static bool find_sums(const struct graph *g, const struct partition *p, const st
 static void mark_row_values(const struct graph *g, const struct partition *p, const struct group *r,
     const struct chain *x, int pass, bool *is_row_value) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    for (int k = 0; k < x->n_folds; k++)
-        if (chain_is_online(x, k, pass)) needed[x->folds[k].x->id] = true;
+    for (int k = 0; k < x->n_exps; k++)
+        if (chain_is_online(x, k, pass)) needed[x->exps[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
@@ -307,11 +307,11 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
         struct chain_pass *pass = &x->passes[w];
         pass->keeps = find_sums(g, p, r, x, w, &pass->sums);
         mark_row_values(g, p, r, x, w, is_row_value);
-        for (int k = 0; k < x->n_folds; k++) pass->finds_shifts |= chain_is_online(x, k, w);
+        for (int k = 0; k < x->n_exps; k++) pass->finds_shifts |= chain_is_online(x, k, w);
         for (int s = 0; s < r->n_steps; s++) {
             struct node *n = r->steps[s];
             if (!chain_ends_in(x, n, w)) continue;
-            if (is_partner(x, n, w)) PUSH(a, pass->extremes, pass->n_extremes) = n;
+            if (is_partner(x, n, w)) PUSH(a, pass->maxima, pass->n_maxima) = n;
             else PUSH(a, pass->others, pass->n_others) = n;
         }
     }
@@ -343,15 +343,15 @@ static bool is_running(const struct node *n, int axis, int depth) {
  * contraction take of it: they end there, as long as what it is multiplied by is finite, which the kernel looks up in
  * memory. */
 static void find_bound(const struct group *r, struct chain *x) {
-    if (x->n_passes != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
-    const struct fold *f = &x->folds[x->outer_fold];
+    if (x->n_passes != 1 || x->outer_exp < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
+    const struct shifted_exp *f = &x->exps[x->outer_exp];
     const struct node *p = x->parts.middle, *c = f->x;
     while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
     if (p != f->e || !node_is_op(c, O_WHERE)) return;
     bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
     if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;
     for (int i = 0; i < r->n_steps; i++)
-        if (r->steps[i] != f->extreme && (x->fold_of[r->steps[i]->id] != x->outer_fold || r->steps[i]->args[0] != f->e))
+        if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
             return;
     c = c->args[0];
     if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
@@ -373,7 +373,7 @@ bool chain_stores_row(const struct graph *g, const struct partition *p, const st
 }
 
 static int count_words(const struct chain *x) {
-    int words = x->outer_fold >= 0, is_wide = 0;
+    int words = x->outer_exp >= 0, is_wide = 0;
     for (int i = 0; i < x->parts.n_steps; i++) is_wide |= fx_dtype_bits(x->parts.steps[i]->dtype) == 64;
     words += x->parts.n_steps * (1 + is_wide); /* wide ones may leave a word before them empty */
     return words == 0 ? 1 : is_wide ? (words + 1) / 2 * 2 : words; /* an empty struct takes one */
@@ -453,7 +453,7 @@ struct chain *chain_analyse(
     x->parts.steps = r->steps; /* with those that only stores of rows read */
     x->parts.n_steps = r->n_steps;
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
-    x->fold_of = NEW_ARRAY(a, int, g->n_nodes + 1);
+    x->exp_of = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
     if (!find_labels(g, p, r, x, why_not)) return NULL;
     find_levels(g, p, r, x);
