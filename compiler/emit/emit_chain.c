@@ -2,9 +2,9 @@
  * epilogue of the second contraction apart.
  *
  * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of
- * reductions, values made of them), and for each pass over the middle the sums it takes: `look` finds what shifts
- * exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor.
- * Values come from emit_value.c. */
+ * reductions, values made of them), and for each pass over the middle the sums it takes: `find_maxima` finds what shifts
+ * exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second contraction's
+ * factor. Values come from emit_value.c. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
@@ -103,7 +103,7 @@ static void emit_known(struct middle *b) {
 
 static bool has_sums(const struct middle *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    return over->finds_shifts || over->n_maxima || over->n_others;
+    return over->n_maxima || over->n_others;
 }
 
 static void emit_sums_type(struct middle *b, int pass) {
@@ -122,8 +122,8 @@ static void emit_sums_type(struct middle *b, int pass) {
             buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
                 member(b, b->x->exps[k].maximum));
     buf_line(b->w.out, "  };");
-    if (!over->finds_shifts) return;
-    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", pass);
+    if (!over->n_maxima) return;
+    buf_line(b->w.out, "  struct maxima%d {  // the maxima of a block of the middle, which shift exponentials", pass);
     for (int i = 0; i < over->n_maxima; i++) buf_line(b->w.out, "    float %s;", member(b, over->maxima[i]));
     buf_line(b->w.out, "  };");
 }
@@ -147,9 +147,9 @@ static void emit_identities(struct middle *b, int pass) {
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
-    if (!over->finds_shifts) return;
-    value_open_function(&b->w, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const", pass, pass);
-    buf_line(b->w.out, "    tops%d b;", pass);
+    if (!over->n_maxima) return;
+    value_open_function(&b->w, "  FX_DEVICE maxima%d maxima(fx_middle_pass<%d>) const", pass, pass);
+    buf_line(b->w.out, "    maxima%d b;", pass);
     for (int i = 0; i < over->n_maxima; i++)
         value_line(&b->w, "b.%s = %s;", member(b, over->maxima[i]), start_of(b, over->maxima[i]));
     buf_line(b->w.out, "    return b;");
@@ -195,10 +195,10 @@ static void emit_join(struct middle *b, int pass, const char *type, struct node 
     value_close_function(&b->w);
 }
 
-static void emit_look(struct middle *b, int pass) {
+static void emit_find_maxima(struct middle *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], "
+        "  template <int N> FX_DEVICE void find_maxima(fx_middle_pass<%d>, maxima%d &b, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
         pass, pass);
     buf_line(b->w.out, "#pragma unroll");
@@ -228,22 +228,22 @@ static const char *shift_at(struct middle *b, int k, int pass, const char *maxim
     return value_at(&b->w, p, b->x->exps[k].shift);
 }
 
-static void emit_move(struct middle *b, int pass) {
+static void emit_rescale(struct middle *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
+    const char **raised = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
     value_open_function(&b->w,
-        "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, "
+        "  FX_DEVICE float rescale(fx_middle_pass<%d>, sums%d &a, const maxima%d &b, const results &r, "
         "const values &q) const",
         pass, pass, pass);
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
-        value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n),
+        value_line(&b->w, "const float %s = %s;", raised[n->id] = emit_local(b->w.names, n),
             value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     }
     for (int k = 0; k < b->x->n_exps; k++) {
         const struct shifted_exp *f = &b->x->exps[k];
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *to = shift_at(b, k, pass, moved[f->maximum->id]), *shift = emit_local_as(b->w.names, "moved_"),
+        const char *to = shift_at(b, k, pass, raised[f->maximum->id]), *shift = emit_local_as(b->w.names, "new_shift_"),
                    *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
         value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
@@ -255,7 +255,7 @@ static void emit_move(struct middle *b, int pass) {
         if (k == b->x->outer_exp && pass + 1 == b->x->n_passes) factor = scale;
     }
     for (int i = 0; i < over->n_maxima; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), moved[over->maxima[i]->id]);
+        value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), raised[over->maxima[i]->id]);
     buf_line(b->w.out, "    return %s;", factor);
     value_close_function(&b->w);
 }
@@ -444,22 +444,22 @@ static void emit_shapes(struct middle *b) {
 }
 
 static void emit_flags(struct middle *b) {
-    struct buf look, keep, prepared;
-    buf_init(&look, arena(b));
+    struct buf finds, keep, prepared;
+    buf_init(&finds, arena(b));
     buf_init(&keep, arena(b));
     buf_init(&prepared, arena(b));
     for (int w = 0; w < b->x->n_passes; w++) {
         const struct chain_pass *over = pass_of(b, w);
-        buf_printf(&look, "%s%s", w ? ", " : "", over->finds_shifts ? "true" : "false");
+        buf_printf(&finds, "%s%s", w ? ", " : "", over->n_maxima ? "true" : "false");
         buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
     }
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
         b->x->n_passes);
     buf_line(b->w.out,
-        "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, "
+        "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima first, "
         "and leaves what they were found in",
-        look.s, keep.s);
+        finds.s, keep.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
@@ -480,10 +480,10 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
         const struct chain_pass *over = pass_of(&b, pass);
         emit_prepare(&b, pass);
         emit_identities(&b, pass);
-        if (over->finds_shifts) {
-            emit_look(&b, pass);
-            emit_join(&b, pass, "tops", over->maxima, over->n_maxima);
-            emit_move(&b, pass);
+        if (over->n_maxima) {
+            emit_find_maxima(&b, pass);
+            emit_join(&b, pass, "maxima", over->maxima, over->n_maxima);
+            emit_rescale(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;

@@ -1,7 +1,7 @@
 /* The chain driver: contractions, one or several over the same m and t, whose results are made into another one's factor without leaving the chip.
      S[m,t] = sum over k of A[m,k] B[t,k];  P = what the problem makes of S and of reductions of its rows over t;  D[m,n] = sum over t of P[m,t] C[t,n]
    A block owns BM rows of one batch and BN columns, and goes over the middle axis t in blocks of BT, PASSES times: a pass ends in reductions that the next may read; the
-   last one adds D up. Reductions that only shift an exponential are taken in the same pass as the sums they shift (look, move): as the shift moves, those sums and D
+   last one adds D up. Reductions that only shift an exponential are taken in the same pass as the sums they shift (find_maxima, rescale): as a shift changes, those sums and D
    are scaled. LANES neighbouring threads own a row of the middle, in chunks of V elements. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks; with several tiles along n
    each computes the middle again.
    Invariant: any m, n, t, k, strides; nothing outside the tensors is read or written. */
@@ -12,7 +12,7 @@ template <int W> struct fx_middle_pass {};
 // fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 
-// fx_chain_rescale: exp2(by), by which sums go on after a shift has moved; 0 where they are empty so far, never infinite, so that 0 stays 0
+// fx_chain_rescale: exp2(by), by which sums go on after a shift has changed; 0 where they are empty so far, never infinite, so that 0 stays 0
 FX_DEVICE float fx_chain_rescale(bool is_empty, float by) { return is_empty ? 0.0f : fminf(exp2f(by), 3.402823466e38f); }
 
 // fx_chain_inner: the first contractions as the gemm driver sees them; their columns are the middle axis
@@ -212,13 +212,13 @@ struct fx_chain_block {
   FX_DEVICE void middle_of(RUNNING &sums, int t) {
     const int begin = lane * SHARE;
     float x[SUMS][V];
-    if constexpr (PROBLEM::LOOKS[W]) {
-      auto tops = p.tops(fx_middle_pass<W>());
+    if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
+      auto maxima = p.maxima(fx_middle_pass<W>());
       if (is_row) {
 #pragma unroll 1
         for (int i = begin; i < begin + SHARE; i += V) {
           get(x, i);
-          p.look(fx_middle_pass<W>(), tops, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+          p.find_maxima(fx_middle_pass<W>(), maxima, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
           if constexpr (PROBLEM::KEEPS[W]) {
 #pragma unroll
             for (int v = 0; v < V; v += 4) fx_shared_put4(inner::template staged<SUMS>(row, i + v), x[0][v], x[0][v + 1], x[0][v + 2], x[0][v + 3]);
@@ -226,8 +226,8 @@ struct fx_chain_block {
         }
       }
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), tops, fx_from_lane_xor(tops, mask));
-      const float scale = p.move(fx_middle_pass<W>(), sums, tops, r, q);
+      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), maxima, fx_from_lane_xor(maxima, mask));
+      const float scale = p.rescale(fx_middle_pass<W>(), sums, maxima, r, q);
       if (LAST && PROBLEM::SCALED && lane == 0) scales()[row] = scale;
     }
     if (is_row) {

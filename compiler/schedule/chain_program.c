@@ -2,7 +2,7 @@
  * and which sums are taken in the same pass as the maximum that shifts them.
  *
  * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is
- * decided by structure: that sums scale by exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a
+ * decided by structure: that sums scale by exp(c0 - c1) as their shift changes from c0 to c1 needs the exponential as a
  * factor of the summand, and all other factors known before the pass. */
 #include "schedule/chain_program.h"
 
@@ -231,7 +231,7 @@ static void mark_below(const struct graph *g, const struct partition *p, const s
     }
 }
 
-static bool is_partner(const struct chain *x, const struct node *n, int pass) {
+static bool shifts_online(const struct chain *x, const struct node *n, int pass) {
     for (int k = 0; k < x->n_exps; k++)
         if (x->exps[k].maximum == n && chain_is_online(x, k, pass)) return true;
     return false;
@@ -240,7 +240,7 @@ static bool is_partner(const struct chain *x, const struct node *n, int pass) {
 static void seed(const struct chain *x, int pass, bool *needed) {
     for (int s = 0; s < x->parts.n_steps; s++) {
         const struct node *n = x->parts.steps[s];
-        if (chain_ends_in(x, n, pass) && !is_partner(x, n, pass)) needed[n->args[0]->id] = true;
+        if (chain_ends_in(x, n, pass) && !shifts_online(x, n, pass)) needed[n->args[0]->id] = true;
     }
     if (pass + 1 == x->n_passes) needed[x->parts.middle->id] = true;
 }
@@ -271,7 +271,7 @@ static void mark_sums(const struct graph *g, const struct partition *p, const st
 
 /* ---- passes ---- */
 
-/* Whether the pass keeps what shifts are found in; marks what its sums need. */
+/* Whether the pass keeps what maxima are found in; marks what its sums need. */
 static bool find_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
     int pass, bool **sums) {
     const struct node *kept = sole_operand(r, x, pass);
@@ -307,11 +307,10 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
         struct chain_pass *pass = &x->passes[w];
         pass->keeps = find_sums(g, p, r, x, w, &pass->sums);
         mark_row_values(g, p, r, x, w, is_row_value);
-        for (int k = 0; k < x->n_exps; k++) pass->finds_shifts |= chain_is_online(x, k, w);
         for (int s = 0; s < r->n_steps; s++) {
             struct node *n = r->steps[s];
             if (!chain_ends_in(x, n, w)) continue;
-            if (is_partner(x, n, w)) PUSH(a, pass->maxima, pass->n_maxima) = n;
+            if (shifts_online(x, n, w)) PUSH(a, pass->maxima, pass->n_maxima) = n;
             else PUSH(a, pass->others, pass->n_others) = n;
         }
     }

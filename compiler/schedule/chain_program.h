@@ -11,18 +11,17 @@ struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's
     struct node *e, *x, *shift, *maximum;
     int pass;
     bool is_online; /* sums of the pass that finds the maximum, or D, are made of it: it is shifted by the maximum so
-                       far, and they are rescaled as that rises */
+                       far, and they are rescaled with it */
 };
 
 struct chain_pass { /* over the middle */
-    bool *sums;             /* by node: sums and the second contraction's factor are made of it once shifts are found;
+    bool *sums;             /* by node: sums and the second contraction's factor are made of it once maxima are found;
                                what those were found in is at hand where the pass keeps it */
     struct node **maxima;   /* the reductions that end in it: maxima that shift its exponentials, found first */
     struct node **others;   /* and all others */
     struct node **values;   /* values of a row that are computed ahead of it, of what the passes before left */
     int n_maxima, n_others, n_values;
-    bool finds_shifts;
-    bool keeps;             /* what shifts are found in takes the place of the first contractions' results: nothing else
+    bool keeps;             /* what maxima are found in takes the place of the first contractions' results: nothing else
                                of the pass reads those */
 };
 

@@ -27,7 +27,7 @@ static const struct {
     const char *spec, *has[5]; /* lines of the emitted text */
 } chains[] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
-        {"PASSES = 1;", "LOOKS[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
+        {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
             "acc[0][v] * r.last / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
@@ -61,7 +61,7 @@ static const struct {
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }",
         {"PASSES = 1;", "ENDS = false"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
-        {"PASSES = 1;", "LOOKS[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
+        {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
     /* several contractions over the middle: beside each other where they share a factor, else one after the other; at
        most three */
     {"kernel f(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
@@ -91,7 +91,7 @@ static const struct {
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }",
-        {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
+        {"PASSES = 2;", "FINDS_MAXIMA[PASSES] = {false, false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }",
         {"PASSES = 2;", "SCALED = false"}},
@@ -114,7 +114,7 @@ static const struct {
     /* not linear in the exponential */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ p = softmax[T](q @ k)\n o = where(p > 0.5, p, 0) @ v }",
-        {"PASSES = 2;", "LOOKS[PASSES] = {true, false}", "SCALED = false"}},
+        {"PASSES = 2;", "FINDS_MAXIMA[PASSES] = {true, false}", "SCALED = false"}},
     /* masked behind the exponential, weighted: both linear */
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
      "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }",
