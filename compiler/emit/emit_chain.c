@@ -1,10 +1,10 @@
 /* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the
  * epilogue of the second contraction apart.
  *
- * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of
- * reductions, values made of them), and for each pass over the middle the sums it takes: `find_maxima` finds what shifts
+ * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them; what is known of a row: results of
+ * reductions, values made of them; for each pass over the middle the sums it takes. `find_maxima` finds what shifts
  * exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second contraction's
- * factor. Values come from emit_value.c. */
+ * factor. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
@@ -37,14 +37,14 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 
 /* ---- indices ---- */
 
-static void bind(struct middle *b, struct point *p, const struct axis_list *l, const char *var) {
+static void bind(struct middle *b, struct scope *p, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
 
 /* ---- what is at hand ---- */
 
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
+static const char *given(struct values *w, const struct scope *p, const struct node *n) {
     struct middle *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -53,9 +53,9 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-/* A point at a row: what is known once `pass` passes are over. */
-static struct point *at_row(struct middle *b, int pass) {
-    struct point *p = point_open(&b->w, NULL);
+/* The scope of a row: what is known once `pass` passes are over. */
+static struct scope *at_row(struct middle *b, int pass) {
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     for (int i = 0; i < b->r->n_steps; i++) {
@@ -69,9 +69,9 @@ static struct point *at_row(struct middle *b, int pass) {
     return p;
 }
 
-/* A point at an element of the middle in a pass. */
-static struct point *at_element(struct middle *b, int pass) {
-    struct point *p = at_row(b, pass);
+/* The scope of an element of the middle in a pass. */
+static struct scope *at_element(struct middle *b, int pass) {
+    struct scope *p = at_row(b, pass);
     bind(b, p, &b->x->first.n, "(t + v)");
     for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
     return p;
@@ -162,7 +162,7 @@ static void emit_prepare(struct middle *b, int pass) {
     if (!over->n_values) return;
     value_open_function(&b->w,
         "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
-    struct point *p = at_row(b, pass);
+    struct scope *p = at_row(b, pass);
     for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
     value_close_function(&b->w);
@@ -171,7 +171,7 @@ static void emit_prepare(struct middle *b, int pass) {
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
 static void emit_end(struct middle *b) {
     value_open_function(&b->w, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const");
-    struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
+    struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
     const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before),
@@ -205,7 +205,7 @@ static void emit_find_maxima(struct middle *b, int pass) {
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
-    struct point *p = at_element(b, pass);
+    struct scope *p = at_element(b, pass);
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -223,7 +223,7 @@ static const char *scaled(struct middle *b, int k, const char *difference) {
 
 /* The row's shift, made of its maximum. */
 static const char *shift_at(struct middle *b, int k, int pass, const char *maximum) {
-    struct point *p = at_row(b, pass);
+    struct scope *p = at_row(b, pass);
     p->text[b->x->exps[k].maximum->id] = maximum;
     return value_at(&b->w, p, b->x->exps[k].shift);
 }
@@ -261,7 +261,7 @@ static void emit_rescale(struct middle *b, int pass) {
 }
 
 /* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
-static const char *middle_at(struct middle *b, struct point *p, struct node *n, const bool *late) {
+static const char *middle_at(struct middle *b, struct scope *p, struct node *n, const bool *late) {
     const char *args[3];
     if (!late[n->id]) return value_at(&b->w, p, n);
     if (chain_undeferred(b->x, n) >= 0) return middle_at(b, p, n->args[chain_undeferred(b->x, n)], late);
@@ -273,7 +273,7 @@ static const char *middle_at(struct middle *b, struct point *p, struct node *n, 
 }
 
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
-static void emit_needed(struct middle *b, struct point *p, int pass, bool *late) {
+static void emit_needed(struct middle *b, struct scope *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
@@ -313,7 +313,7 @@ static void emit_fold(struct middle *b, int pass) {
     buf_line(b->w.out, "        continue;");
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
-    struct point *p = at_element(b, pass);
+    struct scope *p = at_element(b, pass);
     emit_needed(b, p, pass, late);
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
@@ -352,7 +352,7 @@ static void emit_finish(struct middle *b, int pass) {
 
 /* ---- what stands behind the passes ---- */
 
-void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results) {
+void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results) {
     const struct group *r = l->kernel->group;
     struct arena *a = value_arena(w);
     for (int i = 0; i < r->n_steps; i++) {
@@ -362,7 +362,7 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
     }
 }
 
-void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc) {
+void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc) {
     const struct chain *x = l->kernel->chain;
     const struct node *n = l->kernel->group->contraction;
     struct arena *a = value_arena(w);
@@ -383,7 +383,7 @@ void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, c
 
 static void emit_row_stores(struct middle *b) {
     value_open_function(&b->w, "  FX_DEVICE void store_row(const results &r, int batch, int m) const");
-    struct point *p = point_open(&b->w, NULL);
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     emit_chain_results(&b->w, p, b->l, "r");
@@ -457,8 +457,8 @@ static void emit_flags(struct middle *b) {
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
         b->x->n_passes);
     buf_line(b->w.out,
-        "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima first, "
-        "and leaves what they were found in",
+        "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima "
+        "first, and leaves what they were found in",
         finds.s, keep.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",

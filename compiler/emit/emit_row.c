@@ -44,7 +44,7 @@ static const char *element(struct rows *b, const struct tensor *t, const char *r
     return s.s;
 }
 
-static void bind(struct rows *b, struct point *p, const int *axes, int n, const struct axis_list *l, const char *var) {
+static void bind(struct rows *b, struct scope *p, const int *axes, int n, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < n; i++) {
         int at = find_label(l, axes[i]);
@@ -54,7 +54,7 @@ static void bind(struct rows *b, struct point *p, const int *axes, int n, const 
 
 /* ---- what is at hand ---- */
 
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
+static const char *given(struct values *w, const struct scope *p, const struct node *n) {
     struct rows *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -64,7 +64,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
 }
 
 /* Names what `list`, kept in `frag`, holds of loaded nodes. */
-static void give_held(struct rows *b, struct point *p, const struct tensor *list, int n_list, const char *frag) {
+static void give_held(struct rows *b, struct scope *p, const struct tensor *list, int n_list, const char *frag) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         struct tensor t;
@@ -76,9 +76,9 @@ static void give_held(struct rows *b, struct point *p, const struct tensor *list
     }
 }
 
-/* A point at the row: what the passes before number `pass` left stands in `results`. */
-static struct point *at_row(struct rows *b, int pass, const char *row, const char *results) {
-    struct point *p = point_open(&b->w, NULL);
+/* The scope of the row: what the passes before number `pass` left stands in `results`. */
+static struct scope *at_row(struct rows *b, int pass, const char *row, const char *results) {
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
@@ -87,10 +87,10 @@ static struct point *at_row(struct rows *b, int pass, const char *row, const cha
     return p;
 }
 
-/* A point at an element of it. */
-static struct point *at_element(
+/* The scope of an element of it. */
+static struct scope *at_element(
     struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
-    struct point *p = at_row(b, pass, row, results);
+    struct scope *p = at_row(b, pass, row, results);
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
@@ -106,9 +106,9 @@ static int find_kept(const struct rows *b, const struct node *n) {
     return -1;
 }
 
-/* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an
+/* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is at hand at an
  * element, p, is not at hand there. */
-static void emit_column_values(struct rows *b, struct point *column, const struct point *p) {
+static void emit_column_values(struct rows *b, struct scope *column, const struct scope *p) {
     const bool *needed = b->x->passes[b->x->n_passes].elements;
     bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
@@ -120,9 +120,9 @@ static void emit_column_values(struct rows *b, struct point *column, const struc
     }
 }
 
-/* Computes at p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
+/* Computes in p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
  * What an earlier pass computed and registers keep is read. */
-static void emit_needed(struct rows *b, struct point *p, int pass) {
+static void emit_needed(struct rows *b, struct scope *p, int pass) {
     const bool *needed = b->x->passes[pass].elements;
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
@@ -138,7 +138,7 @@ static void emit_needed(struct rows *b, struct point *p, int pass) {
             value_put(&b->w, p, n, kept);
             continue;
         }
-        point_set_known(&b->w, p, n, known);
+        scope_set_known(&b->w, p, n, known);
         const char *value = value_at(&b->w, p, n);
         if (n->kind == N_OP || n->kind == N_CAST) continue; /* set so where it was computed */
         p->text[i] = emit_local(b->w.names, n);
@@ -231,7 +231,7 @@ static void emit_prepare(struct rows *b, int pass) {
     const struct row_pass *x = &b->x->passes[pass];
     if (!x->n_values) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
-    struct point *p = at_row(b, pass, "row", "r");
+    struct scope *p = at_row(b, pass, "row", "r");
     for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < x->n_values; i++)
         value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
@@ -258,7 +258,7 @@ static void emit_fold(struct rows *b, int pass) {
         "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, "
         "int v, const results &r, index row, index col) const",
         pass, pass);
-    struct point *p = at_element(b, pass, "row", "col", "r", false);
+    struct scope *p = at_element(b, pass, "row", "col", "r", false);
     emit_needed(b, p, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
@@ -315,7 +315,7 @@ static void emit_scan(struct rows *b, int i) {
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
         type, i);
-    struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
+    struct scope *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
     value_close_function(&b->w);
 }
@@ -360,8 +360,8 @@ static void emit_store(struct rows *b) {
             buf_line(
                 b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
-    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
-                 *column = point_open(&b->w, NULL);
+    struct scope *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
+                 *column = scope_open(&b->w, NULL);
     if (b->x->is_along_rows) {
         bind(b, column, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
         emit_column_values(b, column, p);
@@ -375,7 +375,7 @@ static void emit_store(struct rows *b) {
         struct node *n = b->r->stores[i].value;
         const char *place = element_place(b, &b->r->stores[i]);
         if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
-            point_set_place(&b->w, p, n, place);
+            scope_set_place(&b->w, p, n, place);
     }
     emit_needed(b, p, b->x->n_passes);
     for (int i = 0; i < b->r->n_stores; i++) {
@@ -402,7 +402,7 @@ static void emit_store(struct rows *b) {
 static void emit_results(struct rows *b) {
     if (!b->x->stores_results) return;
     value_open_function(&b->w, "  FX_DEVICE void results_of(const results &r, index row) const");
-    struct point *p = at_row(b, b->x->n_passes, "row", "r");
+    struct scope *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
