@@ -184,8 +184,8 @@ static bool is_fetched(const struct body *b, const struct tensor *t) {
     return false;
 }
 
-/* What need not be computed: the accumulator, what fetch read, an element of a buffer. */
-static const char *given(struct values *w, const struct scope *p, const struct node *n) {
+/* What names a value that need not be computed: the accumulator, what fetch read, an element of a buffer. */
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct body *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -208,7 +208,7 @@ static bool is_elsewhere(const struct body *b, int s) {
     return x && chain_stores_row(b->g, b->c->partition, x, &b->l->kernel->group->stores[s]);
 }
 
-/* Whether n is at hand where the epilogue begins, or lies in memory. */
+/* Whether n is available where the epilogue begins, or lies in memory. */
 static bool is_leaf(const struct body *b, const struct node *n) {
     const struct group *r = b->l->kernel->group;
     struct tensor t;
@@ -574,7 +574,7 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     struct value_names *names) {
     const struct scheduled *s = l->kernel;
     struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = s->group->contraction != NULL};
-    b.w = values_open(out, b.g, l, names, given, &b);
+    b.w = values_open(out, b.g, l, names, available, &b);
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
     const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);
     if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);

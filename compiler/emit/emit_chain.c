@@ -42,9 +42,9 @@ static void bind(struct middle *b, struct scope *p, const struct axis_list *l, c
     for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
 
-/* ---- what is at hand ---- */
+/* ---- available values ---- */
 
-static const char *given(struct values *w, const struct scope *p, const struct node *n) {
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct middle *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -470,7 +470,7 @@ static void emit_flags(struct middle *b) {
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = values_open(out, c->graph, l, names, given, &b);
+    b.w = values_open(out, c->graph, l, names, available, &b);
     for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);

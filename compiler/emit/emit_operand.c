@@ -52,8 +52,8 @@ static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
                                 : value_ctype(f->node->dtype);
 }
 
-/* What a value is without computing it: what was fetched, an element of a buffer. */
-static const char *given(struct values *w, const struct scope *p, const struct node *n) {
+/* What names a value that need not be computed: what was fetched, an element of a buffer. */
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct maker *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->at->params[n->param]);
@@ -358,7 +358,7 @@ static void emit_make(struct maker *b) {
 
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = values_open(at->out, b.g, at->l, b.names, given, &b);
+    b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
     b.w.param_names = at->params;
     b.w.axis_names = at->axes;
     b.w.stride_names = at->strides;

@@ -52,9 +52,9 @@ static void bind(struct rows *b, struct scope *p, const int *axes, int n, const 
     }
 }
 
-/* ---- what is at hand ---- */
+/* ---- available values ---- */
 
-static const char *given(struct values *w, const struct scope *p, const struct node *n) {
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct rows *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -106,16 +106,16 @@ static int find_kept(const struct rows *b, const struct node *n) {
     return -1;
 }
 
-/* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is at hand at an
- * element, p, is not at hand there. */
+/* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is available at
+ * an element, p, is not available there. */
 static void emit_column_values(struct rows *b, struct scope *column, const struct scope *p) {
     const bool *needed = b->x->passes[b->x->n_passes].elements;
-    bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    bool *reads_available = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        has_given[i] = p->text[i] || find_kept(b, n) >= 0;
-        for (int a = 0; a < n->n_args; a++) has_given[i] |= has_given[n->args[a]->id];
-        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
+        reads_available[i] = p->text[i] || find_kept(b, n) >= 0;
+        for (int a = 0; a < n->n_args; a++) reads_available[i] |= reads_available[n->args[a]->id];
+        if (needed[i] && !reads_available[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
             value_at(&b->w, column, n);
     }
 }
@@ -418,7 +418,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = values_open(out, c->graph, l, names, given, &b);
+    b.w = values_open(out, c->graph, l, names, available, &b);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
         b.x->stores_results ? "true" : "false");

@@ -10,13 +10,13 @@
 #include "emit/emit_address.h"
 
 struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_given *given, void *user) {
+    value_available *available, void *user) {
     return (struct values){.out = out,
         .g = g,
         .param_names = l->param_names,
         .axis_names = l->axis_names,
         .stride_names = l->stride_names,
-        .given = given,
+        .available = available,
         .user = user,
         .names = names,
         .hoisted = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1)};
@@ -327,8 +327,8 @@ static const char *access_at(struct values *w, struct scope *p, struct node *n) 
 /* ---- the pass ---- */
 
 static const char *leaf_at(struct values *w, struct scope *p, const struct node *n) {
-    const char *given = w->given ? w->given(w, p, n) : NULL;
-    if (given) return given;
+    const char *text = w->available ? w->available(w, p, n) : NULL;
+    if (text) return text;
     switch (n->kind) {
     case N_CONST: return value_literal(w, n);
     case N_SCALAR: return w->param_names[n->param];

@@ -19,9 +19,9 @@ struct narrow { /* what is known of an integer of indices, extents and numbers a
 };
 
 struct values;
-/* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is
- * none of these. */
-typedef const char *value_given(struct values *w, const struct scope *p, const struct node *n);
+/* What names n's value where it need not be computed here: it is the accumulator, a buffer's element, what was fetched.
+ * NULL where it is none of these. */
+typedef const char *value_available(struct values *w, const struct scope *p, const struct node *n);
 
 struct values { /* statements being written */
     struct buf *out;
@@ -31,8 +31,8 @@ struct values { /* statements being written */
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
     const char **stride_names;   /* of strided parameters, by fx_stride_index */
-    value_given *given;
-    void *user;                  /* given's */
+    value_available *available;
+    void *user;                  /* for `available` */
     struct value_names *names;   /* of the struct they stand in */
     int *hoisted, n_hoists;      /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
@@ -40,7 +40,7 @@ struct values { /* statements being written */
 
 /* Statements about g that call parameters and extents as launch l does. */
 struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_given *given, void *user);
+    value_available *available, void *user);
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct scope *scope_open(struct values *w, const struct scope *outer);
@@ -55,7 +55,7 @@ void value_hoist(struct values *w, struct scope *p, struct node *n, const int *a
 const char *value_at(struct values *w, struct scope *p, struct node *n);
 /* Assigns n to `place` in p, computed there if it was not. */
 void value_put(struct values *w, struct scope *p, struct node *n, const char *place);
-/* Likewise what is at hand, unless it stands there. */
+/* Likewise an available value, unless it stands there. */
 void value_assign(struct values *w, const char *place, const char *value);
 /* Begins a function, whose head is given without its brace, and ends it: emit_function. */
 void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

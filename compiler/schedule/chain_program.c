@@ -7,7 +7,6 @@
 #include "schedule/chain_program.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- what is taken online ---- */
 
@@ -211,12 +210,14 @@ bool chain_is_online(const struct chain *x, int k, int pass) {
     return x->exps[k].is_online && x->exps[k].pass == pass;
 }
 
+/* Marks what marked nodes are made of in the pass; nothing below `kept`, which is available. */
 static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed) {
+    int pass, const struct node *kept, bool *needed) {
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        if (!needed[i] || !x->is_element[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
+        if (!needed[i] || !x->is_element[i] || n == kept || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t))
+            continue;
         int online = -1;
         for (int k = 0; k < x->n_exps; k++)
             if (x->exps[k].e == n && chain_is_online(x, k, pass)) online = k;
@@ -256,17 +257,11 @@ static const struct node *sole_operand(const struct group *r, const struct chain
     return sole && group_sum(r, sole) >= 0 ? NULL : sole;
 }
 
-/* Marks what sums and the second contraction's factor need; `kept` is at hand. */
+/* Marks what sums and the second contraction's factor need; `kept` is available. */
 static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
     int pass, const struct node *kept, bool *needed) {
-    struct chain given = *x;
     seed(x, pass, needed);
-    if (kept) {
-        given.is_element = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-        memcpy(given.is_element, x->is_element, (size_t)g->n_nodes * sizeof(bool));
-        given.is_element[kept->id] = false; /* nothing below it is wanted */
-    }
-    mark_below(g, p, r, &given, pass, needed);
+    mark_below(g, p, r, x, pass, kept, needed);
 }
 
 /* ---- passes ---- */

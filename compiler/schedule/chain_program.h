@@ -16,7 +16,7 @@ struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's
 
 struct chain_pass { /* over the middle */
     bool *sums;             /* by node: sums and the second contraction's factor are made of it once maxima are found;
-                               what those were found in is at hand where the pass keeps it */
+                               what those were found in is available where the pass keeps it */
     struct node **maxima;   /* the reductions that end in it: maxima that shift its exponentials, found first */
     struct node **others;   /* and all others */
     struct node **values;   /* values of a row that are computed ahead of it, of what the passes before left */
