@@ -2,16 +2,16 @@
  * epilogue of the second contraction apart.
  *
  * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them; what is known of a row: results of
- * reductions, values made of them; for each pass over the middle the sums it takes. `find_maxima` finds what shifts
- * exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second contraction's
- * factor. */
+ * reductions, values made of them; for each pass over the intermediate the sums it takes. `find_maxima` finds what
+ * shifts exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second
+ * contraction's factor. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 
 static const char *const LOG2_E = "1.44269504f";
 
-struct middle {
+struct chain_problem {
     struct values w; /* statements being written; its user is this */
     const struct unit *u;
     const struct scheduled_graph *c;
@@ -21,15 +21,15 @@ struct middle {
     const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
 };
 
-static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
-static const char *name_of(const struct middle *b, const struct tensor *t) { return address_tensor(b->l, t); }
-static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
+static struct arena *arena(struct chain_problem *b) { return &b->u->cx->arena; }
+static const char *name_of(const struct chain_problem *b, const struct tensor *t) { return address_tensor(b->l, t); }
+static const char *member(struct chain_problem *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* Member n of what `of` names. */
-static const char *member_of(struct middle *b, const char *of, const struct node *n) {
+static const char *member_of(struct chain_problem *b, const char *of, const struct node *n) {
     return arena_printf(arena(b), "%s.%s", of, member(b, n));
 }
 /* A result of a row. */
-static const char *result(struct middle *b, const struct node *n) {
+static const char *result(struct chain_problem *b, const struct node *n) {
     return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n));
 }
 /* A member of sums or results: a condition takes a word. */
@@ -37,7 +37,7 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 
 /* ---- indices ---- */
 
-static void bind(struct middle *b, struct scope *p, const struct axis_list *l, const char *var) {
+static void bind(struct chain_problem *b, struct scope *p, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
@@ -45,7 +45,7 @@ static void bind(struct middle *b, struct scope *p, const struct axis_list *l, c
 /* ---- available values ---- */
 
 static const char *available(struct values *w, const struct scope *p, const struct node *n) {
-    struct middle *b = w->user;
+    struct chain_problem *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
         return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
@@ -54,7 +54,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
 }
 
 /* The scope of a row: what is known once `pass` passes are over. */
-static struct scope *at_row(struct middle *b, int pass) {
+static struct scope *at_row(struct chain_problem *b, int pass) {
     struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
@@ -69,19 +69,19 @@ static struct scope *at_row(struct middle *b, int pass) {
     return p;
 }
 
-/* The scope of an element of the middle in a pass. */
-static struct scope *at_element(struct middle *b, int pass) {
+/* The scope of an element of the intermediate in a pass. */
+static struct scope *at_element(struct chain_problem *b, int pass) {
     struct scope *p = at_row(b, pass);
     bind(b, p, &b->x->first.n, "(t + v)");
     for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
     return p;
 }
 
-static const struct chain_pass *pass_of(const struct middle *b, int pass) { return &b->x->passes[pass]; }
+static const struct chain_pass *pass_of(const struct chain_problem *b, int pass) { return &b->x->passes[pass]; }
 
 /* ---- types ---- */
 
-static void emit_known(struct middle *b) {
+static void emit_known(struct chain_problem *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
     buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
                                      : "  typedef fx_nothing results;  // of the reductions of a row");
@@ -101,12 +101,12 @@ static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
-static bool has_sums(const struct middle *b, int pass) {
+static bool has_sums(const struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     return over->n_maxima || over->n_others;
 }
 
-static void emit_sums_type(struct middle *b, int pass) {
+static void emit_sums_type(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
         buf_line(b->w.out, "  typedef fx_nothing sums%d;  // what pass %d over a row adds up", pass, pass);
@@ -123,22 +123,22 @@ static void emit_sums_type(struct middle *b, int pass) {
                 member(b, b->x->exps[k].maximum));
     buf_line(b->w.out, "  };");
     if (!over->n_maxima) return;
-    buf_line(b->w.out, "  struct maxima%d {  // the maxima of a block of the middle, which shift exponentials", pass);
+    buf_line(b->w.out, "  struct maxima%d {  // of a block of the intermediate: maxima that shift exponentials", pass);
     for (int i = 0; i < over->n_maxima; i++) buf_line(b->w.out, "    float %s;", member(b, over->maxima[i]));
     buf_line(b->w.out, "  };");
 }
 
-static const char *start_of(struct middle *b, const struct node *n) {
+static const char *start_of(struct chain_problem *b, const struct node *n) {
     return value_start(&b->w, n->reduction, n->args[0]->dtype);
 }
 
-static void emit_identities(struct middle *b, int pass) {
+static void emit_identities(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
-        buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const { return {}; }", pass, pass);
+        buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_chain_pass<%d>) const { return {}; }", pass, pass);
         return;
     }
-    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_chain_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
@@ -148,7 +148,7 @@ static void emit_identities(struct middle *b, int pass) {
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
     if (!over->n_maxima) return;
-    value_open_function(&b->w, "  FX_DEVICE maxima%d maxima(fx_middle_pass<%d>) const", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE maxima%d maxima(fx_chain_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    maxima%d b;", pass);
     for (int i = 0; i < over->n_maxima; i++)
         value_line(&b->w, "b.%s = %s;", member(b, over->maxima[i]), start_of(b, over->maxima[i]));
@@ -157,11 +157,11 @@ static void emit_identities(struct middle *b, int pass) {
 }
 
 /* Values of a row that are made, ahead of a pass, of what those before it left. */
-static void emit_prepare(struct middle *b, int pass) {
+static void emit_prepare(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!over->n_values) return;
     value_open_function(&b->w,
-        "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
+        "  FX_DEVICE void prepare(fx_chain_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
     struct scope *p = at_row(b, pass);
     for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
@@ -169,7 +169,7 @@ static void emit_prepare(struct middle *b, int pass) {
 }
 
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
-static void emit_end(struct middle *b) {
+static void emit_end(struct chain_problem *b) {
     value_open_function(&b->w, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const");
     struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
@@ -185,9 +185,9 @@ static void emit_end(struct middle *b) {
 
 /* ---- elements ---- */
 
-static void emit_join(struct middle *b, int pass, const char *type, struct node **sums, int n_sums) {
+static void emit_join(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
     value_open_function(
-        &b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
+        &b->w, "  FX_DEVICE void join(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
     for (int i = 0; i < n_sums; i++)
         value_line(&b->w, "a.%s = %s;", member(b, sums[i]),
             value_joined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
@@ -195,10 +195,10 @@ static void emit_join(struct middle *b, int pass, const char *type, struct node 
     value_close_function(&b->w);
 }
 
-static void emit_find_maxima(struct middle *b, int pass) {
+static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void find_maxima(fx_middle_pass<%d>, maxima%d &b, float (&acc)[INNER_SUMS][N], "
+        "  template <int N> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
         pass, pass);
     buf_line(b->w.out, "#pragma unroll");
@@ -217,22 +217,22 @@ static void emit_find_maxima(struct middle *b, int pass) {
     value_close_function(&b->w);
 }
 
-static const char *scaled(struct middle *b, int k, const char *difference) {
+static const char *scaled(struct chain_problem *b, int k, const char *difference) {
     return b->x->exps[k].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
 }
 
 /* The row's shift, made of its maximum. */
-static const char *shift_at(struct middle *b, int k, int pass, const char *maximum) {
+static const char *shift_at(struct chain_problem *b, int k, int pass, const char *maximum) {
     struct scope *p = at_row(b, pass);
     p->text[b->x->exps[k].maximum->id] = maximum;
     return value_at(&b->w, p, b->x->exps[k].shift);
 }
 
-static void emit_rescale(struct middle *b, int pass) {
+static void emit_rescale(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     const char **raised = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
     value_open_function(&b->w,
-        "  FX_DEVICE float rescale(fx_middle_pass<%d>, sums%d &a, const maxima%d &b, const results &r, "
+        "  FX_DEVICE float rescale(fx_chain_pass<%d>, sums%d &a, const maxima%d &b, const results &r, "
         "const values &q) const",
         pass, pass, pass);
     for (int i = 0; i < over->n_maxima; i++) {
@@ -260,20 +260,20 @@ static void emit_rescale(struct middle *b, int pass) {
     value_close_function(&b->w);
 }
 
-/* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
-static const char *middle_at(struct middle *b, struct scope *p, struct node *n, const bool *late) {
+/* The intermediate but for what the result is divided by at the end; late: what is made of such a quotient. */
+static const char *intermediate_at(struct chain_problem *b, struct scope *p, struct node *n, const bool *late) {
     const char *args[3];
     if (!late[n->id]) return value_at(&b->w, p, n);
-    if (chain_undeferred(b->x, n) >= 0) return middle_at(b, p, n->args[chain_undeferred(b->x, n)], late);
+    if (chain_undeferred(b->x, n) >= 0) return intermediate_at(b, p, n->args[chain_undeferred(b->x, n)], late);
     for (int i = 0; i < n->n_args; i++)
-        args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
+        args[i] = late[n->args[i]->id] ? intermediate_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
     const char *name = emit_local(b->w.names, n);
     value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
     return name;
 }
 
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
-static void emit_needed(struct middle *b, struct scope *p, int pass, bool *late) {
+static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
@@ -298,12 +298,12 @@ static void emit_needed(struct middle *b, struct scope *p, int pass, bool *late)
     }
 }
 
-static void emit_fold(struct middle *b, int pass) {
+static void emit_fold(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
+        "  template <int N> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
         pass, pass);
     buf_line(b->w.out, "#pragma unroll");
@@ -320,15 +320,15 @@ static void emit_fold(struct middle *b, int pass) {
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
         value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
-    if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
+    if (is_last) value_line(&b->w, "acc[0][v] = %s;", intermediate_at(b, p, b->x->parts.intermediate, late));
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     value_close_function(&b->w);
 }
 
-static void emit_finish(struct middle *b, int pass) {
+static void emit_finish(struct chain_problem *b, int pass) {
     value_open_function(&b->w,
-        "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
+        "  FX_DEVICE void finish(fx_chain_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     const struct chain_pass *over = pass_of(b, pass);
     const char *last[MAX_EXPS];
     for (int i = 0; i < over->n_maxima; i++)
@@ -381,7 +381,7 @@ void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, c
         w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_deferred ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
-static void emit_row_stores(struct middle *b) {
+static void emit_row_stores(struct chain_problem *b) {
     value_open_function(&b->w, "  FX_DEVICE void store_row(const results &r, int batch, int m) const");
     struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
@@ -408,7 +408,7 @@ static void emit_row_stores(struct middle *b) {
 
 /* ---- shapes ---- */
 
-static void emit_extent(struct middle *b, const char *name, const struct axis_list *l) {
+static void emit_extent(struct chain_problem *b, const char *name, const struct axis_list *l) {
     buf_line(b->w.out,
         l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
         : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
@@ -416,7 +416,7 @@ static void emit_extent(struct middle *b, const char *name, const struct axis_li
         name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
 }
 
-static void emit_shapes(struct middle *b) {
+static void emit_shapes(struct chain_problem *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
     buf_line(b->w.out,
@@ -443,7 +443,7 @@ static void emit_shapes(struct middle *b) {
     buf_line(b->w.out, "  }");
 }
 
-static void emit_flags(struct middle *b) {
+static void emit_flags(struct chain_problem *b) {
     struct buf finds, keep, prepared;
     buf_init(&finds, arena(b));
     buf_init(&keep, arena(b));
@@ -454,7 +454,7 @@ static void emit_flags(struct middle *b) {
         buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
     }
-    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
+    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the intermediate; the last adds the result up",
         b->x->n_passes);
     buf_line(b->w.out,
         "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima "
@@ -469,7 +469,7 @@ static void emit_flags(struct middle *b) {
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
-    struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
+    struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = values_open(out, c->graph, l, names, available, &b);
     for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);

@@ -143,7 +143,7 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
            (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
 }
 
-/* Marks, by id, the reductions that a chain does along its middle: what they reduce is never stored. */
+/* Marks, by id, the reductions that a chain does along its intermediate: what they reduce is never stored. */
 static bool *find_chain_steps(const struct graph *g) {
     bool *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {

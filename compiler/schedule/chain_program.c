@@ -1,5 +1,5 @@
-/* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known,
- * and which sums are taken in the same pass as the maximum that shifts them.
+/* A chain as the driver runs it: for a group, which label is which, in which pass over the intermediate everything is
+ * known, and which sums are taken in the same pass as the maximum that shifts them.
  *
  * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is
  * decided by structure: that sums scale by exp(c0 - c1) as their shift changes from c0 to c1 needs the exponential as a
@@ -169,14 +169,14 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
 
 /* The second contraction runs in the last pass; where that is the one in which a shift is found, it is scaled along. */
 static void place_outer(struct chain *x) {
-    int plain = x->level[x->parts.middle->id];
+    int plain = x->level[x->parts.intermediate->id];
     x->outer_exp = -1;
     if (x->n_passes == 0) x->n_passes = 1;
     if (plain < x->n_passes) return;
     for (int k = 0; k < x->n_exps; k++) {
         struct factors product = {
             .x = x, .of = &x->exps[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
-        if (x->exps[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
+        if (x->exps[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.intermediate, 0)) continue;
         x->outer_exp = k;
         for (int i = 0; i < product.n_deferred; i++) x->deferred[x->n_deferred++] = product.deferred[i];
         return;
@@ -243,7 +243,7 @@ static void seed(const struct chain *x, int pass, bool *needed) {
         const struct node *n = x->parts.steps[s];
         if (chain_ends_in(x, n, pass) && !shifts_online(x, n, pass)) needed[n->args[0]->id] = true;
     }
-    if (pass + 1 == x->n_passes) needed[x->parts.middle->id] = true;
+    if (pass + 1 == x->n_passes) needed[x->parts.intermediate->id] = true;
 }
 
 /* What the online exponentials of a pass are taken of, where it is one value and not a first contraction itself. */
@@ -320,7 +320,7 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
 
 /* ---- where a row ends ---- */
 
-/* Whether n is the running index of the middle axis plus what is the same everywhere, and small. */
+/* Whether n is the running index along the intermediate plus what is the same everywhere, and small. */
 static bool is_running(const struct node *n, int axis, int depth) {
     if (n->kind == N_INDEX) return n->axis == axis;
     if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
@@ -339,7 +339,7 @@ static bool is_running(const struct node *n, int axis, int depth) {
 static void find_bound(const struct group *r, struct chain *x) {
     if (x->n_passes != 1 || x->outer_exp < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     const struct shifted_exp *f = &x->exps[x->outer_exp];
-    const struct node *p = x->parts.middle, *c = f->x;
+    const struct node *p = x->parts.intermediate, *c = f->x;
     while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
     if (p != f->e || !node_is_op(c, O_WHERE)) return;
     bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
@@ -431,7 +431,7 @@ static bool find_labels(
     gemm_labels(g, outer, 1, column[0]->is_computed ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
     bs[n] = column[0];
     gemm_split_run(g, bs, n + 1, &e->k, &rest);
-    if (rest.n) return *why_not = "the middle axes do not lie side by side in the factors that have them", false;
+    if (rest.n) return *why_not = "the intermediate axes do not lie side by side in the factors that have them", false;
     x->first.n = e->k;
     gemm_choose_layouts(g, p, r, &x->first);
     gemm_choose_layout(g, p, r, &e->b[0], &e->k, &x->second.n);
@@ -442,7 +442,7 @@ struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not) {
     struct arena *a = &g->cx->arena;
     struct chain *x = NEW(a, struct chain);
-    if (!r->middle) return *why_not = "it is no chain", NULL;
+    if (!r->intermediate) return *why_not = "it is no chain", NULL;
     if (!chain_find(g, r->contraction, &x->parts, why_not)) return NULL;
     x->parts.steps = r->steps; /* with those that only stores of rows read */
     x->parts.n_steps = r->n_steps;
