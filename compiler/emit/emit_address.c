@@ -1,8 +1,8 @@
 /* Addresses of elements as C.
  *
- * In: a tensor and the indices of its labels, each its own (a scope) or several in one (a flat index). Out: the text of
- * an offset, a term `index * step` each. What an index and a step are is the caller's: ints, the driver's type `index`,
- * 64 bits. */
+ * In: a tensor, and the index of each of its labels: an expression a label (a scope), or one over several labels (a
+ * flat index). Out: an offset as C, a sum of terms `index * step`. The caller chooses their type: int, the driver's
+ * `index`, 64 bits. */
 #include <string.h>
 
 #include "emit/emit_address.h"

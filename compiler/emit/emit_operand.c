@@ -1,5 +1,5 @@
-/* An operand of a mainloop that is computed as it is loaded: the members of its struct that fetch what a chunk reads
- * and compute what becomes of it (kernels/computed.cuh).
+/* A computed operand of a mainloop: the members of its struct that fetch what a chunk reads and compute the chunk
+ * (kernels/computed.cuh).
  *
  * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared
  * memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V adjacent elements

@@ -1,7 +1,7 @@
 /* The text of one operation: a literal, an op, a conversion.
  *
- * In: a node and what names its operands. Out: a C expression; nothing is written. What becomes of it, and where, is
- * emit_value.c's. */
+ * In: a node and the text of its operands. Out: a C expression. Nothing is written: emit_value.c makes statements of
+ * it. */
 #include <math.h>
 #include <string.h>
 

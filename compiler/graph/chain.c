@@ -1,7 +1,8 @@
-/* Chains found in the graph: contractions, pointwise work and reductions of rows, a contraction.
+/* Finds chains in the graph: contractions, pointwise work and reductions of rows over them, a contraction that reads
+ * that.
  *
- * In: a contraction. Out: the first contractions below it, the intermediate,
- * the reductions of the intermediate's rows. */
+ * In: the last contraction. Out: the first contractions, the intermediate, the reductions of the intermediate's
+ * rows. */
 #include "graph/chain.h"
 
 #include <string.h>

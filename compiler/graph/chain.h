@@ -1,4 +1,4 @@
-/* What a chain is made of: contractions, one that reads what is made of them, and what stands between (chain.c). */
+/* The parts of a chain: its first contractions, the intermediate made of them, the last contraction (chain.c). */
 #ifndef FX_CHAIN_H
 #define FX_CHAIN_H
 
@@ -15,7 +15,7 @@ struct chain_parts { /* found from the graph alone */
     int n_steps;
     struct node **steps;          /* reductions of rows of the intermediate, operands first */
     int n_reads;
-    struct node **reads;          /* other reductions and scans that the intermediate is made of: they stand in memory */
+    struct node **reads;          /* other reductions and scans that the intermediate reads: they stand in memory */
 };
 
 /* Whether n is the second contraction of a chain; if it only looks like one, why not, else NULL. */

@@ -1,4 +1,4 @@
-/* What stores and loads look like as memory, and what a group of the partition touches of it.
+/* Parameters and buffers as memory: what a group stores to, and what it loads.
  *
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/tensor.h"

@@ -1,7 +1,8 @@
-/* The oracle's values at a line of points: up to LINE along one axis, a body's values in id order, which is how deep
- * graphs need no recursion; only reductions nested inside each other's operands recurse, each level adding an axis,
- * MAX_AXES at most. Input: a body and where evaluation stands; output: values and bounds. Invariant: what is read of a
- * stored value was marked and computed before. */
+/* The oracle's values at a line of points: up to LINE of them along one axis.
+ *
+ * Input: a body and where evaluation stands; output: values and bounds. A body's values are computed in id order, so
+ * that deep graphs need no recursion. Only reductions nested inside each other's operands recurse: each level adds an
+ * axis, so there are at most MAX_AXES. Invariant: what is read of a stored value was marked and computed before. */
 #include "oracle/eval_internal.h"
 
 /* Bits are copied as integers, which carry a double's too. */

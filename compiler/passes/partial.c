@@ -4,7 +4,7 @@
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
  * labels of the kernel, for each reduction of an f that is pointwise over the result of a product, along all labels of
  * one factor alone or of both. Along each side there must be one label of more than one element, so that a run is a
- * part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else
+ * part of a tile. It is done where nothing else needs that result whole, whose elements are then not read again; else
  * where a row program would read it once more than without this reduction: of both sides at once, and of more elements
  * than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every
  * contraction by itself. */

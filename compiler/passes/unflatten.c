@@ -4,8 +4,8 @@
  * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same
  * memory, wherever some access reads at places of R that are exactly all P and Q of one element each. The kernel is a
  * copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a
- * reduction, a scan or an access: it is then more than a way through memory.
- * Not where a value carries P or Q beside R. */
+ * reduction, a scan or an access: it is then more than a way through memory. Not where a value carries P or Q beside
+ * R. */
 #include <string.h>
 
 #include "passes/affine.h"
