@@ -186,7 +186,7 @@ struct fx_chain_block {
     for (int i = 0; i < SUMS * inner::ACCUMULATORS; ++i) s[i / inner::ACCUMULATORS][i % inner::ACCUMULATORS] = 0.0f;
     if constexpr (CHAIN::KEPT) {
       fx_cp_async_wait<0>();
-      fx_barrier();  // A's rows and B's block have landed; nobody reads C's block or P of the block before any more
+      fx_barrier();  // A's rows and B's block have arrived; nobody reads C's block or P of the block before any more
       if (LAST) bring_c();
       fx_chain_multiply<inner, SUMS>(s, a.x, shared(map::A), all_b(first{p}, at.batch, t), shared(map::B));
     } else {

@@ -102,7 +102,7 @@ struct fx_gemm_operand {
       x.next();
     } else {
       x.load();
-      x.land(stage);
+      x.store(stage);
       x.next();
     }
   }
@@ -127,10 +127,10 @@ struct fx_gemm_operand {
     }
   }
   // And after the products; the last step of a block belongs to the stage that it began with.
-  FX_DEVICE void land(int step, unsigned stage, bool is_late) {
+  FX_DEVICE void store(int step, unsigned stage, bool is_late) {
     if constexpr (OPERAND::IS_COMPUTED) x.work(step, stage);
     else if constexpr (!OPERAND::IS_COPIED)
-      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.land(stage);
+      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.store(stage);
   }
 };
 
@@ -148,7 +148,7 @@ struct fx_gemm_all_b {
   FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
   FX_DEVICE void load() { first.load(), rest.load(); }
-  FX_DEVICE void land(int step, unsigned stage) { first.land(step, stage, true), rest.land(step, stage + ENGINE::B_BYTES); }
+  FX_DEVICE void store(int step, unsigned stage) { first.store(step, stage, true), rest.store(step, stage + ENGINE::B_BYTES); }
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *f, unsigned stage, int step, int part) const {
     first.x.fetch(f[J], stage, step, part);
@@ -163,7 +163,7 @@ struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
   FX_DEVICE void begin() {}
   FX_DEVICE void issue(int, unsigned) {}
   FX_DEVICE void load() {}
-  FX_DEVICE void land(int, unsigned) {}
+  FX_DEVICE void store(int, unsigned) {}
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *, unsigned, int, int) const {}
 };
@@ -187,7 +187,7 @@ struct fx_gemm_source {
   FX_DEVICE void begin() { a.begin(), b.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void load() { a.load(), b.load(); }
-  FX_DEVICE void land(int step, unsigned stage) { a.land(step, stage, false), b.land(step, stage + ENGINE::A_BYTES); }
+  FX_DEVICE void store(int step, unsigned stage) { a.store(step, stage, false), b.store(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void fetch(fragment_a &fa, fragment_b (&fb)[SUMS], unsigned stage, int step) const {
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
@@ -216,7 +216,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
       ring.from = ring.read + SOURCE::STAGE_BYTES == ring.end ? ring.first : ring.read + SOURCE::STAGE_BYTES;
       fx_cp_async_wait<STAGES - 2 - IS_STAGING>();
       source.load();
-      fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
+      fx_barrier();  // everyone's part of the next block has arrived, and everyone has read all of this one: its stage may be overwritten
     }
     source.fetch(a[(STEP + 1) % 2], b[(STEP + 1) % 2], ring.from, (STEP + 1) % STEPS);
     source.issue(STEP, ring.write);
@@ -225,7 +225,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
     for (int q = 0; q < ENGINE::QUARTERS; ++q) {
 #pragma unroll
       for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[STEP % 2], b[STEP % 2][j], q);
-      if (q == ENGINE::QUARTERS / 2) source.land(STEP, ring.write);
+      if (q == ENGINE::QUARTERS / 2) source.store(STEP, ring.write);
     }
     if constexpr (STEP == STEPS - 1 && IS_STAGING) fx_cp_async_commit();
     fx_gemm_steps<ENGINE, SEGMENT, STEP + 1>(acc, source, a, b, ring);
@@ -233,7 +233,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
 }
 
 // fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
-// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read. Where
+// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers are stored to the stage of a block that everyone has read. Where
 // some are staged, copies begin in the last step of a block too: its group ends behind it, and one group fewer may be on its way.
 template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
 FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
@@ -251,7 +251,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     source.place(end);
     fx_cp_async_commit();
     fx_cp_async_wait<0>();
-    fx_barrier();  // what lanes copied for each other has landed
+    fx_barrier();  // what lanes copied for each other has arrived
   }
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
@@ -260,7 +260,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     ring.write += source_type::STAGE_BYTES;
   }
   fx_cp_async_wait<STAGES - 2>();
-  fx_barrier();  // everyone's part of block 0 has landed
+  fx_barrier();  // everyone's part of block 0 has arrived
   source.begin();
 
   typename source_type::fragment_a a[2];
