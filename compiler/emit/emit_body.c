@@ -362,7 +362,7 @@ static const char *partial_address(
     return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
 }
 
-/* The reductions of the elements: what joins two of them, and where a result goes. */
+/* The reductions of the elements: what combines two of them, and where a result goes. */
 static void emit_partials(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
@@ -382,8 +382,8 @@ static void emit_partials(struct body *b) {
             d.run_n >= 0 ? "true" : "false");
         buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
             value_start(&b->w, v->reduction, v->dtype));
-        buf_line(b->w.out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type,
-            value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->w.out, "    static FX_DEVICE %s combine(%s a, %s b) { return %s; }", type, type, type,
+            value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
         buf_line(b->w.out,
             "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
             emit_member(b->w.names, x.of));
@@ -437,7 +437,7 @@ static void emit_shared(struct body *b, struct scope *row) {
         value_put(&b->w, p, shared[i]->args[0], place);
         close_elements(b, block);
         buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type,
-            value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+            value_combined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
     }
 }
 

@@ -185,12 +185,12 @@ static void emit_end(struct chain_problem *b) {
 
 /* ---- elements ---- */
 
-static void emit_join(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
-    value_open_function(
-        &b->w, "  FX_DEVICE void join(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
+static void emit_combine(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
+    value_open_function(&b->w, "  FX_DEVICE void combine(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type,
+        pass, type, pass);
     for (int i = 0; i < n_sums; i++)
         value_line(&b->w, "a.%s = %s;", member(b, sums[i]),
-            value_joined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
+            value_combined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
                 member_of(b, "b", sums[i])));
     value_close_function(&b->w);
 }
@@ -209,7 +209,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
-        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
+        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, FX_F32, so_far, x));
         if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
     b->w.indent = 2;
@@ -238,7 +238,7 @@ static void emit_rescale(struct chain_problem *b, int pass) {
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         value_line(&b->w, "const float %s = %s;", raised[n->id] = emit_local(b->w.names, n),
-            value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
+            value_combined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     }
     for (int k = 0; k < b->x->n_exps; k++) {
         const struct shifted_exp *f = &b->x->exps[k];
@@ -318,7 +318,7 @@ static void emit_fold(struct chain_problem *b, int pass) {
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
-        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     if (is_last) value_line(&b->w, "acc[0][v] = %s;", intermediate_at(b, p, b->x->parts.intermediate, late));
     b->w.indent = 2;
@@ -482,12 +482,12 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
         emit_identities(&b, pass);
         if (over->n_maxima) {
             emit_find_maxima(&b, pass);
-            emit_join(&b, pass, "maxima", over->maxima, over->n_maxima);
+            emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
             emit_rescale(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;
-        emit_join(&b, pass, "sums", over->others, over->n_others);
+        emit_combine(&b, pass, "sums", over->others, over->n_others);
         emit_finish(&b, pass);
     }
     if (b.x->bound) emit_end(&b);

@@ -19,7 +19,8 @@ struct rows {
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
-/* Where an extreme stands: of a part in 64 bits, as the kernel that joins parts may be compiled for another index. */
+/* Where an extreme stands: of a part in 64 bits, as the kernel that combines parts may be compiled for another
+ * index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
 static const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
@@ -267,14 +268,16 @@ static void emit_fold(struct rows *b, int pass) {
             value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;",
                 n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, sum_type(n->args[0]->dtype), term,
                 b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
-        else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+        else
+            value_line(&b->w, "%s = %s;", so_far,
+                value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     value_close_function(&b->w);
 }
 
-static void emit_join(struct rows *b, int pass) {
+static void emit_combine(struct rows *b, int pass) {
     value_open_function(
-        &b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
+        &b->w, "  FX_DEVICE void combine(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
         const char *name = member(b, n);
@@ -283,7 +286,7 @@ static void emit_join(struct rows *b, int pass) {
                        n->reduction == RED_ARGMAX ? "true" : "false", name, name, name, name, name, name, name, name);
         else
             value_line(&b->w, "a.%s = %s;", name,
-                value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name),
+                value_combined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name),
                     arena_printf(arena(b), "b.%s", name)));
     }
     value_close_function(&b->w);
@@ -309,8 +312,8 @@ static void emit_scan(struct rows *b, int i) {
         type, i, member(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i,
         value_start(&b->w, n->reduction, n->dtype));
-    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
-        value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
+    buf_line(b->w.out, "  FX_DEVICE %s combine(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
+        value_combined(&b->w, n->reduction, n->dtype, "a", "b"));
     value_open_function(&b->w,
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
@@ -451,7 +454,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         emit_identity(&b, pass);
         emit_fold(&b, pass);
-        emit_join(&b, pass);
+        emit_combine(&b, pass);
         emit_finish(&b, pass);
     }
     emit_scans(&b);

@@ -227,7 +227,7 @@ static const char *reduce_at(struct values *w, struct scope *p, struct node *n) 
     for (int i = 0; i < n->n_reduced; i++)
         blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, of, t, term));
     for (int i = n->n_reduced - 1; i >= 0; i--) value_close_block(w, blocks[i], "}");
     return t;
 }
@@ -257,7 +257,7 @@ static const char *scan_at(struct values *w, struct scope *p, struct node *n) {
     struct scope *inner = scope_open(w, p);
     int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
     value_close_block(w, block, "}");
     return t;
 }
@@ -276,7 +276,7 @@ static const char *share_at(struct values *w, struct scope *p, struct node *n) {
     struct scope *inner = scope_open(w, p);
     inner->at[n->axis] = i;
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
     value_close_block(w, block, "}");
     return t;
 }

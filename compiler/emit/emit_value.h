@@ -87,7 +87,7 @@ const char *value_narrow_operation(struct values *w, const struct node *n, const
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);
 /* What a reduction of values of type t begins with; it and one more term. */
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);
-const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
+const char *value_combined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
 const char *value_cast(struct values *w, const struct node *n, const char *arg);
 
 #endif

@@ -226,7 +226,7 @@ struct fx_chain_block {
         }
       }
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_chain_pass<W>(), maxima, fx_from_lane_xor(maxima, mask));
+      for (int mask = 1; mask < LANES; mask *= 2) p.combine(fx_chain_pass<W>(), maxima, fx_from_lane_xor(maxima, mask));
       const float scale = p.rescale(fx_chain_pass<W>(), sums, maxima, r, q);
       if (LAST && PROBLEM::SCALED && lane == 0) scales()[row] = scale;
     }
@@ -313,7 +313,7 @@ struct fx_chain_block {
     }
     if constexpr (!__is_empty(decltype(sums))) {
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_chain_pass<W>(), sums, fx_from_lane_xor(sums, mask));
+      for (int mask = 1; mask < LANES; mask *= 2) p.combine(fx_chain_pass<W>(), sums, fx_from_lane_xor(sums, mask));
       p.finish(fx_chain_pass<W>(), r, sums, q);
     }
     if constexpr (!LAST) passes<W + 1>();

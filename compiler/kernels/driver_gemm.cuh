@@ -319,7 +319,7 @@ struct fx_gemm_partial {
   typedef typename PARTIAL::value value;
   static constexpr bool OVER_M = PARTIAL::OVER_M, OVER_N = PARTIAL::OVER_N;
   static constexpr int RUN = 64, V = PROBLEM::V, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
-  static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are joined
+  static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are combined
   static constexpr int SLOTS = OVER_N ? ENGINE::BN / RUN : ENGINE::BN;    // results of a run of rows
   static constexpr int WORDS = OVER_M ? TEAMS * SLOTS * fx_words<value>::N : 0;
   static_assert(ENGINE::BM % RUN == 0 && ENGINE::BN % RUN == 0 && RUN / V <= 32, "a tile is whole runs, and the columns of one lie in a warp");
@@ -328,7 +328,7 @@ struct fx_gemm_partial {
   template <int FROM, int TO>
   static FX_DEVICE void join_lanes(value &x) {
 #pragma unroll
-    for (int mask = FROM; mask < TO; mask *= 2) x = PARTIAL::join(x, fx_from_lane_xor(x, mask));
+    for (int mask = FROM; mask < TO; mask *= 2) x = PARTIAL::combine(x, fx_from_lane_xor(x, mask));
   }
   FX_DEVICE void begin() {
 #pragma unroll
@@ -341,12 +341,12 @@ struct fx_gemm_partial {
     if constexpr (OVER_M && !OVER_N) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        if (v < n_valid) so_far[v] = PARTIAL::join(so_far[v], PARTIAL::get(x, v));
+        if (v < n_valid) so_far[v] = PARTIAL::combine(so_far[v], PARTIAL::get(x, v));
     } else {
       if (!OVER_M) begin();
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        if (v < n_valid) so_far[0] = PARTIAL::join(so_far[0], PARTIAL::get(x, v));
+        if (v < n_valid) so_far[0] = PARTIAL::combine(so_far[0], PARTIAL::get(x, v));
       if constexpr (!OVER_M) {
         join_lanes<1, RUN / V>(so_far[0]);
         if (n % RUN == 0 && n_valid > 0) p.put(PARTIAL(), so_far[0], batch, m, n);
@@ -368,13 +368,13 @@ struct fx_gemm_partial {
       begin();
     }
   }
-  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+  FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
     if constexpr (OVER_M) {
       for (int i = threadIdx.x; i < SLOTS; i += ENGINE::THREADS) {
         const int at = n + i * (OVER_N ? RUN : 1);
         value x = PARTIAL::none();
 #pragma unroll
-        for (int team = 0; team < TEAMS; ++team) x = PARTIAL::join(x, fx_words<value>::from(slots, TEAMS * SLOTS, team * SLOTS + i));
+        for (int team = 0; team < TEAMS; ++team) x = PARTIAL::combine(x, fx_words<value>::from(slots, TEAMS * SLOTS, team * SLOTS + i));
         if (at < p.n()) p.put(PARTIAL(), x, batch, m, at);
       }
     }
@@ -389,7 +389,7 @@ struct fx_gemm_partials {
   template <class ELEMENTS>
   FX_DEVICE void add(const PROBLEM &, const ELEMENTS &, int, int, int, int) {}
   FX_DEVICE void leave(unsigned *) {}
-  FX_DEVICE void join(const PROBLEM &, const unsigned *, int, int, int) const {}
+  FX_DEVICE void combine(const PROBLEM &, const unsigned *, int, int, int) const {}
 };
 template <class ENGINE, class PROBLEM, class FIRST, class... REST>
 struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
@@ -404,23 +404,23 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
     first.add(p, x, batch, m, n, n_valid), rest.add(p, x, batch, m, n, n_valid);
   }
   FX_DEVICE void leave(unsigned *slots) { first.leave(slots), rest.leave(slots + first_type::WORDS); }
-  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
-    first.join(p, slots, batch, m, n), rest.join(p, slots + first_type::WORDS, batch, m, n);
+  FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+    first.combine(p, slots, batch, m, n), rest.combine(p, slots + first_type::WORDS, batch, m, n);
   }
 };
 
-// fx_share: every element gets what `join` makes of those of its run, RUN adjacent columns of a row; a thread has V of them, its neighbours those beside
-template <int RUN, int V, class T, class JOIN>
-FX_DEVICE void fx_share(T (&x)[V], JOIN join) {
+// fx_share: every element gets what `combine` makes of those of its run, RUN adjacent columns of a row; a thread has V of them, its neighbours those beside
+template <int RUN, int V, class T, class COMBINE>
+FX_DEVICE void fx_share(T (&x)[V], COMBINE combine) {
   constexpr int OWN = RUN < V ? RUN : V;  // of a run, in a thread
   static_assert(RUN / OWN <= 32, "a run lies in a warp");
 #pragma unroll
   for (int first = 0; first < V; first += OWN) {
     T all = x[first];
 #pragma unroll
-    for (int i = 1; i < OWN; ++i) all = join(all, x[first + i]);
+    for (int i = 1; i < OWN; ++i) all = combine(all, x[first + i]);
 #pragma unroll
-    for (int mask = 1; mask < RUN / OWN; mask *= 2) all = join(all, fx_from_lane_xor(all, mask));
+    for (int mask = 1; mask < RUN / OWN; mask *= 2) all = combine(all, fx_from_lane_xor(all, mask));
 #pragma unroll
     for (int i = 0; i < OWN; ++i) x[first + i] = all;
   }
@@ -469,7 +469,7 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
     if constexpr (partials::OVER_M) {
       reduced.leave(slots);
       fx_barrier();  // what every warp has of this run of rows is there
-      reduced.join(p, slots, at.batch, at.m + run, at.n);
+      reduced.combine(p, slots, at.batch, at.m + run, at.n);
       if (run + RUN < rows) fx_barrier();  // everyone has read it: the next run's takes its place
     }
   }
