@@ -176,7 +176,7 @@ all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0
 all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/base/ops.def)"
 all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/front/prelude.fx)"
 all_stand_on docs/language.md 'dtypes' "$(table 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/dtypes.def)"
-all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check/check_expr.c | grep '^[a-z]*$')"
+all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check/check_operator.c | grep '^[a-z]*$')"
 all_stand_on docs/language.md 'attributes' "$(table '/^static bool check_pin/,/^}/s/"\([a-z0-9_]*\)"/\n\1\n/gp; s/.*name_is(a->name, "\([a-z_]*\)").*/\1/p' compiler/check/check.c | grep '^[a-z][a-z0-9_]*$')"
 all_stand_on docs/language.md 'words of the lexer' "$(table 's/^ *"[a-z]*" .*{ return T_[A-Z]*; }.*/&/p' compiler/front/lex.re | grep -o '"[a-z]*"' | tr -d '"')"
 all_stand_on docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"

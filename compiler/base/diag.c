@@ -1,8 +1,8 @@
 /* Messages to the user: recorded while compiling, rendered at the end.
  *
  * In: a code, a span, a text and perhaps a fix. Out: gcc-style text with the source line and a caret range. At most
- * DIAG_MAX errors are recorded; n_errors counts all. Nothing that steers a terminal passes
- * from a spec into the text. */
+ * DIAG_MAX errors are recorded; n_errors counts all. Unprintable characters (utf8.h)
+ * of a spec do not reach the text. */
 #include "base/base.h"
 #include "base/json.h"
 #include "base/utf8.h"

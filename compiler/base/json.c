@@ -1,7 +1,7 @@
 /* The one writer of JSON.
  *
- * In: values in order. Out: RFC 8259 text in UTF-8 without spaces; it shows as it is written on any
- * terminal: controls, and what reorders text, are escaped. Who calls closes what it opened and gives every value of an
+ * In: values in order. Out: RFC 8259 text in UTF-8 without spaces. Control characters, and those that reorder text, are
+ * escaped, so that it shows on any terminal as it is. The caller closes what it opened and gives every value of an
  * object a key. */
 #include "base/json.h"
 

@@ -1,4 +1,4 @@
-/* JSON as text: values are written one after another, commas and escapes come by themselves. */
+/* The writer of JSON: values are written one after another, it adds commas and escapes (json.c). */
 #ifndef FX_JSON_H
 #define FX_JSON_H
 

@@ -1,7 +1,7 @@
-/* A table from names to whatever they stand for: open addressing, probed linearly, doubled when half full. And names of
- * a spec as C identifiers.
+/* A hash table from names to values of any kind: open addressing, probed linearly, doubled when half full. Also names
+ * of a spec as C identifiers.
  *
- * In: names, which are not copied. Out: the meaning given last. Invariant: an empty slot has no bytes of a name. */
+ * In: names, which are not copied. Out: the value given last. Invariant: an empty slot has no bytes of a name. */
 #include "base/names.h"
 
 #include <string.h>

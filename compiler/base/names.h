@@ -1,5 +1,4 @@
-/* A table from names to whatever they stand for: looked up at the same cost however many there are.
- * Lives in an arena. */
+/* A hash table from names to values of any kind (names.c). It lives in an arena. */
 #ifndef FX_NAMES_H
 #define FX_NAMES_H
 

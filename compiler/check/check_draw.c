@@ -1,4 +1,4 @@
-/* Integers that index or count: what they range over, so that a tool may draw them where they mean something.
+/* The ranges of integer inputs that index or count, for tools that draw inputs.
  *
  * In: a checked kernel. Out: `below` of every integer tensor whose elements are positions of an access, or are compared
  * with a running index: the extent of what they index, divided by what they are multiplied by; one more where they

@@ -1,7 +1,7 @@
-/* What a name that means nothing may have been meant for: the fix of the message about it.
+/* Fixes for messages about unknown names.
  *
- * In: the name, after the error was given. Out: the fix, from the table of hints, else the known name that is most like
- * it, else what is known. */
+ * In: the name, after the error was given. Out: the fix: from the table of hints, else the known name that is most like
+ * it, else a list of known names. */
 #include "check/check_internal.h"
 #include "front/hints.h"
 

@@ -25,10 +25,10 @@ void emit_gemm_segments(struct buf *out, const struct unit *u, const struct sche
 /* emit_chain.c: what the chain driver asks of it, after its fields, but for the epilogue of the second contraction. */
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names);
-/* Gives the nodes that the passes of a chain leave their names at p, in `results`; the result of the second contraction
+/* Gives the nodes that the passes of a chain leave their names in p, in `results`; the result of the second contraction
  * at an element of it, where `acc` names the sum. */
-void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results);
-void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc);
+void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results);
+void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */

@@ -1,8 +1,8 @@
 /* Addresses of elements as C.
  *
- * In: a tensor and the indices of its labels, each its own (a point) or several in one (a flat index). Out: the text of
- * an offset, a term `index * step` each. What an index and a step are is the caller's: ints, the driver's type `index`,
- * 64 bits. */
+ * In: a tensor, and the index of each of its labels: an expression a label (a scope), or one over several labels (a
+ * flat index). Out: an offset as C, a sum of terms `index * step`. The caller chooses their type: int, the driver's
+ * `index`, 64 bits. */
 #include <string.h>
 
 #include "emit/emit_address.h"
@@ -104,25 +104,25 @@ void address_add_runs(struct values *w, struct buf *s, const struct tensor *t, c
     }
 }
 
-const char *address_offset(struct values *w, const struct point *p, const struct tensor *t) {
+const char *address_offset(struct values *w, const struct scope *p, const struct tensor *t) {
     struct arena *a = value_arena(w);
     struct buf s;
     buf_init(&s, a);
     for (int i = 0; i < t->n_axes; i++) {
-        const char *index = point_index(w, p, t->axes[i]), *step = address_stride(w, t, i);
+        const char *index = scope_index(w, p, t->axes[i]), *step = address_stride(w, t, i);
         bool is_wide = !strchr(index, ' ') && strcmp(step, "1") == 0; /* nothing is left to overflow */
         address_add(&s, is_wide ? index : arena_printf(a, "(long long)%s", address_group(a, index, " ")), step);
     }
     return s.len ? s.s : "0";
 }
 
-const char *address_word_offset(struct values *w, const struct point *p, int param) {
+const char *address_word_offset(struct values *w, const struct scope *p, int param) {
     const struct param *t = &w->g->kernel->params[param];
     struct arena *a = value_arena(w);
     struct buf s;
     buf_init(&s, a);
     for (int i = 0; i < t->n_axes; i++) {
-        const char *index = point_index(w, p, t->axes[i]);
+        const char *index = scope_index(w, p, t->axes[i]);
         if (i == t->packed.axis) index = arena_printf(a, "(%s) / %d", index, t->packed.factor);
         address_add(&s, arena_printf(a, "(long long)(%s)", index), address_word_stride(w, param, i));
     }

@@ -1,4 +1,4 @@
-/* Addresses of elements as C, `x_ + m * (K_) + k`: the sum of a term a label, or a run of labels that lie adjacent in
+/* Addresses of elements as C, `x_ + m * (K_) + k`: a term for each label, or for a run of labels that lie adjacent in
  * the tensor (emit_address.c). */
 #ifndef FX_EMIT_ADDRESS_H
 #define FX_EMIT_ADDRESS_H
@@ -33,8 +33,8 @@ void address_add_flat(struct buf *s, struct arena *a, const char *const *names, 
     const char *const *steps, bool is_run);
 /* Adds what n flat indices contribute to the offset of an element of t, in 64 bits, in the order of t's labels. */
 void address_add_runs(struct values *w, struct buf *s, const struct tensor *t, const struct flat_index *f, int n);
-/* The offset of t's element at p; of the word that holds a packed parameter's. */
-const char *address_offset(struct values *w, const struct point *p, const struct tensor *t);
-const char *address_word_offset(struct values *w, const struct point *p, int param);
+/* The offset of t's element in p; of the word that holds a packed parameter's. */
+const char *address_offset(struct values *w, const struct scope *p, const struct tensor *t);
+const char *address_word_offset(struct values *w, const struct scope *p, int param);
 
 #endif

@@ -24,7 +24,7 @@ struct body {
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
     const char **shared;    /* by node: the array of what elements share with their runs */
-    const struct point *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
+    const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 
 static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
@@ -192,7 +192,7 @@ static void emit_fetch(struct body *b, bool of_columns) {
 /* ---- the pointwise part ---- */
 
 /* Gives every label of l its index: by name where it has to be computed. */
-static void bind_labels(struct body *b, struct point *p, const struct axis_list *l, const char *var) {
+static void bind_labels(struct body *b, struct scope *p, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
     for (int i = 0; i < l->n; i++) {
         const char *index = address_part(arena(b), b->l->axis_names, &f, i, i);
@@ -210,8 +210,8 @@ static bool is_fetched(const struct body *b, const struct tensor *t) {
     return false;
 }
 
-/* What need not be computed: the accumulator, what fetch read, an element of a buffer. */
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
+/* What names a value that need not be computed: the accumulator, what fetch read, an element of a buffer. */
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct body *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -234,7 +234,7 @@ static bool is_elsewhere(const struct body *b, int s) {
     return x && chain_stores_row(b->g, b->c->partition, x, &b->l->kernel->group->stores[s]);
 }
 
-/* Whether n is at hand where the epilogue begins, or lies in memory. */
+/* Whether n is available where the epilogue begins, or lies in memory. */
 static bool is_leaf(const struct body *b, const struct node *n) {
     const struct group *r = b->l->kernel->group;
     struct tensor t;
@@ -243,7 +243,7 @@ static bool is_leaf(const struct body *b, const struct node *n) {
 }
 
 /* The values of marked nodes, operands first and each once, so that no chain of them is walked deep. */
-static void emit_values(struct body *b, struct point *p, bool *needed) {
+static void emit_values(struct body *b, struct scope *p, bool *needed) {
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
         if (!needed[i] || is_leaf(b, n) || (n->kind != N_OP && n->kind != N_CAST)) continue;
@@ -280,7 +280,7 @@ static bool *find_uniform(const struct body *b) {
 }
 
 /* What elements need and have in common is computed before them; operands first, as in emit_values. */
-static void emit_row_values(struct body *b, struct point *row, const bool *is_uniform, bool *needed) {
+static void emit_row_values(struct body *b, struct scope *row, const bool *is_uniform, bool *needed) {
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
         bool is_open = n->kind == N_OP || n->kind == N_CAST,
@@ -388,7 +388,7 @@ static const char *partial_address(
     return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
 }
 
-/* The reductions of the elements: what joins two of them, and where a result goes. */
+/* The reductions of the elements: what combines two of them, and where a result goes. */
 static void emit_partials(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
@@ -408,8 +408,8 @@ static void emit_partials(struct body *b) {
             d.run_n >= 0 ? "true" : "false");
         buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
             value_start(&b->w, v->reduction, v->dtype));
-        buf_line(b->w.out, "    static FX_DEVICE %s join(%s a, %s b) { return %s; }", type, type, type,
-            value_joined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->w.out, "    static FX_DEVICE %s combine(%s a, %s b) { return %s; }", type, type, type,
+            value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
         buf_line(b->w.out,
             "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
             emit_member(b->w.names, x.of));
@@ -424,9 +424,9 @@ static void emit_partials(struct body *b) {
         names.s);
 }
 
-/* Opens a loop over the elements of a row that a thread has; returns their point. */
-static struct point *open_elements(struct body *b, struct point *row) {
-    struct point *p = point_open(&b->w, row);
+/* Opens a loop over the elements of a row that a thread has; returns their scope. */
+static struct scope *open_elements(struct body *b, struct scope *row) {
+    struct scope *p = scope_open(&b->w, row);
     b->element = p;
     buf_line(b->w.out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
@@ -445,7 +445,7 @@ static void close_elements(struct body *b, int block) {
 
 /* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make
  * of it together. */
-static void emit_shared(struct body *b, struct point *row) {
+static void emit_shared(struct body *b, struct scope *row) {
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, b->l->kernel->group, &shared) : 0;
     for (int i = 0; i < n; i++) {
@@ -455,15 +455,15 @@ static void emit_shared(struct body *b, struct point *row) {
             b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, shared[i]));
         int block = b->w.names->locals.n;
         bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-        struct point *p = open_elements(b, row);
+        struct scope *p = open_elements(b, row);
         const char *place = arena_printf(arena(b), "%s[v]", name);
-        point_set_place(&b->w, p, shared[i]->args[0], place);
+        scope_set_place(&b->w, p, shared[i]->args[0], place);
         needed[shared[i]->args[0]->id] = true;
         emit_values(b, p, needed);
         value_put(&b->w, p, shared[i]->args[0], place);
         close_elements(b, block);
         buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type,
-            value_joined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
+            value_combined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
     }
 }
 
@@ -495,7 +495,7 @@ static void mark_elements(struct body *b, bool *needed) {
     int n = b->is_gemm ? gemm_shared(b->g, r, &shared) : 0;
     for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
     for (int i = 0; i < n; i++) needed[shared[i]->args[0]->id] = true;
-    for (int i = 0; x && i < x->n_moved; i++) needed[x->moved[i].by->id] = true;
+    for (int i = 0; x && i < x->n_deferred; i++) needed[x->deferred[i].by->id] = true;
 }
 
 static void emit_store(struct body *b) {
@@ -516,7 +516,7 @@ static void emit_store(struct body *b) {
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         buf_line(b->w.out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
     }
-    struct point *row = point_open(&b->w, NULL);
+    struct scope *row = scope_open(&b->w, NULL);
     b->w.indent = 2;
     if (b->is_gemm) {
         bind_labels(b, row, &b->l->kernel->gemm.batch, "batch");
@@ -531,7 +531,7 @@ static void emit_store(struct body *b) {
     emit_row_values(b, row, find_uniform(b), common);
     emit_shared(b, row);
     int block = b->w.names->locals.n;
-    struct point *p = open_elements(b, row);
+    struct scope *p = open_elements(b, row);
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
@@ -539,7 +539,7 @@ static void emit_store(struct body *b) {
         const char *place = element_place(b, s, results);
         needed[n->id] = true;
         if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id]))
-            point_set_place(&b->w, p, n, place);
+            scope_set_place(&b->w, p, n, place);
     }
     if (b->l->kernel->chain) emit_chain_sum(&b->w, p, b->l, "r", "acc[0][v]");
     emit_values(b, p, needed);
@@ -602,7 +602,7 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     struct value_names *names) {
     const struct scheduled *s = l->kernel;
     struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = s->group->contraction != NULL};
-    b.w = values_open(out, b.g, l, names, given, &b);
+    b.w = values_open(out, b.g, l, names, available, &b);
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
     const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);
     if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);

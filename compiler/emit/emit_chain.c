@@ -1,35 +1,35 @@
 /* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the
  * epilogue of the second contraction apart.
  *
- * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them, what is known of a row (results of
- * reductions, values made of them), and for each pass over the middle the sums it takes: `look` finds what shifts
- * exponentials, `move` scales the sums so far, `fold` adds elements up and makes the second contraction's factor.
- * Values come from emit_value.c. */
+ * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them; what is known of a row: results of
+ * reductions, values made of them; for each pass over the intermediate the sums it takes. `find_maxima` finds what
+ * shifts exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second
+ * contraction's factor. */
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 
 static const char *const LOG2_E = "1.44269504f";
 
-struct middle {
+struct chain_problem {
     struct values w; /* statements being written; its user is this */
     const struct unit *u;
     const struct scheduled_graph *c;
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
-    const char *shift[MAX_FOLDS]; /* what the exponential of a fold is shifted by so far, as a member of sums */
+    const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
 };
 
-static struct arena *arena(struct middle *b) { return &b->u->cx->arena; }
-static const char *name_of(const struct middle *b, const struct tensor *t) { return address_tensor(b->l, t); }
-static const char *member(struct middle *b, const struct node *n) { return emit_member(b->w.names, n); }
+static struct arena *arena(struct chain_problem *b) { return &b->u->cx->arena; }
+static const char *name_of(const struct chain_problem *b, const struct tensor *t) { return address_tensor(b->l, t); }
+static const char *member(struct chain_problem *b, const struct node *n) { return emit_member(b->w.names, n); }
 /* Member n of what `of` names. */
-static const char *member_of(struct middle *b, const char *of, const struct node *n) {
+static const char *member_of(struct chain_problem *b, const char *of, const struct node *n) {
     return arena_printf(arena(b), "%s.%s", of, member(b, n));
 }
 /* A result of a row. */
-static const char *result(struct middle *b, const struct node *n) {
+static const char *result(struct chain_problem *b, const struct node *n) {
     return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n));
 }
 /* A member of sums or results: a condition takes a word. */
@@ -37,15 +37,15 @@ static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : val
 
 /* ---- indices ---- */
 
-static void bind(struct middle *b, struct point *p, const struct axis_list *l, const char *var) {
+static void bind(struct chain_problem *b, struct scope *p, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
 
-/* ---- what is at hand ---- */
+/* ---- available values ---- */
 
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
-    struct middle *b = w->user;
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
+    struct chain_problem *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
         return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
@@ -53,9 +53,9 @@ static const char *given(struct values *w, const struct point *p, const struct n
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-/* A point at a row: what is known once `pass` passes are over. */
-static struct point *at_row(struct middle *b, int pass) {
-    struct point *p = point_open(&b->w, NULL);
+/* The scope of a row: what is known once `pass` passes are over. */
+static struct scope *at_row(struct chain_problem *b, int pass) {
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     for (int i = 0; i < b->r->n_steps; i++) {
@@ -69,26 +69,26 @@ static struct point *at_row(struct middle *b, int pass) {
     return p;
 }
 
-/* A point at an element of the middle in a pass. */
-static struct point *at_element(struct middle *b, int pass) {
-    struct point *p = at_row(b, pass);
+/* The scope of an element of the intermediate in a pass. */
+static struct scope *at_element(struct chain_problem *b, int pass) {
+    struct scope *p = at_row(b, pass);
     bind(b, p, &b->x->first.n, "(t + v)");
     for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
     return p;
 }
 
-static const struct chain_pass *pass_of(const struct middle *b, int pass) { return &b->x->passes[pass]; }
+static const struct chain_pass *pass_of(const struct chain_problem *b, int pass) { return &b->x->passes[pass]; }
 
 /* ---- types ---- */
 
-static void emit_known(struct middle *b) {
+static void emit_known(struct chain_problem *b) {
     buf_line(b->w.out, "  static constexpr int RESULT_WORDS = %d;", b->x->result_words);
     buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
                                      : "  typedef fx_nothing results;  // of the reductions of a row");
     for (int i = 0; i < b->r->n_steps; i++)
         buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]),
             value_comment(b->w.g, b->r->steps[i]));
-    if (b->x->outer_fold >= 0)
+    if (b->x->outer_exp >= 0)
         buf_line(b->w.out,
             "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
@@ -101,12 +101,12 @@ static void emit_known(struct middle *b) {
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
-static bool has_sums(const struct middle *b, int pass) {
+static bool has_sums(const struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    return over->finds_shifts || over->n_extremes || over->n_others;
+    return over->n_maxima || over->n_others;
 }
 
-static void emit_sums_type(struct middle *b, int pass) {
+static void emit_sums_type(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
         buf_line(b->w.out, "  typedef fx_nothing sums%d;  // what pass %d over a row adds up", pass, pass);
@@ -117,61 +117,61 @@ static void emit_sums_type(struct middle *b, int pass) {
         if (chain_ends_in(b->x, b->r->steps[s], pass))
             buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]),
                 value_comment(b->w.g, b->r->steps[s]));
-    for (int k = 0; k < b->x->n_folds; k++)
+    for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass))
             buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
-                member(b, b->x->folds[k].extreme));
+                member(b, b->x->exps[k].maximum));
     buf_line(b->w.out, "  };");
-    if (!over->finds_shifts) return;
-    buf_line(b->w.out, "  struct tops%d {  // the extremes of a block of the middle", pass);
-    for (int i = 0; i < over->n_extremes; i++) buf_line(b->w.out, "    float %s;", member(b, over->extremes[i]));
+    if (!over->n_maxima) return;
+    buf_line(b->w.out, "  struct maxima%d {  // of a block of the intermediate: maxima that shift exponentials", pass);
+    for (int i = 0; i < over->n_maxima; i++) buf_line(b->w.out, "    float %s;", member(b, over->maxima[i]));
     buf_line(b->w.out, "  };");
 }
 
-static const char *start_of(struct middle *b, const struct node *n) {
+static const char *start_of(struct chain_problem *b, const struct node *n) {
     return value_start(&b->w, n->reduction, n->args[0]->dtype);
 }
 
-static void emit_identities(struct middle *b, int pass) {
+static void emit_identities(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!has_sums(b, pass)) {
-        buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const { return {}; }", pass, pass);
+        buf_line(b->w.out, "  FX_DEVICE sums%d identity(fx_chain_pass<%d>) const { return {}; }", pass, pass);
         return;
     }
-    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_middle_pass<%d>) const", pass, pass);
+    value_open_function(&b->w, "  FX_DEVICE sums%d identity(fx_chain_pass<%d>) const", pass, pass);
     buf_line(b->w.out, "    sums%d a;", pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
             value_line(&b->w, "a.%s = %s;", member(b, b->r->steps[s]), start_of(b, b->r->steps[s]));
-    for (int k = 0; k < b->x->n_folds; k++)
+    for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass)) value_line(&b->w, "a.%s = 0.0f;", b->shift[k]);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
-    if (!over->finds_shifts) return;
-    value_open_function(&b->w, "  FX_DEVICE tops%d tops(fx_middle_pass<%d>) const", pass, pass);
-    buf_line(b->w.out, "    tops%d b;", pass);
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "b.%s = %s;", member(b, over->extremes[i]), start_of(b, over->extremes[i]));
+    if (!over->n_maxima) return;
+    value_open_function(&b->w, "  FX_DEVICE maxima%d maxima(fx_chain_pass<%d>) const", pass, pass);
+    buf_line(b->w.out, "    maxima%d b;", pass);
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "b.%s = %s;", member(b, over->maxima[i]), start_of(b, over->maxima[i]));
     buf_line(b->w.out, "    return b;");
     value_close_function(&b->w);
 }
 
 /* Values of a row that are made, ahead of a pass, of what those before it left. */
-static void emit_prepare(struct middle *b, int pass) {
+static void emit_prepare(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     if (!over->n_values) return;
     value_open_function(&b->w,
-        "  FX_DEVICE void prepare(fx_middle_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
-    struct point *p = at_row(b, pass);
+        "  FX_DEVICE void prepare(fx_chain_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
+    struct scope *p = at_row(b, pass);
     for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
     value_close_function(&b->w);
 }
 
 /* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
-static void emit_end(struct middle *b) {
+static void emit_end(struct chain_problem *b) {
     value_open_function(&b->w, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const");
-    struct point *p = at_row(b, 0), *first = point_open(&b->w, p), *last = point_open(&b->w, p);
+    struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
     const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before),
@@ -185,31 +185,31 @@ static void emit_end(struct middle *b) {
 
 /* ---- elements ---- */
 
-static void emit_join(struct middle *b, int pass, const char *type, struct node **sums, int n_sums) {
-    value_open_function(
-        &b->w, "  FX_DEVICE void join(fx_middle_pass<%d>, %s%d &a, const %s%d &b) const", pass, type, pass, type, pass);
+static void emit_combine(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
+    value_open_function(&b->w, "  FX_DEVICE void combine(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type,
+        pass, type, pass);
     for (int i = 0; i < n_sums; i++)
         value_line(&b->w, "a.%s = %s;", member(b, sums[i]),
-            value_joined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
+            value_combined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
                 member_of(b, "b", sums[i])));
     value_close_function(&b->w);
 }
 
-static void emit_look(struct middle *b, int pass) {
+static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void look(fx_middle_pass<%d>, tops%d &b, float (&acc)[INNER_SUMS][N], "
+        "  template <int N> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
         pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
-    struct point *p = at_element(b, pass);
-    for (int i = 0; i < over->n_extremes; i++) {
-        const struct node *n = over->extremes[i];
+    struct scope *p = at_element(b, pass);
+    for (int i = 0; i < over->n_maxima; i++) {
+        const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
-        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, FX_F32, so_far, x));
+        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, FX_F32, so_far, x));
         if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
     b->w.indent = 2;
@@ -217,93 +217,93 @@ static void emit_look(struct middle *b, int pass) {
     value_close_function(&b->w);
 }
 
-static const char *scaled(struct middle *b, int fold, const char *difference) {
-    return b->x->folds[fold].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
+static const char *scaled(struct chain_problem *b, int k, const char *difference) {
+    return b->x->exps[k].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
 }
 
-/* The row's shift, made of its extreme. */
-static const char *shift_at(struct middle *b, int fold, int pass, const char *extreme) {
-    struct point *p = at_row(b, pass);
-    p->text[b->x->folds[fold].extreme->id] = extreme;
-    return value_at(&b->w, p, b->x->folds[fold].shift);
+/* The row's shift, made of its maximum. */
+static const char *shift_at(struct chain_problem *b, int k, int pass, const char *maximum) {
+    struct scope *p = at_row(b, pass);
+    p->text[b->x->exps[k].maximum->id] = maximum;
+    return value_at(&b->w, p, b->x->exps[k].shift);
 }
 
-static void emit_move(struct middle *b, int pass) {
+static void emit_rescale(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    const char **moved = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
+    const char **raised = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
     value_open_function(&b->w,
-        "  FX_DEVICE float move(fx_middle_pass<%d>, sums%d &a, const tops%d &b, const results &r, "
+        "  FX_DEVICE float rescale(fx_chain_pass<%d>, sums%d &a, const maxima%d &b, const results &r, "
         "const values &q) const",
         pass, pass, pass);
-    for (int i = 0; i < over->n_extremes; i++) {
-        const struct node *n = over->extremes[i];
-        value_line(&b->w, "const float %s = %s;", moved[n->id] = emit_local(b->w.names, n),
-            value_joined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
+    for (int i = 0; i < over->n_maxima; i++) {
+        const struct node *n = over->maxima[i];
+        value_line(&b->w, "const float %s = %s;", raised[n->id] = emit_local(b->w.names, n),
+            value_combined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
     }
-    for (int k = 0; k < b->x->n_folds; k++) {
-        const struct fold *f = &b->x->folds[k];
+    for (int k = 0; k < b->x->n_exps; k++) {
+        const struct shifted_exp *f = &b->x->exps[k];
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *to = shift_at(b, k, pass, moved[f->extreme->id]), *shift = emit_local_as(b->w.names, "moved_"),
+        const char *to = shift_at(b, k, pass, raised[f->maximum->id]), *shift = emit_local_as(b->w.names, "new_shift_"),
                    *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
-        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->extreme),
-            start_of(b, f->extreme), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
+        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
+            start_of(b, f->maximum), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
         for (int s = 0; s < b->r->n_steps; s++)
-            if (b->x->fold_of[b->r->steps[s]->id] == k)
+            if (b->x->exp_of[b->r->steps[s]->id] == k)
                 value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
         value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
-        if (k == b->x->outer_fold && pass + 1 == b->x->n_passes) factor = scale;
+        if (k == b->x->outer_exp && pass + 1 == b->x->n_passes) factor = scale;
     }
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "a", over->extremes[i]), moved[over->extremes[i]->id]);
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), raised[over->maxima[i]->id]);
     buf_line(b->w.out, "    return %s;", factor);
     value_close_function(&b->w);
 }
 
-/* The middle but for what the result is divided by at the end; late: what is made of such a quotient. */
-static const char *middle_at(struct middle *b, struct point *p, struct node *n, const bool *late) {
+/* The intermediate but for what the result is divided by at the end; late: what is made of such a quotient. */
+static const char *intermediate_at(struct chain_problem *b, struct scope *p, struct node *n, const bool *late) {
     const char *args[3];
     if (!late[n->id]) return value_at(&b->w, p, n);
-    if (chain_stays(b->x, n) >= 0) return middle_at(b, p, n->args[chain_stays(b->x, n)], late);
+    if (chain_undeferred(b->x, n) >= 0) return intermediate_at(b, p, n->args[chain_undeferred(b->x, n)], late);
     for (int i = 0; i < n->n_args; i++)
-        args[i] = late[n->args[i]->id] ? middle_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
+        args[i] = late[n->args[i]->id] ? intermediate_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
     const char *name = emit_local(b->w.names, n);
     value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
     return name;
 }
 
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
-static void emit_needed(struct middle *b, struct point *p, int pass, bool *late) {
+static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
     if (over->keeps)
-        for (int k = 0; k < b->x->n_folds; k++)
-            if (chain_is_online(b->x, k, pass)) p->text[b->x->folds[k].x->id] = "acc[0][v]";
+        for (int k = 0; k < b->x->n_exps; k++)
+            if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         if (!over->sums[i] || !b->x->is_element[i] || p->text[i]) continue;
-        for (int k = 0; k < b->x->n_folds; k++) {
-            if (b->x->folds[k].e != n || !chain_is_online(b->x, k, pass)) continue;
+        for (int k = 0; k < b->x->n_exps; k++) {
+            if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *shifted = arena_printf(
-                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->folds[k].x), b->shift[k]);
+                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->exps[k].x), b->shift[k]);
             p->text[i] = emit_local(b->w.names, n);
             value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted),
                 value_comment(b->w.g, n));
         }
         if (p->text[i]) continue;
-        late[i] = is_last && chain_stays(b->x, n) >= 0;
+        late[i] = is_last && chain_undeferred(b->x, n) >= 0;
         for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
         if (!late[i]) value_at(&b->w, p, n);
     }
 }
 
-static void emit_fold(struct middle *b, int pass) {
+static void emit_fold(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     bool is_last = pass + 1 == b->x->n_passes;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void fold(fx_middle_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
+        "  template <int N> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
         "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
         pass, pass);
     buf_line(b->w.out, "#pragma unroll");
@@ -313,38 +313,38 @@ static void emit_fold(struct middle *b, int pass) {
     buf_line(b->w.out, "        continue;");
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
-    struct point *p = at_element(b, pass);
+    struct scope *p = at_element(b, pass);
     emit_needed(b, p, pass, late);
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
-        value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
-    if (is_last) value_line(&b->w, "acc[0][v] = %s;", middle_at(b, p, b->x->parts.middle, late));
+    if (is_last) value_line(&b->w, "acc[0][v] = %s;", intermediate_at(b, p, b->x->parts.intermediate, late));
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     value_close_function(&b->w);
 }
 
-static void emit_finish(struct middle *b, int pass) {
+static void emit_finish(struct chain_problem *b, int pass) {
     value_open_function(&b->w,
-        "  FX_DEVICE void finish(fx_middle_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
+        "  FX_DEVICE void finish(fx_chain_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
     const struct chain_pass *over = pass_of(b, pass);
-    const char *last[MAX_FOLDS];
-    for (int i = 0; i < over->n_extremes; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "r", over->extremes[i]), member_of(b, "a", over->extremes[i]));
-    for (int k = 0; k < b->x->n_folds; k++) {
+    const char *last[MAX_EXPS];
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "r", over->maxima[i]), member_of(b, "a", over->maxima[i]));
+    for (int k = 0; k < b->x->n_exps; k++) {
         if (!chain_is_online(b->x, k, pass)) continue;
-        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->folds[k].extreme));
+        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->exps[k].maximum));
         last[k] = emit_local_as(b->w.names, "last_");
         value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c,
             scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
-        if (k == b->x->outer_fold) value_line(&b->w, "r.last = %s;", last[k]);
+        if (k == b->x->outer_exp) value_line(&b->w, "r.last = %s;", last[k]);
     }
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
-        int fold = b->x->fold_of[n->id];
-        if (fold >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[fold]);
+        int k = b->x->exp_of[n->id];
+        if (k >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[k]);
         else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
     }
     value_close_function(&b->w);
@@ -352,7 +352,7 @@ static void emit_finish(struct middle *b, int pass) {
 
 /* ---- what stands behind the passes ---- */
 
-void emit_chain_results(struct values *w, struct point *p, const struct launch *l, const char *results) {
+void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results) {
     const struct group *r = l->kernel->group;
     struct arena *a = value_arena(w);
     for (int i = 0; i < r->n_steps; i++) {
@@ -362,28 +362,28 @@ void emit_chain_results(struct values *w, struct point *p, const struct launch *
     }
 }
 
-void emit_chain_sum(struct values *w, struct point *p, const struct launch *l, const char *results, const char *acc) {
+void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc) {
     const struct chain *x = l->kernel->chain;
     const struct node *n = l->kernel->group->contraction;
     struct arena *a = value_arena(w);
     int id = n->id;
     const char *place = p->place ? p->place[id] : NULL;
-    const char *sum = x->outer_fold >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
-    for (int i = x->n_moved - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
-        const char *by = value_at(w, p, x->moved[i].by);
-        sum = arena_printf(a, x->moved[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
-            x->moved[i].is_choice ? by : sum, x->moved[i].is_choice ? acc : by, sum);
+    const char *sum = x->outer_exp >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
+    for (int i = x->n_deferred - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
+        const char *by = value_at(w, p, x->deferred[i].by);
+        sum = arena_printf(a, x->deferred[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
+            x->deferred[i].is_choice ? by : sum, x->deferred[i].is_choice ? acc : by, sum);
     }
     p->text[id] = acc;
-    if (x->outer_fold < 0) return;
+    if (x->outer_exp < 0) return;
     p->text[id] = place ? place : emit_local(w->names, n);
     value_line(
-        w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_moved ? "t() == 0 ? 0.0f : " : "", sum);
+        w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_deferred ? "t() == 0 ? 0.0f : " : "", sum);
 }
 
-static void emit_row_stores(struct middle *b) {
+static void emit_row_stores(struct chain_problem *b) {
     value_open_function(&b->w, "  FX_DEVICE void store_row(const results &r, int batch, int m) const");
-    struct point *p = point_open(&b->w, NULL);
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->x->second.batch, "batch");
     bind(b, p, &b->x->second.m, "m");
     emit_chain_results(&b->w, p, b->l, "r");
@@ -408,7 +408,7 @@ static void emit_row_stores(struct middle *b) {
 
 /* ---- shapes ---- */
 
-static void emit_extent(struct middle *b, const char *name, const struct axis_list *l) {
+static void emit_extent(struct chain_problem *b, const char *name, const struct axis_list *l) {
     buf_line(b->w.out,
         l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
         : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
@@ -416,7 +416,7 @@ static void emit_extent(struct middle *b, const char *name, const struct axis_li
         name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
 }
 
-static void emit_shapes(struct middle *b) {
+static void emit_shapes(struct chain_problem *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
     buf_line(b->w.out,
@@ -443,35 +443,35 @@ static void emit_shapes(struct middle *b) {
     buf_line(b->w.out, "  }");
 }
 
-static void emit_flags(struct middle *b) {
-    struct buf look, keep, prepared;
-    buf_init(&look, arena(b));
+static void emit_flags(struct chain_problem *b) {
+    struct buf finds, keep, prepared;
+    buf_init(&finds, arena(b));
     buf_init(&keep, arena(b));
     buf_init(&prepared, arena(b));
     for (int w = 0; w < b->x->n_passes; w++) {
         const struct chain_pass *over = pass_of(b, w);
-        buf_printf(&look, "%s%s", w ? ", " : "", over->finds_shifts ? "true" : "false");
+        buf_printf(&finds, "%s%s", w ? ", " : "", over->n_maxima ? "true" : "false");
         buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
     }
-    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the middle; the last adds the result up",
+    buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the intermediate; the last adds the result up",
         b->x->n_passes);
     buf_line(b->w.out,
-        "  static constexpr bool LOOKS[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds shifts first, "
-        "and leaves what they were found in",
-        look.s, keep.s);
+        "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima "
+        "first, and leaves what they were found in",
+        finds.s, keep.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;",
-        b->x->outer_fold >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
+        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
-    struct middle b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = values_open(out, c->graph, l, names, given, &b);
-    for (int k = 0; k < b.x->n_folds; k++) b.shift[k] = emit_member_as(names, "shift_");
+    struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
+    b.w = values_open(out, c->graph, l, names, available, &b);
+    for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);
     emit_known(&b);
@@ -480,14 +480,14 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
         const struct chain_pass *over = pass_of(&b, pass);
         emit_prepare(&b, pass);
         emit_identities(&b, pass);
-        if (over->finds_shifts) {
-            emit_look(&b, pass);
-            emit_join(&b, pass, "tops", over->extremes, over->n_extremes);
-            emit_move(&b, pass);
+        if (over->n_maxima) {
+            emit_find_maxima(&b, pass);
+            emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
+            emit_rescale(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;
-        emit_join(&b, pass, "sums", over->others, over->n_others);
+        emit_combine(&b, pass, "sums", over->others, over->n_others);
         emit_finish(&b, pass);
     }
     if (b.x->bound) emit_end(&b);

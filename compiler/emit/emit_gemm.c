@@ -172,7 +172,7 @@ static void emit_operand(
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
     const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
-    buf_line(b->out, "    using moved = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;",
+    buf_line(b->out, "    using loader = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;",
         operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
     buf_line(b->out, "  };");
 }

@@ -1,5 +1,5 @@
-/* An operand of a mainloop that is computed as it is loaded: the members of its struct that fetch what a chunk reads
- * and compute what becomes of it (kernels/computed.cuh).
+/* A computed operand of a mainloop: the members of its struct that fetch what a chunk reads and compute the chunk
+ * (kernels/computed.cuh).
  *
  * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared
  * memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V adjacent elements
@@ -52,8 +52,8 @@ static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
                                 : value_ctype(f->node->dtype);
 }
 
-/* What a value is without computing it: what was fetched, an element of a buffer. */
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
+/* What names a value that need not be computed: what was fetched, an element of a buffer. */
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct maker *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR) return value_of_element(w, b->g->kernel->params[n->param].dtype, b->at->params[n->param]);
@@ -76,7 +76,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
 }
 
 /* Gives every label of l its index, by name where it has to be computed. */
-static void bind(struct maker *b, struct point *p, const struct axis_list *l, const char *var, const char *prefix) {
+static void bind(struct maker *b, struct scope *p, const struct axis_list *l, const char *var, const char *prefix) {
     const struct flat_index f = {.labels = l, .var = var, .is_int = true};
     for (int i = 0; i < l->n; i++) {
         const char *index = address_part(arena(b), b->at->axes, &f, i, i);
@@ -89,9 +89,9 @@ static void bind(struct maker *b, struct point *p, const struct axis_list *l, co
     }
 }
 
-/* The point of a chunk: all labels, those along it at its first element. */
-static struct point *chunk_point(struct maker *b) {
-    struct point *p = point_open(&b->w, NULL);
+/* The scope of a chunk: all labels, those along it at its first element. */
+static struct scope *chunk_scope(struct maker *b) {
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, &b->at->shape->batch, "batch", "at");
     bind(b, p, &b->at->segment->k_outer, "ko", "at");
     bind(b, p, b->at->mn, "mn", "at");
@@ -99,9 +99,9 @@ static struct point *chunk_point(struct maker *b) {
     return p;
 }
 
-/* The point of element v of a chunk, at which uniform values are those of the chunk. */
-static struct point *element_point(struct maker *b, struct point *chunk, const struct node *last) {
-    struct point *p = point_open(&b->w, chunk);
+/* The scope of element v of a chunk, at which uniform values are those of the chunk. */
+static struct scope *element_scope(struct maker *b, struct scope *chunk, const struct node *last) {
+    struct scope *p = scope_open(&b->w, chunk);
     bind(b, p, b->along, arena_printf(arena(b), "(%s + v)", along_var(b)), "this");
     for (int i = 0; i <= last->id; i++)
         if (b->is_uniform[i]) p->text[i] = chunk->text[i];
@@ -166,12 +166,12 @@ static void emit_staged(struct maker *b, enum place place, const char *name, con
     buf_puts(b->w.out, "}\n    };\n");
 }
 
-static const char *held_address(struct maker *b, const struct point *p, const struct tensor *t) {
+static const char *held_address(struct maker *b, const struct scope *p, const struct tensor *t) {
     return arena_printf(arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
 }
 
 /* The word that has the fields of a packed chunk. */
-static const char *word_of(struct maker *b, const struct point *p, const struct node *n) {
+static const char *word_of(struct maker *b, const struct scope *p, const struct node *n) {
     const struct param *t = &b->g->kernel->params[n->param];
     struct buf s;
     buf_init(&s, arena(b));
@@ -184,7 +184,7 @@ static const char *word_of(struct maker *b, const struct point *p, const struct 
 }
 
 static void emit_fetch_context(struct maker *b) {
-    struct point *chunk = chunk_point(b);
+    struct scope *chunk = chunk_scope(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         if (f->kind == LEAF_SHARED)
@@ -205,8 +205,8 @@ static bool reads_positions(const struct maker *b, const struct node *n) {
     return false;
 }
 
-static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *f) {
-    struct point *p = point_open(&b->w, chunk);
+static void emit_piece(struct maker *b, struct scope *chunk, const struct leaf *f) {
+    struct scope *p = scope_open(&b->w, chunk);
     const char *inside = NULL;
     value_line(&b->w, "if constexpr (ALIGNED) {");
     int aligned = value_open_block(&b->w), guarded = 0;
@@ -230,13 +230,13 @@ static void emit_piece(struct maker *b, struct point *chunk, const struct leaf *
     int loop = value_open_block(&b->w);
     value_line(&b->w, "h.%s.x[v] = 0;", f->name);
     value_line(&b->w, "if (v >= n_valid) continue;");
-    value_put(&b->w, element_point(b, chunk, b->operand->value), f->node, arena_printf(arena(b), "h.%s.x[v]", f->name));
+    value_put(&b->w, element_scope(b, chunk, b->operand->value), f->node, arena_printf(arena(b), "h.%s.x[v]", f->name));
     value_close_block(&b->w, loop, "}");
     value_close_block(&b->w, other, "}");
 }
 
 static void emit_fetch_held(struct maker *b) {
-    struct point *chunk = chunk_point(b);
+    struct scope *chunk = chunk_scope(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         if (f->kind == LEAF_HELD)
@@ -247,7 +247,7 @@ static void emit_fetch_held(struct maker *b) {
 
 static void emit_fetch(struct maker *b) {
     bool has_ones = false, has_many = false;
-    struct point *chunk = chunk_point(b);
+    struct scope *chunk = chunk_scope(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         has_many |= f->kind == LEAF_MANY;
@@ -258,7 +258,7 @@ static void emit_fetch(struct maker *b) {
     if (has_ones) {
         value_line(&b->w, "if (n_valid > 0) {");
         int block = value_open_block(&b->w);
-        struct point *p = point_open(&b->w, chunk);
+        struct scope *p = scope_open(&b->w, chunk);
         for (int i = 0; i < b->n_leaves; i++) {
             const struct leaf *f = &b->leaves[i];
             if (f->kind == LEAF_ONE) value_put(&b->w, p, f->node, arena_printf(arena(b), "r.%s", f->name));
@@ -273,7 +273,7 @@ static void emit_fetch(struct maker *b) {
     for (int i = 0; i < b->n_leaves; i++)
         if (b->leaves[i].kind == LEAF_MANY) value_line(&b->w, "r.%s[v] = 0;", b->leaves[i].name);
     value_line(&b->w, "if (v >= n_valid) continue;");
-    struct point *p = element_point(b, chunk, b->operand->value);
+    struct scope *p = element_scope(b, chunk, b->operand->value);
     for (int i = 0; i < b->n_leaves; i++)
         if (b->leaves[i].kind == LEAF_MANY)
             value_put(&b->w, p, b->leaves[i].node, arena_printf(arena(b), "r.%s[v]", b->leaves[i].name));
@@ -281,7 +281,7 @@ static void emit_fetch(struct maker *b) {
 }
 
 /* Computes the uniform values that elements read, once a chunk. */
-static void emit_uniform(struct maker *b, struct point *chunk) {
+static void emit_uniform(struct maker *b, struct scope *chunk) {
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     needed[b->operand->value->id] = true;
     for (int i = b->operand->value->id; i >= 0; i--) {
@@ -297,7 +297,7 @@ static void emit_uniform(struct maker *b, struct point *chunk) {
 }
 
 /* The values below `value`, operands first, so that no chain of them is walked deep. */
-static void emit_chain(struct maker *b, struct point *p, struct node *value) {
+static void emit_chain(struct maker *b, struct scope *p, struct node *value) {
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     needed[value->id] = true;
     for (int i = value->id; i >= 0; i--) {
@@ -333,7 +333,7 @@ static void emit_make(struct maker *b) {
     enum fx_dtype dtype = side_dtype(b);
     if (value->kind == N_CAST && value->to == dtype && fx_is_float(value->args[0]->dtype))
         value = value->args[0]; /* the store rounds alike */
-    struct point *chunk = chunk_point(b);
+    struct scope *chunk = chunk_scope(b);
     b->is_making = true;
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
@@ -346,10 +346,10 @@ static void emit_make(struct maker *b) {
     buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
     int block = value_open_block(&b->w);
-    struct point *p = element_point(b, chunk, b->operand->value);
+    struct scope *p = element_scope(b, chunk, b->operand->value);
     bool is_plain = strcmp(element_of_value(&b->w, dtype, value->dtype, "x"), "x") == 0 &&
                     value->dtype == fx_compute_type(dtype);
-    if (is_plain) point_set_place(&b->w, p, value, "x[v]");
+    if (is_plain) scope_set_place(&b->w, p, value, "x[v]");
     emit_chain(b, p, value);
     value_assign(&b->w, "x[v]", element_of_value(&b->w, dtype, value->dtype, value_at(&b->w, p, value)));
     value_close_block(&b->w, block, "}");
@@ -358,7 +358,7 @@ static void emit_make(struct maker *b) {
 
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = values_open(at->out, b.g, at->l, b.names, given, &b);
+    b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
     b.w.param_names = at->params;
     b.w.axis_names = at->axes;
     b.w.stride_names = at->strides;

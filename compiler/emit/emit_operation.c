@@ -1,7 +1,7 @@
 /* The text of one operation: a literal, an op, a conversion.
  *
- * In: a node and what names its operands. Out: a C expression; nothing is written. What becomes of it, and where, is
- * emit_value.c's. */
+ * In: a node and the text of its operands. Out: a C expression. Nothing is written: emit_value.c makes statements of
+ * it. */
 #include <math.h>
 #include <string.h>
 
@@ -111,7 +111,7 @@ const char *value_start(struct values *w, enum reduction r, enum fx_dtype t) {
     return value_literal(w, &n);
 }
 
-const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term) {
+const char *value_combined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term) {
     static const enum op ops[] = {[RED_SUM] = O_ADD, [RED_PROD] = O_MUL, [RED_MAX] = O_MAX, [RED_MIN] = O_MIN};
     if (t == FX_BOOL) return arena_printf(value_arena(w), r == RED_MAX ? "%s || %s" : "%s && %s", so_far, term);
     struct node like = {.dtype = t}, n = {.kind = N_OP, .op = ops[r], .dtype = t, .n_args = 2, .args = {&like, &like}};

@@ -19,7 +19,8 @@ struct rows {
 };
 
 static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
-/* Where an extreme stands: of a part in 64 bits, as the kernel that joins parts may be compiled for another index. */
+/* Where an extreme stands: of a part in 64 bits, as the kernel that combines parts may be compiled for another
+ * index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
 static const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
@@ -44,7 +45,7 @@ static const char *element(struct rows *b, const struct tensor *t, const char *r
     return s.s;
 }
 
-static void bind(struct rows *b, struct point *p, const int *axes, int n, const struct axis_list *l, const char *var) {
+static void bind(struct rows *b, struct scope *p, const int *axes, int n, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < n; i++) {
         int at = find_label(l, axes[i]);
@@ -52,9 +53,9 @@ static void bind(struct rows *b, struct point *p, const int *axes, int n, const 
     }
 }
 
-/* ---- what is at hand ---- */
+/* ---- available values ---- */
 
-static const char *given(struct values *w, const struct point *p, const struct node *n) {
+static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct rows *b = w->user;
     struct tensor t;
     if (n->kind == N_SCALAR)
@@ -64,7 +65,7 @@ static const char *given(struct values *w, const struct point *p, const struct n
 }
 
 /* Names what `list`, kept in `frag`, holds of loaded nodes. */
-static void give_held(struct rows *b, struct point *p, const struct tensor *list, int n_list, const char *frag) {
+static void give_held(struct rows *b, struct scope *p, const struct tensor *list, int n_list, const char *frag) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         struct tensor t;
@@ -76,9 +77,9 @@ static void give_held(struct rows *b, struct point *p, const struct tensor *list
     }
 }
 
-/* A point at the row: what the passes before number `pass` left stands in `results`. */
-static struct point *at_row(struct rows *b, int pass, const char *row, const char *results) {
-    struct point *p = point_open(&b->w, NULL);
+/* The scope of the row: what the passes before number `pass` left stands in `results`. */
+static struct scope *at_row(struct rows *b, int pass, const char *row, const char *results) {
+    struct scope *p = scope_open(&b->w, NULL);
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
@@ -87,10 +88,10 @@ static struct point *at_row(struct rows *b, int pass, const char *row, const cha
     return p;
 }
 
-/* A point at an element of it. */
-static struct point *at_element(
+/* The scope of an element of it. */
+static struct scope *at_element(
     struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
-    struct point *p = at_row(b, pass, row, results);
+    struct scope *p = at_row(b, pass, row, results);
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
@@ -106,23 +107,23 @@ static int find_kept(const struct rows *b, const struct node *n) {
     return -1;
 }
 
-/* Where V elements lie across rows: computes ahead of them, at `column`, what needs no row. What is at hand at an
- * element, p, is not at hand there. */
-static void emit_column_values(struct rows *b, struct point *column, const struct point *p) {
+/* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is available at
+ * an element, p, is not available there. */
+static void emit_column_values(struct rows *b, struct scope *column, const struct scope *p) {
     const bool *needed = b->x->passes[b->x->n_passes].elements;
-    bool *has_given = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    bool *reads_available = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
-        has_given[i] = p->text[i] || find_kept(b, n) >= 0;
-        for (int a = 0; a < n->n_args; a++) has_given[i] |= has_given[n->args[a]->id];
-        if (needed[i] && !has_given[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
+        reads_available[i] = p->text[i] || find_kept(b, n) >= 0;
+        for (int a = 0; a < n->n_args; a++) reads_available[i] |= reads_available[n->args[a]->id];
+        if (needed[i] && !reads_available[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
             value_at(&b->w, column, n);
     }
 }
 
-/* Computes at p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
+/* Computes in p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
  * What an earlier pass computed and registers keep is read. */
-static void emit_needed(struct rows *b, struct point *p, int pass) {
+static void emit_needed(struct rows *b, struct scope *p, int pass) {
     const bool *needed = b->x->passes[pass].elements;
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
@@ -138,7 +139,7 @@ static void emit_needed(struct rows *b, struct point *p, int pass) {
             value_put(&b->w, p, n, kept);
             continue;
         }
-        point_set_known(&b->w, p, n, known);
+        scope_set_known(&b->w, p, n, known);
         const char *value = value_at(&b->w, p, n);
         if (n->kind == N_OP || n->kind == N_CAST) continue; /* set so where it was computed */
         p->text[i] = emit_local(b->w.names, n);
@@ -231,7 +232,7 @@ static void emit_prepare(struct rows *b, int pass) {
     const struct row_pass *x = &b->x->passes[pass];
     if (!x->n_values) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
-    struct point *p = at_row(b, pass, "row", "r");
+    struct scope *p = at_row(b, pass, "row", "r");
     for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < x->n_values; i++)
         value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
@@ -258,7 +259,7 @@ static void emit_fold(struct rows *b, int pass) {
         "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, "
         "int v, const results &r, index row, index col) const",
         pass, pass);
-    struct point *p = at_element(b, pass, "row", "col", "r", false);
+    struct scope *p = at_element(b, pass, "row", "col", "r", false);
     emit_needed(b, p, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
@@ -267,14 +268,16 @@ static void emit_fold(struct rows *b, int pass) {
             value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;",
                 n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, sum_type(n->args[0]->dtype), term,
                 b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
-        else value_line(&b->w, "%s = %s;", so_far, value_joined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
+        else
+            value_line(&b->w, "%s = %s;", so_far,
+                value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     value_close_function(&b->w);
 }
 
-static void emit_join(struct rows *b, int pass) {
+static void emit_combine(struct rows *b, int pass) {
     value_open_function(
-        &b->w, "  FX_DEVICE void join(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
+        &b->w, "  FX_DEVICE void combine(fx_pass<%d>, sums%d &a, const sums%d &b) const", pass, pass, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
         const char *name = member(b, n);
@@ -283,7 +286,7 @@ static void emit_join(struct rows *b, int pass) {
                        n->reduction == RED_ARGMAX ? "true" : "false", name, name, name, name, name, name, name, name);
         else
             value_line(&b->w, "a.%s = %s;", name,
-                value_joined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name),
+                value_combined(&b->w, n->reduction, n->args[0]->dtype, arena_printf(arena(b), "a.%s", name),
                     arena_printf(arena(b), "b.%s", name)));
     }
     value_close_function(&b->w);
@@ -309,13 +312,13 @@ static void emit_scan(struct rows *b, int i) {
         type, i, member(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i,
         value_start(&b->w, n->reduction, n->dtype));
-    buf_line(b->w.out, "  FX_DEVICE %s join(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
-        value_joined(&b->w, n->reduction, n->dtype, "a", "b"));
+    buf_line(b->w.out, "  FX_DEVICE %s combine(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
+        value_combined(&b->w, n->reduction, n->dtype, "a", "b"));
     value_open_function(&b->w,
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
         type, i);
-    struct point *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
+    struct scope *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
     value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
     value_close_function(&b->w);
 }
@@ -360,8 +363,8 @@ static void emit_store(struct rows *b) {
             buf_line(
                 b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
-    struct point *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
-                 *column = point_open(&b->w, NULL);
+    struct scope *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
+                 *column = scope_open(&b->w, NULL);
     if (b->x->is_along_rows) {
         bind(b, column, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
         emit_column_values(b, column, p);
@@ -375,7 +378,7 @@ static void emit_store(struct rows *b) {
         struct node *n = b->r->stores[i].value;
         const char *place = element_place(b, &b->r->stores[i]);
         if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
-            point_set_place(&b->w, p, n, place);
+            scope_set_place(&b->w, p, n, place);
     }
     emit_needed(b, p, b->x->n_passes);
     for (int i = 0; i < b->r->n_stores; i++) {
@@ -402,7 +405,7 @@ static void emit_store(struct rows *b) {
 static void emit_results(struct rows *b) {
     if (!b->x->stores_results) return;
     value_open_function(&b->w, "  FX_DEVICE void results_of(const results &r, index row) const");
-    struct point *p = at_row(b, b->x->n_passes, "row", "r");
+    struct scope *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
@@ -418,7 +421,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = values_open(out, c->graph, l, names, given, &b);
+    b.w = values_open(out, c->graph, l, names, available, &b);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
         b.x->stores_results ? "true" : "false");
@@ -451,7 +454,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         emit_identity(&b, pass);
         emit_fold(&b, pass);
-        emit_join(&b, pass);
+        emit_combine(&b, pass);
         emit_finish(&b, pass);
     }
     emit_scans(&b);

@@ -1,4 +1,4 @@
-/* The text of functions once it is written: what nothing reads of it goes.
+/* Functions of a problem struct, without what nothing reads.
  *
  * In: the head of a function and its statements. Out: the head without the names of parameters that no statement
  * mentions, the statements without marked lines (EMIT_MARK) that nothing reads. */

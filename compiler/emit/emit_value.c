@@ -1,22 +1,22 @@
-/* Values of nodes at a point, as C statements: what a thread computes for one element of whatever the graph says.
+/* Values of nodes in a scope, as C statements: what a thread computes for one element of whatever the graph says.
  *
- * In: a node and a point, which gives every label of it an index as a C expression. Out: the statements that compute
+ * In: a node and a scope, which gives every label of it an index as a C expression. Out: the statements that compute
  * it, each node once in the innermost scope whose indices it depends on, and the text that then names it. A reduction
  * becomes loops, an access a read at its positions (guarded where a value outside is given), a scan a loop up to the
- * point. */
+ * element. */
 #include <string.h>
 
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 
 struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_given *given, void *user) {
+    value_available *available, void *user) {
     return (struct values){.out = out,
         .g = g,
         .param_names = l->param_names,
         .axis_names = l->axis_names,
         .stride_names = l->stride_names,
-        .given = given,
+        .available = available,
         .user = user,
         .names = names,
         .hoisted = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1)};
@@ -54,10 +54,10 @@ void value_close_function(struct values *w) {
     emit_function(w->out, w->head, statements ? statements : "");
 }
 
-/* ---- points ---- */
+/* ---- scopes ---- */
 
-struct point *point_open(struct values *w, const struct point *outer) {
-    struct point *p = NEW(value_arena(w), struct point);
+struct scope *scope_open(struct values *w, const struct scope *outer) {
+    struct scope *p = NEW(value_arena(w), struct scope);
     p->outer = outer;
     p->at = NEW_ARRAY(value_arena(w), const char *, w->g->kernel->n_axes + 1);
     p->text = NEW_ARRAY(value_arena(w), const char *, w->g->n_nodes + 1);
@@ -69,27 +69,27 @@ static void set(struct values *w, const char ***list, const struct node *n, cons
     (*list)[n->id] = text;
 }
 
-void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place) {
+void scope_set_place(struct values *w, struct scope *p, const struct node *n, const char *place) {
     set(w, &p->place, n, place);
 }
-void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known) {
+void scope_set_known(struct values *w, struct scope *p, const struct node *n, const char *known) {
     set(w, &p->known, n, known);
 }
 
-const char *point_index(const struct values *w, const struct point *p, int axis) {
+const char *scope_index(const struct values *w, const struct scope *p, int axis) {
     for (; p; p = p->outer)
         if (p->at[axis]) return p->at[axis];
     return w->g->kernel->axes[axis].extent == 1 ? "0" : NULL;
 }
 
 /* Whether p itself gives a label of n an index: else n is what it is outside. */
-static bool depends_on(const struct node *n, const struct point *p) {
+static bool depends_on(const struct node *n, const struct scope *p) {
     for (int i = 0; i < n->n_axes; i++)
         if (p->at[n->axes[i]]) return true;
     return false;
 }
 
-static const char *text_at(const struct node *n, const struct point *p) {
+static const char *text_at(const struct node *n, const struct scope *p) {
     for (;; p = p->outer) {
         if (p->text[n->id]) return p->text[n->id];
         if (!p->outer || depends_on(n, p)) return NULL;
@@ -100,20 +100,20 @@ static const char *text_at(const struct node *n, const struct point *p) {
 
 static const char *extent_name(const struct values *w, int axis) { return w->axis_names[axis]; }
 
-const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t) {
+const char *value_element(struct values *w, const struct scope *p, const char *name, const struct tensor *t) {
     return value_of_element(w, t->dtype, arena_printf(value_arena(w), "%s[%s]", name, address_offset(w, p, t)));
 }
 
 /* The word that holds an element, and the field in it. */
-static const char *load_packed(struct values *w, const struct point *p, int param) {
+static const char *load_packed(struct values *w, const struct scope *p, int param) {
     const struct param *t = &w->g->kernel->params[param];
     return arena_printf(value_arena(w), "fx_field<%d, %s, %s>(%s[%s], (int)((%s) %% %d))", fx_dtype_bits(t->dtype),
         fx_dtype_class_of(t->dtype) == FX_CLASS_S ? "true" : "false", t->packed.is_msb ? "true" : "false",
-        w->param_names[param], address_word_offset(w, p, param), point_index(w, p, t->axes[t->packed.axis]),
+        w->param_names[param], address_word_offset(w, p, param), scope_index(w, p, t->axes[t->packed.axis]),
         t->packed.factor);
 }
 
-static const char *load_param(struct values *w, const struct point *p, int param) {
+static const char *load_param(struct values *w, const struct scope *p, int param) {
     struct tensor t = tensor_of_param(w->g, param);
     return w->g->kernel->params[param].packed.factor ? load_packed(w, p, param)
                                                      : value_element(w, p, w->param_names[param], &t);
@@ -124,17 +124,17 @@ static const char *load_param(struct values *w, const struct point *p, int param
 static bool is_narrow(const struct values *w, const struct node *n) { return w->narrow && w->narrow[n->id].is_narrow; }
 
 /* The value of n as its own type, whatever it was computed in. */
-static const char *wide_at(struct values *w, struct point *p, struct node *n) {
+static const char *wide_at(struct values *w, struct scope *p, struct node *n) {
     const char *text = value_at(w, p, n);
     return n->kind == N_OP && is_narrow(w, n) ? arena_printf(value_arena(w), "(long long)%s", text) : text;
 }
 
 /* The value of a narrow n as an `index`. */
-static const char *narrow_at(struct values *w, struct point *p, struct node *n) {
+static const char *narrow_at(struct values *w, struct scope *p, struct node *n) {
     struct arena *a = value_arena(w);
     if (n->kind == N_CONST) return arena_printf(a, "(index)%lld", (long long)n->integer);
     if (n->kind == N_SIZE) return arena_printf(a, "(index)%s", extent_name(w, n->axis));
-    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", point_index(w, p, n->axis));
+    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", scope_index(w, p, n->axis));
     return value_at(w, p, n);
 }
 
@@ -165,14 +165,14 @@ const char *value_comment(const struct graph *g, const struct node *n) {
 
 /* ---- loops and guards ---- */
 
-/* Computes in p what stands below n and does not depend on the axes that an inner point will bind. */
-static void hoist(struct values *w, struct point *p, struct node *n, const bool *bound);
+/* Computes in p what stands below n and does not depend on the axes that an inner scope will bind. */
+static void hoist(struct values *w, struct scope *p, struct node *n, const bool *bound);
 
-static void hoist_args(struct values *w, struct point *p, struct node *n, const bool *bound) {
+static void hoist_args(struct values *w, struct scope *p, struct node *n, const bool *bound) {
     for (int i = 0; i < n->n_args; i++) hoist(w, p, n->args[i], bound);
 }
 
-static void hoist(struct values *w, struct point *p, struct node *n, const bool *bound) {
+static void hoist(struct values *w, struct scope *p, struct node *n, const bool *bound) {
     bool inside = false;
     if (n->kind == N_CONST || n->kind == N_SCALAR || w->hoisted[n->id] == w->n_hoists) return;
     w->hoisted[n->id] = w->n_hoists;
@@ -184,7 +184,7 @@ static void hoist(struct values *w, struct point *p, struct node *n, const bool 
             hoist(w, p, n->args[i], bound); /* positions and what is outside: needed wherever it is */
 }
 
-void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes) {
+void value_hoist(struct values *w, struct scope *p, struct node *n, const int *axes, int n_axes) {
     bool *bound = NEW_ARRAY(value_arena(w), bool, w->g->kernel->n_axes + 1);
     for (int i = 0; i < n_axes; i++) bound[axes[i]] = true;
     w->n_hoists++;
@@ -208,7 +208,7 @@ static const char *loop_variable(struct values *w, int axis) {
 }
 
 /* Opens a loop over the axis up to `end`; gives what closes it. */
-static int open_loop(struct values *w, struct point *inner, int axis, const char *end) {
+static int open_loop(struct values *w, struct scope *inner, int axis, const char *end) {
     int block = w->names->locals.n;
     const char *i = loop_variable(w, axis);
     value_line(w, "for (long long %s = 0; %s < %s; ++%s) {", i, i, end, i);
@@ -217,30 +217,30 @@ static int open_loop(struct values *w, struct point *inner, int axis, const char
     return block;
 }
 
-static const char *reduce_at(struct values *w, struct point *p, struct node *n) {
+static const char *reduce_at(struct values *w, struct scope *p, struct node *n) {
     const char *t = emit_local(w->names, n);
     enum fx_dtype of = n->args[0]->dtype;
     int blocks[MAX_AXES];
     value_hoist(w, p, n->args[0], n->reduced, n->n_reduced);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, of), value_comment(w->g, n));
-    struct point *inner = point_open(w, p);
+    struct scope *inner = scope_open(w, p);
     for (int i = 0; i < n->n_reduced; i++)
         blocks[i] = open_loop(w, inner, n->reduced[i], extent_name(w, n->reduced[i]));
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, of, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, of, t, term));
     for (int i = n->n_reduced - 1; i >= 0; i--) value_close_block(w, blocks[i], "}");
     return t;
 }
 
 /* The index of the first extreme; the first NaN, once met, stays. */
-static const char *extreme_at(struct values *w, struct point *p, struct node *n) {
+static const char *extreme_at(struct values *w, struct scope *p, struct node *n) {
     const char *t = emit_local(w->names, n), *best = arena_printf(value_arena(w), "%sbest", t),
                *c = value_ctype(n->args[0]->dtype);
     int axis = n->reduced[0];
     value_hoist(w, p, n->args[0], &axis, 1);
     value_line(w, "long long %s = 0;%s", t, value_comment(w->g, n));
     value_line(w, "%s %s = 0;", c, best);
-    struct point *inner = point_open(w, p);
+    struct scope *inner = scope_open(w, p);
     int block = open_loop(w, inner, axis, extent_name(w, axis));
     const char *term = wide_at(w, inner, n->args[0]), *i = inner->at[axis];
     value_line(w, "if (%s == 0 || (%s == %s && !(%s %s %s))) %s = %s, %s = %s;", i, best, best, term,
@@ -249,22 +249,22 @@ static const char *extreme_at(struct values *w, struct point *p, struct node *n)
     return t;
 }
 
-static const char *scan_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = emit_local(w->names, n), *end = point_index(w, p, n->axis);
+static const char *scan_at(struct values *w, struct scope *p, struct node *n) {
+    const char *t = emit_local(w->names, n), *end = scope_index(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(
         w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
-    struct point *inner = point_open(w, p);
+    struct scope *inner = scope_open(w, p);
     int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
     value_close_block(w, block, "}");
     return t;
 }
 
 /* By a loop over the run that p stands in. */
-static const char *share_at(struct values *w, struct point *p, struct node *n) {
-    const char *t = emit_local(w->names, n), *at = point_index(w, p, n->axis);
+static const char *share_at(struct values *w, struct scope *p, struct node *n) {
+    const char *t = emit_local(w->names, n), *at = scope_index(w, p, n->axis);
     value_hoist(w, p, n->args[0], &n->axis, 1);
     value_line(
         w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
@@ -273,15 +273,15 @@ static const char *share_at(struct values *w, struct point *p, struct node *n) {
     value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run,
         i, i, n->run, i, i, i);
     value_open_block(w);
-    struct point *inner = point_open(w, p);
+    struct scope *inner = scope_open(w, p);
     inner->at[n->axis] = i;
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_joined(w, n->reduction, n->dtype, t, term));
+    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
     value_close_block(w, block, "}");
     return t;
 }
 
-struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside) {
+struct scope *value_open_access(struct values *w, struct scope *p, struct node *n, const char **inside) {
     struct arena *a = value_arena(w);
     const char *positions[MAX_AXES];
     struct buf all;
@@ -305,15 +305,15 @@ struct point *value_open_access(struct values *w, struct point *p, struct node *
             buf_printf(&all, "%s >= 0 && ", positions[i]);
         buf_printf(&all, narrow ? "%s < (index)%s" : "%s < %s", positions[i], extent_name(w, n->at[i]));
     }
-    struct point *inner = point_open(w, p);
+    struct scope *inner = scope_open(w, p);
     for (int i = 0; i < n->n_at; i++) inner->at[n->at[i]] = positions[i];
     *inside = n->has_fill ? all.s : NULL;
     return inner;
 }
 
-static const char *access_at(struct values *w, struct point *p, struct node *n) {
+static const char *access_at(struct values *w, struct scope *p, struct node *n) {
     const char *inside, *fill = n->has_fill ? wide_at(w, p, n->args[1 + n->n_at]) : NULL;
-    struct point *inner = value_open_access(w, p, n, &inside);
+    struct scope *inner = value_open_access(w, p, n, &inside);
     if (!inside) return wide_at(w, inner, n->args[0]);
     const char *t = emit_local(w->names, n);
     value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t, fill, value_comment(w->g, n));
@@ -326,19 +326,19 @@ static const char *access_at(struct values *w, struct point *p, struct node *n) 
 
 /* ---- the pass ---- */
 
-static const char *leaf_at(struct values *w, struct point *p, const struct node *n) {
-    const char *given = w->given ? w->given(w, p, n) : NULL;
-    if (given) return given;
+static const char *leaf_at(struct values *w, struct scope *p, const struct node *n) {
+    const char *text = w->available ? w->available(w, p, n) : NULL;
+    if (text) return text;
     switch (n->kind) {
     case N_CONST: return value_literal(w, n);
     case N_SCALAR: return w->param_names[n->param];
     case N_SIZE: return arena_printf(value_arena(w), "(long long)%s", extent_name(w, n->axis));
-    case N_INDEX: return arena_printf(value_arena(w), "(long long)%s", point_index(w, p, n->axis));
+    case N_INDEX: return arena_printf(value_arena(w), "(long long)%s", scope_index(w, p, n->axis));
     default: return NULL;
     }
 }
 
-static const char *compute(struct values *w, struct point *p, struct node *n) {
+static const char *compute(struct values *w, struct scope *p, struct node *n) {
     const char *args[3], *what;
     bool narrow = n->kind == N_OP && (is_narrow(w, n) || op_info[n->op].rule == RULE_COMPARE); /* computed in `index` */
     switch (n->kind) {
@@ -367,7 +367,7 @@ static const char *compute(struct values *w, struct point *p, struct node *n) {
     return name;
 }
 
-const char *value_at(struct values *w, struct point *p, struct node *n) {
+const char *value_at(struct values *w, struct scope *p, struct node *n) {
     const char *text = text_at(n, p);
     if (text) return text;
     text = leaf_at(w, p, n);
@@ -379,7 +379,7 @@ void value_assign(struct values *w, const char *place, const char *value) {
     if (strcmp(value, place) != 0) value_line(w, "%s = %s;", place, value);
 }
 
-void value_put(struct values *w, struct point *p, struct node *n, const char *place) {
-    point_set_place(w, p, n, place);
+void value_put(struct values *w, struct scope *p, struct node *n, const char *place) {
+    scope_set_place(w, p, n, place);
     value_assign(w, place, wide_at(w, p, n));
 }

@@ -1,13 +1,13 @@
-/* Values of nodes at a point, as C statements (emit_value.c, of operations emit_operation.c). */
+/* Values of nodes in a scope, as C statements (emit_value.c, of operations emit_operation.c). */
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 
 #include "emit/emit_name.h"
 #include "schedule/schedule.h"
 
-struct point { /* indices of labels, within those of the point around it */
-    const struct point *outer;
-    const char **at;    /* by axis: its index as a C expression; NULL: that of the point around */
+struct scope { /* where statements stand: the indices of labels there, and what is computed already */
+    const struct scope *outer;
+    const char **at;    /* by axis: its index as a C expression; NULL: that of the scope around */
     const char **text;  /* by node: what names its value here; NULL: not computed here */
     const char **place; /* by node: where its value goes if it is one assignment, in place of a variable; NULL: none */
     const char **known; /* by node: what stands before what its variable is set to, "KEPT ? f.exp_[v] : "; or NULL */
@@ -19,9 +19,9 @@ struct narrow { /* what is known of an integer of indices, extents and numbers a
 };
 
 struct values;
-/* What a value is without computing it here: the accumulator, a buffer's element, what was fetched; NULL where it is
- * none of these. */
-typedef const char *value_given(struct values *w, const struct point *p, const struct node *n);
+/* What names n's value where it need not be computed here: it is the accumulator, a buffer's element, what was fetched.
+ * NULL where it is none of these. */
+typedef const char *value_available(struct values *w, const struct scope *p, const struct node *n);
 
 struct values { /* statements being written */
     struct buf *out;
@@ -31,8 +31,8 @@ struct values { /* statements being written */
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
     const char **stride_names;   /* of strided parameters, by fx_stride_index */
-    value_given *given;
-    void *user;                  /* given's */
+    value_available *available;
+    void *user;                  /* for `available` */
     struct value_names *names;   /* of the struct they stand in */
     int *hoisted, n_hoists;      /* by node: the pass that met it last */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
@@ -40,22 +40,22 @@ struct values { /* statements being written */
 
 /* Statements about g that call parameters and extents as launch l does. */
 struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_given *given, void *user);
+    value_available *available, void *user);
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct point *point_open(struct values *w, const struct point *outer);
-/* The index of a label at p; one fixed at 1 need not have been given any. */
-const char *point_index(const struct values *w, const struct point *p, int axis);
-/* What is computed at p as one assignment goes to `place`; `known` may spare its variable the computing. */
-void point_set_place(struct values *w, struct point *p, const struct node *n, const char *place);
-void point_set_known(struct values *w, struct point *p, const struct node *n, const char *known);
-/* Computes at p what stands below n and does not depend on the axes that an inner point will bind. */
-void value_hoist(struct values *w, struct point *p, struct node *n, const int *axes, int n_axes);
-/* Writes what computes n at p, unless that was done, and returns what names it. */
-const char *value_at(struct values *w, struct point *p, struct node *n);
-/* Assigns n to `place` at p, computed there if it was not. */
-void value_put(struct values *w, struct point *p, struct node *n, const char *place);
-/* Likewise what is at hand, unless it stands there. */
+struct scope *scope_open(struct values *w, const struct scope *outer);
+/* The index of a label in p; one fixed at 1 need not have been given any. */
+const char *scope_index(const struct values *w, const struct scope *p, int axis);
+/* What is computed in p as one assignment goes to `place`; `known` may spare its variable the computing. */
+void scope_set_place(struct values *w, struct scope *p, const struct node *n, const char *place);
+void scope_set_known(struct values *w, struct scope *p, const struct node *n, const char *known);
+/* Computes in p what stands below n and does not depend on the axes that an inner scope will bind. */
+void value_hoist(struct values *w, struct scope *p, struct node *n, const int *axes, int n_axes);
+/* Writes what computes n in p, unless that was done, and returns what names it. */
+const char *value_at(struct values *w, struct scope *p, struct node *n);
+/* Assigns n to `place` in p, computed there if it was not. */
+void value_put(struct values *w, struct scope *p, struct node *n, const char *place);
+/* Likewise an available value, unless it stands there. */
 void value_assign(struct values *w, const char *place, const char *value);
 /* Begins a function, whose head is given without its brace, and ends it: emit_function. */
 void value_open_function(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -64,11 +64,11 @@ void value_close_function(struct values *w);
  * Gives what closes it, with the line `end`. */
 int value_open_block(struct values *w);
 void value_close_block(struct values *w, int block, const char *end);
-/* Writes the positions of access n at p. Returns the point at which its source is read, and the condition that it is
+/* Writes the positions of access n in p. Returns the scope in which its source is read, and the condition that it is
  * inside, NULL where it always is. */
-struct point *value_open_access(struct values *w, struct point *p, struct node *n, const char **inside);
-/* The element of a tensor of that C name at p. */
-const char *value_element(struct values *w, const struct point *p, const char *name, const struct tensor *t);
+struct scope *value_open_access(struct values *w, struct scope *p, struct node *n, const char **inside);
+/* The element of a tensor of that C name in p. */
+const char *value_element(struct values *w, const struct scope *p, const char *name, const struct tensor *t);
 /* What the spec says for n; within a function of the language the call of it. NULL: nothing. */
 const char *value_source(const struct graph *g, const struct node *n);
 /* A comment that says so, and on which line: "  // line 3: softmax[T](s)", or "". */
@@ -87,7 +87,7 @@ const char *value_narrow_operation(struct values *w, const struct node *n, const
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);
 /* What a reduction of values of type t begins with; it and one more term. */
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);
-const char *value_joined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
+const char *value_combined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
 const char *value_cast(struct values *w, const struct node *n, const char *arg);
 
 #endif

@@ -117,7 +117,7 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (f->p->groups[i].middle ? f->p->groups[i].contraction == contraction
+        if (f->p->groups[i].intermediate ? f->p->groups[i].contraction == contraction
                                    : group_sum(&f->p->groups[i], contraction) >= 0)
             return &f->p->groups[i];
     return NULL;
@@ -253,7 +253,7 @@ static bool place_element(
         n = reductions_below(f, element, &space, is_stored, 0);
     }
     struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
-    if (is_partial && (!host || group_of(f, host)->middle)) return false; /* the epilogue of a chain reduces nothing */
+    if (is_partial && (!host || group_of(f, host)->intermediate)) return false; /* a chain's reduces nothing */
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
     for (int i = 0; i < n; i++) {
@@ -406,7 +406,7 @@ static void begin_groups(struct fuser *f) {
     for (int i = 0; i < n; i++) {
         struct group *r = &f->p->groups[i];
         struct chain_parts parts;
-        if (r->middle) continue;
+        if (r->intermediate) continue;
         if (!f->chains) fuse_ends_chain(f, r->contraction, &parts); /* for the reason */
         fuse_place_operands(f, &r->sums[0]);
     }

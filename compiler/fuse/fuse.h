@@ -1,4 +1,4 @@
-/* A partition while it is proposed: what each part of the fuse pass decides of it, and what they share. */
+/* Shared by the files of the fuse pass: a partition while it is proposed, and what each file decides of it. */
 #ifndef FX_FUSE_H
 #define FX_FUSE_H
 

@@ -26,20 +26,20 @@ bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts)
 /* Whether some chain ends in n, or adds it up before its end. */
 static bool is_in_chain(const struct fuser *f, const struct node *n, bool is_end) {
     for (int i = 0; i < f->p->n_groups; i++)
-        if (f->p->groups[i].middle && group_sum(&f->p->groups[i], n) >= 0 &&
+        if (f->p->groups[i].intermediate && group_sum(&f->p->groups[i], n) >= 0 &&
             (f->p->groups[i].contraction == n) == is_end)
             return true;
     return false;
 }
 
-/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the middle have the rows'
- * factor first. */
+/* Makes the group of a contraction a chain, apart from those there are. Sums over rows and the intermediate have the
+ * rows' factor first. */
 static void make_chain(struct fuser *f, struct group *r) {
     struct chain_parts parts;
     if (!fuse_ends_chain(f, r->contraction, &parts) || is_in_chain(f, r->contraction, false)) return;
     for (int i = 0; i < parts.n_inner; i++)
         if (is_in_chain(f, parts.inner[i], true)) return;
-    r->middle = parts.middle;
+    r->intermediate = parts.intermediate;
     r->steps = parts.steps;
     r->n_steps = parts.n_steps;
     r->n_reduced = parts.n_t;
@@ -49,7 +49,8 @@ static void make_chain(struct fuser *f, struct group *r) {
         bool is_last = i == parts.n_inner;
         struct product *x = &r->sums[i];
         *x = fuse_product(f->g, is_last ? r->contraction : parts.inner[i]);
-        if (is_last ? x->factor[1] == parts.middle : node_has_axis(x->factor[0], parts.t[0])) fuse_swap_factors(x);
+        if (is_last ? x->factor[1] == parts.intermediate : node_has_axis(x->factor[0], parts.t[0]))
+            fuse_swap_factors(x);
         if (!is_last) fuse_place_factor(f, x, 0);
         fuse_place_factor(f, x, 1);
     }
@@ -68,7 +69,7 @@ void fuse_make_chains(struct fuser *f) {
         for (int i = 0; i < f->p->n_groups; i++) {
             struct chain_parts parts;
             if (is_tried[i] || (is_tried[i] = !fuse_ends_chain(f, f->p->groups[i].contraction, &parts))) continue;
-            double size = nominal_size(f->g, parts.middle->axes, parts.middle->n_axes);
+            double size = nominal_size(f->g, parts.intermediate->axes, parts.intermediate->n_axes);
             if (size > most) most = size, best = i;
         }
         if (best < 0) return;
@@ -121,9 +122,9 @@ bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buf
     for (int i = 0; i < f->p->n_groups; i++) {
         struct group *r = &f->p->groups[i];
         int rows[MAX_AXES], n_rows = 0, n;
-        if (!r->middle) continue;
+        if (!r->intermediate) continue;
         for (int k = 0; k < r->n_axes; k++)
-            if (node_has_axis(r->middle, r->axes[k])) rows[n_rows++] = r->axes[k];
+            if (node_has_axis(r->intermediate, r->axes[k])) rows[n_rows++] = r->axes[k];
         bool is_of_rows = nodes_same_axes(axes, n_axes, rows, n_rows);
         if (!is_of_rows && !nodes_same_axes(axes, n_axes, r->axes, r->n_axes)) continue;
         if (!follows_chain(f, r, value, is_of_rows, &n)) continue;

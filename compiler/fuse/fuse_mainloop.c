@@ -229,7 +229,7 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
-            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].middle &&
+            if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].intermediate &&
                 !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2]))
                 return true;
         }
@@ -270,7 +270,8 @@ static bool has_same_engine(const struct product *h, const struct product *x) {
 static int most_sums(const struct product *h) { return fx_dtype_bits(h->dtype[0]) == 8 ? 2 : MAX_SUMS; }
 
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x) {
-    if (!f->joins || h == x || h->middle || x->middle || x->n_sums != 1 || h->n_sums >= most_sums(&h->sums[0]))
+    if (!f->joins || h == x || h->intermediate || x->intermediate || x->n_sums != 1 ||
+        h->n_sums >= most_sums(&h->sums[0]))
         return false;
     for (int i = 0; i < h->n_sums; i++) {
         struct node *first = h->sums[i].sum, *second = x->sums[0].sum;

@@ -1,8 +1,8 @@
 /* Of the fuse pass: row programs, reductions and scans of the same rows as one kernel.
  *
- * In: a value to be stored. Out: the group it belongs to, over the labels R of its rows: a stored value that reduces,
- * or scans, some labels K and has the others, R, or both; then the steps of each group, all reductions and scans over
- * exactly K of values over R and K that its stores depend on. */
+ * In: a value to be stored. Out: the group it belongs to. A group has rows over labels R, and reduces or scans labels
+ * K: it stores values over R, or over R and K. Its steps are all reductions and scans over exactly K, of values over R
+ * and K, that its stores depend on. */
 #include <string.h>
 
 #include "fuse/fuse.h"

@@ -1,7 +1,8 @@
-/* Chains found in the graph: contractions, pointwise work and reductions of rows, a contraction.
+/* Finds chains in the graph: contractions, pointwise work and reductions of rows over them, a contraction that reads
+ * that.
  *
- * In: a contraction. Out: the first contractions below it, the middle computation,
- * the reductions of the middle's rows. */
+ * In: the last contraction. Out: the first contractions, the intermediate, the reductions of the intermediate's
+ * rows. */
 #include "graph/chain.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static bool is_step(const struct chain_parts *c, const struct node *n) {
            n->reduction != RED_ARGMAX && n->reduction != RED_ARGMIN;
 }
 
-/* A factor of a contraction that reads it once for many elements: over the middle on one side,
+/* A factor of a contraction that reads it once for many elements: over the intermediate on one side,
  * over rows on the other. */
 static bool is_first(const struct chain_parts *c, const struct node *n) {
     struct contraction f;
@@ -37,8 +38,8 @@ static void add_inner(struct finder *f, struct node *n) {
     for (int i = 0; i < f->c->n_inner; i++)
         if (f->c->inner[i] == n) return;
     if (f->c->n_inner == MAX_SUMS - 1)
-        fail(f, arena_printf(&f->g->cx->arena, "%s is made of more than %d contractions", ir_quote(f->g, f->c->middle),
-                    MAX_SUMS - 1));
+        fail(f, arena_printf(&f->g->cx->arena, "%s is made of more than %d contractions",
+                    ir_quote(f->g, f->c->intermediate), MAX_SUMS - 1));
     else f->c->inner[f->c->n_inner++] = n;
 }
 
@@ -48,8 +49,8 @@ static void add_read(struct finder *f, struct node *n) {
     PUSH(&f->g->cx->arena, f->c->reads, f->c->n_reads) = n;
 }
 
-/* Goes down from what the middle is made of, as far as it is computed element by element; is_far: at other elements
- * than those of the row. */
+/* Goes down from what the intermediate is made of, as far as it is computed element by element; is_far: at other
+ * elements than those of the row. */
 static void visit(struct finder *f, struct node *n, bool is_far) {
     struct arena *a = &f->g->cx->arena;
     if (f->why_not || f->seen[2 * n->id + is_far]) return;
@@ -85,10 +86,10 @@ static bool depends_on(const struct graph *g, const struct node *n, const bool *
 
 static bool labels_fit(struct finder *f) {
     const struct chain_parts *c = f->c;
-    for (int i = 0; i < c->middle->n_axes; i++)
-        if (!axes_have(c->rows, c->n_rows, c->middle->axes[i]) && !axes_have(c->t, c->n_t, c->middle->axes[i]))
-            return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that its rows lack", ir_quote(f->g, c->middle))),
-                   false;
+    const struct node *n = c->intermediate;
+    for (int i = 0; i < n->n_axes; i++)
+        if (!axes_have(c->rows, c->n_rows, n->axes[i]) && !axes_have(c->t, c->n_t, n->axes[i]))
+            return fail(f, arena_printf(&f->g->cx->arena, "%s has axes that its rows lack", ir_quote(f->g, n))), false;
     for (int j = 0; j < c->n_inner; j++)
         for (int i = 0; i < c->inner[j]->n_axes; i++)
             if (!axes_have(c->rows, c->n_rows, c->inner[j]->axes[i]) && !axes_have(c->t, c->n_t, c->inner[j]->axes[i]))
@@ -109,16 +110,16 @@ bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *o
     if (!is_matrix_product(g, outer) || !as_contraction(outer, &f)) return *why_not = NULL, false;
     *why_not = NULL;
     bool is_leaf[2] = {f.a->kind == N_INPUT, f.b->kind == N_INPUT};
-    for (int side = 0; side < 2; side++) { /* either factor may be the middle; the other is read from memory */
-        struct node *middle = side ? f.b : f.a;
+    for (int side = 0; side < 2; side++) { /* either factor may be the intermediate; the other is read from memory */
+        struct node *intermediate = side ? f.b : f.a;
         if (is_leaf[side]) continue;
         *out = (struct chain_parts){
-            .outer = outer, .middle = middle, .column = side ? f.a : f.b, .n_t = outer->n_reduced};
+            .outer = outer, .intermediate = intermediate, .column = side ? f.a : f.b, .n_t = outer->n_reduced};
         memcpy(out->t, outer->reduced, sizeof outer->reduced);
         for (int i = 0; i < outer->n_axes; i++)
-            if (node_has_axis(middle, outer->axes[i])) out->rows[out->n_rows++] = outer->axes[i];
+            if (node_has_axis(intermediate, outer->axes[i])) out->rows[out->n_rows++] = outer->axes[i];
         struct finder x = {.g = g, .c = out, .seen = NEW_ARRAY(&g->cx->arena, bool, 2 * g->n_nodes + 2)};
-        visit(&x, middle, false);
+        visit(&x, intermediate, false);
         if (!out->n_inner) continue; /* nothing like a chain */
         if (!x.why_not) labels_fit(&x);
         bool *own = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
@@ -154,7 +155,7 @@ bool chain_extend(const struct graph *g, struct chain_parts *c, struct node *n) 
         for (int k = 0; k < more.steps[i]->n_axes; k++)
             if (!axes_have(c->rows, c->n_rows, more.steps[i]->axes[k])) return false;
     if (x.why_not || more.n_reads != n_reads || more.n_inner != c->n_inner) return false;
-    for (int i = 0; i < c->n_steps; i++) { /* all of them are below the middle or were added before */
+    for (int i = 0; i < c->n_steps; i++) { /* all of them are below the intermediate or were added before */
         bool is_known = false;
         for (int k = 0; k < more.n_steps; k++) is_known |= more.steps[k] == c->steps[i];
         if (!is_known) return false;

@@ -84,11 +84,11 @@ struct product {           /* a contraction that a mainloop adds up */
 
 struct group {             /* one GPU kernel */
     struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
-    struct node *middle; /* of a chain: the factor of `contraction` that is made of the other sums without being stored;
-                            else NULL */
+    struct node *intermediate; /* of a chain: the factor of `contraction` that is made of the other sums without being
+                                  stored; else NULL */
     int n_sums;
     struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over
-                                      the middle, then the one that reads it */
+                                      the intermediate, then the one that reads it */
     int n_stores;
     struct store *stores;
     int n_axes;
@@ -103,7 +103,8 @@ struct group {             /* one GPU kernel */
     int n_reduced;
     int reduced[MAX_AXES]; /* of a row program: a set, apart from axes; of a chain: what `contraction` sums over */
     int n_steps;
-    struct node **steps;   /* its reductions and scans, operands first; of a chain: reductions of the middle's rows */
+    struct node **steps;   /* its reductions and scans, operands first; of a chain: reductions of rows of the
+                              intermediate */
 };
 
 struct partition {
@@ -196,7 +197,7 @@ struct node *store_element(const struct graph *g, const struct group *r, const s
 bool is_shared_by(const struct group *r, const struct node *n);
 /* Whether n is computed by row program or chain r: a reduction of a row, or a scan along it. */
 bool is_row_step(const struct group *r, const struct node *n);
-/* Likewise by chain r: a reduction of the middle's rows. */
+/* Likewise by chain r: a reduction of the intermediate's rows. */
 bool is_chain_step(const struct group *r, const struct node *n);
 /* Which of r's sums n is, or -1. */
 int group_sum(const struct group *r, const struct node *n);

@@ -106,7 +106,7 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
             for (int s = 0; s < r->n_steps; s++) buf_printf(out, "%s %%%d", s ? "," : ":", r->steps[s]->id);
         }
         if (r->is_copy) buf_printf(out, ": buffer %d as it is", r->copied);
-        if (r->middle) {
+        if (r->intermediate) {
             buf_puts(out, ", chain of rows of ");
             print_axes(out, g, r->reduced, r->n_reduced);
             for (int s = 0; s < r->n_steps; s++) buf_printf(out, "%s %%%d", s ? "," : ":", r->steps[s]->id);

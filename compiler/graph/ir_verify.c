@@ -1,4 +1,4 @@
-/* States what every graph between two passes must be; called after each of them. */
+/* Checks what holds of every graph between two passes; called after each of them. */
 #include <stdio.h>
 #include <string.h>
 

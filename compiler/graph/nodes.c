@@ -121,10 +121,10 @@ bool is_row_step(const struct group *r, const struct node *n) {
     return false;
 }
 
-bool is_chain_step(const struct group *r, const struct node *n) { return r->middle && is_row_step(r, n); }
+bool is_chain_step(const struct group *r, const struct node *n) { return r->intermediate && is_row_step(r, n); }
 
 bool is_shared_by(const struct group *r, const struct node *n) {
-    return n->kind == N_SHARE && r->contraction && !r->middle;
+    return n->kind == N_SHARE && r->contraction && !r->intermediate;
 }
 
 int group_sum(const struct group *r, const struct node *n) {

@@ -1,4 +1,4 @@
-/* What stores and loads look like as memory, and what a group of the partition touches of it.
+/* Parameters and buffers as memory: what a group stores to, and what it loads.
  *
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/tensor.h"
@@ -75,7 +75,7 @@ static int add_loads(const struct graph *g, const struct partition *p, const str
     bool *seen, struct tensor *loads, int n_loads, int max) {
     struct tensor t;
     if (seen[n->id] || group_sum(r, n) >= 0 || is_chain_step(r, n))
-        return n_loads; /* a chain's middle reads what it needs itself */
+        return n_loads; /* a chain's intermediate reads what it needs itself */
     seen[n->id] = true;
     if (node_is_loaded(g, p, r, n, &t)) {
         if (n_loads < max) loads[n_loads] = t;

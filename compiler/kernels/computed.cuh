@@ -1,6 +1,6 @@
 /* Operands of the gemm driver that are computed on their way to shared memory, chunk by chunk, beside the products. What a chunk reads and what becomes of it the problem says
-   (docs/kernels.md, "Operands"); an engine says how its elements land.
-   Invariant: past the last k zeros land, whatever was read; what waits in shared memory is read by nobody before it has arrived. */
+   (docs/kernels.md, "Operands"); an engine says how its elements are stored there.
+   Invariant: past the last k zeros are stored, whatever was read; what waits in shared memory is read by nobody before it has arrived. */
 
 // fx_gemm_block: a k-block of a segment
 struct fx_gemm_block {
@@ -21,11 +21,11 @@ template <class OPERAND, int V, int THREADS> struct fx_computed_context<true, OP
   typedef typename OPERAND::template staged_context<V, THREADS> type;
 };
 
-// fx_gemm_computed: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would land
-// The chunks of a block go by slices, one a step of the mainloop. A slice lands AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
+// fx_gemm_computed: an operand that is computed: what a chunk reads is fetched ahead, and the chunk stored where the engine's copies would put it
+// The chunks of a block go by slices, one a step of the mainloop. A slice is stored AHEAD steps after it was fetched, while registers hold AHEAD slices: a whole
 // block of them, or half of one where its chunks read more than 64 bytes. What is the same for every row of chunks is the context: read once a tile where chunks
 // run along m or n, else once a block; for every chunk where a thread's do not lie in line. Values that are the same for all k are read, and what follows from them is
-// computed, once a tile. In fx_staging, what is read side by side is copied asynchronously STAGES - 1 blocks before it lands, so is the context of a block, once for
+// computed, once a tile. In fx_staging, what is read side by side is copied asynchronously STAGES - 1 blocks before it is stored, so is the context of a block, once for
 // all threads, and values that are the same for all k wait in shared memory, not in registers. Lanes of a warp copy pieces for each other, so that an instruction
 // copies what lies together.
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
@@ -51,13 +51,13 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   const int batch;            // index over the batch axes
   const int tile_mn, mn_end;  // first m or n of the tile, and how many there are
   int k_end;                  // how many k there are
-  fx_gemm_block lands, then;  // the block whose slices land in this turn of the mainloop, and the one after it
+  fx_gemm_block current, following;  // the block whose slices are stored in this turn of the mainloop, and the one after it
   fx_gemm_block copied;       // the block whose slices are copied in this turn
-  unsigned slots, slot;       // of all blocks, of the block that lands
+  unsigned slots, slot;       // of all blocks, of the one that is stored
   raw values[IS_RAW_FIXED && !IS_RAW_KEPT ? COPIES / ABREAST : AHEAD * SLICE];  // what the slices on their way read, unless it waits in shared memory; where it is the same for all k, that of all chunks
   held pieces[AHEAD * SLICE];
-  staged ready[SLICE];        // what the slice that lands read, from there
-  typename fx_choose<IS_CONTEXT_STAGED, staged_context, context>::type shared;  // what is the same for all chunks that land
+  staged ready[SLICE];        // what the slice that is stored read, from there
+  typename fx_choose<IS_CONTEXT_STAGED, staged_context, context>::type shared;  // what is the same for all chunks that are stored
 
   FX_DEVICE fx_gemm_computed(const PROBLEM &problem, int, int a_batch, int a_tile_mn, int a_mn_end, int warp_mn)
       : ENGINE_OPERAND(0, 0, a_tile_mn, a_mn_end, warp_mn), p(problem), batch(a_batch), tile_mn(a_tile_mn), mn_end(a_mn_end) {}
@@ -73,8 +73,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       shared.place(slot + COPIES * CHUNK_BYTES, ENGINE_OPERAND::chunk_k(c) / V, 0);
       shared.read();
     } else if constexpr (!__is_empty(context)) {
-      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
-      OPERAND::template fetch_context<V, ALIGNED>(p, shared, batch, mn, lands.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
+      const int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = current.k + ENGINE_OPERAND::chunk_k(c);
+      OPERAND::template fetch_context<V, ALIGNED>(p, shared, batch, mn, current.ko, k, ENGINE_OPERAND::ALONG_MN ? mn_end - mn : k_end - k);
     }
   }
   FX_DEVICE void advance_copies() {
@@ -82,8 +82,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
     slot = slot + SLOT_BYTES == slots + TURNS * SLOT_BYTES ? slots : slot + SLOT_BYTES;
   }
   FX_DEVICE void advance() {
-    lands = then;
-    then = after(then);
+    current = following;
+    following = after(following);
     if (SLOT_BYTES) advance_copies();
   }
 
@@ -155,7 +155,7 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       }
     }
   }
-  // Ahead of landing: what waits in shared memory.
+  // Ahead of storing: what waits in shared memory.
   FX_DEVICE void ready_slice(int slice) {
 #pragma unroll
     for (int i = 0; i < SLICE; ++i) {
@@ -168,19 +168,19 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       if constexpr (IS_RAW_KEPT) values[value_of(slice, i)] = fx_words<raw>::from(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
     }
   }
-  FX_DEVICE void land(int slice, unsigned stage) {
+  FX_DEVICE void store(int slice, unsigned stage) {
 #pragma unroll
     for (int i = 0; i < SLICE; ++i) {
       const int c = slice * SLICE + i;
       if (c >= COPIES) break;
-      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = lands.k + ENGINE_OPERAND::chunk_k(c);
+      int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = current.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
       const int n_valid = valid(mn, k);
       typename OPERAND::value x[V];
       if (ABREAST > 1) read_context(c);
       const raw &r = values[value_of(slice, i)];
-      if constexpr (IS_HELD_STAGED) OPERAND::template make<V, ALIGNED>(p, x, r, ready[i], shared, batch, mn, lands.ko, k);
-      else OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], shared, batch, mn, lands.ko, k);
+      if constexpr (IS_HELD_STAGED) OPERAND::template make<V, ALIGNED>(p, x, r, ready[i], shared, batch, mn, current.ko, k);
+      else OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], shared, batch, mn, current.ko, k);
 #pragma unroll
       for (int v = 0; v < V && !ALIGNED; ++v)
         if (v >= n_valid) x[v] = 0;
@@ -193,7 +193,7 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   // Shared memory from there on is for what waits there; returns where that ends. The first blocks are on their way.
   FX_DEVICE unsigned place(unsigned at) {
     slots = slot = at;
-    copied = lands;
+    copied = current;
 #pragma unroll 1
     for (int block = 0; SLOT_BYTES && block < TURNS; ++block) {
 #pragma unroll
@@ -207,8 +207,8 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   // The blocks before the mainloop, one at a time, when what they read has arrived; then what is on its way when it begins.
   FX_DEVICE void start() {
     k_end = SEGMENT::k(p);
-    lands = fx_gemm_block{0, 0};
-    then = after(lands);
+    current = fx_gemm_block{0, 0};
+    following = after(current);
     hold_raw();
     if (ENGINE_OPERAND::ALONG_MN) read_context(0);
   }
@@ -216,9 +216,9 @@ struct fx_gemm_computed : ENGINE_OPERAND {
     if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
 #pragma unroll
     for (int slice = 0; slice < STEPS; ++slice) {
-      load(slice, lands);
+      load(slice, current);
       ready_slice(slice);
-      land(slice, stage);
+      store(slice, stage);
     }
     if (IS_CONTEXT_STAGED) fx_barrier();  // everyone has read the context that the next one replaces
     copy_context();
@@ -227,16 +227,16 @@ struct fx_gemm_computed : ENGINE_OPERAND {
   FX_DEVICE void begin() {
     if (!ENGINE_OPERAND::ALONG_MN) read_context(0);
 #pragma unroll
-    for (int slice = STEPS - AHEAD; slice < STEPS; ++slice) load(slice, lands);
+    for (int slice = STEPS - AHEAD; slice < STEPS; ++slice) load(slice, current);
   }
-  // A step of the mainloop: what a slice read is brought from shared memory ahead of the products; then it lands, and its registers take the one that lands AHEAD steps on.
+  // A step of the mainloop: what a slice read is brought from shared memory ahead of the products; then it is stored, and its registers take the one that is stored AHEAD steps on.
   FX_DEVICE void ready_step(int step) {
     if (IS_READY_EARLY) ready_slice((step + STEPS - AHEAD) % STEPS);
   }
   FX_DEVICE void work(int step, unsigned stage) {
     if (!IS_READY_EARLY) ready_slice((step + STEPS - AHEAD) % STEPS);
-    land((step + STEPS - AHEAD) % STEPS, stage);
-    load(step, step >= STEPS - AHEAD ? then : lands);
+    store((step + STEPS - AHEAD) % STEPS, stage);
+    load(step, step >= STEPS - AHEAD ? following : current);
     if (step < STEPS - 1) return;
     copy_context();  // everyone has read this one before the barrier of this step
     advance();

@@ -1,21 +1,21 @@
 /* The chain driver: contractions, one or several over the same m and t, whose results are made into another one's factor without leaving the chip.
      S[m,t] = sum over k of A[m,k] B[t,k];  P = what the problem makes of S and of reductions of its rows over t;  D[m,n] = sum over t of P[m,t] C[t,n]
-   A block owns BM rows of one batch and BN columns, and goes over the middle axis t in blocks of BT, PASSES times: a pass ends in reductions that the next may read; the
-   last one adds D up. Reductions that only shift an exponential are taken in the same pass as the sums they shift (look, move): as the shift moves, those sums and D
-   are scaled. LANES neighbouring threads own a row of the middle, in chunks of V elements. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks; with several tiles along n
-   each computes the middle again.
+   A block owns BM rows of one batch and BN columns, and goes over t, the axis of the intermediate, in blocks of BT, PASSES times: a pass ends in reductions that the next may read; the
+   last one adds D up. Reductions that only shift an exponential are taken in the same pass as the sums they shift (find_maxima, rescale): as a shift changes, those sums and D
+   are scaled. LANES neighbouring threads own a row of the intermediate, in chunks of V elements. Grid: ceil(m / BM) * ceil(n / BN) * batches blocks; with several tiles along n
+   each computes the intermediate again.
    Invariant: any m, n, t, k, strides; nothing outside the tensors is read or written. */
 
-// fx_middle_pass: names pass W over the middle axis
-template <int W> struct fx_middle_pass {};
+// fx_chain_pass: names pass W over the intermediate
+template <int W> struct fx_chain_pass {};
 
 // fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 
-// fx_chain_rescale: exp2(by), by which sums go on after a shift has moved; 0 where they are empty so far, never infinite, so that 0 stays 0
+// fx_chain_rescale: exp2(by), by which sums go on after a shift has changed; 0 where they are empty so far, never infinite, so that 0 stays 0
 FX_DEVICE float fx_chain_rescale(bool is_empty, float by) { return is_empty ? 0.0f : fminf(exp2f(by), 3.402823466e38f); }
 
-// fx_chain_inner: the first contractions as the gemm driver sees them; their columns are the middle axis
+// fx_chain_inner: the first contractions as the gemm driver sees them; their columns are those of the intermediate
 template <class PROBLEM>
 struct fx_chain_inner {
   const PROBLEM &p;  // the chain
@@ -48,20 +48,20 @@ struct fx_chain_outer {
   }
 };
 
-// fx_chain_mma: a chain by tensor cores: BM rows, BT of the middle axis at a time, BN columns; k in blocks of BK, or, KEPT, at most BK and A's rows kept
+// fx_chain_mma: a chain by tensor cores: BM rows, BT of the intermediate at a time, BN columns; k in blocks of BK, or, KEPT, at most BK and A's rows kept
 template <class T, int BM_, int BT_, int BN_, int BK_, int WARPS_M, int WARPS_N, bool KEPT_>
 struct fx_chain_mma {
   typedef fx_mma<fx_mma_16<T>, BM_, BT_, BK_, WARPS_M, WARPS_N, 3> inner;
   typedef fx_mma<fx_mma_16<T>, BM_, BN_, BT_, WARPS_M, WARPS_N, 3> outer;
-  typedef fx_mma_operand<outer, T, BM_, outer::WM, false, FX_K_MAJOR, true> middle;  // the second contraction's A
+  typedef fx_mma_operand<outer, T, BM_, outer::WM, false, FX_K_MAJOR, true> intermediate;  // the second contraction's A
   static constexpr bool KEPT = KEPT_;
   static constexpr int V = 8;
   static FX_DEVICE void put(int at, int row, int t, const float (&x)[V]) {
     unsigned w[4];
     fx_pack<V>(w, x, (T *)0);
-    fx_shared_put4(fx_shared(fx_smem()) + at + middle::chunk_offset(row, t / 8), w);
+    fx_shared_put4(fx_shared(fx_smem()) + at + intermediate::chunk_offset(row, t / 8), w);
   }
-  static FX_DEVICE void leave(int at, int row, int t) { fx_unwritten(fx_shared(fx_smem()) + at + middle::chunk_offset(row, t / 8), 16); }
+  static FX_DEVICE void leave(int at, int row, int t) { fx_unwritten(fx_shared(fx_smem()) + at + intermediate::chunk_offset(row, t / 8), 16); }
 };
 
 // fx_chain_simt: a chain in f32, likewise
@@ -69,16 +69,16 @@ template <int BM_, int BT_, int BN_, int BK_, int WARPS_M, int WARPS_N, bool KEP
 struct fx_chain_simt {
   typedef fx_simt<float, BM_, BT_, BK_, WARPS_M, WARPS_N, 3> inner;
   typedef fx_simt<float, BM_, BN_, BT_, WARPS_M, WARPS_N, 3> outer;
-  typedef fx_simt_operand<outer, BM_, outer::TM, 4, FX_K_MAJOR, true> middle;
+  typedef fx_simt_operand<outer, BM_, outer::TM, 4, FX_K_MAJOR, true> intermediate;
   static constexpr bool KEPT = KEPT_;
   static constexpr int V = 4;
   static FX_DEVICE void put(int at, int row, int t, const float (&x)[V]) {
 #pragma unroll
-    for (int v = 0; v < V; ++v) *(float *)(fx_smem() + at + (t + v) * middle::PITCH + row * 4) = x[v];
+    for (int v = 0; v < V; ++v) *(float *)(fx_smem() + at + (t + v) * intermediate::PITCH + row * 4) = x[v];
   }
   static FX_DEVICE void leave(int at, int row, int t) {
 #pragma unroll
-    for (int v = 0; v < V; ++v) fx_unwritten(fx_shared(fx_smem()) + at + (t + v) * middle::PITCH + row * 4, 4);
+    for (int v = 0; v < V; ++v) fx_unwritten(fx_shared(fx_smem()) + at + (t + v) * intermediate::PITCH + row * 4, 4);
   }
 };
 
@@ -90,10 +90,10 @@ struct fx_chain_map {
   static FX_DEVICE constexpr int up(int bytes) { return (bytes + 1023) / 1024 * 1024; }
   static FX_DEVICE constexpr int max(int x, int y) { return x > y ? x : y; }
   static constexpr int STAGED = inner::BM * inner::staging_pitch(SUMS), STAGES = inner::STAGES * (inner::A_BYTES + BESIDE * inner::B_BYTES);
-  static constexpr int A = up(CHAIN::KEPT ? STAGED : max(STAGES, STAGED));                        // at 0: the staged middle, over the mainloop's stages; A's rows
+  static constexpr int A = up(CHAIN::KEPT ? STAGED : max(STAGES, STAGED));                        // at 0: the staged intermediate, over the mainloop's stages; A's rows
   static constexpr int B = A + (CHAIN::KEPT ? up(inner::A_BYTES) : 0);                            // a block of B
   static constexpr int C = B + (CHAIN::KEPT ? up(BESIDE * inner::B_BYTES) : 0);                   // a block of C
-  static constexpr int P = C + up(outer::B_BYTES);                                                // the middle as a factor
+  static constexpr int P = C + up(outer::B_BYTES);                                                // the intermediate as a factor
   static constexpr int SCALES = max(P + up(outer::A_BYTES), up(outer::BM * outer::staging_pitch(1)));  // behind what the staged result takes at the end
   static constexpr int ROWS = SCALES + inner::BM * 4;                                             // results of the rows
   static constexpr int BYTES = ROWS + inner::BM * RESULT_WORDS * 4;
@@ -140,19 +140,19 @@ struct fx_chain_block {
   static constexpr int SUMS = PROBLEM::INNER_SUMS;        // first contractions
   typedef fx_chain_map<CHAIN, SUMS, PROBLEM::BESIDE, PROBLEM::RESULT_WORDS> map;
   static constexpr int BM = inner::BM, BT = inner::BN, V = CHAIN::V;
-  static constexpr int LANES = inner::THREADS / BM;      // threads that share a row of the middle
+  static constexpr int LANES = inner::THREADS / BM;      // threads that share a row of the intermediate
   static constexpr int SHARE = BT / LANES;               // what one of them owns of a block of it
   static_assert(inner::THREADS % BM == 0 && (LANES & (LANES - 1)) == 0 && LANES <= 32 && SHARE % V == 0, "the threads do not cover the rows evenly");
 
   const PROBLEM &p;                      // the problem
   const fx_tile at;                      // the tile of the result
-  const int row, lane;                   // of the tile: this thread's row of the middle, and its place among those that share it
+  const int row, lane;                   // of the tile: this thread's row of the intermediate, and its place among those that share it
   const bool is_row;                     // whether the row exists
   typename PROBLEM::results r;           // what is known of it: reductions
   typename PROBLEM::values q;            // and values made of them that elements read
   typename fx_choose<CHAIN::KEPT, kept_rows, fx_chain_nothing>::type a;  // A's rows
   fx_gemm_all_b<outer, ALIGNED, PROBLEM, second_segment, 0, false> c;    // C's columns
-  typename CHAIN::middle middle;         // the middle as a factor
+  typename CHAIN::intermediate intermediate;  // the intermediate as a factor
   float acc[1][outer::ACCUMULATORS];     // of D
 
   FX_DEVICE fx_chain_block(const PROBLEM &problem, const fx_tile &tile)
@@ -165,7 +165,7 @@ struct fx_chain_block {
         q(),
         a(problem, 0, tile.batch, tile.m, problem.m(), inner::warp_m()),
         c(problem, tile.batch, tile.n),
-        middle(0, 0, 0, 0, outer::warp_m()) {
+        intermediate(0, 0, 0, 0, outer::warp_m()) {
 #pragma unroll
     for (int i = 0; i < outer::ACCUMULATORS; ++i) acc[0][i] = 0.0f;
   }
@@ -183,7 +183,7 @@ struct fx_chain_block {
     fx_cp_async_commit();
   }
 
-  // S over a block of the middle, staged; A's rows are kept and B's block is on its way, or both come through the gemm driver's stages.
+  // S over a block of the intermediate, staged; A's rows are kept and B's block is on its way, or both come through the gemm driver's stages.
   template <bool LAST>
   FX_DEVICE void first_contraction(int t) {
     float s[SUMS][inner::ACCUMULATORS];
@@ -191,7 +191,7 @@ struct fx_chain_block {
     for (int i = 0; i < SUMS * inner::ACCUMULATORS; ++i) s[i / inner::ACCUMULATORS][i % inner::ACCUMULATORS] = 0.0f;
     if constexpr (CHAIN::KEPT) {
       fx_cp_async_wait<0>();
-      fx_barrier();  // A's rows and B's block have landed; nobody reads C's block or P of the block before any more
+      fx_barrier();  // A's rows and B's block have arrived; nobody reads C's block or P of the block before any more
       if (LAST) bring_c();
       fx_chain_multiply<inner, SUMS>(s, a.x, shared(map::A), all_b(first{p}, at.batch, t), shared(map::B));
     } else {
@@ -212,18 +212,18 @@ struct fx_chain_block {
     for (int j = 0; j < SUMS; ++j) inner::template get<SUMS>(x[j], row, j * BT + i);
   }
 
-  // This thread's share of a block of the middle: first what shifts exponentials, then sums and P. WHOLE: none of it lies beyond the axis.
+  // This thread's share of a block of the intermediate: first what shifts exponentials, then sums and P. WHOLE: none of it lies beyond the axis.
   template <int W, bool LAST, bool WHOLE, class RUNNING>
-  FX_DEVICE void middle_of(RUNNING &sums, int t) {
+  FX_DEVICE void intermediate_of(RUNNING &sums, int t) {
     const int begin = lane * SHARE;
     float x[SUMS][V];
-    if constexpr (PROBLEM::LOOKS[W]) {
-      auto tops = p.tops(fx_middle_pass<W>());
+    if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
+      auto maxima = p.maxima(fx_chain_pass<W>());
       if (is_row) {
 #pragma unroll 1
         for (int i = begin; i < begin + SHARE; i += V) {
           get(x, i);
-          p.look(fx_middle_pass<W>(), tops, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+          p.find_maxima(fx_chain_pass<W>(), maxima, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
           if constexpr (PROBLEM::KEEPS[W]) {
 #pragma unroll
             for (int v = 0; v < V; v += 4) fx_shared_put4(inner::template staged<SUMS>(row, i + v), x[0][v], x[0][v + 1], x[0][v + 2], x[0][v + 3]);
@@ -231,15 +231,15 @@ struct fx_chain_block {
         }
       }
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), tops, fx_from_lane_xor(tops, mask));
-      const float scale = p.move(fx_middle_pass<W>(), sums, tops, r, q);
+      for (int mask = 1; mask < LANES; mask *= 2) p.combine(fx_chain_pass<W>(), maxima, fx_from_lane_xor(maxima, mask));
+      const float scale = p.rescale(fx_chain_pass<W>(), sums, maxima, r, q);
       if (LAST && PROBLEM::SCALED && lane == 0) scales()[row] = scale;
     }
     if (is_row) {
 #pragma unroll 1
       for (int i = begin; i < begin + SHARE; i += V) {
         get(x, i);
-        p.fold(fx_middle_pass<W>(), sums, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+        p.fold(fx_chain_pass<W>(), sums, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
         if constexpr (LAST) CHAIN::put(map::P, row, i, x[0]);
       }
     }
@@ -252,7 +252,7 @@ struct fx_chain_block {
 #pragma unroll
       for (int i = 0; i < outer::ACCUMULATORS; ++i) acc[0][i] *= scales()[outer::acc_row(i)];
     }
-    fx_chain_multiply<outer, 1>(acc, middle, shared(map::P), c, shared(map::C));
+    fx_chain_multiply<outer, 1>(acc, intermediate, shared(map::P), c, shared(map::C));
     if constexpr (!CHAIN::KEPT) fx_barrier();  // nobody reads P, the scales and C's block any more
   }
 
@@ -270,7 +270,7 @@ struct fx_chain_block {
     return x;
   }
 
-  // Whether C, from row t of the middle on, holds what is not 0 when multiplied by 0.
+  // Whether C, from row t of the intermediate on, holds what is not 0 when multiplied by 0.
   FX_DEVICE bool is_tail_special(int t) const {
     typedef typename second_segment::template b<0> operand;
     constexpr int N = ALIGNED && operand::LAYOUT == FX_MN_MAJOR ? V : 1, ACROSS = outer::BN / N, STEP = inner::THREADS / ACROSS;
@@ -289,7 +289,7 @@ struct fx_chain_block {
     return largest(z != 0.0f) != 0;
   }
 
-  // From which element of the middle on no row of the block takes any.
+  // From which element of the intermediate on no row of the block takes any.
   FX_DEVICE int find_end() const {
     if constexpr (PROBLEM::ENDS) return largest(is_row && p.t() > 0 ? p.end(q, r, at.batch, at.m + row) : 0);
     return p.t();
@@ -299,8 +299,8 @@ struct fx_chain_block {
   FX_DEVICE void passes() {
     constexpr bool LAST = W + 1 == PROBLEM::PASSES;
     if constexpr (PROBLEM::PREPARES[W])
-      if (is_row) p.prepare(fx_middle_pass<W>(), q, r, at.batch, at.m + row);
-    auto sums = p.identity(fx_middle_pass<W>());
+      if (is_row) p.prepare(fx_chain_pass<W>(), q, r, at.batch, at.m + row);
+    auto sums = p.identity(fx_chain_pass<W>());
     if constexpr (CHAIN::KEPT) bring_b(0);
     int end = find_end();
 #pragma unroll 1
@@ -311,15 +311,15 @@ struct fx_chain_block {
         end = p.t();
       }
       first_contraction<LAST>(t);
-      if (t + BT <= p.t()) middle_of<W, LAST, true>(sums, t);
-      else middle_of<W, LAST, false>(sums, t);
+      if (t + BT <= p.t()) intermediate_of<W, LAST, true>(sums, t);
+      else intermediate_of<W, LAST, false>(sums, t);
       if constexpr (LAST) second_contraction();
       else fx_barrier();  // nobody reads the staged sums any more
     }
     if constexpr (!__is_empty(decltype(sums))) {
 #pragma unroll
-      for (int mask = 1; mask < LANES; mask *= 2) p.join(fx_middle_pass<W>(), sums, fx_from_lane_xor(sums, mask));
-      p.finish(fx_middle_pass<W>(), r, sums, q);
+      for (int mask = 1; mask < LANES; mask *= 2) p.combine(fx_chain_pass<W>(), sums, fx_from_lane_xor(sums, mask));
+      p.finish(fx_chain_pass<W>(), r, sums, q);
     }
     if constexpr (!LAST) passes<W + 1>();
   }

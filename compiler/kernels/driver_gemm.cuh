@@ -1,6 +1,6 @@
 /* The contraction driver: sums over k of A[m,k] B[k,n], batched, one or several over the same m and n, then the problem's epilogue. An engine moves and
    multiplies; a problem says what the operands are and what becomes of the sums. Its segments are walks along a k of their own, each of one A and a B for
-   every sum that it adds to; an operand lies in memory, or is computed: fetched and made chunk by chunk on its way to shared memory. It says which (moved).
+   every sum that it adds to; an operand lies in memory, or is computed: fetched and made chunk by chunk on its way to shared memory. Its `loader` says which.
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads, any number for fx_gemm_tiles. Dynamic shared memory: the larger of STAGES * (A_BYTES + sums * B_BYTES), for
    the segment with most sums, and BM * ENGINE::staging_pitch(all sums), behind which a reduction of rows has THREADS / 32 * BN values, BN / 64 where it is of columns too. ALIGNED: bases, strides and extents of contiguous axes are multiples of 16 bytes, n one of PROBLEM::V.
    Invariant: any m, n, k, strides; nothing outside the tensors is read or written. */
@@ -71,11 +71,11 @@ template <class ENGINE, class BASE> struct fx_strided_b<fx_any_stride<ENGINE>, B
 // fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
 template <class ENGINE, bool ALIGNED, class SEGMENT> struct fx_gemm_a {
   typedef typename SEGMENT::a a;
-  typedef typename a::template moved<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
+  typedef typename a::template loader<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 template <class ENGINE, bool ALIGNED, class SEGMENT, int J> struct fx_gemm_b {
   typedef typename SEGMENT::template b<J> b;
-  typedef typename b::template moved<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
+  typedef typename b::template loader<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
 };
 
 // fx_gemm_operand: one operand on its way through the mainloop, in whichever manner
@@ -102,7 +102,7 @@ struct fx_gemm_operand {
       x.next();
     } else {
       x.load();
-      x.land(stage);
+      x.store(stage);
       x.next();
     }
   }
@@ -127,10 +127,10 @@ struct fx_gemm_operand {
     }
   }
   // And after the products; the last step of a block belongs to the stage that it began with.
-  FX_DEVICE void land(int step, unsigned stage, bool is_late) {
+  FX_DEVICE void store(int step, unsigned stage, bool is_late) {
     if constexpr (OPERAND::IS_COMPUTED) x.work(step, stage);
     else if constexpr (!OPERAND::IS_COPIED)
-      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.land(stage);
+      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.store(stage);
   }
 };
 
@@ -148,7 +148,7 @@ struct fx_gemm_all_b {
   FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
   FX_DEVICE void load() { first.load(), rest.load(); }
-  FX_DEVICE void land(int step, unsigned stage) { first.land(step, stage, true), rest.land(step, stage + ENGINE::B_BYTES); }
+  FX_DEVICE void store(int step, unsigned stage) { first.store(step, stage, true), rest.store(step, stage + ENGINE::B_BYTES); }
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *f, unsigned stage, int step, int part) const {
     first.x.fetch(f[J], stage, step, part);
@@ -163,7 +163,7 @@ struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
   FX_DEVICE void begin() {}
   FX_DEVICE void issue(int, unsigned) {}
   FX_DEVICE void load() {}
-  FX_DEVICE void land(int, unsigned) {}
+  FX_DEVICE void store(int, unsigned) {}
   template <class FRAGMENT>
   FX_DEVICE void fetch(FRAGMENT *, unsigned, int, int) const {}
 };
@@ -187,7 +187,7 @@ struct fx_gemm_source {
   FX_DEVICE void begin() { a.begin(), b.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void load() { a.load(), b.load(); }
-  FX_DEVICE void land(int step, unsigned stage) { a.land(step, stage, false), b.land(step, stage + ENGINE::A_BYTES); }
+  FX_DEVICE void store(int step, unsigned stage) { a.store(step, stage, false), b.store(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void fetch(fragment_a &fa, fragment_b (&fb)[SUMS], unsigned stage, int step) const {
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
@@ -216,7 +216,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
       ring.from = ring.read + SOURCE::STAGE_BYTES == ring.end ? ring.first : ring.read + SOURCE::STAGE_BYTES;
       fx_cp_async_wait<STAGES - 2 - IS_STAGING>();
       source.load();
-      fx_barrier();  // everyone's part of the next block has landed, and everyone has read all of this one: its stage may be overwritten
+      fx_barrier();  // everyone's part of the next block has arrived, and everyone has read all of this one: its stage may be overwritten
     }
     source.fetch(a[(STEP + 1) % 2], b[(STEP + 1) % 2], ring.from, (STEP + 1) % STEPS);
     source.issue(STEP, ring.write);
@@ -225,7 +225,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
     for (int q = 0; q < ENGINE::QUARTERS; ++q) {
 #pragma unroll
       for (int j = 0; j < SEGMENT::SUMS; ++j) ENGINE::multiply(acc[SEGMENT::sum(j)], a[STEP % 2], b[STEP % 2][j], q);
-      if (q == ENGINE::QUARTERS / 2) source.land(STEP, ring.write);
+      if (q == ENGINE::QUARTERS / 2) source.store(STEP, ring.write);
     }
     if constexpr (STEP == STEPS - 1 && IS_STAGING) fx_cp_async_commit();
     fx_gemm_steps<ENGINE, SEGMENT, STEP + 1>(acc, source, a, b, ring);
@@ -233,7 +233,7 @@ FX_DEVICE void fx_gemm_steps(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULAT
 }
 
 // fx_gemm_accumulate: the mainloop of a segment; the fragments of a step are read under the products of the one before
-// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers land in the stage of a block that everyone has read. Where
+// STAGES - 1 blocks are in shared memory or on their way there. Operands that pass through registers are stored to the stage of a block that everyone has read. Where
 // some are staged, copies begin in the last step of a block too: its group ends behind it, and one group fewer may be on its way.
 template <class ENGINE, bool ALIGNED, class SEGMENT, class PROBLEM, int SUMS>
 FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCUMULATORS], const PROBLEM &p, const fx_tile &at) {
@@ -251,7 +251,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     source.place(end);
     fx_cp_async_commit();
     fx_cp_async_wait<0>();
-    fx_barrier();  // what lanes copied for each other has landed
+    fx_barrier();  // what lanes copied for each other has arrived
   }
 #pragma unroll 1
   for (int s = 0; s < STAGES - 1; ++s) {
@@ -260,7 +260,7 @@ FX_DEVICE void fx_gemm_accumulate(typename ENGINE::sum (&acc)[SUMS][ENGINE::ACCU
     ring.write += source_type::STAGE_BYTES;
   }
   fx_cp_async_wait<STAGES - 2>();
-  fx_barrier();  // everyone's part of block 0 has landed
+  fx_barrier();  // everyone's part of block 0 has arrived
   source.begin();
 
   typename source_type::fragment_a a[2];
@@ -327,7 +327,7 @@ struct fx_gemm_partial {
   typedef typename PARTIAL::value value;
   static constexpr bool OVER_M = PARTIAL::OVER_M, OVER_N = PARTIAL::OVER_N;
   static constexpr int RUN = 64, V = PROBLEM::V, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
-  static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are joined
+  static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are combined
   static constexpr int SLOTS = OVER_N ? ENGINE::BN / RUN : ENGINE::BN;    // results of a run of rows
   static constexpr int WORDS = OVER_M ? TEAMS * SLOTS * fx_words<value>::N : 0;
   static_assert(ENGINE::BM % RUN == 0 && ENGINE::BN % RUN == 0 && RUN / V <= 32, "a tile is whole runs, and the columns of one lie in a warp");
@@ -336,7 +336,7 @@ struct fx_gemm_partial {
   template <int FROM, int TO>
   static FX_DEVICE void join_lanes(value &x) {
 #pragma unroll
-    for (int mask = FROM; mask < TO; mask *= 2) x = PARTIAL::join(x, fx_from_lane_xor(x, mask));
+    for (int mask = FROM; mask < TO; mask *= 2) x = PARTIAL::combine(x, fx_from_lane_xor(x, mask));
   }
   FX_DEVICE void begin() {
 #pragma unroll
@@ -349,12 +349,12 @@ struct fx_gemm_partial {
     if constexpr (OVER_M && !OVER_N) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        if (v < n_valid) so_far[v] = PARTIAL::join(so_far[v], PARTIAL::get(x, v));
+        if (v < n_valid) so_far[v] = PARTIAL::combine(so_far[v], PARTIAL::get(x, v));
     } else {
       if (!OVER_M) begin();
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        if (v < n_valid) so_far[0] = PARTIAL::join(so_far[0], PARTIAL::get(x, v));
+        if (v < n_valid) so_far[0] = PARTIAL::combine(so_far[0], PARTIAL::get(x, v));
       if constexpr (!OVER_M) {
         join_lanes<1, RUN / V>(so_far[0]);
         if (n % RUN == 0 && n_valid > 0) p.put(PARTIAL(), so_far[0], batch, m, n);
@@ -376,13 +376,13 @@ struct fx_gemm_partial {
       begin();
     }
   }
-  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+  FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
     if constexpr (OVER_M) {
       for (int i = threadIdx.x; i < SLOTS; i += ENGINE::THREADS) {
         const int at = n + i * (OVER_N ? RUN : 1);
         value x = PARTIAL::none();
 #pragma unroll
-        for (int team = 0; team < TEAMS; ++team) x = PARTIAL::join(x, fx_words<value>::from(slots, TEAMS * SLOTS, team * SLOTS + i));
+        for (int team = 0; team < TEAMS; ++team) x = PARTIAL::combine(x, fx_words<value>::from(slots, TEAMS * SLOTS, team * SLOTS + i));
         if (at < p.n()) p.put(PARTIAL(), x, batch, m, at);
       }
     }
@@ -397,7 +397,7 @@ struct fx_gemm_partials {
   template <class ELEMENTS>
   FX_DEVICE void add(const PROBLEM &, const ELEMENTS &, int, int, int, int) {}
   FX_DEVICE void leave(unsigned *) {}
-  FX_DEVICE void join(const PROBLEM &, const unsigned *, int, int, int) const {}
+  FX_DEVICE void combine(const PROBLEM &, const unsigned *, int, int, int) const {}
 };
 template <class ENGINE, class PROBLEM, class FIRST, class... REST>
 struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
@@ -412,23 +412,23 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
     first.add(p, x, batch, m, n, n_valid), rest.add(p, x, batch, m, n, n_valid);
   }
   FX_DEVICE void leave(unsigned *slots) { first.leave(slots), rest.leave(slots + first_type::WORDS); }
-  FX_DEVICE void join(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
-    first.join(p, slots, batch, m, n), rest.join(p, slots + first_type::WORDS, batch, m, n);
+  FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
+    first.combine(p, slots, batch, m, n), rest.combine(p, slots + first_type::WORDS, batch, m, n);
   }
 };
 
-// fx_share: every element gets what `join` makes of those of its run, RUN adjacent columns of a row; a thread has V of them, its neighbours those beside
-template <int RUN, int V, class T, class JOIN>
-FX_DEVICE void fx_share(T (&x)[V], JOIN join) {
+// fx_share: every element gets what `combine` makes of those of its run, RUN adjacent columns of a row; a thread has V of them, its neighbours those beside
+template <int RUN, int V, class T, class COMBINE>
+FX_DEVICE void fx_share(T (&x)[V], COMBINE combine) {
   constexpr int OWN = RUN < V ? RUN : V;  // of a run, in a thread
   static_assert(RUN / OWN <= 32, "a run lies in a warp");
 #pragma unroll
   for (int first = 0; first < V; first += OWN) {
     T all = x[first];
 #pragma unroll
-    for (int i = 1; i < OWN; ++i) all = join(all, x[first + i]);
+    for (int i = 1; i < OWN; ++i) all = combine(all, x[first + i]);
 #pragma unroll
-    for (int mask = 1; mask < RUN / OWN; mask *= 2) all = join(all, fx_from_lane_xor(all, mask));
+    for (int mask = 1; mask < RUN / OWN; mask *= 2) all = combine(all, fx_from_lane_xor(all, mask));
 #pragma unroll
     for (int i = 0; i < OWN; ++i) x[first + i] = all;
   }
@@ -479,7 +479,7 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
     if constexpr (partials::OVER_M) {
       reduced.leave(slots);
       fx_barrier();  // what every warp has of this run of rows is there
-      reduced.join(p, slots, at.batch, at.m + run, at.n);
+      reduced.combine(p, slots, at.batch, at.m + run, at.n);
       if (run + RUN < rows) fx_barrier();  // everyone has read it: the next run's takes its place
     }
   }

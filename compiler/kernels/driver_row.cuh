@@ -120,7 +120,7 @@ struct fx_row_share {
 #pragma unroll
     for (int d = 1; d < (LANES < 32 ? LANES : 32); d *= 2) {
       const T below = fx_from_lane_below(sum, d);
-      if (in_warp >= d) sum = p.join(fx_scan<I>(), below, sum);
+      if (in_warp >= d) sum = p.combine(fx_scan<I>(), below, sum);
     }
     T warps = p.identity(fx_scan<I>());
     if constexpr (LANES > 32) {
@@ -131,7 +131,7 @@ struct fx_row_share {
       all = warps;
       for (int w = 0; w < LANES / 32; ++w) {
         if (w == lane / 32) warps = all;
-        all = p.join(fx_scan<I>(), all, fx_words<T>::from(slots, 33, w));
+        all = p.combine(fx_scan<I>(), all, fx_words<T>::from(slots, 33, w));
       }
     } else {
       all = sum;
@@ -142,7 +142,7 @@ struct fx_row_share {
       }
     }
     const T below = fx_from_lane_below(sum, 1);
-    before = in_warp == 0 ? warps : p.join(fx_scan<I>(), warps, below);
+    before = in_warp == 0 ? warps : p.combine(fx_scan<I>(), warps, below);
   }
 
   // running sums I and those after it that pass P reads, at chunk c
@@ -159,16 +159,16 @@ struct fx_row_share {
         }
         if constexpr (ALONG_ROWS) {
 #pragma unroll
-          for (int v = 0; v < V; ++v) x[v] = so_far[v] = p.join(fx_scan<I>(), so_far[v], x[v]);
+          for (int v = 0; v < V; ++v) x[v] = so_far[v] = p.combine(fx_scan<I>(), so_far[v], x[v]);
         } else {
 #pragma unroll
-          for (int v = 1; v < V; ++v) x[v] = p.join(fx_scan<I>(), x[v - 1], x[v]);
+          for (int v = 1; v < V; ++v) x[v] = p.combine(fx_scan<I>(), x[v - 1], x[v]);
           auto before = x[0], all = x[0];
           scan_lanes<I>(x[V - 1], before, all);
-          before = p.join(fx_scan<I>(), so_far[0], before);
+          before = p.combine(fx_scan<I>(), so_far[0], before);
 #pragma unroll
-          for (int v = 0; v < V; ++v) x[v] = p.join(fx_scan<I>(), before, x[v]);
-          so_far[0] = p.join(fx_scan<I>(), so_far[0], all);
+          for (int v = 0; v < V; ++v) x[v] = p.combine(fx_scan<I>(), before, x[v]);
+          so_far[0] = p.combine(fx_scan<I>(), so_far[0], all);
         }
       }
       scan<P, I + 1>(s, carry, c, at);
@@ -197,7 +197,7 @@ struct fx_row_share {
           for (int half = LANES / 2; half > 0; half /= 2) {
             fx_barrier();  // the sets of this round are there
             if (lane < half) {
-              p.join(fx_pass<P>(), a[s], fx_words<SUM>::from(slots, THREADS, threadIdx.x + half * ACROSS));
+              p.combine(fx_pass<P>(), a[s], fx_words<SUM>::from(slots, THREADS, threadIdx.x + half * ACROSS));
               fx_words<SUM>::of(a[s]).put(slots, THREADS, threadIdx.x);
             }
           }
@@ -207,7 +207,7 @@ struct fx_row_share {
       }
     } else {
 #pragma unroll
-      for (int m = (LANES < 32 ? LANES : 32) / 2; m > 0; m /= 2) p.join(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+      for (int m = (LANES < 32 ? LANES : 32) / 2; m > 0; m /= 2) p.combine(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
       if constexpr (LANES > 32) {
         constexpr int WARPS = LANES / 32;
         unsigned *slots = (unsigned *)fx_smem() + P % 2 * (32 * PROBLEM::SUM_WORDS);  // taking turns: nobody writes where another may still read
@@ -216,7 +216,7 @@ struct fx_row_share {
         fx_barrier();  // the warps' sums are there
         a[0] = fx_words<SUM>::from(slots, 32, lane % WARPS);
 #pragma unroll
-        for (int m = WARPS / 2; m > 0; m /= 2) p.join(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+        for (int m = WARPS / 2; m > 0; m /= 2) p.combine(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
       }
     }
   }
@@ -271,7 +271,7 @@ struct fx_row_share {
       for (int s = 0; s < SUMS; ++s) {
         a[s] = p.identity(fx_pass<P>());
         if constexpr (P < PASS) {
-          for (int i = lane; is_inside && i < PARTS; i += LANES) p.join(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
+          for (int i = lane; is_inside && i < PARTS; i += LANES) p.combine(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
         }
       }
       if constexpr (P == PASS) fold<P>(a);

@@ -50,7 +50,7 @@ struct fx_mma_window {
 // In shared memory a block is rows of 16-byte chunks in the order of memory: MN rows of BK elements, or BK rows of MN where mn is contiguous. The chunks
 // of a row are permuted by an exclusive or with the row's number, so that the eight rows ldmatrix reads at one chunk index lie in all 32 banks.
 // A thread brings COPIES chunks of a block, STEP rows apart. Copies are asynchronous, issued in SLICES steps of the mainloop. Otherwise load() reads a block
-// into registers, a whole block before land() stores it: as windows of whole words where elements lie side by side, which are readable in an inner block,
+// into registers, a whole block before store() puts it in shared memory: as windows of whole words where elements lie side by side, which are readable in an inner block,
 // one around which the operand goes on; element by element where not. Fragments are read as 16 (mn) x 16 (k) blocks of four 8 x 8
 // matrices: A's in the order (mn, k) = (0, 0) (8, 0) (0, 8) (8, 8), one m16n8k16 fragment; with K_FIRST (0, 0) (0, 8) (8, 0) (8, 8), two neighbouring
 // fragments of B, each in adjacent registers.
@@ -156,7 +156,7 @@ struct fx_mma_operand {
       advance();
     }
   }
-  FX_DEVICE void land(unsigned stage) const {
+  FX_DEVICE void store(unsigned stage) const {
 #pragma unroll
     for (int c = 0; c < COPIES; ++c) {
       if constexpr (WINDOWS) window[c].put(stage + slot + c * STEP * PITCH);
@@ -282,7 +282,7 @@ struct fx_mma_words {
     }
   }
   FX_DEVICE void load() {}
-  FX_DEVICE void land(unsigned) const {}
+  FX_DEVICE void store(unsigned) const {}
 
   // Half of the warp's fragments for step k of the block in a stage.
   FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int half) const {
@@ -327,7 +327,7 @@ FX_DEVICE void fx_transpose_bytes(unsigned (&w)[4]) {
 // fx_mma_bytes: an operand of 8-bit integers
 // In shared memory a block is MN rows of BK bytes whatever the order in memory, as a fragment's word is four bytes along k. 16-byte chunks of a row are
 // permuted by an exclusive or, such that ldmatrix's eight rows and the transposing stores lie in all 32 banks. Copies are asynchronous where k is contiguous
-// and aligned. Otherwise load() reads a block into registers, which land() stores, in groups of 16 bytes: where mn is contiguous and aligned 4 (k) x 4 (mn),
+// and aligned. Otherwise load() reads a block into registers, which store() puts in shared memory, in groups of 16 bytes: where mn is contiguous and aligned 4 (k) x 4 (mn),
 // as words that are transposed on the way; else a chunk, gathered byte by byte. Computed operands come in half chunks, those along mn byte by byte.
 template <class ENGINE, class T, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
 struct fx_mma_bytes {
@@ -462,7 +462,7 @@ struct fx_mma_bytes {
       fx_hide(group);
     }
   }
-  FX_DEVICE void land(unsigned stage) const {
+  FX_DEVICE void store(unsigned stage) const {
 #pragma unroll
     for (int c = 0; c < GROUPS; ++c) {
       const unsigned to = stage + (ALONG_K ? (held_slot ^ permuted(c * STEP) * 16) + c * STEP * PITCH : held_slot ^ c * STEP_K);

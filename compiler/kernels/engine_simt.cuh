@@ -102,7 +102,7 @@ struct fx_simt_operand {
     }
   }
   FX_DEVICE void load() {}
-  FX_DEVICE void land(unsigned) const {}
+  FX_DEVICE void store(unsigned) const {}
 
   // The thread's fragment at one k: 16 bytes of each LANES * 16.
   FX_DEVICE void fetch(fragment &f, unsigned stage, int k, int) const {

@@ -116,9 +116,9 @@ struct eval {
     struct oracle_body *root;    /* computes its result */
     int *step_of;         /* while a body is built: value -> step, or -1 */
     int64_t *at;          /* coordinate on each axis where evaluation stands */
-    const int64_t **moved; /* by axis, inside the source of an access: the position at each point of the line, in place
-                              of that coordinate; or NULL */
-    bool is_moved;        /* some axis is */
+    const int64_t **positions; /* by axis, inside the source of an access: of each point of the line, in place of that
+                                  coordinate; or NULL */
+    bool has_positions;   /* some axis has */
     struct oracle_line *scratch;
     int n_lines;          /* of the largest body */
     int64_t n_cells;      /* of all stored values so far */

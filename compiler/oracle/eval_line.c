@@ -1,7 +1,8 @@
-/* The oracle's values at a line of points: up to LINE along one axis, a body's values in id order, which is how deep
- * graphs need no recursion; only reductions nested inside each other's operands recurse, each level adding an axis,
- * MAX_AXES at most. Input: a body and where evaluation stands; output: values and bounds. Invariant: what is read of a
- * stored value was marked and computed before. */
+/* The oracle's values at a line of points: up to LINE of them along one axis.
+ *
+ * Input: a body and where evaluation stands; output: values and bounds. A body's values are computed in id order, so
+ * that deep graphs need no recursion. Only reductions nested inside each other's operands recurse: each level adds an
+ * axis, so there are at most MAX_AXES. Invariant: what is read of a stored value was marked and computed before. */
 #include "oracle/eval_internal.h"
 
 /* Bits are copied as integers, which carry a double's too. */
@@ -237,9 +238,9 @@ static void cast_line(const struct step *s, const struct oracle_line *x, int n, 
 static void index_line(const struct eval *ev, const struct value *v, int axis, int n, struct oracle_line *out) {
     int64_t from = v->kind == V_SIZE ? ev->extents[v->axis] : ev->at[v->axis],
             step = v->kind == V_INDEX && v->axis == axis;
-    const int64_t *moved = v->kind == V_INDEX ? ev->moved[v->axis] : NULL;
+    const int64_t *positions = v->kind == V_INDEX ? ev->positions[v->axis] : NULL;
     for (int i = 0; i < n; i++) {
-        out->i[i] = moved ? moved[i] : from + i * step;
+        out->i[i] = positions ? positions[i] : from + i * step;
         out->e[i] = 0;
     }
     out->is_exact = true;
@@ -283,12 +284,12 @@ static void gather(
     const struct oracle_layout *l = &ev->nodes[v->args[0]->id].layout;
     const int64_t *at[MAX_AXES];
     int64_t strides[MAX_AXES], base = 0, step = 0;
-    int n_moved = 0;
+    int n_positions = 0;
     for (int j = 0; j < l->n; j++) {
-        const int64_t *positions = ev->moved[l->axes[j]];
+        const int64_t *positions = ev->positions[l->axes[j]];
         for (int p = 0; p < v->n_at; p++)
             if (v->at[p] == l->axes[j]) positions = lines[s->args[1 + p]].i;
-        if (positions) at[n_moved] = positions, strides[n_moved++] = l->strides[j];
+        if (positions) at[n_positions] = positions, strides[n_positions++] = l->strides[j];
         else base += ev->at[l->axes[j]] * l->strides[j];
         if (!positions && l->axes[j] == axis) step = l->strides[j];
     }
@@ -296,7 +297,7 @@ static void gather(
         if (!spot_of(ev, s, lines, i).is_inside) continue;
         int64_t element = base + i * step;
         double m;
-        for (int j = 0; j < n_moved; j++) element += at[j][i] * strides[j];
+        for (int j = 0; j < n_positions; j++) element += at[j][i] * strides[j];
         struct approx x = element_of(ev, v->args[0], element, &m);
         out->i[i] = x.i;
         out->e[i] = x.e;
@@ -311,22 +312,22 @@ static void move_inside(struct eval *ev, const struct step *s, int axis, int n, 
     const struct value *v = s->value;
     const struct oracle_body *own = ev->nodes[v->args[0]->id].own;
     const int64_t *before[MAX_AXES];
-    bool was_moved = ev->is_moved;
+    bool had_positions = ev->has_positions;
     for (int j = 0; j < v->n_at; j++) {
         if (ev->extents[v->at[j]] == 0) return; /* nothing is inside */
         for (int i = 0; i < n; i++)
             scratch[j].i[i] = spot_of(ev, s, lines, i).is_inside ? lines[s->args[1 + j]].i[i] : 0;
     }
     for (int j = 0; j < v->n_at; j++) {
-        before[j] = ev->moved[v->at[j]];
-        ev->moved[v->at[j]] = scratch[j].i;
+        before[j] = ev->positions[v->at[j]];
+        ev->positions[v->at[j]] = scratch[j].i;
     }
-    ev->is_moved = true;
+    ev->has_positions = true;
     eval_body(ev, own, axis, n, scratch + v->n_at);
     const struct oracle_line *result = &scratch[v->n_at + own->n_steps - 1];
     for (int i = 0; i < n; i++) out->i[i] = result->i[i], out->e[i] = result->e[i];
-    for (int j = 0; j < v->n_at; j++) ev->moved[v->at[j]] = before[j];
-    ev->is_moved = was_moved;
+    for (int j = 0; j < v->n_at; j++) ev->positions[v->at[j]] = before[j];
+    ev->has_positions = had_positions;
 }
 
 static void access_line(struct eval *ev, const struct step *s, int axis, int n, const struct oracle_line *lines,
@@ -426,7 +427,7 @@ void eval_body(struct eval *ev, const struct oracle_body *b, int axis, int n, st
             continue;
         }
         bool is_constant = ev->nodes[v->id].is_inline && !varies_along(v, axis) &&
-                           !ev->is_moved; /* what is inline may lack the body's axes */
+                           !ev->has_positions; /* what is inline may lack the body's axes */
         int m = is_constant ? 1 : n;
         if (v->kind == V_OP) op_line(b, s, lines, m, out);
         else if (v->kind == V_CAST) cast_line(s, &lines[s->args[0]], m, out);

@@ -303,7 +303,7 @@ fx_status eval_plan(struct eval *ev, int output_param) {
     ev->tensors = NEW_ARRAY(ev->arena, struct oracle_tensor, k->n_params);
     ev->step_of = NEW_ARRAY(ev->arena, int, k->n_values);
     ev->at = NEW_ARRAY(ev->arena, int64_t, k->n_axes + 1);
-    ev->moved = NEW_ARRAY(ev->arena, const int64_t *, k->n_axes + 1);
+    ev->positions = NEW_ARRAY(ev->arena, const int64_t *, k->n_axes + 1);
     if (!layout_init(&ev->output, out->n_axes, out->axes, ev->extents)) return FX_ERR_USAGE;
     for (int id = 0; id <= out->result->id; id++) {
         struct oracle_node *node = &ev->nodes[id];

@@ -4,7 +4,7 @@
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
  * labels of the kernel, for each reduction of an f that is pointwise over the result of a product, along all labels of
  * one factor alone or of both. Along each side there must be one label of more than one element, so that a run is a
- * part of a tile. It is done where nothing else needs that result whole, whose elements then need no second look; else
+ * part of a tile. It is done where nothing else needs that result whole, whose elements are then not read again; else
  * where a row program would read it once more than without this reduction: of both sides at once, and of more elements
  * than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every
  * contraction by itself. */
@@ -143,7 +143,7 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
            (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
 }
 
-/* Marks, by id, the reductions that a chain does along its middle: what they reduce is never stored. */
+/* Marks, by id, the reductions that a chain does along its intermediate: what they reduce is never stored. */
 static bool *find_chain_steps(const struct graph *g) {
     bool *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {

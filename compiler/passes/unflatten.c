@@ -4,8 +4,8 @@
  * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same
  * memory, wherever some access reads at places of R that are exactly all P and Q of one element each. The kernel is a
  * copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a
- * reduction, a scan or an access: it is then more than a way through memory.
- * Not where a value carries P or Q beside R. */
+ * reduction, a scan or an access: it is then more than a way through memory. Not where a value carries P or Q beside
+ * R. */
 #include <string.h>
 
 #include "passes/affine.h"
@@ -61,10 +61,10 @@ static bool takes_apart(struct graph *scratch, const struct node *n, const struc
 static bool order_parts(const struct graph *g, const struct node *n, int flat, struct parts *x) {
     static const int orders[][MAX_PARTS] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
     struct graph *scratch = graph_like(g);
-    const struct parts given = *x;
+    const struct parts unordered = *x;
     if (!axes_are_product(scratch, n, flat, x->axes, x->n)) return false;
     for (int o = 0; o < (x->n == 2 ? 2 : 6); o++) {
-        for (int i = 0; i < x->n; i++) x->axes[i] = given.axes[orders[o][i]];
+        for (int i = 0; i < x->n; i++) x->axes[i] = unordered.axes[orders[o][i]];
         if (takes_apart(scratch, n, x)) return true;
     }
     return false;

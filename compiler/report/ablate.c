@@ -1,4 +1,4 @@
-/* What a term of a kernel costs is seen by leaving it out: which terms there are, and the kernel without one of them.
+/* The terms of a kernel, and copies of the kernel that lack one of them: the difference is what a term costs.
  *
  * In: a checked kernel. Out: its terms, or a copy of it in which one is replaced. The contractions with the most flops
  * are the spine; what it takes to store an output made of them stays. A term is an operation of the source (traffic.h)

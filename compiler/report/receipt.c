@@ -35,9 +35,19 @@ static struct receipt_size size_of(const struct facts *f, const struct fx_expr *
 
 /* ---- lines ---- */
 
-enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT, MIDDLE };
+enum place { NOWHERE, PROLOGUE, MAINLOOP, EPILOGUE, POINTWISE, LOOP, OF_A_ROW, IN_A_ROW, SIDE_PRODUCT, INTERMEDIATE };
 static const char *const place_names[] = {
-    "", "prologue", "mainloop", "epilogue", "pointwise", "loop", "of a row", "in a row", "side product", "middle"};
+    "",
+    "prologue",
+    "mainloop",
+    "epilogue",
+    "pointwise",
+    "loop",
+    "of a row",
+    "in a row",
+    "side product",
+    "intermediate",
+};
 
 struct marks {
     const struct facts *f;
@@ -51,7 +61,7 @@ static void mark(const struct marks *m, const struct node *n, enum place place);
 /* The factors that are computed on the way to the mainloop, or between those of a chain. */
 static void mark_factors(const struct marks *m, const struct product *x) {
     for (int s = 0; s < 2; s++)
-        if (x->buffer[s] < 0) mark(m, x->factor[s], x->factor[s] == m->group->middle ? MIDDLE : PROLOGUE);
+        if (x->buffer[s] < 0) mark(m, x->factor[s], x->factor[s] == m->group->intermediate ? INTERMEDIATE : PROLOGUE);
 }
 
 /* The nodes a launch computes, found from its stores. */
@@ -227,8 +237,8 @@ static void add_rules(struct facts *f) {
 
 static void note(struct facts *f, const char *text) { PUSH(f->a, f->r->notes, f->r->n_notes) = text; }
 
-/* How often a chain computes its middle: once for every tile of columns of the entry that is launched, tile_n wide; 0:
- * none is. */
+/* How often a chain computes its intermediate: once for every tile of columns of the entry that is launched, tile_n
+ * wide; 0: none is. */
 static const char *times_anew(const struct facts *f, const struct chain *x, int tile_n) {
     struct buf b;
     double columns = 1;
@@ -256,20 +266,22 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
                             : arena_printf(f->a, "%d times, in each of which %s added up anew", x->n_passes, first);
     note(f,
         arena_printf(f->a,
-            "chain: the middle, over %s, stays on the chip and is walked over %s; every tile of columns computes it anew: %s",
+            "chain: the intermediate, over %s, stays on the chip and is walked over %s; "
+            "every tile of columns computes it anew: %s",
             t.s, times, times_anew(f, x, tile_n)));
-    for (int i = 0; i < x->n_folds; i++)
-        if (chain_is_online(x, i, x->folds[i].pass))
+    for (int i = 0; i < x->n_exps; i++)
+        if (chain_is_online(x, i, x->exps[i].pass))
             note(f, arena_printf(f->a,
                         "chain: sums are scaled as the maximum of line %d, which shifts their exponential, moves",
-                        span_line(f->unit->cx, x->folds[i].extreme->span)));
-    for (int i = 0; i < x->n_moved; i++)
+                        span_line(f->unit->cx, x->exps[i].maximum->span)));
+    for (int i = 0; i < x->n_deferred; i++)
         note(f, arena_printf(f->a, "chain: divided behind the last contraction, not before: line %d",
-                    span_line(f->unit->cx, x->moved[i].by->span)));
+                    span_line(f->unit->cx, x->deferred[i].by->span)));
     if (x->second.b_dtype != FX_F32)
         note(f,
             arena_printf(f->a,
-                "chain: the middle is rounded once to %s for the last contraction (language.md, Accumulation; `precision: ieee` forbids it)",
+                "chain: the intermediate is rounded once to %s for the last contraction "
+                "(language.md, Accumulation; `precision: ieee` forbids it)",
                 fx_dtype_name(x->second.b_dtype)));
 }
 
@@ -339,8 +351,10 @@ static void add_buffers(struct facts *f) {
             out.dtype = "f32";
             out.why =
                 c->n_launches < c->n_kernels
-                    ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a phase"
-                    : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; every pass is a launch";
+                    ? "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; "
+                      "every pass is a phase"
+                    : "too few rows to occupy the GPU, so each is cut in parts, whose sums stand here; "
+                      "every pass is a launch";
         }
         PUSH(f->a, f->r->buffers, f->r->n_buffers) = out;
     }

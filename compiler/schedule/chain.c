@@ -12,8 +12,8 @@ void schedule_chain_price(const struct graph *, const struct partition *, struct
  * more. */
 enum weight { PLAIN = 1, HEAVY, BOTH };
 
-/* A tile: rows, middle and columns a block takes at a time. Where A's rows are kept, bk is the most that is summed
- * over; else it is walked in blocks of bk. Where operands are not copied 16 bytes at a time they pass through
+/* A tile: rows, intermediate and columns a block takes at a time. Where A's rows are kept, bk is the most that is
+ * summed over; else it is walked in blocks of bk. Where operands are not copied 16 bytes at a time they pass through
  * registers, which leaves fewer for sums. */
 static const struct tile {
     bool is_mma;
@@ -86,8 +86,8 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
                                    : "fx_chain_simt<";
     c->engine = arena_printf(a, "%s%d, %d, %d, %d, %d, %d, %s>", engine, e->bm, e->bt, e->bn, e->bk, e->warps_m,
         e->warps_n, e->keeps ? "true" : "false");
-    c->text = arena_printf(a, "%s %d rows, %d of the middle, %d columns, %s%d, %s", e->is_mma ? "mma" : "simt", e->bm,
-        e->bt, e->bn, e->keeps ? "rows kept up to k = " : "k in blocks of ", e->bk,
+    c->text = arena_printf(a, "%s %d rows, %d of the intermediate, %d columns, %s%d, %s",
+        e->is_mma ? "mma" : "simt", e->bm, e->bt, e->bn, e->keeps ? "rows kept up to k = " : "k in blocks of ", e->bk,
         is_aligned ? "16-byte copies" : "any alignment");
 }
 
@@ -129,7 +129,7 @@ bool schedule_chain_configure(
 }
 
 /* Labels summed over by the first contractions, all of them, and operations that their computed operands take in a pass
- * of one tile's rows over the middle. */
+ * of one tile's rows over the intermediate. */
 static double inner_size(const struct graph *g, const struct chain *x, double *a_ops, double *b_ops) {
     double total = 0;
     *a_ops = *b_ops = 0;
@@ -143,8 +143,8 @@ static double inner_size(const struct graph *g, const struct chain *x, double *a
     return total;
 }
 
-/* The first contractions are added up anew for every pass over the middle, and for every tile of columns; what is made
- * on the way, too. */
+/* The first contractions are added up anew for every pass over the intermediate, and for every tile of columns; what is
+ * made on the way, too. */
 void schedule_chain_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct chain *x = s->chain;
     const struct segment *second = &x->second.segments[0];

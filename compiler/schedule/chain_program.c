@@ -1,13 +1,12 @@
-/* A chain as the driver runs it: for a group, which label is which, in which pass over the middle everything is known,
- * and which sums are taken in the same pass as the extreme that shifts them.
+/* A chain as the driver runs it: which label is which, in which pass over the intermediate everything is known, which
+ * sums are taken in the same pass as the maximum that shifts them.
  *
- * In: a chain of the graph and its group. Out: its program, or why no form of the driver takes it. Everything is
- * decided by structure: that sums scale by exp(c0 - c1) as their shift moves from c0 to c1 needs the exponential as a
- * factor of the summand, and all other factors known before the pass. */
+ * In: a group that is a chain. Out: its program, or why no form of the driver takes it. Everything is decided by
+ * structure: that sums scale by exp(c0 - c1) as their shift changes from c0 to c1 needs the exponential as a factor of
+ * the summand, and all other factors known before the pass. */
 #include "schedule/chain_program.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- what is taken online ---- */
 
@@ -60,7 +59,7 @@ static bool is_made_of(const struct node *n, const struct node *of, int depth) {
 
 /* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the
  * maximum is being found, too. */
-static bool as_fold(const struct chain *x, const struct node *n, struct fold *out) {
+static bool as_shifted_exp(const struct chain *x, const struct node *n, struct shifted_exp *out) {
     if (!node_is_op(n, O_EXP) && !node_is_op(n, O_EXP2)) return false;
     const struct node *d = n->args[0];
     if (!node_is_op(d, O_SUB)) return false;
@@ -69,7 +68,7 @@ static bool as_fold(const struct chain *x, const struct node *n, struct fold *ou
         if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0))
             continue;
         if (!is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127)) continue;
-        *out = (struct fold){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .extreme = m};
+        *out = (struct shifted_exp){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .maximum = m};
         return true;
     }
     return false;
@@ -98,21 +97,21 @@ static bool holds_for_nothing(const struct chain *x, const struct node *conditio
 }
 
 /* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later
- * are collected. */
+ * are deferred. */
 struct factors {
     const struct chain *x;
-    const struct fold *fold;
-    struct moved moved[MAX_MOVED];
-    int n_moved;
-    bool may_move;
+    const struct shifted_exp *of;
+    struct deferred deferred[MAX_DEFERRED];
+    int n_deferred;
+    bool may_defer;
     bool is_narrow; /* it is rounded to f16, which may not hold what another factor makes of the exponential before it
                        is scaled and divided */
 };
 
 static bool find_factor(struct factors *p, struct node *n, int depth) {
-    int pass = p->fold->pass;
+    int pass = p->of->pass;
     const int *level = p->x->level;
-    if (n == p->fold->e) return true;
+    if (n == p->of->e) return true;
     if (depth > 16 || n->kind != N_OP) return false;
     if (n->op == O_MUL && !p->is_narrow)
         for (int side = 0; side < 2; side++)
@@ -120,18 +119,18 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
         bool is_late = level[d->id] > pass;
-        if (is_late && (!p->may_move || p->n_moved == MAX_MOVED || node_has_any(d, p->x->parts.t, p->x->parts.n_t) ||
-                           !is_normaliser(p->x, d, p->fold->e)))
+        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->x, d, p->of->e) ||
+                           node_has_any(d, p->x->parts.t, p->x->parts.n_t)))
             return false;
         if (!is_late && p->is_narrow) return false;
-        if (is_late) p->moved[p->n_moved++] = (struct moved){d, false};
+        if (is_late) p->deferred[p->n_deferred++] = (struct deferred){d, false};
         return find_factor(p, n->args[0], depth + 1);
     }
     if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
-        if (!p->may_move || p->n_moved == MAX_MOVED || !node_is_number(n->args[1], 0) ||
-            !holds_for_nothing(p->x, n->args[0], p->fold->e))
+        if (!p->may_defer || p->n_deferred == MAX_DEFERRED || !node_is_number(n->args[1], 0) ||
+            !holds_for_nothing(p->x, n->args[0], p->of->e))
             return false;
-        p->moved[p->n_moved++] = (struct moved){n->args[0], true};
+        p->deferred[p->n_deferred++] = (struct deferred){n->args[0], true};
         return find_factor(p, n->args[2], depth + 1);
     }
     if (n->op == O_WHERE) {
@@ -144,25 +143,25 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
 /* ---- levels ---- */
 
 /* A node's level is that of its operands; a reduction is known a pass later, one that is taken online as soon as the
- * extreme it waits for. */
+ * maximum it waits for. */
 static void find_levels(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         struct tensor t;
-        struct fold fold;
-        x->fold_of[i] = -1;
+        struct shifted_exp e;
+        x->exp_of[i] = -1;
         x->is_element[i] = node_has_any(n, x->parts.t, x->parts.n_t);
         if (group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
-        if (as_fold(x, n, &fold) && x->n_folds < MAX_FOLDS) {
-            fold.pass = x->level[fold.x->id];
-            x->folds[x->n_folds++] = fold;
+        if (as_shifted_exp(x, n, &e) && x->n_exps < MAX_EXPS) {
+            e.pass = x->level[e.x->id];
+            x->exps[x->n_exps++] = e;
         }
         if (!is_row_step(r, n)) continue;
-        for (int k = 0; k < x->n_folds && x->fold_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
-            struct factors product = {.x = x, .fold = &x->folds[k]};
-            if (find_factor(&product, n->args[0], 0)) x->fold_of[i] = k, x->level[i] = x->folds[k].pass;
+        for (int k = 0; k < x->n_exps && x->exp_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
+            struct factors product = {.x = x, .of = &x->exps[k]};
+            if (find_factor(&product, n->args[0], 0)) x->exp_of[i] = k, x->level[i] = x->exps[k].pass;
         }
         if (++x->level[i] > x->n_passes) x->n_passes = x->level[i];
     }
@@ -170,16 +169,16 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
 
 /* The second contraction runs in the last pass; where that is the one in which a shift is found, it is scaled along. */
 static void place_outer(struct chain *x) {
-    int plain = x->level[x->parts.middle->id];
-    x->outer_fold = -1;
+    int plain = x->level[x->parts.intermediate->id];
+    x->outer_exp = -1;
     if (x->n_passes == 0) x->n_passes = 1;
     if (plain < x->n_passes) return;
-    for (int k = 0; k < x->n_folds; k++) {
+    for (int k = 0; k < x->n_exps; k++) {
         struct factors product = {
-            .x = x, .fold = &x->folds[k], .may_move = true, .is_narrow = x->first.a_dtype == FX_F16};
-        if (x->folds[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.middle, 0)) continue;
-        x->outer_fold = k;
-        for (int i = 0; i < product.n_moved; i++) x->moved[x->n_moved++] = product.moved[i];
+            .x = x, .of = &x->exps[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
+        if (x->exps[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.intermediate, 0)) continue;
+        x->outer_exp = k;
+        for (int i = 0; i < product.n_deferred; i++) x->deferred[x->n_deferred++] = product.deferred[i];
         return;
     }
     x->n_passes = plain + 1;
@@ -189,10 +188,10 @@ static void place_outer(struct chain *x) {
 
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { return x->level[n->id] == pass + 1; }
 
-int chain_stays(const struct chain *x, const struct node *n) {
-    for (int i = 0; i < x->n_moved; i++) {
-        if (!x->moved[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->moved[i].by) return 0;
-        if (x->moved[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->moved[i].by &&
+int chain_undeferred(const struct chain *x, const struct node *n) {
+    for (int i = 0; i < x->n_deferred; i++) {
+        if (!x->deferred[i].is_choice && node_is_op(n, O_DIV) && n->args[1] == x->deferred[i].by) return 0;
+        if (x->deferred[i].is_choice && node_is_op(n, O_WHERE) && n->args[0] == x->deferred[i].by &&
             node_is_number(n->args[1], 0))
             return 2;
     }
@@ -200,78 +199,74 @@ int chain_stays(const struct chain *x, const struct node *n) {
 }
 
 static void find_online(struct chain *x) {
-    if (x->outer_fold >= 0) x->folds[x->outer_fold].is_online = true;
+    if (x->outer_exp >= 0) x->exps[x->outer_exp].is_online = true;
     for (int i = 0; i < x->parts.n_steps; i++) {
-        int fold = x->fold_of[x->parts.steps[i]->id];
-        if (fold >= 0) x->folds[fold].is_online = true;
+        int k = x->exp_of[x->parts.steps[i]->id];
+        if (k >= 0) x->exps[k].is_online = true;
     }
 }
 
-bool chain_is_online(const struct chain *x, int fold, int pass) {
-    return x->folds[fold].is_online && x->folds[fold].pass == pass;
+bool chain_is_online(const struct chain *x, int k, int pass) {
+    return x->exps[k].is_online && x->exps[k].pass == pass;
 }
 
+/* Marks what marked nodes are made of in the pass; nothing below `kept`, which is available. */
 static void mark_below(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
-    int pass, bool *needed) {
+    int pass, const struct node *kept, bool *needed) {
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        if (!needed[i] || !x->is_element[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
+        if (!needed[i] || !x->is_element[i] || n == kept || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t))
+            continue;
         int online = -1;
-        for (int k = 0; k < x->n_folds; k++)
-            if (x->folds[k].e == n && chain_is_online(x, k, pass)) online = k;
+        for (int k = 0; k < x->n_exps; k++)
+            if (x->exps[k].e == n && chain_is_online(x, k, pass)) online = k;
         if (online >= 0) {
-            needed[x->folds[online].x->id] = true;
+            needed[x->exps[online].x->id] = true;
             continue;
         }
         bool is_last = pass + 1 == x->n_passes;
-        int stays = is_last ? chain_stays(x, n) : -1;
+        int stays = is_last ? chain_undeferred(x, n) : -1;
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) /* what is read elsewhere is computed there */
             if (stays < 0 || a == stays) needed[n->args[a]->id] = true;
     }
 }
 
-static bool is_partner(const struct chain *x, const struct node *n, int pass) {
-    for (int k = 0; k < x->n_folds; k++)
-        if (x->folds[k].extreme == n && chain_is_online(x, k, pass)) return true;
+static bool shifts_online(const struct chain *x, const struct node *n, int pass) {
+    for (int k = 0; k < x->n_exps; k++)
+        if (x->exps[k].maximum == n && chain_is_online(x, k, pass)) return true;
     return false;
 }
 
 static void seed(const struct chain *x, int pass, bool *needed) {
     for (int s = 0; s < x->parts.n_steps; s++) {
         const struct node *n = x->parts.steps[s];
-        if (chain_ends_in(x, n, pass) && !is_partner(x, n, pass)) needed[n->args[0]->id] = true;
+        if (chain_ends_in(x, n, pass) && !shifts_online(x, n, pass)) needed[n->args[0]->id] = true;
     }
-    if (pass + 1 == x->n_passes) needed[x->parts.middle->id] = true;
+    if (pass + 1 == x->n_passes) needed[x->parts.intermediate->id] = true;
 }
 
 /* What the online exponentials of a pass are taken of, where it is one value and not a first contraction itself. */
 static const struct node *sole_operand(const struct group *r, const struct chain *x, int pass) {
     const struct node *sole = NULL;
-    for (int k = 0; k < x->n_folds; k++) {
+    for (int k = 0; k < x->n_exps; k++) {
         if (!chain_is_online(x, k, pass)) continue;
-        if (sole && sole != x->folds[k].x) return NULL;
-        sole = x->folds[k].x;
+        if (sole && sole != x->exps[k].x) return NULL;
+        sole = x->exps[k].x;
     }
     return sole && group_sum(r, sole) >= 0 ? NULL : sole;
 }
 
-/* Marks what sums and the second contraction's factor need; `kept` is at hand. */
+/* Marks what sums and the second contraction's factor need; `kept` is available. */
 static void mark_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
     int pass, const struct node *kept, bool *needed) {
-    struct chain given = *x;
     seed(x, pass, needed);
-    if (kept) {
-        given.is_element = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-        memcpy(given.is_element, x->is_element, (size_t)g->n_nodes * sizeof(bool));
-        given.is_element[kept->id] = false; /* nothing below it is wanted */
-    }
-    mark_below(g, p, r, &given, pass, needed);
+    mark_below(g, p, r, x, pass, kept, needed);
 }
 
 /* ---- passes ---- */
 
-/* Whether the pass keeps what shifts are found in; marks what its sums need. */
+/* Whether the pass keeps what maxima are found in; marks what its sums need. */
 static bool find_sums(const struct graph *g, const struct partition *p, const struct group *r, const struct chain *x,
     int pass, bool **sums) {
     const struct node *kept = sole_operand(r, x, pass);
@@ -289,8 +284,8 @@ static bool find_sums(const struct graph *g, const struct partition *p, const st
 static void mark_row_values(const struct graph *g, const struct partition *p, const struct group *r,
     const struct chain *x, int pass, bool *is_row_value) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    for (int k = 0; k < x->n_folds; k++)
-        if (chain_is_online(x, k, pass)) needed[x->folds[k].x->id] = true;
+    for (int k = 0; k < x->n_exps; k++)
+        if (chain_is_online(x, k, pass)) needed[x->exps[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
@@ -307,11 +302,10 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
         struct chain_pass *pass = &x->passes[w];
         pass->keeps = find_sums(g, p, r, x, w, &pass->sums);
         mark_row_values(g, p, r, x, w, is_row_value);
-        for (int k = 0; k < x->n_folds; k++) pass->finds_shifts |= chain_is_online(x, k, w);
         for (int s = 0; s < r->n_steps; s++) {
             struct node *n = r->steps[s];
             if (!chain_ends_in(x, n, w)) continue;
-            if (is_partner(x, n, w)) PUSH(a, pass->extremes, pass->n_extremes) = n;
+            if (shifts_online(x, n, w)) PUSH(a, pass->maxima, pass->n_maxima) = n;
             else PUSH(a, pass->others, pass->n_others) = n;
         }
     }
@@ -326,7 +320,7 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
 
 /* ---- where a row ends ---- */
 
-/* Whether n is the running index of the middle axis plus what is the same everywhere, and small. */
+/* Whether n is the running index along the intermediate plus what is the same everywhere, and small. */
 static bool is_running(const struct node *n, int axis, int depth) {
     if (n->kind == N_INDEX) return n->axis == axis;
     if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
@@ -343,15 +337,15 @@ static bool is_running(const struct node *n, int axis, int depth) {
  * contraction take of it: they end there, as long as what it is multiplied by is finite, which the kernel looks up in
  * memory. */
 static void find_bound(const struct group *r, struct chain *x) {
-    if (x->n_passes != 1 || x->outer_fold < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
-    const struct fold *f = &x->folds[x->outer_fold];
-    const struct node *p = x->parts.middle, *c = f->x;
-    while (chain_stays(x, p) >= 0) p = p->args[chain_stays(x, p)];
+    if (x->n_passes != 1 || x->outer_exp < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
+    const struct shifted_exp *f = &x->exps[x->outer_exp];
+    const struct node *p = x->parts.intermediate, *c = f->x;
+    while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
     if (p != f->e || !node_is_op(c, O_WHERE)) return;
     bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
     if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;
     for (int i = 0; i < r->n_steps; i++)
-        if (r->steps[i] != f->extreme && (x->fold_of[r->steps[i]->id] != x->outer_fold || r->steps[i]->args[0] != f->e))
+        if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
             return;
     c = c->args[0];
     if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
@@ -373,7 +367,7 @@ bool chain_stores_row(const struct graph *g, const struct partition *p, const st
 }
 
 static int count_words(const struct chain *x) {
-    int words = x->outer_fold >= 0, is_wide = 0;
+    int words = x->outer_exp >= 0, is_wide = 0;
     for (int i = 0; i < x->parts.n_steps; i++) is_wide |= fx_dtype_bits(x->parts.steps[i]->dtype) == 64;
     words += x->parts.n_steps * (1 + is_wide); /* wide ones may leave a word before them empty */
     return words == 0 ? 1 : is_wide ? (words + 1) / 2 * 2 : words; /* an empty struct takes one */
@@ -437,7 +431,7 @@ static bool find_labels(
     gemm_labels(g, outer, 1, column[0]->is_computed ? bs[0] : column[0], LABEL_SUMMED, &none, &e->k);
     bs[n] = column[0];
     gemm_split_run(g, bs, n + 1, &e->k, &rest);
-    if (rest.n) return *why_not = "the middle axes do not lie side by side in the factors that have them", false;
+    if (rest.n) return *why_not = "the intermediate axes do not lie side by side in the factors that have them", false;
     x->first.n = e->k;
     gemm_choose_layouts(g, p, r, &x->first);
     gemm_choose_layout(g, p, r, &e->b[0], &e->k, &x->second.n);
@@ -448,12 +442,12 @@ struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not) {
     struct arena *a = &g->cx->arena;
     struct chain *x = NEW(a, struct chain);
-    if (!r->middle) return *why_not = "it is no chain", NULL;
+    if (!r->intermediate) return *why_not = "it is no chain", NULL;
     if (!chain_find(g, r->contraction, &x->parts, why_not)) return NULL;
     x->parts.steps = r->steps; /* with those that only stores of rows read */
     x->parts.n_steps = r->n_steps;
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
-    x->fold_of = NEW_ARRAY(a, int, g->n_nodes + 1);
+    x->exp_of = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
     if (!find_labels(g, p, r, x, why_not)) return NULL;
     find_levels(g, p, r, x);

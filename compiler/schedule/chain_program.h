@@ -1,55 +1,54 @@
-/* A chain as the driver runs it: its passes over the middle and what each finds (chain_program.c). */
+/* A chain as the driver runs it: its passes over the intermediate, and what each of them finds (chain_program.c). */
 #ifndef FX_CHAIN_PROGRAM_H
 #define FX_CHAIN_PROGRAM_H
 
 #include "graph/chain.h"
 #include "schedule/schedule.h"
 
-enum { MAX_FOLDS = 4, MAX_MOVED = 4 };
+enum { MAX_EXPS = 4, MAX_DEFERRED = 4 };
 
-struct fold { /* e = exp(x - shift), the shift made of the extreme of x's row: taken while the extreme is still being
-                 found */
-    struct node *e, *x, *shift, *extreme;
+struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's row */
+    struct node *e, *x, *shift, *maximum;
     int pass;
-    bool is_online; /* some sum of the pass is taken of it, or D, so it is shifted by the extreme so far */
+    bool is_online; /* sums of the pass that finds the maximum, or D, are made of it: it is shifted by the maximum so
+                       far, and they are rescaled with it */
 };
 
-struct chain_pass { /* over the middle */
-    bool *sums;             /* by node: sums and the second contraction's factor are made of it once shifts are found;
-                               what those were found in is at hand where the pass keeps it */
-    struct node **extremes; /* the reductions that end in it: extremes that shift its exponentials, found first */
+struct chain_pass { /* over the intermediate */
+    bool *sums;             /* by node: sums and the second contraction's factor are made of it once maxima are found;
+                               what those were found in is available where the pass keeps it */
+    struct node **maxima;   /* the reductions that end in it: maxima that shift its exponentials, found first */
     struct node **others;   /* and all others */
     struct node **values;   /* values of a row that are computed ahead of it, of what the passes before left */
-    int n_extremes, n_others, n_values;
-    bool finds_shifts;
-    bool keeps;             /* what shifts are found in takes the place of the first contractions' results: nothing else
+    int n_maxima, n_others, n_values;
+    bool keeps;             /* what maxima are found in takes the place of the first contractions' results: nothing else
                                of the pass reads those */
 };
 
-struct moved { /* what is done to the middle but known only after the last pass, so done to D: a division by `by`, or 0
-                  in its place where `by` holds */
+struct deferred { /* what is done to the intermediate but known only after the last pass, so done to D: a division by
+                     `by`, or 0 in its place where `by` holds */
     struct node *by;
     bool is_choice;
 };
 
 struct chain {
     struct chain_parts parts;
-    struct gemm_shape first;  /* of the contractions that the middle is made of, whose n it is */
-    struct gemm_shape second; /* of the one that reads it: the middle is its k, in one segment without an A */
-    int n_passes;             /* over the middle; the last adds D up */
+    struct gemm_shape first;  /* of the contractions that the intermediate is made of, whose n it is */
+    struct gemm_shape second; /* of the one that reads it: the intermediate is its k, in one segment without an A */
+    int n_passes;             /* over the intermediate; the last adds D up */
     struct chain_pass *passes;
     int *level;               /* by node: how many passes have to be over before it can be computed */
-    int *fold_of;             /* by node: of a reduction that is taken online, its fold; else -1 */
-    bool *is_element;         /* by node: it has a middle label */
+    int *exp_of;              /* by node: of a reduction that is taken online, its exponential; else -1 */
+    bool *is_element;         /* by node: it has a label of t */
     struct node **values;     /* read by elements, the same for a whole row, no reductions of it */
     int n_values;
-    int n_folds;
-    struct fold folds[MAX_FOLDS];
-    int outer_fold;           /* the fold by which D is scaled, or -1 */
-    int n_moved;
-    struct moved moved[MAX_MOVED];
-    struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the middle, is at
-                                    most `bound`, the same for a row; or NULL */
+    int n_exps;
+    struct shifted_exp exps[MAX_EXPS];
+    int outer_exp;            /* the one by which D is scaled, or -1 */
+    int n_deferred;
+    struct deferred deferred[MAX_DEFERRED];
+    struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the intermediate,
+                                    is at most `bound`, the same for a row; or NULL */
     bool is_below;            /* likewise: less than `bound` */
     int result_words;         /* what is known of a row, at most */
     bool stores_rows;
@@ -60,11 +59,11 @@ struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
 /* The reduction ends in the pass. */
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
-/* The exponential is taken online in the pass. */
-bool chain_is_online(const struct chain *x, int fold, int pass);
-/* Where node n, a quotient or a choice on the way to the outer fold's exponential, is one of those moved out: its
- * operand that stays, else -1. */
-int chain_stays(const struct chain *x, const struct node *n);
+/* Exponential k is taken online in the pass. */
+bool chain_is_online(const struct chain *x, int k, int pass);
+/* Where node n, a quotient or a choice on the way to the outer exponential, is deferred: which operand stands in
+ * its place in the intermediate, else -1. */
+int chain_undeferred(const struct chain *x, const struct node *n);
 /* Whether the store is over rows, not over the result's elements. */
 bool chain_stores_row(const struct graph *g, const struct partition *p, const struct chain *x, const struct store *s);
 

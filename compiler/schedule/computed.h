@@ -1,5 +1,4 @@
-/* What an computed operand as it is loaded reads from memory, and how (computed.c): what the schedules count and
- * emit_operand.c writes. */
+/* What a computed operand reads from memory, and how (computed.c): the schedules count it, emit_operand.c writes it. */
 #ifndef FX_COMPUTED_H
 #define FX_COMPUTED_H
 

@@ -245,7 +245,7 @@ int gemm_shared(const struct graph *g, const struct group *r, struct node ***nod
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     int n = 0;
     *nodes = NULL;
-    if (r->middle) return 0;
+    if (r->intermediate) return 0;
     for (int s = 0; s < r->n_stores; s++) is_read[store_element(g, r, &r->stores[s])->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *at = g->nodes[i];
@@ -289,7 +289,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     const struct group *r = s->group;
     struct gemm_shape *shape = &s->gemm;
     if (r->is_row) return *why_not = "it is a row program", false;
-    if (r->middle) return *why_not = "it is a chain", false;
+    if (r->intermediate) return *why_not = "it is a chain", false;
     if (!r->n_sums) return *why_not = "it has no contraction", false;
     const struct product *x = &r->sums[0];
     struct tensor out = main_store(g, p, r);
@@ -377,7 +377,7 @@ int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn,
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     enum { HELD = 32 };
-    int n_along = s->group->middle ? 0 : s->group->n_sums - 1;
+    int n_along = s->group->intermediate ? 0 : s->group->n_sums - 1;
     for (int i = 0; i < s->n_loads; i++) n_along += find_run(&s->loads[i], &s->gemm.n) != -2;
     struct node **shared;
     int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)

@@ -1,5 +1,5 @@
-/* Joins kernels that follow each other into one launch of several phases: a contract (`fuse: require`, `kernels: N`)
- * counts launches.
+/* Joins kernels that follow each other into one launch of several phases, where a contract (`fuse: require`,
+ * `kernels: N`) allows fewer launches than there are kernels.
  *
  * In: chosen kernels in order, each a launch. Out: runs of them as launches, their configurations made parallel: entry
  * v runs configs[v] of every phase, all with one block size, one amount of shared memory and as many blocks on an SM. A

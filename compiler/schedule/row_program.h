@@ -1,5 +1,5 @@
-/* What a row program is made of: which label lies where, what is computed in which pass, what stays in registers
- * (row.c). */
+/* A row program as the driver runs it: which label is which, what is computed in which pass, what stays in registers
+ * (row_program.c). */
 #ifndef FX_ROW_PROGRAM_H
 #define FX_ROW_PROGRAM_H
 

@@ -30,15 +30,15 @@ enum option_id {
     N_OPTIONS
 };
 
-struct given { /* an option as it was given */
+struct parsed_option {
     enum option_id id;
     const char *value; /* "" for one without argument */
 };
 
 struct command {
     enum subcommand sub;
-    struct given *given; /* in order */
-    int n_given;
+    struct parsed_option *options; /* in order */
+    int n_options;
     const char **operands;
     int n_operands;
 };

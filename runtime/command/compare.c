@@ -1,5 +1,5 @@
-/* Results beside the oracle's. Input: a job, and its outputs as a GPU computed them. Output: which elements, of all or
- * of a sample of a large result, are how far from what they should be. */
+/* Compares results with the oracle's. Input: a job, and its outputs as a GPU computed them. Output: which elements, of
+ * all or of a sample of a large result, are how far from what they should be. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +187,8 @@ const char *why_unchecked(const struct verdict *v) {
     if (v->n_unlimited) return "all elements of an output are NaN or open: draw other inputs (init:, -i)";
     return v->is_varied
                ? NULL
-               : "one value would be right for every element: draw other inputs (init:, -i), or state a tolerance (tol:)";
+               : "one value would be right for every element: draw other inputs (init:, -i), "
+                 "or state a tolerance (tol:)";
 }
 
 void print_kinds(const char *separator, const struct comparison *c) {

@@ -37,9 +37,9 @@ static const char *read_include(void *user, const char *path, size_t *len) {
     snprintf(r->why_not, sizeof r->why_not, "%s", folder ? "too many files" : "out of memory");
     if (folder && r->n_texts < (int)(sizeof r->texts / sizeof *r->texts))
         is_read = read_from(r, folder, path, len, &is_absent);
-    for (int i = 0; !is_read && is_absent && i < r->cmd->n_given; i++)
-        if (r->cmd->given[i].id == OPT_INCLUDE_DIR)
-            is_read = read_from(r, r->cmd->given[i].value, path, len, &is_absent);
+    for (int i = 0; !is_read && is_absent && i < r->cmd->n_options; i++)
+        if (r->cmd->options[i].id == OPT_INCLUDE_DIR)
+            is_read = read_from(r, r->cmd->options[i].value, path, len, &is_absent);
     free(folder);
     return is_read ? r->texts[r->n_texts++] : NULL;
 }
@@ -50,7 +50,8 @@ static const char *why_not_read(void *user) { return ((const struct reader *)use
 static fx_status check_arch(const struct command *cmd, const char *arch) {
     if (!arch || strcmp(arch, "native") != 0) return FX_OK;
     return usage_error(cmd,
-        "--arch=native is the GPU that run, check, test and bench use: name the architecture to compile for ('fxc doctor' says what a GPU is)");
+        "--arch=native is the GPU that run, check, test and bench use: "
+        "name the architecture to compile for ('fxc doctor' says what a GPU is)");
 }
 
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {

@@ -1,6 +1,6 @@
-/* Drawn data. Input: a distribution, a seed. Output: an array. Element i depends on seed and i alone: word i of
+/* Random input data. Input: a distribution, a seed. Output: an array. Element i depends on seed and i alone: word i of
  * Philox4x32-10 keyed by the seed, two elements a block; normals by Box-Muller in double. Invariant: no bit depends on
- * the machine or its libm, so log, sin and cos are series of our own, of + - * / and sqrt alone. */
+ * the machine or its libm: log, sin and cos are series of our own, of + - * / and sqrt alone. */
 #include "command/draw.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Drawn data: the same values for the same seed on every machine (draw.c). */
+/* Random input data: the same values for the same seed on every machine (draw.c). */
 #ifndef DRAW_H
 #define DRAW_H
 

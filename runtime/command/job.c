@@ -54,8 +54,8 @@ static bool is_named_by(const struct fx_param *p, enum option_id option) {
 static fx_status check_names(const struct job *job) {
     const struct fx_kernel *k = job->kernel;
     const struct command *cmd = job->request->cmd;
-    for (int i = 0; i < cmd->n_given; i++) {
-        const struct given *g = &cmd->given[i];
+    for (int i = 0; i < cmd->n_options; i++) {
+        const struct parsed_option *g = &cmd->options[i];
         const char *name, *value, *letter = g->id == OPT_INPUT ? "-i" : "-o",
                                   *what = g->id == OPT_INPUT ? "input" : "output";
         size_t n;
@@ -81,12 +81,13 @@ static fx_status check_names(const struct job *job) {
 
 /* No two -o to one file; a pipe or stdout may take several. */
 static fx_status check_files(const struct command *cmd) {
-    for (int i = 0; i < cmd->n_given; i++)
-        for (int j = 0; j < i && cmd->given[i].id == OPT_OUTPUT_ARRAY; j++) {
-            const char *file = strchr(cmd->given[i].value, '='), *other = strchr(cmd->given[j].value, '=');
-            if (cmd->given[j].id != OPT_OUTPUT_ARRAY || strcmp(file, other) != 0 || !strcmp(file, "=-")) continue;
+    for (int i = 0; i < cmd->n_options; i++)
+        for (int j = 0; j < i && cmd->options[i].id == OPT_OUTPUT_ARRAY; j++) {
+            const char *file = strchr(cmd->options[i].value, '='), *other = strchr(cmd->options[j].value, '=');
+            if (cmd->options[j].id != OPT_OUTPUT_ARRAY || strcmp(file, other) != 0 || !strcmp(file, "=-")) continue;
             return usage_error(
-                cmd, "-o %s and -o %s would both be written to %s", cmd->given[j].value, cmd->given[i].value, file + 1);
+                cmd, "-o %s and -o %s would both be written to %s", cmd->options[j].value,
+                cmd->options[i].value, file + 1);
         }
     return FX_OK;
 }

@@ -118,8 +118,8 @@ bool split_pair(const char *pair, const char **name, size_t *name_len, const cha
 bool is_given(const struct command *cmd, enum option_id id) { return option_value(cmd, id) != NULL; }
 
 const char *option_value(const struct command *cmd, enum option_id id) {
-    for (int i = cmd->n_given - 1; i >= 0; i--)
-        if (cmd->given[i].id == id) return cmd->given[i].value;
+    for (int i = cmd->n_options - 1; i >= 0; i--)
+        if (cmd->options[i].id == id) return cmd->options[i].value;
     return NULL;
 }
 
@@ -221,9 +221,9 @@ fx_status command_parse(int argc, char **argv, struct command *cmd) {
     *cmd = (struct command){.sub = find_subcommand(argc > 1 ? argv[1] : NULL)};
     size_t room = (size_t)argc + 1; /* a word may hold as many short options as it has letters */
     for (int i = 1; i < argc; i++) room += strlen(argv[i]);
-    cmd->given = calloc(room, sizeof *cmd->given);
+    cmd->options = calloc(room, sizeof *cmd->options);
     cmd->operands = calloc(room, sizeof *cmd->operands);
-    if (!cmd->given || !cmd->operands) return complain(FX_ERR_NOMEM, "out of memory");
+    if (!cmd->options || !cmd->operands) return complain(FX_ERR_NOMEM, "out of memory");
     if (check_subcommand(cmd, argc > 1 ? argv[1] : NULL) != FX_OK) return FX_ERR_USAGE;
     fill_tables(cmd->sub, &t);
     optind = cmd->sub == SUB_COMPILE ? 1 : 2;
@@ -234,13 +234,14 @@ fx_status command_parse(int argc, char **argv, struct command *cmd) {
             fx_status status = next_option(cmd, argc, argv, &t, &row);
             if (status != FX_OK) return status;
         }
-        if (row >= 0) cmd->given[cmd->n_given++] = (struct given){(enum option_id)row, optarg ? optarg : ""};
+        if (row >= 0)
+            cmd->options[cmd->n_options++] = (struct parsed_option){(enum option_id)row, optarg ? optarg : ""};
         else if (optind < argc) cmd->operands[cmd->n_operands++] = argv[optind++];
     }
     return FX_OK;
 }
 
 void command_release(struct command *cmd) {
-    free(cmd->given);
+    free(cmd->options);
     free(cmd->operands);
 }

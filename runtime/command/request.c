@@ -40,21 +40,21 @@ static void add_pairs(
 
 /* Two values for one name: which was meant, nobody can tell. */
 static fx_status check_once(const struct request *r, int last) {
-    const struct given *given = r->cmd->given, *g = &given[last];
+    const struct parsed_option *options = r->cmd->options, *g = &options[last];
     size_t len = strcspn(g->value, "=");
     for (int i = 0; i < last; i++)
-        if (given[i].id == g->id && strcspn(given[i].value, "=") == len && !memcmp(given[i].value, g->value, len))
+        if (options[i].id == g->id && strcspn(options[i].value, "=") == len && !memcmp(options[i].value, g->value, len))
             return usage_error(r->cmd, "-%c %.*s is given twice: %s and %s",
                 g->id == OPT_DEFINE  ? 'D'
                 : g->id == OPT_INPUT ? 'i'
                                      : 'o',
-                (int)(len > 64 ? 64 : len), g->value, given[i].value, g->value);
+                (int)(len > 64 ? 64 : len), g->value, options[i].value, g->value);
     return FX_OK;
 }
 
 static fx_status take_given(struct request *r) {
-    for (int i = 0; i < r->cmd->n_given; i++) {
-        const struct given *g = &r->cmd->given[i];
+    for (int i = 0; i < r->cmd->n_options; i++) {
+        const struct parsed_option *g = &r->cmd->options[i];
         const char *name, *value;
         size_t len;
         bool is_pair = split_pair(g->value, &name, &len, &value) && *value;
@@ -87,7 +87,7 @@ static fx_status read_seed(struct request *r) {
 
 fx_status request_open(
     const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r) {
-    size_t room = (size_t)cmd->n_given + 1;
+    size_t room = (size_t)cmd->n_options + 1;
     *r = (struct request){.cmd = cmd, .spec = spec, .kernel = option_value(cmd, OPT_KERNEL)};
     r->defines = calloc(room + (block ? (size_t)block->n_defines : 0), sizeof *r->defines);
     r->extents = calloc(room + (block ? (size_t)block->n_extents : 0), sizeof *r->extents);

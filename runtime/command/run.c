@@ -40,10 +40,10 @@ static fx_status run_gpu(const struct job *job) {
 
 static const char *file_of(const struct job *job, const char *output) {
     const struct command *cmd = job->request->cmd;
-    for (int i = cmd->n_given - 1; i >= 0; i--) {
+    for (int i = cmd->n_options - 1; i >= 0; i--) {
         const char *name, *value;
         size_t n;
-        if (cmd->given[i].id == OPT_OUTPUT_ARRAY && split_pair(cmd->given[i].value, &name, &n, &value) &&
+        if (cmd->options[i].id == OPT_OUTPUT_ARRAY && split_pair(cmd->options[i].value, &name, &n, &value) &&
             strlen(output) == n && !memcmp(output, name, n))
             return value;
     }

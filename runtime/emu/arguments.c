@@ -1,6 +1,6 @@
-/* What a launch was given. In: its arguments, and what fx_launch has announced of them. Out: pieces of memory that the
- * launch may touch, to the byte, each with what may be done to it; at the end, elements of outputs that nobody has
- * written. Invariant: pieces lie in the order of addresses and do not overlap. */
+/* The memory that a launch may touch. In: the launch's arguments, and what fx_launch has announced of them. Out: pieces
+ * of memory, to the byte, each with what may be done to it; at the end, elements of outputs that nobody has written.
+ * Invariant: pieces lie in the order of addresses and do not overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

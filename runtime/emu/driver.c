@@ -1,7 +1,7 @@
-/* The emulator in the driver's place. In: what the runtime asks of a driver. Out: a device whose memory is the
- * process's own and whose launches are run on the CPU, several times over under different schedules, all of which must
- * leave the same bytes. Invariant: a launch that is wrong is an error of the launch itself, not of a later call, and
- * nothing is lost by it. */
+/* The driver API as the emulator serves it. In: what the runtime asks of a driver. Out: a device whose memory is the
+ * process's own. A launch runs on the CPU, several times over under different schedules, all of which must leave the
+ * same bytes. Invariant: a launch that is wrong is an error of the launch itself, not of a later call, and nothing is
+ * lost by it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,8 @@ static bool agrees(const struct emu_launch *l, const struct emu_schedule *s, con
     if (!byte) return true;
     fault_describe(l, byte, where, sizeof where);
     snprintf(failure, sizeof failure,
-        "%s leaves something else when its threads run in %s order and copies land %s than in ascending order with copies landing at once: %s",
+        "%s leaves something else when its threads run in %s order and copies land %s than in "
+        "ascending order with copies landing at once: %s",
         l->module->name, order_names[s->order], s->is_late ? "when waited for" : "at once", where);
     return false;
 }

@@ -1,5 +1,5 @@
-/* Addresses nobody may touch. In: a fault within a launch. Out: the launch ends, and says whose thread touched what,
- * where. Invariant: a fault outside a launch goes to whoever handled it before. */
+/* Memory faults of emulated code. In: a fault within a launch. Out: the launch ends, and says whose thread touched
+ * what, where. Invariant: a fault outside a launch goes to whoever handled it before. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Stacks that take turns. In: memory for one. Out: what emu_switch (switch.S) goes on from. Invariant: nothing but
- * stacks and the registers a callee must keep changes at a switch. Where switch.S has no code the C library's contexts
- * serve, six times slower. */
+/* Fibers: stacks between which one thread switches. In: memory for a stack. Out: what emu_switch (switch.S) goes on
+ * from. Invariant: a switch changes nothing but the stack and the registers a callee must keep. Where switch.S has no
+ * code the C library's contexts serve, six times slower. */
 #include <sys/mman.h>
 
 #include "emu/emu.h"

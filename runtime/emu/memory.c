@@ -1,6 +1,6 @@
-/* Memory that kernels are given. In: sizes. Out: allocations that end where an unreadable page begins, and have a
- * pattern and then such a page before them. Invariant: of every address that a kernel touches outside its tensors there
- * is a fault, or a broken pattern within a page before one. */
+/* Device memory of the emulator. In: sizes. Out: allocations that end where an unreadable page begins, and have a
+ * pattern and then such a page before them. Invariant: every address that a kernel touches outside its tensors gives a
+ * fault, or a broken pattern within a page before one. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* Compiled code. In: a shared object in memory. Out: the entry within. Invariant: its file is held open as long as it
- * is loaded, so that lines can be told. */
+/* Loads compiled code. In: a shared object in memory. Out: the entry within. Invariant: its file is held open as long
+ * as it is loaded, so that lines can be told. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* What a watched launch does, shown to an observer. In: accesses, as watch.c meets them. Out: calls of the observer,
- * and lines where it asks for them. Invariant: one run of a launch is shown, whatever is found in it. */
+/* Shows a watched launch to an observer. In: accesses, as watch.c meets them. Out: calls of the observer, and lines
+ * where it asks for them. Invariant: one run of a launch is shown, whatever is found in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

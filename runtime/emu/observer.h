@@ -1,5 +1,5 @@
-/* What a watched launch does, for those who want to see it: every access with the thread, the place and the order. Also
- * the counts made of that. Invariant: an observer changes nothing of what it sees. */
+/* Observers of a launch: they are shown every access with the thread, the place and the order, and the counts made of
+ * that. Invariant: an observer changes nothing of what it sees. */
 #ifndef EMU_OBSERVER_H
 #define EMU_OBSERVER_H
 

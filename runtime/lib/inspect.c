@@ -1,5 +1,5 @@
-/* What the entries of a plan come to, without a GPU. In: a plan, which entries. Out: registers and memory of each, read
- * from its cubin. The sources, options and names are those of prepare.c, so that the disk cache serves both. */
+/* Registers and memory of a plan's entries, without a GPU. In: a plan, which entries. Out: what their cubins say. The
+ * sources, options and names are those of prepare.c, so that the disk cache serves both. */
 #include <stdio.h>
 #include <stdlib.h>
 

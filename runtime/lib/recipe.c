@@ -1,6 +1,5 @@
-/* A kernel's recipe, kept. In: a kernel of a plan. Out: a copy in one block of memory that owes the plan nothing, so
- * that the compilation may be closed while what was prepared is launched.
- * The receipt stays behind: no launch needs it. */
+/* Copies of recipes. In: a kernel of a plan. Out: a copy in one block of memory that owes the plan nothing, so that the
+ * compilation may be closed while what was prepared is launched. The receipt is not copied: no launch needs it. */
 #include <stdlib.h>
 #include <string.h>
 

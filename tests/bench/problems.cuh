@@ -23,7 +23,7 @@ struct matmul {
     static FX_DEVICE long long stride_mn(const matmul &p, int) { return A == FX_MN_MAJOR ? 1 : p.x_m; }
     static FX_DEVICE long long stride_k(const matmul &p, int) { return A == FX_K_MAJOR ? 1 : p.x_k; }
     template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
-    using moved = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, operand_a, ALIGNED>;
+    using loader = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, operand_a, ALIGNED>;
   };
   template <int NUMBER>
   struct operand_b {
@@ -34,7 +34,7 @@ struct matmul {
     static FX_DEVICE long long stride_mn(const matmul &p, int) { return B == FX_MN_MAJOR ? 1 : p.w_n; }
     static FX_DEVICE long long stride_k(const matmul &p, int) { return B == FX_K_MAJOR ? 1 : p.w_k; }
     template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>
-    using moved = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, operand_b, ALIGNED>;
+    using loader = fx_gemm_copied<ENGINE, BASE, matmul, SEGMENT, operand_b, ALIGNED>;
   };
 
   template <int NUMBER>

@@ -15,7 +15,7 @@ test causal { B=1 H=2 S=64 T=129 D=7 scale=0.2 }
 test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 tol: exact }
 test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
 
-# strides of what the middle reads, and of results
+# strides of what the intermediate reads, and of results
 kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strided, r: f16[S] strided) -> (o: bf16[B,S,D] strided, l: f32[B,S] strided) with { fuse: require } {
   s = (q @ k) * r + m
   o = softmax[T](s) @ v
@@ -88,7 +88,7 @@ test exact { M=129 K=16 H=65 N=130 init: integers(-1,1) tol: exact }
 test exact { M=64 K=128 H=128 N=128 init: integers(-1,1) tol: exact }
 test exact { M=63 K=17 H=63 N=9 init: integers(-1,1) tol: exact }
 
-# several walks: what the second contraction reads is known only after two of the middle
+# several walks: what the second contraction reads is known only after two of the intermediate
 kernel walks(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], d: f32[S]) with { fuse: require } {
   a = q @ k
   z = layernorm[T](a)
@@ -119,7 +119,7 @@ kernel spread(q: f16[D,S,J=2], k: f16[T,D,J], v: f16[T,N,J]) -> o: f16[S,N,J] wi
 test spread { S=65 T=63 D=65 N=63 }
 test spread { S=64 T=128 D=64 N=128 }
 
-# several contractions over the middle: that share a factor, as halves of one weight, with factors of their own, three of them
+# several contractions over the intermediate: that share a factor, as halves of one weight, with factors of their own, three of them
 kernel gated(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N] with { fuse: require } {
   y = (silu(x @ w) * (x @ u)) @ v
 }
@@ -148,7 +148,7 @@ kernel thrice(x: f16[M,K], a: f16[K,H], b: f16[K,H], c: f16[K,H], v: f16[H,N]) -
 test thrice { M=70 K=64 H=130 N=64 }
 test thrice { M=65 K=33 H=63 N=130 }
 
-# operands that are computed as they are loaded, rows, middle and columns; parts of one tensor
+# operands that are computed as they are loaded, rows, intermediate and columns; parts of one tensor
 kernel turned_pairs(q: f16[B,H,S,D], k: f16[B,T,D], v: i8[B,T,N], cs: f32[S,D], sn: f32[T,D], sv: f32[T]) -> o: f16[B,H,S,N] with { fuse: require } {
   o = f16(softmax[T]((f16(q * cs) @ f16(k * sn)) * 0.2)) @ f16(v * sv)
 }

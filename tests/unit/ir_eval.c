@@ -300,7 +300,7 @@ static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     bool is_read = buffer >= 0 && !is_written_here(ev, buffer);
     int sum = group_sum(ev->r, n);
     if (sum >= 0) *v = contraction(ev, &ev->r->sums[sum]);
-    else if (ev->r->middle && is_row_step(ev->r, n)) *v = computed(ev, n);
+    else if (ev->r->intermediate && is_row_step(ev->r, n)) *v = computed(ev, n);
     else if (is_read || is_for_mainloop(ev, n)) *v = from_buffer(ev, n, buffer);
     else *v = computed(ev, n); /* a step of a row program, a loop of a thread */
     return *v;
@@ -376,20 +376,20 @@ static void write_buffer(struct evaluator *ev, int buffer) {
     ev->buffers[buffer] = out;
 }
 
-/* The rows of a chain's middle: axes of its result that the middle has. */
+/* The rows of a chain's intermediate: axes of its result that the intermediate has. */
 static int rows_of_chain(const struct group *r, int *rows) {
     int n = 0;
     for (int i = 0; i < r->n_axes; i++)
-        if (node_has_axis(r->middle, r->axes[i])) rows[n++] = r->axes[i];
+        if (node_has_axis(r->intermediate, r->axes[i])) rows[n++] = r->axes[i];
     return n;
 }
 
-/* The steps of a chain reduce the rows of its middle, whose other sums are over these and what is reduced, and which
- * the last one alone reads. */
+/* The steps of a chain reduce the rows of its intermediate, whose other sums are over these and what is reduced, and
+ * which the last one alone reads. */
 static void check_chain(struct evaluator *ev, const struct group *r) {
     int rows[MAX_AXES], n_rows = rows_of_chain(r, rows);
     const struct product *last = &r->sums[r->n_sums - 1];
-    if (last->sum != r->contraction || last->factor[0] != r->middle || last->buffer[0] >= 0 || r->n_sums < 2)
+    if (last->sum != r->contraction || last->factor[0] != r->intermediate || last->buffer[0] >= 0 || r->n_sums < 2)
         refuse(ev, r->contraction, "does not end its chain");
     for (int s = 0; s < r->n_steps + r->n_sums - 1; s++) {
         const struct node *n = s < r->n_steps ? r->steps[s] : r->sums[s - r->n_steps].sum;
@@ -408,7 +408,7 @@ static void check_chain(struct evaluator *ev, const struct group *r) {
 
 /* The steps of a row program reduce its rows, or run along them. */
 static void check_steps(struct evaluator *ev, const struct group *r) {
-    if (r->middle) {
+    if (r->intermediate) {
         check_chain(ev, r);
         return;
     }
@@ -437,8 +437,8 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
         bool is_of_elements = r->is_row && is_same_space(axes, n_axes, both, r->n_axes + r->n_reduced);
         struct partial_of x; /* of runs of tiles: what is reduced has the group's axes */
         is_of_elements |= is_partial_store(g, r, t, &x) && is_same_space(x.of->axes, x.of->n_axes, r->axes, r->n_axes);
-        int rows[MAX_AXES], n_rows = r->middle ? rows_of_chain(r, rows) : 0;
-        bool is_of_rows = r->middle && is_same_space(axes, n_axes, rows, n_rows);
+        int rows[MAX_AXES], n_rows = r->intermediate ? rows_of_chain(r, rows) : 0;
+        bool is_of_rows = r->intermediate && is_same_space(axes, n_axes, rows, n_rows);
         if (!is_of_elements && !is_of_rows && !is_same_space(axes, n_axes, r->axes, r->n_axes))
             refuse(ev, t->value, "is stored over other axes than its group runs over");
         else if (t->buffer >= 0 && ev->p->buffers[t->buffer].value != t->value)

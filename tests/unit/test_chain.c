@@ -1,6 +1,6 @@
-/* Chains: which specs become one, how often their middle is walked over, what is taken online; that a spec written out
- * by hand comes to the same text as the prelude's functions. Input: specs; what is looked at is the emitted text and
- * the messages, from outside. */
+/* Chains: which specs become one, how often their intermediate is walked over, what is taken online; that a spec
+ * written out by hand comes to the same text as the prelude's functions. Input: specs; what is looked at is the emitted
+ * text and the messages, from outside. */
 #include <check.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const struct {
     const char *spec, *has[5]; /* lines of the emitted text */
 } chains[] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
-        {"PASSES = 1;", "LOOKS[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
+        {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
             "acc[0][v] * r.last / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
@@ -61,9 +61,9 @@ static const struct {
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }",
         {"PASSES = 1;", "ENDS = false"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
-        {"PASSES = 1;", "LOOKS[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
-    /* several contractions over the middle: beside each other where they share a factor, else one after the other; at
-       most three */
+        {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
+    /* several contractions over the intermediate: beside each other where they share a factor, else one after the
+     * other; at most three */
     {"kernel f(x: f16[M,K], w: f16[K,H], u: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
      "{ y = (silu(x @ w) * (x @ u)) @ v }",
         {"PASSES = 1;", "INNER_SUMS = 2, BESIDE = 2,", "fx_chain_mma<", "segment0 first_segment",
@@ -84,14 +84,14 @@ static const struct {
     {"kernel f[T=S](a: f16[S,J=3,D]) -> o: f16[S,N=D]" REQUIRED
      "{ q = a[J: 0]\n k = a[S: T, J: 1]\n v = a[S: T, J: 2, D: N]\n o = softmax[T](q @[D] k) @[T] v }",
         {"PASSES = 1;", "return p.a_ + p.D_;", "return p.a_ + 2 * p.D_;"}},
-    /* what the middle reads, by its strides, has a line of its own */
+    /* what the intermediate reads, by its strides, has a line of its own */
     {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](q @ k + a) @ v }",
         {"PASSES = 1;", "const float a_v_ = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }",
-        {"PASSES = 2;", "LOOKS[PASSES] = {false, false}"}},
+        {"PASSES = 2;", "FINDS_MAXIMA[PASSES] = {false, false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m < 9, m, 0))\n o = e @ v }",
         {"PASSES = 2;", "SCALED = false"}},
@@ -114,7 +114,7 @@ static const struct {
     /* not linear in the exponential */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ p = softmax[T](q @ k)\n o = where(p > 0.5, p, 0) @ v }",
-        {"PASSES = 2;", "LOOKS[PASSES] = {true, false}", "SCALED = false"}},
+        {"PASSES = 2;", "FINDS_MAXIMA[PASSES] = {true, false}", "SCALED = false"}},
     /* masked behind the exponential, weighted: both linear */
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
      "{ a = q @ k\n e = exp(a - max[T](a))\n o = (where(idx(T) < 5, e, 0) * w) @ v }",
@@ -146,7 +146,7 @@ END_TEST
 /* ---- which of several ---- */
 
 /* The chain that keeps most from being written: the attention, not the projections before it and behind it. */
-START_TEST(largest_middle) {
+START_TEST(largest_intermediate) {
     fx_status status;
     fx_compilation *c = compile(
         "kernel f(x: f16[S,C=64], w: f16[C,D=64], k: f16[T,D], v: f16[T,N=64], u: f16[N,P]) -> o: f16[S,P] { o = (softmax[T]((x @ w) @ k) @ v) @ u }",
@@ -250,7 +250,7 @@ int main(void) {
     Suite *s = suite_create("chain");
     TCase *t = tcase_create("chain");
     tcase_add_loop_test(t, walks, 0, COUNT(chains));
-    tcase_add_test(t, largest_middle);
+    tcase_add_test(t, largest_intermediate);
     tcase_add_loop_test(t, refusals, 0, COUNT(refused));
     tcase_add_loop_test(t, by_hand, 0, COUNT(alike));
     suite_add_tcase(s, t);
