@@ -99,6 +99,9 @@ static bool is_of_columns(const struct body *b, const struct tensor *t) {
     return b->is_gemm;
 }
 
+/* What holds t where it is fetched and where elements are computed. */
+static const char *holder(const struct body *b, const struct tensor *t) { return is_of_columns(b, t) ? "c" : "f"; }
+
 static int count_fetched(const struct body *b, bool of_columns) {
     int n = 0;
     for (int i = 0; i < b->l->kernel->n_loads; i++) n += is_of_columns(b, &b->l->kernel->loads[i]) == of_columns;
@@ -137,37 +140,37 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
         none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out,
-        converts ? "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
-                 : "%sfor (int v = 0; v < V; ++v) f.%s[v] = v < n_valid ? *(%s) : %s;",
-        indent, tensor_name(b, t), at, none);
+        converts ? "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
+                 : "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? *(%s) : %s;",
+        indent, holder(b, t), tensor_name(b, t), at, none);
 }
 
 static void emit_fetch_one(struct body *b, const struct tensor *t) {
-    const char *name = tensor_name(b, t);
+    const char *held = arena_printf(arena(b), "%s.%s", holder(b, t), tensor_name(b, t));
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
     switch (along) {
     case ALONG_NONE:
-        buf_line(b->w.out, converts ? "    f.%s = fx_load_one(%s);" : "    f.%s = *(%s);", name, address(b, t, NULL));
+        buf_line(b->w.out, converts ? "    %s = fx_load_one(%s);" : "    %s = *(%s);", held, address(b, t, NULL));
         return;
     case ALONG_CONTIGUOUS:
-        buf_line(b->w.out, "    %s<V, ALIGNED>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name,
+        buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
             address(b, t, b->along_var));
         return;
     case ALONG_UNIT:
         buf_line(b->w.out, "    if constexpr (ALIGNED) {");
-        buf_line(b->w.out, "      %s<V, true>(f.%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", name,
+        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
             address(b, t, b->along_var));
         buf_line(b->w.out, "    } else {");
         if (converts)
-            buf_line(b->w.out, "      fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var),
+            buf_line(b->w.out, "      fx_load_strided<V>(%s, %s, %s, n_valid);", held, address(b, t, b->along_var),
                 along_stride(b, t));
         else emit_fetch_items(b, t, "      ");
         buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
         if (converts)
-            buf_line(b->w.out, "    fx_load_strided<V>(f.%s, %s, %s, n_valid);", name, address(b, t, b->along_var),
+            buf_line(b->w.out, "    fx_load_strided<V>(%s, %s, %s, n_valid);", held, address(b, t, b->along_var),
                 along_stride(b, t));
         else emit_fetch_items(b, t, "    ");
         return;
@@ -179,7 +182,7 @@ static void emit_fetch(struct body *b, bool of_columns) {
     if (!count_fetched(b, of_columns)) return;
     if (of_columns)
         value_open_function(&b->w,
-            "  template <int V, bool ALIGNED> FX_DEVICE void fetch_columns(columns<V> &f, int batch, int n, "
+            "  template <int V, bool ALIGNED> FX_DEVICE void fetch_columns(columns<V> &c, int batch, int n, "
             "int n_valid) const");
     else
         value_open_function(&b->w,
@@ -222,7 +225,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(
-            arena(b), "%s.%s%s", is_of_columns(b, &t) ? "c" : "f", tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
+            arena(b), "%s.%s%s", holder(b, &t), tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
         return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
