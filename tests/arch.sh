@@ -117,22 +117,31 @@ links_alone() {
     rm -f "$dir/front_alone"
 }
 
-raw_asm() { grep -nE '\basm\b[ \t]*(volatile)?[ \t]*\(|__asm' $(ls compiler/kernels/*.cuh | grep -v '/ptx\.cuh$') $(sources compiler runtime); }
+# The hardware, as device code sees it.
+hardware='compiler/kernels/ptx.cuh compiler/kernels/ptx_hopper.cuh'
+
+raw_asm() {
+    grep -nE '\basm\b[ \t]*(volatile)?[ \t]*\(|__asm' \
+        $(ls compiler/kernels/*.cuh | grep -vE '/ptx(_hopper)?\.cuh$') $(sources compiler runtime)
+}
 
 own_shared() { grep -nE '\b__shared__\b' $(ls compiler/kernels/*.cuh | grep -v '/ptx\.cuh$'); }
 
 kernel_includes() { grep -nE '^[ \t]*#[ \t]*include' compiler/kernels/*.cuh; }
 
-# The emulator's twin of ptx.cuh has every function of it.
+# What a file of the hardware announces, a name a line.
+announced() { sed -n 's|^// \(fx_[a-z0-9_, ]*\):.*|\1|p' "$@" | tr ',' '\n' | tr -d ' '; }
+
+# The emulator's twin of the hardware has every function and struct of it.
 twin_lacks() {
-    sed -n 's|^// \(fx_[a-z0-9_, ]*\):.*|\1|p' compiler/kernels/ptx.cuh | tr ',' '\n' | tr -d ' ' | while IFS= read -r name; do
-        grep -qE "\b$name\(" runtime/emu/ptx_emu.h || echo "runtime/emu/ptx_emu.h has no $name"
+    announced $hardware | while IFS= read -r name; do
+        grep -qE "\b$name(\(| \{)" runtime/emu/ptx_emu.h || echo "runtime/emu/ptx_emu.h has no $name"
     done
 }
 
 # And every function is called, under the name of a case, on the GPU and on the emulator.
 ptx_untested() {
-    sed -n 's|^// \(fx_[a-z0-9_, ]*\):.*|\1|p' compiler/kernels/ptx.cuh | tr ',' '\n' | tr -d ' ' | while IFS= read -r name; do
+    announced compiler/kernels/ptx.cuh | while IFS= read -r name; do
         grep -qE "^// case (.*, )?$name[,:]" tests/gpu/ptx.cuh && grep -v '^//' tests/gpu/ptx.cuh | grep -qE "\b$name(<[^>]*>)?[(,)]" || echo "tests/gpu/ptx.cuh has no case of $name"
     done
 }
@@ -281,10 +290,10 @@ rule 'rooms include what the table allows' runs_up includes
 rule 'rooms call what the table allows' runs_up calls
 rule 'no cuda library is linked' cuda_linked
 rule 'the compiler links without the runtime' links_alone
-rule 'asm only in ptx.cuh' raw_asm
+rule 'asm only in ptx.cuh and ptx_hopper.cuh' raw_asm
 rule 'shared memory only through fx_smem' own_shared
 rule 'kernel files include nothing' kernel_includes
-rule 'the emulator has every function of ptx.cuh' twin_lacks
+rule 'the emulator has every function of ptx.cuh and ptx_hopper.cuh' twin_lacks
 rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
 rule 'problems written by hand are what the drivers ask for' by_hand
 rule 'emitted code computes nothing that is not read' emitted_unread

@@ -348,16 +348,14 @@ inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, unsigned long lon
   self->words[6] = N, self->words[7] = (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3;
   self->calls->together(self, EMU_WGMMA, 0);
 }
-#define FX_EMU_WGMMA(N)                                                                         \
-    template <bool BF16, int A_MN, int B_MN>                                                    \
-    inline void fx_wgmma_##N(float (&d)[N / 2], unsigned long long a, unsigned long long b,     \
-        int adds) {                                                                             \
-        emu_wgmma<N, BF16, A_MN, B_MN>(d, a, b, adds);                                          \
-    }
-FX_EMU_WGMMA(64)
-FX_EMU_WGMMA(128)
-FX_EMU_WGMMA(192)
-FX_EMU_WGMMA(256)
+#define FX_EMU_STARTS template <bool BF16, int A_MN, int B_MN> inline void
+#define FX_EMU_OPERANDS unsigned long long a, unsigned long long b, int adds
+FX_EMU_STARTS fx_wgmma_64(float (&d)[32], FX_EMU_OPERANDS) { emu_wgmma<64, BF16, A_MN, B_MN>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_128(float (&d)[64], FX_EMU_OPERANDS) { emu_wgmma<128, BF16, A_MN, B_MN>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_192(float (&d)[96], FX_EMU_OPERANDS) { emu_wgmma<192, BF16, A_MN, B_MN>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_256(float (&d)[128], FX_EMU_OPERANDS) { emu_wgmma<256, BF16, A_MN, B_MN>(d, a, b, adds); }
+#undef FX_EMU_STARTS
+#undef FX_EMU_OPERANDS
 
 // ---- numbers ----
 
