@@ -24,7 +24,8 @@ enum {
     MAX_NAMES = 16,
     MAX_RECORDS = 16,
     HELD = 3,
-    COOPERATIVE = 1000
+    COOPERATIVE = 1000,
+    EARLY = 2000
 }; /* blocks an SM of the fake driver holds; recorded for a cluster */
 
 static const char fake_cuda[] =
@@ -36,8 +37,8 @@ static const char fake_cuda[] =
     "typedef struct fake_stream *CUstream;\n"
     "enum { CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN };\n"
     "enum { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };\n"
-    "enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };\n"
-    "typedef struct { int id; union { struct { unsigned x, y, z; } clusterDim; } value; } CUlaunchAttribute;\n"
+    "enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };\n"
+    "typedef struct { int id; union { struct { unsigned x, y, z; } clusterDim; int programmaticStreamSerializationAllowed; } value; } CUlaunchAttribute;\n"
     "typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; CUstream hStream;\n"
     "                 CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n"
     "#include <stdint.h>\ntypedef uint64_t cuuint64_t;\ntypedef uint32_t cuuint32_t;\n"
@@ -101,7 +102,7 @@ static const char fake_driver[] = "#include <string.h>\n" EXPAND(
             "                        void **args, void **extra) {\n"
             "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
             "CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {\n"
-            "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, c->numAttrs ? c->attrs->value.clusterDim.x : 1, args); }\n"
+            "    (void)extra; return record(f, c->gridDimX, c->blockDimX, c->sharedMemBytes, !c->numAttrs ? 1 : c->attrs->id == 4 ? c->attrs->value.clusterDim.x : c->attrs->id == 6 && c->attrs->value.programmaticStreamSerializationAllowed ? 2000 : 0, args); }\n"
             "CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
             "                                   void **args) { return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1000, args) : CUDA_ERROR_NOT_FOUND; }\n"
             "CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int block, size_t shared) {\n"
@@ -378,7 +379,10 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
         struct record *r = &out[n++];
         *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
-            l->is_cooperative ? COOPERATIVE : (unsigned)l->variants[v].cluster, {0}, {{0}}};
+            l->is_cooperative               ? COOPERATIVE
+            : l->variants[v].starts_early ? EARLY
+                                          : (unsigned)l->variants[v].cluster,
+            {0}, {{0}}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
             r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at]

@@ -218,9 +218,9 @@ END_TEST
 /* The smallest, a 16 x 16 tile, and one that walks along k through a ring of stages: what is read later belongs to a
  * later epoch. */
 START_TEST(test_tensor_cores) {
-    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=16 -D N=16 -D K=16 -o trace.json"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=16 -D N=16 -D K=16 -o trace.json"), FX_OK);
     check_tiles(read_launch(), 16, 16, 16);
-    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=16 -D N=16 -D K=512 -o trace.json"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=16 -D N=16 -D K=512 -o trace.json"), FX_OK);
     const struct json_value *l = read_launch();
     check_tiles(l, 16, 16, 512);
     ck_assert_str_eq(get(l, "mma")->text, "m16n8k16");
@@ -287,7 +287,7 @@ END_TEST
 /* Of shared memory a lane takes 16 bytes where it copies, reads a row of ldmatrix or reads back sums, and stores sums
  * by two. */
 START_TEST(test_shared) {
-    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=128 -D N=64 -D K=128 -o trace.json"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=128 -D N=64 -D K=128 -o trace.json"), FX_OK);
     const struct json_value *l = read_launch();
     long long written = 0, read = 0;
     for (int i = 0; i < get(l, "lines")->n; i++) {
@@ -488,7 +488,7 @@ START_TEST(test_multiprocessors) {
 END_TEST
 
 START_TEST(test_page_of_tensor_cores) {
-    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=512 -o page.html"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=64 -D N=64 -D K=512 -o page.html"), FX_OK);
     const char *page = read_page("page.html");
     ck_assert_int_eq(count(page, "type=\"range\""), 1);
     ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 1);
@@ -499,19 +499,33 @@ START_TEST(test_page_of_tensor_cores) {
 }
 END_TEST
 
+/* Operands of a warpgroup's product have no lanes: the sums alone are drawn. */
+START_TEST(test_page_of_warpgroups) {
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=128 -o page.html"), FX_OK);
+    const char *page = read_page("page.html");
+    ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 1);
+    ck_assert_int_eq(count(page, "<title>C["), 128);
+    ck_assert_int_eq(count(page, "<title>A["), 0);
+    ck_assert_ptr_nonnull(strstr(page, "wgmma.mma_async.m64n64k16"));
+}
+END_TEST
+
 /* Which instruction an entry multiplies by. */
 START_TEST(test_mma) {
     static const struct {
-        const char *spec, *mma;
+        const char *arch, *spec, *mma;
     } cases[] = {
-        {"kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m16n8k16"},
-        {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},
-        {"kernel mm(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }", "m16n8k32"},
-        {"kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }",
+        {"sm_90", "kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m16n8k16"},
+        {"sm_90a", "kernel mm(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @ w }", "m64n64k16"},
+        {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},
+        {"sm_90a", "kernel mm(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }", "m16n8k32"},
+        {"sm_90a", "kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }",
             "m16n8k16"},
-        {"kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
+        {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
     };
-    ck_assert_int_eq(trace(cases[_i].spec, "-D M=16 -D N=16 -D K=32 -o trace.json"), FX_OK);
+    char options[96];
+    snprintf(options, sizeof options, "--arch=%s -D M=16 -D N=16 -D K=32 -o trace.json", cases[_i].arch);
+    ck_assert_int_eq(trace(cases[_i].spec, options), FX_OK);
     const char *mma = get(read_launch(), "mma")->text;
     ck_assert_msg(cases[_i].mma ? mma && !strcmp(mma, cases[_i].mma) : !mma, "%s: %s", cases[_i].spec, mma);
 }
@@ -641,7 +655,8 @@ int main(void) {
     tcase_add_test(c, test_definition);
     tcase_add_test(c, test_multiprocessors);
     tcase_add_test(c, test_page_of_tensor_cores);
-    tcase_add_loop_test(c, test_mma, 0, 5);
+    tcase_add_test(c, test_page_of_warpgroups);
+    tcase_add_loop_test(c, test_mma, 0, 6);
     tcase_add_test(c, test_made_extents);
     tcase_add_loop_test(c, test_fragments, 0, 3);
     tcase_add_loop_test(c, test_refused, 0, 12);

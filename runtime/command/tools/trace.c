@@ -154,6 +154,14 @@ static void find_mma(const char *source, struct trace_launch *l) {
         {"fx_chain_mma<fx_f16", "m16n8k16", "f16"},
         {"fx_mma_32", "m16n8k8", "tf32"},
         {"fx_mma_8<", "m16n8k32", "int8"},
+        {"fx_wgmma<fx_bf16, fx_columns_64,", "m64n64k16", "bf16"},
+        {"fx_wgmma<fx_bf16, fx_columns_128,", "m64n128k16", "bf16"},
+        {"fx_wgmma<fx_bf16, fx_columns_192,", "m64n192k16", "bf16"},
+        {"fx_wgmma<fx_bf16, fx_columns_256,", "m64n256k16", "bf16"},
+        {"fx_wgmma<fx_f16, fx_columns_64,", "m64n64k16", "f16"},
+        {"fx_wgmma<fx_f16, fx_columns_128,", "m64n128k16", "f16"},
+        {"fx_wgmma<fx_f16, fx_columns_192,", "m64n192k16", "f16"},
+        {"fx_wgmma<fx_f16, fx_columns_256,", "m64n256k16", "f16"},
     };
     size_t length = strlen(l->variant->entry);
     const char *at = source;

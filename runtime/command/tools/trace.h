@@ -139,6 +139,8 @@ void figure_map(struct buf *out, const struct trace *t, const struct trace_launc
 void figure_block(
     struct buf *out, const struct trace *t, const struct trace_detail *d, const struct trace_times *times, int tensor);
 void figure_flow(struct buf *out, const struct trace *t);
+/* Whether an instruction of that shape is a warpgroup's. */
+bool trace_is_warpgroup(const char *shape);
 void figure_fragments(struct buf *out, const char *shape);
 /* As text of a page. */
 void put_escaped(struct buf *out, const char *s);

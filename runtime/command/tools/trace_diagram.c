@@ -137,19 +137,39 @@ static void put_name(struct buf *out, const char *name, int x, int y) {
     buf_printf(out, "<text class=\"strong\" x=\"%d\" y=\"%d\">%s</text>\n", x, y - 8, name);
 }
 
+bool trace_is_warpgroup(const char *shape) { return strncmp(shape, "m64", 3) == 0; }
+
+/* Of the warpgroup's sums 16 rows and 8 columns. */
+static void put_sums(struct buf *out, int x, int y) {
+    put_name(out, "sum (m, n)", x, y);
+    for (int lane = 0; lane < 32; lane++)
+        for (int r = 0; r < 4; r++)
+            put_element(out, 'C', x, y, lane / 4 + r / 2 * 8, lane % 4 * 2 + r % 2, lane, r, 0, 1);
+}
+
+static void open_fragments(struct buf *out, const char *shape, int w, int h) {
+    buf_printf(out,
+        "<svg class=\"wide fragments\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"fragments of %s\">\n",
+        w, h, w, h, shape);
+}
+
 void figure_fragments(struct buf *out, const char *shape) {
+    if (trace_is_warpgroup(shape)) {
+        open_fragments(out, shape, MARGIN + N * CELL + SPACE, MARGIN + M * CELL + 4);
+        put_sums(out, MARGIN, MARGIN);
+        buf_puts(out, "</svg>\n");
+        return;
+    }
     int k = !strcmp(shape, "m16n8k8")    ? 8
             : !strcmp(shape, "m16n8k16") ? 16
                                          : 32,
         parts = k / 8; /* elements of a register */
     int xa = MARGIN, xb = xa + k * CELL + SPACE, yb = MARGIN, ya = yb + k * CELL + SPACE, w = xb + N * CELL + 4,
         h = ya + M * CELL + 4;
-    buf_printf(out,
-        "<svg class=\"wide fragments\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"fragments of %s\">\n",
-        w, h, w, h, shape);
+    open_fragments(out, shape, w, h);
     put_name(out, "A (m down, k to the right)", xa, ya);
     put_name(out, "B (k down, n)", xb, yb);
-    put_name(out, "sum (m, n)", xb, ya);
+    put_sums(out, xb, ya);
     for (int lane = 0; lane < 32; lane++) {
         for (int r = 0; r < 4; r++)
             for (int e = 0; e < parts; e++)
@@ -158,8 +178,6 @@ void figure_fragments(struct buf *out, const char *shape) {
         for (int r = 0; r < 2; r++)
             for (int e = 0; e < parts; e++)
                 put_element(out, 'B', xb, yb, lane % 4 * parts + e + r * 4 * parts, lane / 4, lane, r, e, parts);
-        for (int r = 0; r < 4; r++)
-            put_element(out, 'C', xb, ya, lane / 4 + r / 2 * 8, lane % 4 * 2 + r % 2, lane, r, 0, 1);
     }
     buf_puts(out, "</svg>\n");
 }

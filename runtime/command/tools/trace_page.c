@@ -205,10 +205,19 @@ static void put_fragments(struct buf *out, const struct trace_launch *l) {
     } sections[] = {{"m16n8k8", "Matrix Fragments for mma.m16n8k8"},
         {"m16n8k16", "Matrix Fragments for mma.m16n8k16 with floating point type"},
         {"m16n8k32", "Matrix Fragments for mma.m16n8k32"}};
-    buf_printf(out,
-        "<h3>Which lane holds which element</h3>\n<p>The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B. "
-        "The number in a square is the lane that holds the element, its colour the lane's register; point at one to see all that its lane holds.",
-        l->mma, l->mma_dtype);
+    buf_puts(out, "<h3>Which lane holds which element</h3>\n<p>");
+    if (trace_is_warpgroup(l->mma))
+        buf_printf(out,
+            "One <code>wgmma.mma_async.%s</code> of %s adds to the sums of a warpgroup, 64 rows, the product of A and B, which it reads from shared memory. "
+            "Warp w has rows 16 w and the 15 below it. This is 16 \xc3\x97 8 of its sums; those of every further 8 columns lie likewise, in four more registers. ",
+            l->mma, l->mma_dtype);
+    else
+        buf_printf(out,
+            "The sums are 16 \xc3\x97 8, and one <code>mma.sync.%s</code> of %s adds to them the product of A and B. ",
+            l->mma, l->mma_dtype);
+    buf_puts(out,
+        "The number in a square is the lane that holds the element, its colour the lane's register; point at one to see all that its lane holds.");
+    if (trace_is_warpgroup(l->mma)) buf_puts(out, " PTX ISA, \xe2\x80\x9cRegister Fragments for wgmma.mma_async.m64nNk16\xe2\x80\x9d.");
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (!strcmp(sections[i].shape, l->mma))
             buf_printf(out, " PTX ISA, \xe2\x80\x9c%s\xe2\x80\x9d.", sections[i].section);
