@@ -352,3 +352,11 @@ test chosen_i8 { M=17 K=31 N=33 init: integers(-128,127) m.init: integers(0,1) }
 # a loop that reads the accumulator, to one value for all elements of a tile
 kernel most_of_q(x: f32[K,Q=4,N,M=1], w: bf16[Q]) -> y: f32[K,N,M,Q] { h = sigmoid(sin(gelu(w))) * (w - 0); y = exp(max(w @[Q] x, w * 0.25)) * max[Q](max(h @[Q] w, w)) }
 test most_of_q { K=3 N=5 }
+
+# A segment whose rows are no multiple of 16 bytes, which tensor maps cannot describe, beside one that may be aligned; as long as nothing; over two axes.
+kernel never_aligned(x: bf16[M,K], w: bf16[N,K], u: bf16[M,R=5], v: bf16[R,N]) -> y: bf16[M,N] { y = x @[K] w + u @ v }
+test never_aligned { M=136 K=72 N=264 init: integers(-2,2) }
+kernel two_segments(x: f16[M,K], w: f16[N,K], u: f16[M,R], v: f16[R,N], b: f16[N]) -> y: f16[M,N] { y = gelu(x @[K] w + u @ v + b) }
+test two_segments { M=136 K=72 R=8 N=264 init: integers(-2,2) }
+test two_segments { M=136 K=72 R=0 N=264 init: integers(-2,2) }
+test two_segments { M=136 K=0 R=8 N=264 init: integers(-2,2) }
