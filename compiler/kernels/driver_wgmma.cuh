@@ -62,7 +62,8 @@ struct fx_wgmma {
   static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
   static constexpr bool HAS_ROOM = SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
-  static constexpr int PRODUCER_REGISTERS = 32, CONSUMER_REGISTERS = 240;  // of the 512 that three threads share
+  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = HAS_ROOM ? 232 : 240;
+  static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0, "no such tile");
 };
 

@@ -320,11 +320,28 @@ static void end_products(struct warp *w, int n_batches) {
     w->n_products = kept;
 }
 
+/* Once every warp of the block has said how many it wants: what was allotted at the launch is all there is, by eights a
+ * lane, of 64 K an SM. */
+static void set_registers(struct warp *w, int n) {
+    enum { OF_SM = 65536, STEP = 8, MOST = 255 };
+    const struct emu_block *b = w->block;
+    int wanted = 0, at_launch = OF_SM / b->n_threads < MOST ? OF_SM / b->n_threads / STEP * STEP : MOST;
+    w->registers = n;
+    for (int i = 0; i < b->n_warps; i++) {
+        if (!b->warps[i].registers) return;
+        wanted += b->warps[i].registers;
+    }
+    if (wanted > at_launch * b->n_warps)
+        machine_fail(machine_now, w->pc, "takes registers that nobody gives: the warps want %d a lane together, of %d", wanted,
+            at_launch * b->n_warps);
+}
+
 void do_products(struct warp *w) {
     switch (w->operation) {
     case EMU_WGMMA: add_product(w); break;
     case EMU_WGMMA_COMMIT: w->n_batches++; break;
     case EMU_WGMMA_WAIT: end_products(w, (int)w->operand); break;
+    case EMU_REGISTERS: set_registers(w, (int)w->operand); break;
     default: break;
     }
 }

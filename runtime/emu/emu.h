@@ -179,6 +179,7 @@ struct warp {
     const void *pc;            /* of who came last */
     struct product products[MOST_PRODUCTS];
     int n_products, n_batches; /* on their way; closed so far */
+    int registers;             /* of a lane, since it took or gave some; 0: it has not yet */
 };
 
 struct emu_block {

@@ -341,7 +341,7 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
     for (int i = 0; i < b->n_warps; i++) {
         struct warp *w = &b->warps[i];
         w->arrived = 0;
-        w->n_products = w->n_batches = 0;
+        w->n_products = w->n_batches = w->registers = 0;
     }
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *f = &b->warps[0].fibers[i];
