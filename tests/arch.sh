@@ -139,10 +139,13 @@ twin_lacks() {
     done
 }
 
-# And every function is called, under the name of a case, on the GPU and on the emulator.
+# And every function is called, under the name of a case, on the GPU and on the emulator; every struct is used.
 ptx_untested() {
-    announced compiler/kernels/ptx.cuh | while IFS= read -r name; do
-        grep -qE "^// case (.*, )?$name[,:]" tests/gpu/ptx.cuh && grep -v '^//' tests/gpu/ptx.cuh | grep -qE "\b$name(<[^>]*>)?[(,)]" || echo "tests/gpu/ptx.cuh has no case of $name"
+    for file in $hardware; do
+        cases=tests/gpu/${file##*/}
+        announced "$file" | while IFS= read -r name; do
+            grep -qE "^// case (.*, )?$name[,:]" "$cases" && grep -v '^//' "$cases" | grep -qE "\b$name(<[^>]*>)?[(,) ]" || echo "$cases has no case of $name"
+        done
     done
 }
 
@@ -294,7 +297,7 @@ rule 'asm only in ptx.cuh and ptx_hopper.cuh' raw_asm
 rule 'shared memory only through fx_smem' own_shared
 rule 'kernel files include nothing' kernel_includes
 rule 'the emulator has every function of ptx.cuh and ptx_hopper.cuh' twin_lacks
-rule 'every function of ptx.cuh is compared between GPU and emulator' ptx_untested
+rule 'every function of ptx.cuh and ptx_hopper.cuh is compared between GPU and emulator' ptx_untested
 rule 'problems written by hand are what the drivers ask for' by_hand
 rule 'emitted code computes nothing that is not read' emitted_unread
 rule 'emitted structs have no member that is not read' emitted_empty

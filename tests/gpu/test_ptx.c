@@ -1,9 +1,10 @@
-/* Every function of kernels/ptx.cuh on the GPU and on the emulator, on the same random inputs: equal to the bit, or as
- * near as the function promises.
+/* Every function of kernels/ptx.cuh and ptx_hopper.cuh on the GPU and on the emulator, on the same random inputs: equal
+ * to the bit, or as near as the function promises.
  *
- * In: the cases of tests/gpu/ptx.cuh. Out: a line a case, what differs first where something does, `N passed, M
- * failed`. Each case runs 32,768 times, 8,192 where it writes more than 8 words, 4,096 where blocks wait for each
- * other; matrices are 1,024. Invariant: ptx.cuh has no function without a case; a case in which nothing was compared
+ * In: the cases of tests/gpu/ptx.cuh and ptx_hopper.cuh, the latter for sm_90a alone. Out: a line a case, what differs
+ * first where something does, `N passed, M failed`. A case runs in 256 blocks of its threads, in 64 where it writes
+ * more than 8 words a thread, in 16 where more than 32, in 32 where blocks wait for each other: of 128 threads 32,768
+ * times, or 1,024 matrices. Invariant: neither file has a function without a case; a case in which nothing was compared
  * has failed.
  *
  *   test_ptx                a child emulates, this process has the GPU (the emulator needs g++)
@@ -14,6 +15,7 @@
  *                                 spoilt, which must pass and must fail */
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,35 +26,52 @@
 #include "fx_runtime.h"
 #include "lib/runtime.h"
 
-extern const char fx_text_ptx[];
+extern const char fx_text_ptx[], fx_text_ptx_hopper[];
 
 enum {
     BLOCK = 128,
     BLOCKS = 256,
     FEW_BLOCKS = 64,
+    FEWEST_BLOCKS = 16,
     GRID_BLOCKS = 32,
-    SHARED = 16384,
-    MAX_CASES = 80,
-    MAX_WORDS = 32,
+    SHARED = 49152,
+    MAX_CASES = 120,
+    MAX_IN = 32,
+    MAX_OUT = 256,
     TEXT = 1 << 17,
-    SM_COUNT = 132
+    SM_COUNT = 132,
+    PATIENCE = 300 /* seconds for a case */
 };
+
+static struct file { /* of cases, and the hardware that they call */
+    const char *name, *hardware;
+    const char *arch; /* they run on that alone; NULL: on any */
+    char text[TEXT];
+} files[] = {{"ptx.cuh", fx_text_ptx, NULL, ""}, {"ptx_hopper.cuh", fx_text_ptx_hopper, "sm_90a", ""}};
+enum { N_FILES = sizeof files / sizeof *files };
 
 struct test {
     char functions[200];   /* "fx_a, fx_b" */
     char name[64];         /* of its device function */
-    char in[MAX_WORDS + 1]; /* a letter a word */
+    char kinds[MAX_IN + 1]; /* of its words, "w2b30" */
+    char in[MAX_IN + 1];   /* a letter a word */
     int n_out;             /* words */
     enum { EXACT, EXP2, RCP, SUM } how;
     int k;                 /* SUM: products in each */
     bool is_grid;          /* all blocks alive at once */
+    const struct file *file;
+    int block;             /* threads of one */
+    int rank;              /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
+    uint64_t extents[FX_MAX_MAP_RANK];
+    unsigned box[FX_MAX_MAP_RANK];
+    bool is_skipped;       /* the GPU has no such instructions */
     size_t at;             /* of its first word among the results */
 };
 
 static struct test cases[MAX_CASES];
 static int n_cases, n_passed, n_failed;
-static char text[TEXT];        /* ptx.cuh of this folder */
-static char source[3 * TEXT];
+static const char *now = "nothing"; /* the case that runs */
+static char source[4 * TEXT];
 
 static void die(const char *what, const char *why) {
     printf("ptx: %s: %s\n0 passed, 1 failed\n", what, why);
@@ -63,32 +82,76 @@ static void check(fx_status status, const char *what) {
     if (status != FX_OK) die(what, fx_last_error());
 }
 
-static int threads_of(const struct test *c) {
-    return (c->is_grid ? GRID_BLOCKS : c->n_out > 8 ? FEW_BLOCKS : BLOCKS) * BLOCK;
+/* A kernel that waits for ever says nothing by itself. */
+static void on_alarm(int number) {
+    static const char words[] = ": has not ended\n0 passed, 1 failed\n";
+    (void)number;
+    if (write(1, "ptx: ", 5) < 0 || write(1, now, strlen(now)) < 0 || write(1, words, sizeof words - 1) < 0) _exit(2);
+    _exit(1);
 }
+
+static int blocks_of(const struct test *c) {
+    return c->is_grid ? GRID_BLOCKS : c->n_out > 32 ? FEWEST_BLOCKS : c->n_out > 8 ? FEW_BLOCKS : BLOCKS;
+}
+
+static int threads_of(const struct test *c) { return blocks_of(c) * c->block; }
 
 /* ---- cases ---- */
 
-static void read_case(const char *line) {
+/* "w2b30", 2 words of a kind and 30 of another, as a letter each. */
+static void read_words(struct test *c) {
+    const char *from = c->kinds;
+    size_t n = 0;
+    while (*from) {
+        char letter = *from++, *end;
+        unsigned long times = strtoul(from, &end, 10);
+        if (end == from) times = 1;
+        if (n + times > MAX_IN) die("too many words", c->functions);
+        memset(c->in + n, letter, times);
+        n += times, from = end;
+    }
+}
+
+/* "64x16 of 200x600": a box, and the tensor. */
+static void read_map(struct test *c, const char *from) {
+    char *at = (char *)from;
+    int n = 0;
+    do c->box[c->rank++] = (unsigned)strtoul(at, &at, 10);
+    while (*at++ == 'x' && c->rank < FX_MAX_MAP_RANK);
+    if (strncmp(at, "of ", 3) != 0) die("no tensor map", from);
+    at += 3;
+    do c->extents[n++] = strtoul(at, &at, 10);
+    while (*at++ == 'x' && n < FX_MAX_MAP_RANK);
+    if (n != c->rank) die("no tensor map", from);
+}
+
+static void read_case(const struct file *file, const char *line) {
     struct test *c = &cases[n_cases];
-    char how[64], rest[64];
+    char how[128], rest[64];
+    const char *more;
     if (n_cases++ == MAX_CASES ||
-        sscanf(line, "// case %199[^:]: %32s -> %d, %63[^\n]", c->functions, c->in, &c->n_out, how) != 4)
+        sscanf(line, "// case %199[^:]: %32s -> %d, %127[^\n]", c->functions, c->kinds, &c->n_out, how) != 4)
         die("no case", line);
+    read_words(c);
+    c->file = file;
+    c->block = (more = strstr(how, ", block ")) ? atoi(more + 8) : BLOCK;
     c->how = !strncmp(how, "exact", 5) ? EXACT : !strncmp(how, "exp2", 4) ? EXP2 : !strncmp(how, "rcp", 3) ? RCP : SUM;
     if (c->how == SUM && sscanf(how, "sum of %d", &c->k) != 1) die("no such comparison", how);
     c->is_grid = strstr(how, ", grid") != NULL;
+    if ((more = strstr(how, ", box "))) read_map(c, more + 6);
     const char *at = strstr(line, "\nFX_DEVICE void ");
     if (!at || sscanf(at, "\nFX_DEVICE void %63[a-z0-9_]%1s", c->name, rest) != 2) die("no function behind", line);
-    if (strlen(c->in) > MAX_WORDS || c->n_out < 1 || c->n_out > MAX_WORDS) die("too many words", line);
+    if (c->n_out < 1 || c->n_out > MAX_OUT) die("too many words", line);
 }
 
-static void read_cases(const char *path) {
+static void read_cases(struct file *file, const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
     FILE *f = fopen(path, "r");
-    size_t n = f ? fread(text, 1, TEXT - 1, f) : 0;
+    size_t n = f ? fread(file->text, 1, TEXT - 1, f) : 0;
     if (f) fclose(f);
     if (!n) die("cannot read", path);
-    for (const char *at = text; (at = strstr(at, "\n// case ")); at++) read_case(at + 1);
+    for (const char *at = file->text; (at = strstr(at, "\n// case ")); at++) read_case(file, at + 1);
 }
 
 /* Whether the list "fx_a, fx_b" has the name. */
@@ -100,9 +163,9 @@ static bool names(const char *list, const char *name, size_t n) {
     return false;
 }
 
-/* Every function that ptx.cuh announces has a case that calls it. */
-static void find_missing(void) {
-    for (const char *line = fx_text_ptx; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+/* Every function that the hardware announces has a case that calls it. */
+static void find_missing(const char *hardware) {
+    for (const char *line = hardware; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         const char *end = strchr(line, ':'), *stop = strchr(line, '\n');
         if (strncmp(line, "// fx_", 6) != 0 || !end || !stop || end > stop) continue;
         for (const char *at = line + 3; at < end;) {
@@ -118,16 +181,27 @@ static void find_missing(void) {
     }
 }
 
-static void write_source(void) {
+/* The cases of a file whose blocks have so many threads; several may have one function. */
+static void write_source(const struct file *file, int block) {
+    bool has_maps = file->arch != NULL;
     size_t n = (size_t)snprintf(source, sizeof source,
-        "#ifndef FX_PTX\n%s#endif\n%s\nextern \"C\" __global__ void __launch_bounds__(128)\n"
-        "test_ptx(const unsigned *in_, unsigned *out_, unsigned long long *flags_, int which_) {\n"
-        "  const long long i = blockIdx.x * 128 + threadIdx.x;\n  switch (which_) {\n",
-        fx_text_ptx, text);
-    for (int i = 0; i < n_cases; i++)
-        n += (size_t)snprintf(source + n, sizeof source - n,
-            "  case %d: %s(in_ + i * %zu, out_ + i * %d, flags_); break;\n", i, cases[i].name, strlen(cases[i].in),
-            cases[i].n_out);
+        "#ifndef FX_PTX\n%s%s#endif\n%s\nextern \"C\" __global__ void __launch_bounds__(%d, 1)\n"
+        "test_ptx(const unsigned *in_, unsigned *out_, unsigned long long *flags_, int which_%s) {\n"
+        "  const long long i = blockIdx.x * %d + threadIdx.x;\n  switch (which_) {\n",
+        fx_text_ptx, has_maps ? file->hardware : "", file->text, block,
+        has_maps ? ", const __grid_constant__ fx_tensor_maps<1> maps_" : "", block);
+    for (int i = 0; i < n_cases; i++) {
+        const struct test *c = &cases[i], *next = i + 1 < n_cases ? c + 1 : NULL;
+        if (c->file != file || c->block != block) continue;
+        n += (size_t)snprintf(source + n, sizeof source - n, "  case %d:\n", i);
+        if (next && !strcmp(next->name, c->name)) {
+            if (strlen(next->in) != strlen(c->in) || next->n_out != c->n_out || next->block != block)
+                die("two cases differ in more than their kinds of words", c->name);
+            continue;
+        }
+        n += (size_t)snprintf(source + n, sizeof source - n, "    %s(in_ + i * %zu, out_ + i * %d, %s);\n    break;\n",
+            c->name, strlen(c->in), c->n_out, has_maps ? "maps_.of" : "flags_");
+    }
     snprintf(source + n, sizeof source - n, "  }\n}\n");
 }
 
@@ -261,43 +335,80 @@ static void draw_words(const char *kinds, uint32_t *x) {
 
 struct device { /* the GPU or the emulator, with what is compiled for it */
     fx_context *context;
-    void *function, *in, *out, *flags;
+    void *in, *out, *flags;
+    void *functions[MAX_CASES]; /* NULL: not on this device */
 };
 
-static void open_device(struct device *m, bool is_emulated) {
+static size_t most_bytes(bool is_in) {
+    size_t most = 0;
+    for (int i = 0; i < n_cases; i++) {
+        size_t n = (size_t)threads_of(&cases[i]) * (is_in ? strlen(cases[i].in) : (size_t)cases[i].n_out) * 4;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* What the case needs, and with it all of its file that have as many threads. */
+static void compile_cases(struct device *m, const struct test *first) {
     struct scope s;
-    void *module;
-    if (is_emulated) check(fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT}), "no emulator");
-    check(fx_context_open(0, &m->context), "no GPU");
+    void *module, *function;
+    write_source(first->file, first->block);
     struct compile c = {.source = source,
         .file = "test_ptx.cu",
         .arch = fx_context_arch(m->context),
         .only = NO_ENTRY,
         .entry = "test_ptx"};
+    now = first->file->name;
     check(nvrtc_compile(&c), "does not compile");
     check(scope_enter(m->context, &s), "no context");
     check(CU(m->context, cuModuleLoadData(&module, c.image)), "does not load");
-    check(CU(m->context, cuModuleGetFunction(&m->function, module, "test_ptx")), "does not load");
+    check(CU(m->context, cuModuleGetFunction(&function, module, "test_ptx")), "does not load");
     check(scope_leave(m->context, &s, FX_OK), "no context");
-    check(fx_device_alloc(m->context, (size_t)BLOCKS * BLOCK * MAX_WORDS * 4, &m->in), "cannot allocate");
-    check(fx_device_alloc(m->context, (size_t)BLOCKS * BLOCK * MAX_WORDS * 4, &m->out), "cannot allocate");
-    check(fx_device_alloc(m->context, GRID_BLOCKS * 8, &m->flags), "cannot allocate");
+    for (int i = 0; i < n_cases; i++)
+        if (cases[i].file == first->file && cases[i].block == first->block) m->functions[i] = function;
     free(c.image);
     free(c.log);
+}
+
+static void open_device(struct device *m, bool is_emulated) {
+    *m = (struct device){0};
+    if (is_emulated) check(fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT}), "no emulator");
+    check(fx_context_open(0, &m->context), "no GPU");
+    for (int i = 0; i < n_cases; i++) {
+        const char *arch = cases[i].file->arch;
+        cases[i].is_skipped = arch && strcmp(arch, fx_context_arch(m->context)) != 0;
+        if (!cases[i].is_skipped && !m->functions[i]) compile_cases(m, &cases[i]);
+    }
+    check(fx_device_alloc(m->context, most_bytes(true), &m->in), "cannot allocate");
+    check(fx_device_alloc(m->context, most_bytes(false), &m->out), "cannot allocate");
+    check(fx_device_alloc(m->context, GRID_BLOCKS * 8, &m->flags), "cannot allocate");
+}
+
+/* The tensor lies where the words begin, its rows a multiple of 16 bytes apart. */
+static fx_status encode(const struct device *m, const struct test *c, struct cuda_tensor_map *out) {
+    enum { ALIGN = 16, BYTES = 2 };
+    uint64_t strides[FX_MAX_MAP_RANK] = {(c->extents[0] * BYTES + ALIGN - 1) / ALIGN * ALIGN};
+    unsigned steps[FX_MAX_MAP_RANK] = {1, 1, 1, 1, 1};
+    for (int i = 1; i < c->rank; i++) strides[i] = strides[i - 1] * c->extents[i];
+    if (strides[c->rank - 1] > (size_t)threads_of(c) * strlen(c->in) * 4) die("more elements than words", c->name);
+    return CU(m->context, cuTensorMapEncodeTiled(out, TENSOR_MAP_BF16, (unsigned)c->rank, m->in, c->extents, strides,
+                              c->box, steps, 0, TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
 }
 
 static fx_status launch(struct device *m, int which) {
     const struct test *c = &cases[which];
     struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = c->is_grid};
-    struct cuda_launch_config config = {.grid = {(unsigned)(threads_of(c) / BLOCK), 1, 1},
-        .block = {BLOCK, 1, 1},
+    struct cuda_launch_config config = {.grid = {(unsigned)blocks_of(c), 1, 1},
+        .block = {(unsigned)c->block, 1, 1},
         .shared_bytes = SHARED,
         .attributes = &a,
         .n_attributes = 1};
-    void *arguments[] = {&m->in, &m->out, &m->flags, &which};
+    struct cuda_tensor_map map = {{0}};
+    void *arguments[] = {&m->in, &m->out, &m->flags, &which, &map};
     struct scope s;
     fx_status status = scope_enter(m->context, &s);
-    if (status == FX_OK) status = CU(m->context, cuLaunchKernelEx(&config, m->function, arguments, NULL));
+    if (status == FX_OK && c->rank) status = encode(m, c, &map);
+    if (status == FX_OK) status = CU(m->context, cuLaunchKernelEx(&config, m->functions[which], arguments, NULL));
     if (status == FX_OK) status = CU(m->context, cuStreamSynchronize(NULL));
     return scope_leave(m->context, &s, status);
 }
@@ -305,11 +416,16 @@ static fx_status launch(struct device *m, int which) {
 /* Fills the results of every case. */
 static void run_cases(bool is_emulated, uint32_t *results) {
     struct device m;
-    static uint32_t in[(size_t)BLOCKS * BLOCK * MAX_WORDS];
+    uint32_t *in = malloc(most_bytes(true));
+    if (!in) die("out of memory", "inputs");
+    signal(SIGALRM, on_alarm);
     open_device(&m, is_emulated);
     for (int i = 0; i < n_cases; i++) {
         const struct test *c = &cases[i];
         size_t n_in = strlen(c->in), n = (size_t)threads_of(c);
+        if (c->is_skipped) continue;
+        now = c->name;
+        alarm(PATIENCE);
         state = 1 + (uint64_t)i;
         for (size_t t = 0; t < n; t++) draw_words(c->in, in + t * n_in);
         check(fx_device_write(m.context, m.in, in, n * n_in * 4), c->name);
@@ -318,6 +434,8 @@ static void run_cases(bool is_emulated, uint32_t *results) {
         check(launch(&m, i), c->name);
         check(fx_device_read(m.context, results + c->at, m.out, n * (size_t)c->n_out * 4), c->name);
     }
+    alarm(0);
+    free(in);
 }
 
 /* ---- comparing ---- */
@@ -335,26 +453,39 @@ static bool is_near(const struct test *c, const uint32_t *got, const uint32_t *w
         return fabsf(y) <= 0x1p-126f ? fabsf(x) <= 0x1p-126f
                                      : abs((int)(got[i] - want[i])) <= 1 && (got[i] ^ want[i]) >> 31 == 0;
     if (isinf(x) || isinf(y)) return false;
-    double sum = (double)float_of(want[i % 4 + 4]); /* of the magnitudes of what is added up */
+    int half = c->n_out / 2; /* behind the sums, the sums of the magnitudes of what is added up */
+    double sum = (double)float_of(want[i % half + half]);
     return isfinite(sum) && fabs((double)x - (double)y) <= (c->k + 16) * 0x1p-24 * sum;
+}
+
+static void print_inputs(const struct test *c, long thread) {
+    uint32_t in[MAX_IN];
+    state = 1 + (uint64_t)(c - cases);
+    for (long t = 0; t <= thread; t++) draw_words(c->in, in);
+    printf("; in");
+    for (size_t i = 0; i < strlen(c->in); i++) printf(" %#x", in[i]);
 }
 
 static void compare_case(const struct test *c, const uint32_t *got, const uint32_t *want) {
     long n = threads_of(c), n_wrong = 0, first = 0, n_exact = 0;
+    if (c->is_skipped) {
+        printf("skipped: %s of %s (%s): the GPU is not %s\n", c->name, c->kinds, c->functions, c->file->arch);
+        return;
+    }
     for (long t = 0; t < n; t++)
         for (int i = 0; i < c->n_out; i++) {
             n_exact += got[t * c->n_out + i] == want[t * c->n_out + i];
             if (!is_near(c, got + t * c->n_out, want + t * c->n_out, i) && n_wrong++ == 0) first = t * c->n_out + i;
         }
     *(n_wrong ? &n_failed : &n_passed) += 1;
-    printf("%s %s (%s): %ld words, %ld equal", n_wrong ? "FAIL" : "ok", c->name, c->functions, n * c->n_out, n_exact);
+    printf("%s %s of %s (%s): %ld words, %ld equal", n_wrong ? "FAIL" : "ok", c->name, c->kinds, c->functions,
+        n * c->n_out, n_exact);
     if (n_wrong) {
-        uint32_t in[MAX_WORDS];
-        state = 1 + (uint64_t)(c - cases);
-        for (long t = 0; t <= first / c->n_out; t++) draw_words(c->in, in);
-        printf(", %ld wrong; first thread %ld, word %ld: %#x, emulator %#x; in", n_wrong, first / c->n_out,
-            first % c->n_out, got[first], want[first]);
-        for (size_t i = 0; i < strlen(c->in); i++) printf(" %#x", in[i]);
+        long t = first / c->n_out;
+        printf(", %ld wrong; first block %ld, thread %ld, word %ld: %#x, emulator %#x", n_wrong, t / c->block,
+            t % c->block, first % c->n_out, got[first], want[first]);
+        if (c->how != EXACT) printf(" (%g, %g)", (double)float_of(got[first]), (double)float_of(want[first]));
+        if (!c->rank) print_inputs(c, t);
     }
     printf("\n");
 }
@@ -401,7 +532,7 @@ static void write_results(const char *path, const uint32_t *results, size_t n) {
 }
 
 int main(int argc, char **argv) {
-    const char *dry = getenv("FX_DRY"), *to = NULL, *with = NULL, *path = "tests/gpu/ptx.cuh";
+    const char *dry = getenv("FX_DRY"), *to = NULL, *with = NULL, *folder = "tests/gpu";
     bool is_emulated = false;
     size_t n;
     for (int i = 1; i < argc; i++) {
@@ -409,12 +540,11 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[i], "--emu")) is_emulated = true;
         else if (!strcmp(argv[i], "--to") && has_more) to = argv[++i];
         else if (!strcmp(argv[i], "--with") && has_more) with = argv[++i];
-        else if (!strcmp(argv[i], "--cases") && has_more) path = argv[++i];
-        else return fprintf(stderr, "usage: test_ptx [--emu] [--to FILE | --with FILE] [--cases FILE]\n"), 2;
+        else if (!strcmp(argv[i], "--cases") && has_more) folder = argv[++i];
+        else return fprintf(stderr, "usage: test_ptx [--emu] [--to FILE | --with FILE] [--cases FOLDER]\n"), 2;
     }
-    read_cases(path);
-    find_missing();
-    write_source();
+    for (int i = 0; i < N_FILES; i++) read_cases(&files[i], folder);
+    for (int i = 0; i < N_FILES; i++) find_missing(files[i].hardware);
     uint32_t *got = take_results(&n), *want = take_results(&n);
     if (with) read_results(with, want, n);
     else if (!to) emulate_in_child(want);

@@ -14,56 +14,10 @@
 #include "lib/runtime.h"
 #include "emu/emu.h"
 #include "emu/observer.h"
+#include "emulated.h"
 #include "suite.h"
 
 enum { N = 1024 };
-
-static void *function;
-static char words[4096]; /* of the launch that failed, "" where it did not */
-
-static void setup_watched(void) {
-    ck_assert_int_eq(fx_emulate(&(struct fx_emulation){.sm_count = 3, .is_watched = true}), FX_OK);
-    ck_assert_int_eq(driver_open(), FX_OK);
-}
-
-static void setup(void) {
-    ck_assert_int_eq(fx_emulate(&(struct fx_emulation){.sm_count = 3}), FX_OK);
-    ck_assert_int_eq(driver_open(), FX_OK);
-}
-
-static void *compile(const char *source, const char *entry) {
-    struct compile c = {.source = source, .file = "test.cu", .arch = "sm_90a", .only = NO_ENTRY, .entry = entry};
-    void *module;
-    ck_assert_msg(nvrtc_compile(&c) == FX_OK, "%s", fx_last_error());
-    ck_assert_int_eq(cuda_driver.cuModuleLoadData(&module, c.image), 0);
-    ck_assert_int_eq(cuda_driver.cuModuleGetFunction(&function, module, entry), 0);
-    free(c.image);
-    free(c.log);
-    return module;
-}
-
-static void *take(size_t n_bytes, const void *from) {
-    uint64_t at;
-    ck_assert_int_eq(cuda_driver.cuMemAlloc(&at, n_bytes), 0);
-    if (from) memcpy((void *)(uintptr_t)at, from, n_bytes);
-    return (void *)(uintptr_t)at;
-}
-
-static bool launch(unsigned grid, unsigned block, unsigned shared_bytes, bool is_cooperative, void **arguments) {
-    struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = is_cooperative};
-    struct cuda_launch_config c = {.grid = {grid, 1, 1},
-        .block = {block, 1, 1},
-        .shared_bytes = shared_bytes,
-        .attributes = &a,
-        .n_attributes = 1};
-    int code = cuda_driver.cuLaunchKernelEx(&c, function, arguments, NULL);
-    const char *said = "";
-    if (code) cuda_driver.cuGetErrorString(code, &said);
-    snprintf(words, sizeof words, "%s", said);
-    return code == 0;
-}
-
-#define ENTRY "extern \"C\" __global__ void __launch_bounds__(256, 1)\n"
 
 /* One kernel `k(const float *x, float *y, n)` of one block of 64 threads with 1024 bytes of shared memory, on the
  * numbers from 0. */

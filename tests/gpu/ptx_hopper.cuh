@@ -1,0 +1,365 @@
+/* Every function of kernels/ptx_hopper.cuh, as ptx.cuh beside this has those of kernels/ptx.cuh: the same lines open a case. It may go on with `block`, how many threads make
+   one, and `box 64x16 of 200x600`: the words of all threads are then a tensor of 16-bit elements too, its rows a multiple of 16 bytes apart, and the case gets the map by
+   which such boxes of it are copied. Shared memory is 48 KB. */
+
+// first_word: that of the launch's first thread, each of which has N: where the tensor begins
+template <int N>
+FX_DEVICE const unsigned *first_word(const unsigned *x) {
+  return x - (int)(blockIdx.x * blockDim.x + threadIdx.x) * N;
+}
+
+// ---- memory barriers, named barriers, registers ----
+
+// case fx_mbarrier_init, fx_mbarrier_publish, fx_mbarrier_arrive, fx_mbarrier_wait: w6 -> 7, exact
+// In every round all threads arrive at one barrier, and a lane of every warp at the other once its warp has read.
+FX_DEVICE void test_mbarrier(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  unsigned *s = (unsigned *)fx_smem();
+  const unsigned full = fx_shared(s + 128), empty = full + 8;
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(full, 128);
+    fx_mbarrier_init(empty, 4);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();
+  fx_mbarrier_wait(full, 1);  // before the first phase: nobody waits
+  for (int round = 0; round < 6; ++round) {
+    fx_mbarrier_wait(empty, round % 2 ^ 1);
+    s[threadIdx.x] = x[round];
+    fx_mbarrier_arrive(full);
+    fx_mbarrier_wait(full, round % 2);
+    y[round] = s[(threadIdx.x * 5 + 77 + round) % 128];
+    fx_warp_barrier();
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(empty);
+  }
+  fx_mbarrier_wait(full, 1);  // the sixth phase has ended
+  y[6] = s[threadIdx.x];
+}
+
+// case fx_named_barrier, fx_named_arrive: w4 -> 5, exact, block 256
+// Between two warpgroups, of which one does not wait; within each; within pairs of warps.
+FX_DEVICE void test_named(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  unsigned *s = (unsigned *)fx_smem();
+  const int group = threadIdx.x / 128, t = threadIdx.x % 128, pair = threadIdx.x / 64;
+  if (group == 0) {
+    s[t] = x[0];
+    fx_named_arrive(1, 256);
+    fx_named_barrier(2, 256);
+    y[0] = s[128 + (t * 3 + 7) % 128];
+  } else {
+    fx_named_barrier(1, 256);
+    y[0] = s[(t * 5 + 77) % 128];
+    s[128 + t] = y[0] ^ x[0];
+    fx_named_arrive(2, 256);
+  }
+  for (int i = 0; i < 2; ++i) {
+    s[256 + i * 256 + threadIdx.x] = x[1 + i];
+    fx_named_barrier(14 + group, 128);
+    y[1 + i] = s[256 + i * 256 + group * 128 + (t * 9 + 1) % 128];
+  }
+  s[768 + threadIdx.x] = x[3];
+  fx_named_barrier(3 + pair, 64);
+  y[3] = s[768 + pair * 64 + (t * 7 + 5) % 64];
+  fx_named_barrier(1, 256);
+  y[4] = s[768 + 255 - threadIdx.x];
+}
+
+// case fx_take_registers, fx_give_registers: w4 -> 5, exact, block 384
+// As many as the driver's warpgroups have; what was in them before is there after, and so is what fills them then.
+FX_DEVICE void test_registers(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  unsigned *s = (unsigned *)fx_smem();
+  unsigned w[4] = {x[0], x[1], x[2], x[3]};
+  if (threadIdx.x < 128) {
+    fx_give_registers<40>();
+    s[threadIdx.x] = w[0] + w[1] * 3;
+  } else {
+    fx_take_registers<232>();
+    unsigned many[160];
+#pragma unroll
+    for (int i = 0; i < 160; ++i) many[i] = w[i % 4] * (2 * i + 1);
+    fx_named_barrier(1, 256);  // nothing is computed ahead of it but these
+#pragma unroll
+    for (int i = 0; i < 160; ++i) many[i] = fx_shuffle_xor(many[i], i % 31 + 1);
+    fx_named_barrier(1, 256);
+#pragma unroll
+    for (int i = 0; i < 160; ++i) w[i % 4] = w[i % 4] * 5 + many[i];
+    s[threadIdx.x] = w[0];
+  }
+  fx_barrier();
+  for (int i = 0; i < 4; ++i) y[i] = w[i];
+  y[4] = s[(threadIdx.x * 5 + 77) % 384];
+}
+
+// ---- boxes ----
+
+// copy_box: a box that every block copies and reads back word by word; it lies inside, or along an axis across an edge of the tensor or beyond it
+// The first blocks try the five along each axis in turns, the others anything along all of them.
+template <int RANK>
+FX_DEVICE void copy_box(const unsigned *x, unsigned *y, const fx_tensor_map *map, const int (&extents)[RANK], const int (&box)[RANK]) {
+  int bytes = 2, at[RANK];
+  for (int i = 0; i < RANK; ++i) bytes *= box[i];
+  const unsigned to = fx_shared(fx_smem()), barrier = to + bytes;
+  for (int i = 0; i < RANK; ++i) {
+    const int block = blockIdx.x, r = (int)(x[i] / 5 % 65536);
+    const int where = block < 5 * RANK ? (block / 5 == i ? block % 5 : 0) : (int)(x[i] % 5);
+    at[i] = where == 0   ? r % (extents[i] - box[i] + 1)
+            : where == 1 ? -1 - r % (box[i] - 1)
+            : where == 2 ? extents[i] - 1 - r % (box[i] - 1)
+            : where == 3 ? -box[i] - r % 3
+                         : extents[i] + r % 3;
+  }
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(map);
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, bytes);
+    fx_tma_load(to, map, barrier, at);
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  for (int i = 0; i < bytes / 512; ++i) y[i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
+}
+
+// case fx_tma_load, fx_tma_prefetch, fx_tensor_map: w8 -> 16, exact, box 64x64 of 203x300
+FX_DEVICE void test_box_2(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<2>(x, y, map, {203, 300}, {64, 64}); }
+
+// case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x8x4 of 150x31x17
+FX_DEVICE void test_box_3(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<3>(x, y, map, {150, 31, 17}, {64, 8, 4}); }
+
+// case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x4x4x2 of 97x11x9x7
+FX_DEVICE void test_box_4(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<4>(x, y, map, {97, 11, 9, 7}, {64, 4, 4, 2}); }
+
+// case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x4x2x2x2 of 75x9x6x5x4
+FX_DEVICE void test_box_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<5>(x, y, map, {75, 9, 6, 5, 4}, {64, 4, 2, 2, 2}); }
+
+// case fx_mbarrier_expect, fx_tma_load: w8 -> 16, exact, box 64x16 of 200x600
+// A phase of four arrivals and the bytes of four boxes, each a warp's.
+FX_DEVICE void test_expect(const unsigned *, unsigned *y, const fx_tensor_map *map) {
+  const unsigned to = fx_shared(fx_smem()), barrier = to + 8192;
+  const int warp = threadIdx.x / 32, at[2] = {(int)blockIdx.x * 2 - 20 + warp * 8, (int)blockIdx.x * 9 + warp};
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 4);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();
+  if (threadIdx.x % 32 == 0) {
+    fx_mbarrier_expect(barrier, 2048);
+    fx_tma_load(to + warp * 2048, map, barrier, at);
+  }
+  fx_mbarrier_wait(barrier, 0);
+  for (int i = 0; i < 16; ++i) y[i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
+}
+
+// case fx_mbarrier_expect, fx_mbarrier_arrive, fx_mbarrier_wait, fx_tensor_maps: w8 -> 24, exact, block 256, box 64x16 of 200x600
+// A thread of one warpgroup fills two stages in turns, the other reads and gives them back.
+FX_DEVICE void test_ring(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  const fx_tensor_maps<1> *maps = (const fx_tensor_maps<1> *)map;
+  const unsigned to = fx_shared(fx_smem()), full = to + 4096, empty = full + 16;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) fx_mbarrier_init(full + i * 8, 1), fx_mbarrier_init(empty + i * 8, 4);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();
+  if (threadIdx.x < 128) {
+    for (int i = 0; threadIdx.x == 0 && i < 6; ++i) {
+      const int stage = i % 2, at[2] = {(int)blockIdx.x * 3 - 30 + i * 16, (int)blockIdx.x * 8 + i * 16};
+      fx_mbarrier_wait(empty + stage * 8, i / 2 % 2 ^ 1);
+      fx_mbarrier_expect(full + stage * 8, 2048);
+      fx_tma_load(to + stage * 2048, maps->of, full + stage * 8, at);
+    }
+    for (int i = 0; i < 24; ++i) y[i] = x[i % 8];
+  } else {
+    for (int i = 0; i < 6; ++i) {
+      const int stage = i % 2;
+      fx_mbarrier_wait(full + stage * 8, i / 2 % 2);
+      for (int j = 0; j < 4; ++j) y[i * 4 + j] = ((const unsigned *)fx_smem())[stage * 512 + j * 128 + threadIdx.x - 128];
+      fx_warp_barrier();
+      if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(empty + stage * 8);
+    }
+  }
+}
+
+// ---- products of warpgroups ----
+
+// descriptor: of boxes of 64 x 64 elements from an address on; MN: where m or n is contiguous, so that the next 64 of it are the next box
+template <bool MN>
+FX_DEVICE unsigned long long descriptor(unsigned address, int step) {
+  const unsigned leading = MN ? 8192 : 16, at = address + step * (MN ? 2048 : 32);
+  return (unsigned long long)((at & 0x3ffff) >> 4 | leading >> 4 << 16) | (unsigned long long)(1024 >> 4 | 1u << 30) << 32;
+}
+
+// value: an element of the tensor, whose rows have 64
+template <bool BF16>
+FX_DEVICE float value(const unsigned *tensor, int row, int column) {
+  const unsigned short bits = (unsigned short)(tensor[row * 32 + column / 2] >> column % 2 * 16);
+  return BF16 ? fx_from_bits((unsigned)bits << 16) : fx_f16_to_f32(bits);
+}
+
+// row_of_b: of the tensor, where the box of B's columns from 64 j on begins
+FX_DEVICE int row_of_b(int j) { return 1024 + (blockIdx.x * 3 + j * 5) % 16 * 64; }
+
+template <int N, bool BF16, bool A_MN, bool B_MN>
+FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
+  if constexpr (N == 64) fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b);
+  if constexpr (N == 128) fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b);
+  if constexpr (N == 192) fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b);
+  if constexpr (N == 256) fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b);
+}
+
+// product: the sums of STEPS times 16 products of the block's rows and columns and, computed by each thread itself, those of the magnitudes; one step is another one of four
+// in every fourth block
+template <int N, bool BF16, int STEPS, bool A_MN, bool B_MN>
+FX_DEVICE void product(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  const unsigned a = fx_shared(fx_smem()), b = a + 8192, barrier = b + N / 64 * 8192;
+  const int row = blockIdx.x * 64, first = STEPS == 4 ? 0 : blockIdx.x / 4 % 4;
+  const unsigned *tensor = first_word<32>(x);
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 8192 + N / 64 * 8192);
+    const int at[2] = {0, row};
+    fx_tma_load(a, map, barrier, at);
+    for (int j = 0; j < N / 64; ++j) {
+      const int at_b[2] = {0, row_of_b(j)};
+      fx_tma_load(b + j * 8192, map, barrier, at_b);
+    }
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  float d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) d[i] = value<BF16>(x, 0, i % 64);
+  fx_wgmma_begin();
+#pragma unroll 1
+  for (int step = first; step < first + STEPS; ++step) multiply<N, BF16, A_MN, B_MN>(d, descriptor<A_MN>(a, step), descriptor<B_MN>(b, step));
+  fx_wgmma_commit();
+  fx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) y[i] = fx_bits(d[i]);
+#pragma unroll 1
+  for (int i = 0; i < N / 2; ++i) {
+    const int m = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, n = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    float sum = fabsf(value<BF16>(x, 0, i % 64));
+    for (int k = first * 16; k < (first + STEPS) * 16; ++k)
+      sum += fabsf(value<BF16>(tensor, A_MN ? row + k : row + m, A_MN ? m : k) * value<BF16>(tensor, row_of_b(n / 64) + (B_MN ? k : n % 64), B_MN ? n % 64 : k));
+    y[N / 2 + i] = fx_bits(sum);
+  }
+}
+
+// products: in block b, A's m is contiguous where b is odd, B's n where b / 2 is
+template <int N, bool BF16, int STEPS>
+FX_DEVICE void products(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  switch (blockIdx.x % 4) {
+    case 0: product<N, BF16, STEPS, false, false>(x, y, map); break;
+    case 1: product<N, BF16, STEPS, true, false>(x, y, map); break;
+    case 2: product<N, BF16, STEPS, false, true>(x, y, map); break;
+    case 3: product<N, BF16, STEPS, true, true>(x, y, map); break;
+  }
+}
+
+// case fx_wgmma_begin, fx_wgmma_commit, fx_wgmma_wait: p32 -> 112, exact, box 64x64 of 64x2048
+// Three batches, of which as many may be under way as the wait before their sums are read says; what the first has read is copied over before the others are done.
+FX_DEVICE void test_wgmma_wait(const unsigned *, unsigned *y, const fx_tensor_map *map) {
+  const unsigned a = fx_shared(fx_smem()), b = a + 3 * 8192, barrier = b + 8192;
+  float d[3][32];
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 4 * 8192);
+    for (int i = 0; i < 4; ++i) {
+      const int at[2] = {0, ((int)blockIdx.x * 4 + i) * 31};
+      fx_tma_load(a + i * 8192, map, barrier, at);
+    }
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+#pragma unroll
+  for (int i = 0; i < 96; ++i) d[i / 32][i % 32] = (float)i;
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    fx_wgmma_begin();
+#pragma unroll
+    for (int step = 0; step < 4; ++step) fx_wgmma_64<true, false, false>(d[i], descriptor<false>(a + i * 8192, step), descriptor<false>(b, step));
+    fx_wgmma_commit();
+  }
+  fx_wgmma_wait<2>();
+#pragma unroll
+  for (int i = 0; i < 32; ++i) y[i] = fx_bits(d[0][i]);
+  fx_barrier();  // all warps have read the first batch's rows
+  if (threadIdx.x == 0) {
+    const int at[2] = {0, (int)blockIdx.x * 64 + 1000};
+    fx_mbarrier_expect(barrier, 8192);
+    fx_tma_load(a, map, barrier, at);
+  }
+  fx_wgmma_wait<1>();
+#pragma unroll
+  for (int i = 0; i < 32; ++i) y[32 + i] = fx_bits(d[1][i]);
+  fx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < 32; ++i) y[64 + i] = fx_bits(d[2][i]);
+  fx_mbarrier_wait(barrier, 1);
+  for (int i = 0; i < 16; ++i) y[96 + i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
+}
+
+// case fx_wgmma_64: b32 -> 64, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_64: p32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_64_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<64, true, 4>(x, y, map); }
+
+// case fx_wgmma_64: b32 -> 64, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_64: B32 -> 64, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_64_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<64, true, 1>(x, y, map); }
+
+// case fx_wgmma_64: h32 -> 64, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_64: q32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_64_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<64, false, 4>(x, y, map); }
+
+// case fx_wgmma_64: h32 -> 64, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_64: H32 -> 64, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_64_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<64, false, 1>(x, y, map); }
+
+// case fx_wgmma_128: b32 -> 128, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_128: p32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_128_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<128, true, 4>(x, y, map); }
+
+// case fx_wgmma_128: b32 -> 128, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_128: B32 -> 128, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_128_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<128, true, 1>(x, y, map); }
+
+// case fx_wgmma_128: h32 -> 128, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_128: q32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_128_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<128, false, 4>(x, y, map); }
+
+// case fx_wgmma_128: h32 -> 128, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_128: H32 -> 128, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_128_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<128, false, 1>(x, y, map); }
+
+// case fx_wgmma_192: b32 -> 192, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_192: p32 -> 192, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_192_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<192, true, 4>(x, y, map); }
+
+// case fx_wgmma_192: b32 -> 192, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_192: B32 -> 192, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_192_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<192, true, 1>(x, y, map); }
+
+// case fx_wgmma_192: h32 -> 192, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_192: q32 -> 192, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_192_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<192, false, 4>(x, y, map); }
+
+// case fx_wgmma_192: h32 -> 192, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_192: H32 -> 192, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_192_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<192, false, 1>(x, y, map); }
+
+// case fx_wgmma_256: b32 -> 256, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_256: p32 -> 256, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_256_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<256, true, 4>(x, y, map); }
+
+// case fx_wgmma_256: b32 -> 256, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_256: B32 -> 256, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_256_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<256, true, 1>(x, y, map); }
+
+// case fx_wgmma_256: h32 -> 256, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_256: q32 -> 256, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_256_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<256, false, 4>(x, y, map); }
+
+// case fx_wgmma_256: h32 -> 256, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_256: H32 -> 256, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_256_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<256, false, 1>(x, y, map); }
