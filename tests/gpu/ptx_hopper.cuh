@@ -89,6 +89,14 @@ FX_DEVICE void test_registers(const unsigned *x, unsigned *y, const fx_tensor_ma
   y[4] = s[(threadIdx.x * 5 + 77) % 384];
 }
 
+// case fx_let_next_start, fx_wait_for_kernel: w1 -> 1, exact
+// No kernel is ahead or behind that was started early: neither does anything.
+FX_DEVICE void test_early(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  fx_let_next_start();
+  fx_wait_for_kernel();
+  y[0] = x[0] + 1;
+}
+
 // ---- boxes ----
 
 // copy_box: a box that every block copies and reads back word by word; it lies inside, or along an axis across an edge of the tensor or beyond it
@@ -198,19 +206,19 @@ FX_DEVICE float value(const unsigned *tensor, int row, int column) {
 FX_DEVICE int row_of_b(int j) { return 1024 + (blockIdx.x * 3 + j * 5) % 16 * 64; }
 
 template <int N, bool BF16, bool A_MN, bool B_MN>
-FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b) {
-  if constexpr (N == 64) fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b);
-  if constexpr (N == 128) fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b);
-  if constexpr (N == 192) fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b);
-  if constexpr (N == 256) fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b);
+FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (N == 64) fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b, adds);
+  if constexpr (N == 128) fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b, adds);
+  if constexpr (N == 192) fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b, adds);
+  if constexpr (N == 256) fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b, adds);
 }
 
 // product: the sums of STEPS times 16 products of the block's rows and columns and, computed by each thread itself, those of the magnitudes; one step is another one of four
-// in every fourth block
+// in every fourth block. In half of the blocks the sums begin with the thread's values, in the other half the first product replaces them.
 template <int N, bool BF16, int STEPS, bool A_MN, bool B_MN>
 FX_DEVICE void product(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
   const unsigned a = fx_shared(fx_smem()), b = a + 8192, barrier = b + N / 64 * 8192;
-  const int row = blockIdx.x * 64, first = STEPS == 4 ? 0 : blockIdx.x / 4 % 4;
+  const int row = blockIdx.x * 64, first = STEPS == 4 ? 0 : blockIdx.x / 4 % 4, adds = blockIdx.x / 8 % 2 == 0;
   const unsigned *tensor = first_word<32>(x);
   if (threadIdx.x == 0) {
     fx_mbarrier_init(barrier, 1);
@@ -230,7 +238,7 @@ FX_DEVICE void product(const unsigned *x, unsigned *y, const fx_tensor_map *map)
   for (int i = 0; i < N / 2; ++i) d[i] = value<BF16>(x, 0, i % 64);
   fx_wgmma_begin();
 #pragma unroll 1
-  for (int step = first; step < first + STEPS; ++step) multiply<N, BF16, A_MN, B_MN>(d, descriptor<A_MN>(a, step), descriptor<B_MN>(b, step));
+  for (int step = first; step < first + STEPS; ++step) multiply<N, BF16, A_MN, B_MN>(d, descriptor<A_MN>(a, step), descriptor<B_MN>(b, step), step > first || adds);
   fx_wgmma_commit();
   fx_wgmma_wait<0>();
 #pragma unroll
@@ -238,7 +246,7 @@ FX_DEVICE void product(const unsigned *x, unsigned *y, const fx_tensor_map *map)
 #pragma unroll 1
   for (int i = 0; i < N / 2; ++i) {
     const int m = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, n = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-    float sum = fabsf(value<BF16>(x, 0, i % 64));
+    float sum = adds ? fabsf(value<BF16>(x, 0, i % 64)) : 0.0f;
     for (int k = first * 16; k < (first + STEPS) * 16; ++k)
       sum += fabsf(value<BF16>(tensor, A_MN ? row + k : row + m, A_MN ? m : k) * value<BF16>(tensor, row_of_b(n / 64) + (B_MN ? k : n % 64), B_MN ? n % 64 : k));
     y[N / 2 + i] = fx_bits(sum);
@@ -278,7 +286,7 @@ FX_DEVICE void test_wgmma_wait(const unsigned *, unsigned *y, const fx_tensor_ma
   for (int i = 0; i < 3; ++i) {
     fx_wgmma_begin();
 #pragma unroll
-    for (int step = 0; step < 4; ++step) fx_wgmma_64<true, false, false>(d[i], descriptor<false>(a + i * 8192, step), descriptor<false>(b, step));
+    for (int step = 0; step < 4; ++step) fx_wgmma_64<true, false, false>(d[i], descriptor<false>(a + i * 8192, step), descriptor<false>(b, step), 1);
     fx_wgmma_commit();
   }
   fx_wgmma_wait<2>();
