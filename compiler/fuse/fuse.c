@@ -16,8 +16,31 @@
 
 /* ---- buffers ---- */
 
+/* Batch axes of a contraction that what reads it sums over: slices of k. */
+static int slice_axes(const struct fuser *f, const struct node *v, int *axes) {
+    struct contraction c;
+    int n = 0;
+    if (!as_contraction(v, &c)) return 0;
+    for (int i = v->id + 1; i < f->g->n_nodes; i++) {
+        const struct node *r = f->g->nodes[i];
+        if (r->kind != N_REDUCE || r->args[0] != v) continue;
+        for (int k = 0; k < r->n_reduced; k++)
+            if (node_has_axis(c.a, r->reduced[k]) && node_has_axis(c.b, r->reduced[k]))
+                n = set_add(axes, n, r->reduced[k]);
+    }
+    return n;
+}
+
+static void put_first(struct buffer *b, const int *first, int n_first) {
+    int n = 0, axes[MAX_AXES];
+    memcpy(axes, b->axes, sizeof axes);
+    for (int rest = 0; rest < 2; rest++)
+        for (int i = 0; i < b->n_axes; i++)
+            if (rest != set_has(first, n_first, axes[i])) b->axes[n++] = axes[i];
+}
+
 /* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for
- * a pointwise reader, the order of an output with the same axes if there is one. */
+ * a pointwise reader, the order of an output with the same axes if there is one. Slices of k lie outermost. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;
@@ -29,14 +52,11 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
         }
     struct partial_of x;
     if (as_partial(
-            f->g, v, &x)) { /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
-        int n = 0, axes[MAX_AXES];
-        memcpy(axes, b->axes, sizeof axes);
-        for (int rest = 0; rest < 2; rest++)
-            for (int i = 0; i < b->n_axes; i++)
-                if (rest != set_has(x.run, x.n, axes[i])) b->axes[n++] = axes[i];
-    }
+            f->g, v, &x)) /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */
+        put_first(b, x.run, x.n);
     if (reader) return;
+    int slices[MAX_AXES], n_slices = slice_axes(f, v, slices);
+    if (n_slices) put_first(b, slices, n_slices);
     for (int i = 0; i < f->g->kernel->n_params; i++) {
         const struct param *p = &f->g->kernel->params[i];
         if (!p->is_output || !nodes_same_axes(p->axes, p->n_axes, v->axes, v->n_axes)) continue;

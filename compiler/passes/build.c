@@ -152,3 +152,22 @@ int *count_readers(const struct graph *g) {
         for (int a = 0; readers[i] && a < g->nodes[i]->n_args; a++) readers[g->nodes[i]->args[a]->id]++;
     return readers;
 }
+
+int build_label(const struct graph *g, struct kernel *k, struct axis label) {
+    struct axis *axes = NEW_ARRAY(&g->cx->arena, struct axis, k->n_axes + 1);
+    memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
+    axes[k->n_axes] = label;
+    k->axes = axes;
+    return k->n_axes++;
+}
+
+struct name build_label_name(const struct graph *g, const struct kernel *k, struct name n, const char *suffix) {
+    for (int number = 1;; number++) {
+        const char *text = arena_printf(
+            &g->cx->arena, number > 1 ? NAME_FMT "%s%d" : NAME_FMT "%s", NAME_ARG(n), suffix, number);
+        struct name name = {text, (uint32_t)strlen(text)};
+        bool is_taken = false;
+        for (int i = 0; i < k->n_axes; i++) is_taken |= name_eq(k->axes[i].name, name);
+        if (!is_taken) return name;
+    }
+}

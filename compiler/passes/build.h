@@ -19,6 +19,11 @@ struct node *build_sum(struct graph *g, struct node *term, const int *reduced, i
 /* n of constant operands alone as a constant, NULL where it is none. */
 struct node *build_folded(struct graph *g, const struct node *n);
 
+/* Adds a label to the kernel of a new graph; its number. */
+int build_label(const struct graph *g, struct kernel *k, struct axis label);
+/* A name made of n that no label has: hints and receipts tell labels apart by theirs. */
+struct name build_label_name(const struct graph *g, const struct kernel *k, struct name n, const char *suffix);
+
 bool is_integer_const(const struct node *n, int64_t v);
 bool set_has(const int *set, int n, int axis);
 int set_add(int *set, int n, int axis); /* keeps it ascending; returns the new length */

@@ -33,48 +33,27 @@ struct splitter {
 
 /* ---- labels ---- */
 
-static int add_label(struct splitter *s, struct axis label) {
-    struct arena *a = &s->g->cx->arena;
-    struct kernel *k = s->kernel;
-    struct axis *axes = NEW_ARRAY(a, struct axis, k->n_axes + 1);
-    memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
-    axes[k->n_axes] = label;
-    k->axes = axes;
-    return k->n_axes++;
-}
-
-/* A name that no label has: hints and receipts tell labels apart by theirs. */
-static struct name with_suffix(const struct splitter *s, struct name n, const char *suffix) {
-    for (int number = 1;; number++) {
-        const char *text = arena_printf(
-            &s->g->cx->arena, number > 1 ? NAME_FMT "%s%d" : NAME_FMT "%s", NAME_ARG(n), suffix, number);
-        struct name name = {text, (uint32_t)strlen(text)};
-        bool is_taken = false;
-        for (int i = 0; i < s->kernel->n_axes; i++) is_taken |= name_eq(s->kernel->axes[i].name, name);
-        if (!is_taken) return name;
-    }
-}
-
 /* The runs of a label, and the places in one. */
 static void split_label(struct splitter *s, int axis) {
     struct arena *a = &s->g->cx->arena;
     struct kernel *k = s->kernel;
     if (s->run[axis] >= 0) return;
     const struct axis whole = k->axes[axis];
-    struct axis run = {.name = with_suffix(s, whole.name, "_runs"),
+    struct axis run = {.name = build_label_name(s->g, s->kernel, whole.name, "_runs"),
         .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0),
         .span = whole.span,
         .part_of = -1,
         .is_inner = true};
     run.nominal = run.extent >= 0 ? (double)run.extent
                                   : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
-    s->run[axis] = add_label(s, run);
-    s->inner[axis] = add_label(s, (struct axis){.name = with_suffix(s, whole.name, "_run"),
-                                      .extent = PARTIAL_RUN,
-                                      .nominal = PARTIAL_RUN,
-                                      .span = whole.span,
-                                      .part_of = -1,
-                                      .is_inner = true});
+    s->run[axis] = build_label(s->g, s->kernel, run);
+    s->inner[axis] = build_label(s->g, s->kernel,
+        (struct axis){.name = build_label_name(s->g, s->kernel, whole.name, "_run"),
+            .extent = PARTIAL_RUN,
+            .nominal = PARTIAL_RUN,
+            .span = whole.span,
+            .part_of = -1,
+            .is_inner = true});
     struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);

@@ -20,6 +20,10 @@ struct graph *pass_dce(const struct graph *g);
  * y = %6   ->   output y = %0, y lying along P and Q */
 struct graph *pass_unflatten(const struct graph *g);
 
+/* A long contraction with few tiles as slices that run beside each other, and their sum.
+ * %4 = sum[K] %3   ->   %4 = %3[K: 512 * S + I]; %5 = sum[I] %4; %6 = sum[S] %5 */
+struct graph *pass_split_k(const struct graph *g);
+
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
 struct graph *pass_access(const struct graph *g);
 

@@ -360,3 +360,15 @@ kernel two_segments(x: f16[M,K], w: f16[N,K], u: f16[M,R], v: f16[R,N], b: f16[N
 test two_segments { M=136 K=72 R=8 N=264 init: integers(-2,2) }
 test two_segments { M=136 K=72 R=0 N=264 init: integers(-2,2) }
 test two_segments { M=136 K=0 R=8 N=264 init: integers(-2,2) }
+
+# slices of k: of 16-bit floats, f32, bytes, a computed factor, with batches, an epilogue and two labels
+kernel slices(x: bf16[M=40,K=4096], w: bf16[K,N=72], b: bf16[N]) -> y: bf16[M,N] { y = gelu(x @ w + b) }
+test slices { init: integers(-2,2) }
+kernel slices_f32(x: f32[M=33,K=2048], w: f32[N=40,K]) -> (y: f32[M,N], s: f32[M]) { y = relu(x @[K] w); s = sum[N](y) }
+test slices_f32 { init: integers(-2,2) }
+kernel slices_i8(x: i8[M=40,K=4096], w: i8[N=64,K]) -> y: i32[M,N] { y = x @[K] w }
+test slices_i8 { init: integers(-128,127) }
+kernel slices_computed(x: f16[B=3,M=16,K=4096], w: i8[B,N=64,K], s: f32[N]) -> y: f32[B,M,N] { y = s * (x @[K] w) }
+test slices_computed { init: integers(-2,2) }
+kernel slices_of_two(x: f16[M=32,K=2048,P=3], w: f16[K,P,N=64]) -> y: f16[M,N] { y = sum[K,P](x * w) }
+test slices_of_two { init: integers(-1,1) }

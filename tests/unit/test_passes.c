@@ -129,7 +129,7 @@ static bool try_extents(
     }
     const struct fx_env env = {.extents = extents};
     int64_t total = 1;
-    for (int i = 0; i < k->n_axes; i++) total *= extents[i] < 0 || extents[i] > 64 ? 65 : 1;
+    for (int i = 0; i < k->n_axes; i++) total *= extents[i] < 0 || extents[i] > (k->axes[i].extent < 0 ? 64 : 2048) ? 2 : 1;
     for (int i = 0; i < k->n_requirements; i++)
         if (!fx_expr_holds(&k->requirements[i].holds, &env)) return false;
     return total == 1;

@@ -1,0 +1,8 @@
+# A long k and few tiles: slices of k beside each other, then their sum with the epilogue; the longest label of two is cut. Not where tiles are many, k does not divide,
+# a factor is made of a reduction, or the kernel says how it is to be fused.
+kernel deep(x: bf16[M=64,K=8192], w: bf16[K,N=128], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
+kernel two(x: f16[B=2,M=32,K=4096,P=3], w: f16[B,K,P,N=64]) -> y: f16[B,M,N] { y = sum[K,P](x * w) }
+kernel many(x: bf16[M=4096,K=8192], w: bf16[K,N=4096]) -> y: f32[M,N] { y = x @ w }
+kernel odd(x: bf16[M=64,K=8209], w: bf16[K,N=128]) -> y: f32[M,N] { y = x @ w }
+kernel whole(x: bf16[M=64,K=8192], w: bf16[K,N=128]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
+kernel wide(x: f64[M=8,K=2048], w: f64[K,N=8]) -> y: f64[M,N] { y = x @ w }
