@@ -11,6 +11,7 @@ static const struct pass passes[] = {
     {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal", NULL},
     {"unflatten", pass_unflatten, false, true,
         "after cse, which has one index of a label, and before access, which then has no division to simplify", NULL},
+    {"pad_k", pass_pad_k, false, true, "after unflatten, and before split_k, which may cut the padded k", NULL},
     {"split_k", pass_split_k, false, false,
         "after unflatten, and before access, which brings the slices to where the factors lie", NULL},
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},

@@ -46,13 +46,14 @@ struct fx_columns_256 {
 template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
 template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
 
-// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time
-template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, bool IS_PINGPONG_, int SUMS, int CHUNK_>
+// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time, and takes one at a time where what it
+// reads and writes is not ALIGNED
+template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, bool IS_PINGPONG_, int SUMS, int CHUNK_, bool ALIGNED_>
 struct fx_wgmma {
   typedef T_ T;
   typedef COLUMNS columns;
   static constexpr int BM = BM_, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_;
-  static constexpr bool IS_PINGPONG = IS_PINGPONG_;
+  static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
   static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
   static constexpr int PARTS = ROWS / 64;                         // instructions that cover them
@@ -65,6 +66,12 @@ struct fx_wgmma {
   static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = HAS_ROOM ? 232 : 240;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0, "no such tile");
+};
+
+// fx_wgmma_vector: columns that the epilogue takes at a time
+template <class ENGINE, class PROBLEM>
+struct fx_wgmma_vector {
+  static constexpr int V = ENGINE::ALIGNED ? PROBLEM::V : 1;
 };
 
 // fx_wgmma_ring: where a thread stands in the stages
@@ -221,11 +228,11 @@ FX_DEVICE void fx_wgmma_get(float (&x)[V], unsigned from) {
 
 // fx_wgmma_epilogue: hands a consumer's sums to the problem, V columns of a row at a time; each warp stages its 16 rows of a chunk of columns after another in shared memory of its own
 template <class ENGINE, int SUMS, class PROBLEM>
-FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, typename PROBLEM::template columns<PROBLEM::V> &columns,
+FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, typename PROBLEM::template columns<fx_wgmma_vector<ENGINE, PROBLEM>::V> &columns,
                                  const float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2], unsigned staging) {
-  constexpr int V = PROBLEM::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
+  constexpr int V = fx_wgmma_vector<ENGINE, PROBLEM>::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
   typedef typename PROBLEM::template frag<V> frag;
-  constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && ENGINE::HAS_ROOM;  // registers allow asking for what all steps read before the sums are staged
+  constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && ENGINE::HAS_ROOM && ENGINE::ALIGNED;  // registers allow asking for what all steps read before the sums are staged
   constexpr int AT_ONCE = ENGINE::HAS_ROOM ? STEPS : 1;  // steps whose sums are read ahead of their use
   static_assert(V <= 8 && ACROSS <= 32 && STEP <= 16, "a warp does not cover whole rows of a chunk");
   const int lane = threadIdx.x % 32, row = lane / ACROSS, col = lane % ACROSS * V;
@@ -233,10 +240,10 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
 #pragma unroll
   for (int chunk = 0; chunk < ENGINE::BN / CHUNK; ++chunk) {
     const int n = at.n + chunk * CHUNK + col, n_valid = p.n() - n < V ? p.n() - n : V;
-    if (!ENGINE::HAS_ROOM && n_valid > 0) fx_fetch_columns<V, true>(p, columns, at.batch, n, n_valid);
+    if (!ENGINE::HAS_ROOM && n_valid > 0) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, n_valid);
     const typename PROBLEM::template columns<V> c = columns;
     if (ENGINE::HAS_ROOM && chunk + 1 < ENGINE::BN / CHUNK && n + CHUNK < p.n())
-      fx_fetch_columns<V, true>(p, columns, at.batch, n + CHUNK, p.n() - n - CHUNK < V ? p.n() - n - CHUNK : V);
+      fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n + CHUNK, p.n() - n - CHUNK < V ? p.n() - n - CHUNK : V);
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
       const int m = at.m + first_row + part * 64 + row, rows = n_valid > 0 ? p.m() - m : 0;
@@ -244,7 +251,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
       if constexpr (IS_AHEAD) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
-          if (s * STEP < rows) fx_fetch<V, true>(p, read[s], at.batch, m + s * STEP, n, n_valid);
+          if (s * STEP < rows) fx_fetch<V, ENGINE::ALIGNED>(p, read[s], at.batch, m + s * STEP, n, n_valid);
       }
       fx_warp_barrier();  // every lane has read the rows staged before
 #pragma unroll
@@ -257,17 +264,28 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
         }
       }
       fx_warp_barrier();  // the chunk of these rows is staged
+      if constexpr (ENGINE::ALIGNED) {
 #pragma unroll
-      for (int first = 0; first < STEPS; first += AT_ONCE) {
-        float x[AT_ONCE][SUMS][V];
+        for (int first = 0; first < STEPS; first += AT_ONCE) {
+          float x[AT_ONCE][SUMS][V];
 #pragma unroll
-        for (int i = 0; i < AT_ONCE * SUMS; ++i)
-          fx_wgmma_get(x[i / SUMS][i % SUMS], get + (first + i / SUMS) * STEP * ENGINE::PITCH + i % SUMS * CHUNK * 4);
+          for (int i = 0; i < AT_ONCE * SUMS; ++i)
+            fx_wgmma_get(x[i / SUMS][i % SUMS], get + (first + i / SUMS) * STEP * ENGINE::PITCH + i % SUMS * CHUNK * 4);
 #pragma unroll
-        for (int s = first; s < first + AT_ONCE; ++s) {
-          if (s * STEP >= rows) continue;
-          if constexpr (!IS_AHEAD) fx_fetch<V, true>(p, read[0], at.batch, m + s * STEP, n, n_valid);
-          p.template store<V, true>(x[s - first], c, read[IS_AHEAD ? s : 0], at.batch, m + s * STEP, n, n_valid);
+          for (int s = first; s < first + AT_ONCE; ++s) {
+            if (s * STEP >= rows) continue;
+            if constexpr (!IS_AHEAD) fx_fetch<V, true>(p, read[0], at.batch, m + s * STEP, n, n_valid);
+            p.template store<V, true>(x[s - first], c, read[IS_AHEAD ? s : 0], at.batch, m + s * STEP, n, n_valid);
+          }
+        }
+      } else {
+#pragma unroll 1
+        for (int s = 0; s < STEPS && s * STEP < rows; ++s) {
+          float x[SUMS][V];
+#pragma unroll
+          for (int j = 0; j < SUMS; ++j) fx_wgmma_get(x[j], get + s * STEP * ENGINE::PITCH + j * CHUNK * 4);
+          fx_fetch<V, false>(p, read[0], at.batch, m + s * STEP, n, n_valid);
+          p.template store<V, false>(x, c, read[0], at.batch, m + s * STEP, n, n_valid);
         }
       }
     }
@@ -277,7 +295,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
 // fx_gemm_wgmma: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
-  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
+  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS, V = fx_wgmma_vector<ENGINE, PROBLEM>::V;
   constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
@@ -323,9 +341,9 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
 #pragma unroll 1
   for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
     const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-    typename PROBLEM::template columns<PROBLEM::V> columns;  // of the first chunk; those of the next are asked for while one is worked on
-    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / PROBLEM::V) * PROBLEM::V;
-    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<PROBLEM::V, true>(p, columns, at.batch, n, p.n() - n < PROBLEM::V ? p.n() - n : PROBLEM::V);
+    typename PROBLEM::template columns<V> columns;  // of the first chunk; those of the next are asked for while one is worked on
+    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / V) * V;
+    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, p.n() - n < V ? p.n() - n : V);
     // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
     float acc[SUMS][ENGINE::PARTS][ENGINE::BN / 2];
 #pragma unroll

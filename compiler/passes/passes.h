@@ -20,6 +20,10 @@ struct graph *pass_dce(const struct graph *g);
  * y = %6   ->   output y = %0, y lying along P and Q */
 struct graph *pass_unflatten(const struct graph *g);
 
+/* Factors whose rows are no multiple of 16 bytes, repacked.
+ * %2 = %0 * %1; %3 = sum[K] %2   ->   %2 = %0[K: P] ?? 0; %3 = %1[K: P] ?? 0; %4 = %2 * %3; %5 = sum[P] %4 */
+struct graph *pass_pad_k(const struct graph *g);
+
 /* A long contraction with few tiles as slices that run beside each other, and their sum.
  * %4 = sum[K] %3   ->   %4 = %3[K: 512 * S + I]; %5 = sum[I] %4; %6 = sum[S] %5 */
 struct graph *pass_split_k(const struct graph *g);

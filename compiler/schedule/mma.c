@@ -106,7 +106,7 @@ bool schedule_mma_configure(
     int vector = gemm_vector(g, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
-    for (int j = 0; j < N_CONFIG_KINDS; j++) {
+    for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY,
              strided = gemm_is_strided(&s->gemm) || any_stride;
         bool through_registers = strided || transposes || gemm_is_computed(&s->gemm) || s->gemm.has_ragged;

@@ -276,7 +276,7 @@ struct terms schedule_needs(
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
         if (f->most_k) need_at_most(&x, &n, k, &s->chain->first.segments[0].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);
-        if (f->is_aligned) need_vectors(&x, &n, c, s, &s->gemm.n, f->vector);
+        if (f->is_aligned && !f->stores_any) need_vectors(&x, &n, c, s, &s->gemm.n, f->vector);
         return x;
     }
     if (s->row) return row_needs(a, c, s, f);

@@ -53,6 +53,7 @@ struct config { /* one entry point: a tile and what it assumes */
                         label */
     bool is_small;       /* indices fit 32 bits */
     bool starts_early;   /* its driver waits for the kernel before */
+    bool stores_any;     /* aligned operands, but what the epilogue reads and writes may lie anyhow */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -67,9 +68,12 @@ struct config { /* one entry point: a tile and what it assumes */
 };
 
 /* Configurations of a kind assume the same of memory, and stand in for each other. */
-enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_UNIT, N_CONFIG_KINDS };
+enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_STORES_ANY, KIND_UNIT, N_CONFIG_KINDS };
 static inline enum config_kind kind_of(const struct config *f) {
-    return f->is_aligned ? KIND_ALIGNED : f->needs_unit ? KIND_UNIT : KIND_ANY;
+    return f->stores_any   ? KIND_STORES_ANY
+           : f->is_aligned ? KIND_ALIGNED
+           : f->needs_unit ? KIND_UNIT
+                           : KIND_ANY;
 }
 
 struct schedule;

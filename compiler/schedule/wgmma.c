@@ -19,16 +19,17 @@ static const struct tile {
     int chunk;                 /* columns that the epilogue stages at a time */
     double rate;               /* flops a cycle and SM */
     double rate_apart;         /* likewise of several sums that do not share an A */
+    bool stores_any;           /* there is one whose stores may lie anyhow, too */
 } tiles[] = {
-    {128, 128, true, 1, 1, 32, 3300, 3300},
-    {128, 192, true, 1, 1, 32, 3300, 3300},
-    {128, 256, false, 1, 1, 32, 3200, 3200},
-    {64, 128, true, 1, 1, 64, 2700, 2700},
-    {64, 64, true, 1, 1, 64, 1770, 1770},
-    {64, 128, true, 2, 2, 32, 3120, 2480},
-    {128, 128, false, 2, 3, 32, 3050, 2930},
-    {64, 64, true, 2, 2, 64, 2480, 1650},
-    {128, 64, false, 3, 4, 32, 2600, 2100},
+    {128, 128, true, 1, 1, 32, 3300, 3300, true},
+    {128, 192, true, 1, 1, 32, 3300, 3300, false},
+    {128, 256, false, 1, 1, 32, 3200, 3200, false},
+    {64, 128, true, 1, 1, 64, 2700, 2700, false},
+    {64, 64, true, 1, 1, 32, 1770, 1770, true},
+    {64, 128, true, 2, 2, 32, 3120, 2600, false},
+    {128, 128, false, 2, 3, 32, 3050, 3200, true},
+    {64, 64, true, 2, 2, 64, 2480, 1700, false},
+    {128, 64, false, 3, 4, 32, 2600, 2100, true},
 };
 
 /* ---- tensor maps ---- */
@@ -121,37 +122,43 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, why_not);
 }
 
+/* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
+static void add_config(const struct graph *g, struct scheduled *s, const struct tile *e, bool stores_any) {
+    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
+        stages = MOST_STAGES;
+    if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) return;
+    while (stages && smem_bytes(e, stages, b_tiles, n_sums) > g->cx->arch->block_shared) stages--;
+    if (stages < LEAST_STAGES) return;
+    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+        .stores_any = stores_any,
+        .takes_maps = true,
+        .starts_early = true,
+        .tile_m = e->bm,
+        .tile_n = e->bn,
+        .tile_k = K_BYTES / 2,
+        .stages = stages,
+        .block = BLOCK,
+        .min_blocks = 1,
+        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
+        .vector = vector,
+        .rate = b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart,
+        .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
+        .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %s, %d, %d, %s>",
+            fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->is_pingpong ? "true" : "false", n_sums,
+            e->chunk, stores_any ? "false" : "true"),
+        .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %s%s", e->bm, e->bn, K_BYTES / 2, stages,
+            e->is_pingpong ? "consumers in turns" : "consumers side by side",
+            stores_any ? ", stores of any alignment" : "")};
+}
+
 bool schedule_wgmma_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct arch *arch = g->cx->arch;
     if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
-    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = gemm_vector(g, s, 8);
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        const struct tile *e = &tiles[i];
-        int stages = MOST_STAGES;
-        if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) continue;
-        while (stages && smem_bytes(e, stages, b_tiles, n_sums) > arch->block_shared) stages--;
-        if (stages < LEAST_STAGES) continue;
-        s->configs[s->n_configs++] = (struct config){.is_aligned = true,
-            .takes_maps = true,
-            .starts_early = true,
-            .tile_m = e->bm,
-            .tile_n = e->bn,
-            .tile_k = K_BYTES / 2,
-            .stages = stages,
-            .block = BLOCK,
-            .min_blocks = 1,
-            .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
-            .vector = vector,
-            .rate = b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart,
-            .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma", e->bm, e->bn),
-            .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %s, %d, %d>",
-                fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->is_pingpong ? "true" : "false",
-                n_sums, e->chunk),
-            .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %s", e->bm, e->bn, K_BYTES / 2, stages,
-                e->is_pingpong ? "consumers in turns" : "consumers side by side")};
-    }
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) add_config(g, s, &tiles[i], false);
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        if (tiles[i].stores_any) add_config(g, s, &tiles[i], true);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;

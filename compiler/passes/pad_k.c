@@ -1,0 +1,100 @@
+/* Factors that no tensor map can describe, repacked: rows whose length is no multiple of 16 bytes.
+ *
+ * In: a graph. Out: one in which sum[K](a * b), a and b 16-bit floats in memory, has become
+ * sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is the next multiple of 8, where a
+ * row of a or b is no multiple of 8 elements and the product is large enough to pay for two copies. The factors are
+ * then computed, and stored ahead of the product with P contiguous where that is predicted to be faster. What is added
+ * is 0 times 0. Extents have to be fixed, and k is one label. */
+#include <string.h>
+
+#include "graph/operand.h"
+#include "passes/build.h"
+#include "passes/passes.h"
+
+enum { STEP = 8, MOST_PADDED = 4 };
+/* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. What the two
+ * copies cost beside their bytes. */
+static const double RATE_AS_IT_IS = 850, RATE_REPACKED = 3000, COPY_SECONDS = 6e-6;
+
+struct padder {
+    const struct graph *g;
+    struct kernel *kernel; /* of the new graph */
+    int n_padded;
+};
+
+static bool is_16_bit_float(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
+
+/* Whether n is a 16-bit tensor of fixed extents; then whether its rows are of odd length, and its bytes. */
+static bool is_factor(const struct graph *g, const struct node *n, bool *is_odd, double *bytes) {
+    struct tensor t;
+    if (!tensor_of_factor(g, n, &t) || !is_16_bit_float(t.dtype) || !t.n_axes) return false;
+    *bytes = 2;
+    for (int i = 0; i < t.n_axes; i++) {
+        int64_t extent = g->kernel->axes[t.axes[i]].extent;
+        if (extent < 1) return false;
+        *bytes *= (double)extent;
+        if (i == t.n_axes - 1) *is_odd = extent % STEP != 0;
+    }
+    return true;
+}
+
+static bool is_padded(const struct padder *s, const struct node *n) {
+    const struct graph *g = s->g;
+    const struct arch *m = g->cx->arch;
+    struct contraction c;
+    bool odd[2];
+    double bytes[2];
+    if (n->kind != N_REDUCE || !n->may_round || n->n_reduced != 1 || g->kernel->axes[n->reduced[0]].extent < 1 ||
+        n->args[0]->n_axes >= MAX_AXES)
+        return false;
+    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !is_factor(g, c.a, &odd[0], &bytes[0]) ||
+        !is_factor(g, c.b, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
+        return false;
+    double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1);
+    return flops / (RATE_AS_IT_IS * arch_all_cycles(m)) >
+           flops / (RATE_REPACKED * arch_all_cycles(m)) + 2 * (bytes[0] + bytes[1]) / m->copied + COPY_SECONDS;
+}
+
+/* Factor f along the new label, 0 behind the end of the old one. */
+static struct node *repacked(struct graph *out, struct node *f, int k, int label, const struct node *like) {
+    struct node at = {
+        .kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = like->span, .source = like->source};
+    at.args[at.n_args++] = f;
+    at.at[at.n_at++] = k;
+    at.args[at.n_args++] = build_index(out, label, like);
+    at.args[at.n_args] = build_zero(out, f->dtype, like);
+    return build_node(out, at);
+}
+
+static struct node *pad(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct padder *s = state;
+    struct contraction c;
+    if (s->n_padded == MOST_PADDED || s->kernel->n_axes >= FX_MAX_EXTENTS || !is_padded(s, old) ||
+        !as_contraction(old, &c))
+        return graph_add(out, n);
+    s->n_padded++;
+    int k = old->reduced[0];
+    const struct axis whole = s->kernel->axes[k];
+    struct axis padded = {.name = build_label_name(s->g, s->kernel, whole.name, "_padded"),
+        .extent = (whole.extent / STEP + 1) * STEP,
+        .span = whole.span,
+        .part_of = -1,
+        .is_inner = true};
+    padded.nominal = (double)padded.extent;
+    int label = build_label(s->g, s->kernel, padded);
+    struct node *a = repacked(out, map[c.a->id], k, label, n), *b = repacked(out, map[c.b->id], k, label, n),
+                sum = *n;
+    sum.args[0] = build_op(out, O_MUL, a, b, NULL, n);
+    sum.reduced[0] = label;
+    return build_node(out, sum);
+}
+
+struct graph *pass_pad_k(const struct graph *g) {
+    struct padder s = {.g = g, .kernel = NEW(&g->cx->arena, struct kernel)};
+    if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || !g->cx->arch->has_wgmma) return (struct graph *)g;
+    *s.kernel = *g->kernel;
+    struct graph *out = graph_like(g);
+    out->kernel = s.kernel;
+    graph_rewrite(g, out, pad, &s);
+    return s.n_padded ? out : (struct graph *)g;
+}
