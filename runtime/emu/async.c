@@ -220,7 +220,7 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
 
 /* ---- products of warpgroups ---- */
 
-enum { WG_ROWS = 16, WG_K = 16, WG_MOST_N = 256 }; /* rows: of a warp */
+enum { WG_ROWS = 16, WG_K = 16, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
 
 struct view { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
@@ -239,14 +239,15 @@ static unsigned element_at(const struct view *v, unsigned mn, unsigned k) {
     return swizzle_128(v->start + offset);
 }
 
-static double value_at(const struct fiber *f, const struct view *v, unsigned mn, unsigned k, bool is_bf16) {
+static double value_at(
+    const struct fiber *f, const struct view *v, unsigned mn, unsigned k, const struct product *p) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
     if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
-        machine_fail(machine_now, NULL, "multiplies what is at %lld of the block's %u bytes of shared memory",
+        machine_fail(machine_now, p->pc, "multiplies what is at %lld of the block's %u bytes of shared memory",
             (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
     memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
-    return is_bf16 ? emu_bf16(bits) : emu_f16(bits);
+    return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
 }
 
 /* Of an operand that a lane reads for its warp. */
@@ -271,9 +272,9 @@ static void multiply(struct warp *w, const struct product *p) {
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
         for (unsigned k = 0; k < WG_K; k++)
-            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p->is_bf16);
+            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
-        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p->is_bf16);
+        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p);
         for (unsigned r = 0; r < WG_ROWS; r++) {
             float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
             double sum = *d;
@@ -301,6 +302,8 @@ static void add_product(struct warp *w) {
             machine_fail(m, w->pc, "lane %d multiplies something else than lane 0", i);
         memcpy(&p->d[i], w->fibers[i].view.words, sizeof p->d[i]);
     }
+    if (p->a >> 62 != SWIZZLED || p->b >> 62 != SWIZZLED)
+        machine_fail(m, w->pc, "multiplies what is not swizzled in 128 bytes");
     if (first->is_watched) touch_product(w, p);
     if (!m->schedule.is_late) multiply(w, p);
 }

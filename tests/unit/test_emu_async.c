@@ -1,0 +1,197 @@
+/* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. What a GPU would refuse,
+ * leave undefined or never end is said to be wrong, with the thread whose fault it is. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fx_runtime.h"
+#include "lib/runtime.h"
+#include "emu/emu.h"
+#include "emulated.h"
+#include "suite.h"
+
+enum { THREADS = 256, STAGE = 8192, SHARED = 2 * STAGE + 32, ROWS = 256, COLUMNS = 64 };
+
+static int encode(struct cuda_tensor_map *map, void *at, unsigned rank, const uint64_t *extents, const unsigned *box) {
+    uint64_t strides[FX_MAX_MAP_RANK] = {(extents[0] * 2 + 15) / 16 * 16};
+    unsigned steps[FX_MAX_MAP_RANK] = {1, 1, 1, 1, 1};
+    for (unsigned i = 1; i < rank; i++) strides[i] = strides[i - 1] * extents[i];
+    return cuda_driver.cuTensorMapEncodeTiled(map, TENSOR_MAP_BF16, rank, at, extents, strides, box, steps, 0,
+        TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0);
+}
+
+/* One kernel of one block of 256 threads: 256 rows of 64 elements, all 1, of which map 0 fetches boxes of 64 rows; map
+ * 1 is none. Two stages of one box, and behind them room for four memory barriers. */
+static bool run(const char *body) {
+    char source[4096];
+    unsigned short *ones = malloc(ROWS * COLUMNS * 2);
+    for (int i = 0; i < ROWS * COLUMNS; i++) ones[i] = 0x3f80;
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(const unsigned *x_, float *y_, const __grid_constant__ fx_tensor_maps<2> maps_) {\n"
+        "  const int t = threadIdx.x, origin[2] = {0, 0}, origin_3[3] = {0, 0, 0}; unsigned *s = (unsigned *)fx_smem();\n"
+        "  const unsigned at = fx_shared(s), full = at + 16384, empty = full + 8; float d[32] = {}; (void)origin_3;\n"
+        "%s\n}\n",
+        body);
+    void *module = compile(source, "k"), *x = take(ROWS * COLUMNS * 2, ones), *y = take(THREADS * 4, NULL);
+    struct cuda_tensor_map maps[2] = {{{0}}};
+    memset(y, 0, THREADS * 4);
+    ck_assert_int_eq(encode(maps, x, 2, (uint64_t[]){COLUMNS, ROWS}, (unsigned[]){64, 64}), 0);
+    bool is_fine = launch(1, THREADS, SHARED, false, (void *[]){&x, &y, maps});
+    cuda_driver.cuMemFree((uintptr_t)x), cuda_driver.cuMemFree((uintptr_t)y), cuda_driver.cuModuleUnload(module);
+    free(ones);
+    return is_fine;
+}
+
+static void fails(const char *body, const char *because) {
+    ck_assert_msg(!run(body), "it was not found that %s: %s", because, body);
+    ck_assert_msg(strstr(words, because) != NULL, "'%s' is not in: %s", because, words);
+}
+
+static void holds(const char *body) { ck_assert_msg(run(body), "%s: %s", body, words); }
+
+/* Of a body, from line 5 on: memory barriers, `full` of one arrival, `empty` of four; a box on its way to stage 0. */
+#define BARRIERS \
+    "  if (t == 0) fx_mbarrier_init(full, 1), fx_mbarrier_init(empty, 4), fx_mbarrier_publish(); fx_barrier();\n"
+#define BOX "  if (t == 0) fx_mbarrier_expect(full, 8192), fx_tma_load(at, maps_.of, full, origin);\n"
+#define WAIT "  fx_mbarrier_wait(full, 0);\n"
+/* Rows of the box by columns of the same one. */
+#define OPERAND "(((at & 0x3ffff) >> 4 | 1 << 16) | (unsigned long long)(64 | 1u << 30) << 32)"
+#define PRODUCT(a, b) "  { fx_wgmma_begin(); fx_wgmma_64<true, 0, 0>(d, " a ", " b "); }\n"
+#define COMMIT "  fx_wgmma_commit();\n"
+#define MULTIPLY PRODUCT(OPERAND, OPERAND) COMMIT
+#define DONE "  fx_wgmma_wait<0>();\n"
+
+/* ---- boxes ---- */
+
+/* What the driver refuses to encode, beside what it takes. */
+static const struct {
+    const char *what;
+    int dtype;
+    unsigned rank;
+    uintptr_t address;
+    uint64_t extent, stride;
+    unsigned box, rows, step;
+    int interleave, swizzle, fill;
+} encoded[] = {
+    {"", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"", TENSOR_MAP_F16, 2, 1 << 20, 1000, 2000, 64, 256, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"an element's type", 99, 2, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"one axis", TENSOR_MAP_BF16, 1, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"six axes", TENSOR_MAP_BF16, 6, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"no base", TENSOR_MAP_BF16, 2, 0, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a misaligned base", TENSOR_MAP_BF16, 2, (1 << 20) + 8, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"no elements", TENSOR_MAP_BF16, 2, 1 << 20, 0, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"an extent", TENSOR_MAP_BF16, 2, 1 << 20, ((uint64_t)1 << 32) + 1, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a stride no multiple of 16", TENSOR_MAP_BF16, 2, 1 << 20, 64, 136, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a stride", TENSOR_MAP_BF16, 2, 1 << 20, 64, (uint64_t)1 << 40, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"an empty box", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 0, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a long box", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 257, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a wide box", TENSOR_MAP_BF16, 2, 1 << 20, 128, 256, 72, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a box of half a piece", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 60, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a step", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 2, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"interleaving", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 1, 1, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"another swizzle", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B - 1, 0},
+    {"filling with NaNs", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 1},
+};
+
+START_TEST(test_encode) {
+    uint64_t extents[8] = {encoded[_i].extent, 100, 1, 1, 1, 1}, strides[8];
+    unsigned box[8] = {encoded[_i].box, encoded[_i].rows, 1, 1, 1, 1}, steps[8];
+    struct cuda_tensor_map map;
+    for (int i = 0; i < 8; i++) strides[i] = encoded[_i].stride, steps[i] = encoded[_i].step;
+    int code = cuda_driver.cuTensorMapEncodeTiled(&map, encoded[_i].dtype, encoded[_i].rank,
+        (void *)encoded[_i].address, extents, strides, box, steps, encoded[_i].interleave, encoded[_i].swizzle,
+        TENSOR_MAP_L2_256B, encoded[_i].fill);
+    ck_assert_msg((code != 0) == (*encoded[_i].what != 0), "map %d: %s", _i, encoded[_i].what);
+}
+END_TEST
+
+START_TEST(test_bad_boxes) {
+    holds(BARRIERS BOX WAIT "  y_[t] = (float)s[t];");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at + 9216, maps_.of, full, origin);",
+        "thread 0, line 6 copies a box of 8192 bytes to 9216 of the block's 16416 bytes of shared memory");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at - 1024, maps_.of, full, origin);", "of 8192 bytes to -1024 of");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at + 512, maps_.of, full, origin);", "of 8192 bytes to 512 of");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of, full + 16, origin);",
+        "copies a box for a memory barrier that there is not");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of, full, origin_3);",
+        "copies by what is no tensor map of 3 axes");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of + 1, full, origin);",
+        "copies by what is no tensor map of 2 axes");
+    fails(BARRIERS BOX "  y_[t] = (float)s[t];\n" WAIT, "leaves something else");
+}
+END_TEST
+
+/* ---- barriers ---- */
+
+START_TEST(test_barriers) {
+    holds(BARRIERS
+        "  if (t == 0) fx_mbarrier_arrive(full);\n  fx_mbarrier_wait(full, 0);\n  fx_mbarrier_wait(empty, 1);");
+    fails(BARRIERS "  fx_mbarrier_wait(full + 16, 0);", "line 6 there is no memory barrier at 16400 of shared memory");
+    fails("  if (t == 0) fx_mbarrier_init(full + 4, 1);", "no memory barrier can be at 16388, or of 1 arrivals");
+    fails("  if (t == 0) fx_mbarrier_init(full + 32, 1);", "no memory barrier can be at 16416, or of 1 arrivals");
+    fails("  if (t == 0) fx_mbarrier_init(full, 0);", "no memory barrier can be at 16384, or of 0 arrivals");
+    fails(BARRIERS "  if (t < 2) fx_mbarrier_expect(full, 8192);",
+        "line 6 arrives at a memory barrier once more than it counts");
+    fails(BARRIERS "  if (t < 3) fx_mbarrier_arrive(empty);\n  fx_mbarrier_wait(empty, 0);",
+        "deadlock: in block 0 0 threads wait at its barrier, 0 at the grid's, 0 have returned; 256 at memory barriers");
+    fails(BARRIERS "  if (t == 0) fx_mbarrier_expect(full, 8200), fx_tma_load(at, maps_.of, full, origin);\n" WAIT,
+        "256 at memory barriers");
+    fails(BARRIERS "  if (t == 0) fx_mbarrier_expect(full, 8184), fx_tma_load(at, maps_.of, full, origin);\n" WAIT,
+        "256 at memory barriers");
+    fails(BARRIERS "  if (t == 0) fx_mbarrier_arrive(full);\n  fx_mbarrier_wait(full, 1);", "256 at memory barriers");
+}
+END_TEST
+
+START_TEST(test_named_barriers) {
+    holds("  if (t < 128) fx_named_arrive(1, 256); else fx_named_barrier(1, 256);\n  fx_named_barrier(15, 256);");
+    fails("  fx_named_barrier(16, 256);", "line 5 there is no barrier 16 of 256 threads");
+    fails("  fx_named_barrier(0, 256);", "there is no barrier 0 of 256 threads");
+    fails("  fx_named_barrier(1, 200);", "there is no barrier 1 of 200 threads");
+    fails("  if (t < 128) fx_named_barrier(3, 256); else fx_named_barrier(3, 128);",
+        "meets 128 threads at barrier 3, where 256 are met");
+    fails("  if (t < 128) fx_named_barrier(3, 256);", "128 have returned; 0 at memory barriers, 128 at named ones");
+}
+END_TEST
+
+/* ---- products ---- */
+
+START_TEST(test_bad_products) {
+    holds(BARRIERS BOX WAIT MULTIPLY DONE "  y_[t] = d[5];");
+    fails(BARRIERS BOX WAIT PRODUCT(OPERAND " + (t == 37 ? 2 : 0)", OPERAND),
+        "line 8 lane 5 multiplies something else than lane 0");
+    fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND " + (t == 40)"), "lane 8 multiplies something else than lane 0");
+    fails(BARRIERS BOX WAIT "  if (t == 3) { fx_wgmma_begin(); fx_wgmma_64<false, 0, 0>(d, " OPERAND ", " OPERAND
+                            "); }\n"
+                            "  else\n" PRODUCT(OPERAND, OPERAND),
+        "multiplies something else than lane 0");
+    fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND " + 1024") COMMIT DONE,
+        "line 8 multiplies what is at 16528 of the block's 16416 bytes of shared memory");
+    fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND " ^ 1ull << 62"),
+        "line 8 multiplies what is not swizzled in 128 bytes");
+    fails("  if (t != 7) fx_wgmma_begin();", "of warp 0 lanes 0xffffff7f wait at wgmma_begin");
+    fails("  if (t % 32 < 9) fx_wgmma_wait<0>(); else fx_wgmma_wait<1>();",
+        "is at wgmma_wait, operand 1, while lanes 0x1ff of its warp are at wgmma_wait, operand 0");
+    fails("  if (t % 32 == 9) fx_take_registers<40>(); else fx_take_registers<48>();", "is at setmaxnreg, operand");
+    /* sums read before they are waited for; with a batch too many under way; of a batch that was not closed */
+    fails(BARRIERS BOX WAIT MULTIPLY "  y_[t] = d[5];\n" DONE, "leaves something else");
+    fails(BARRIERS BOX WAIT MULTIPLY "  fx_wgmma_wait<1>();\n  y_[t] = d[5];\n" DONE, "leaves something else");
+    fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND) DONE "  y_[t] = d[5];", "leaves something else");
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("emu_async");
+    TCase *t = tcase_create("refused");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_loop_test(t, test_encode, 0, (int)(sizeof encoded / sizeof *encoded));
+    tcase_add_test(t, test_bad_boxes);
+    tcase_add_test(t, test_barriers);
+    tcase_add_test(t, test_named_barriers);
+    tcase_add_test(t, test_bad_products);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
