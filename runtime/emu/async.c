@@ -5,6 +5,7 @@
  * batch is waited for; until then a box holds NaNs. Else both are done at once. Invariant: a barrier's phase ends when
  * all have arrived and all expected bytes have landed. PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma.mma_async and its
  * shared memory layouts. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,16 +183,19 @@ static void copy_row(struct fiber *f, const struct emu_map *m, unsigned to, cons
         is_inside &= at[i] >= 0 && (uint64_t)at[i] < m->extents[i];
         if (is_inside) row += (uint64_t)at[i] * m->strides[i - 1];
     }
-    long long per_piece = PIECE / m->bytes;
+    long long per_piece = PIECE / m->bytes, end = is_inside ? (long long)m->extents[0] : LLONG_MIN;
     for (int i = 0; i < m->box[0] / per_piece; i++) {
-        long long first = at[0] + i * per_piece, end = (long long)m->extents[0];
-        long long n_valid = !is_inside || first < 0 || first >= end ? 0 : end - first < per_piece ? end - first : per_piece;
-        machine_copy(f, &(struct copy){.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
-                            .from = row + first * m->bytes,
-                            .n_bytes = PIECE,
-                            .n_valid = (int)n_valid * m->bytes,
-                            .barrier = barrier,
-                            .pc = pc});
+        long long first = at[0] + i * per_piece; /* elements [zeros, valid) of the piece are inside the tensor */
+        int zeros = (int)(first >= 0 ? 0 : first > -per_piece ? -first : per_piece);
+        int valid = (int)(end <= first + zeros ? zeros : end - first < per_piece ? end - first : per_piece);
+        struct copy c = {.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
+            .n_bytes = zeros * m->bytes,
+            .barrier = barrier,
+            .pc = pc};
+        if (zeros) machine_copy(f, &c);
+        c.to += c.n_bytes, c.from = row + (first + zeros) * m->bytes;
+        c.n_bytes = PIECE - c.n_bytes, c.n_valid = (valid - zeros) * m->bytes;
+        if (c.n_bytes) machine_copy(f, &c);
     }
 }
 

@@ -1,5 +1,6 @@
-/* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. What a GPU would refuse,
- * leave undefined or never end is said to be wrong, with the thread whose fault it is. */
+/* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. Boxes come out as plain
+ * loops have them; what a GPU would refuse, leave undefined or never end is said to be wrong, with the thread whose
+ * fault it is. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,70 @@ static void holds(const char *body) { ck_assert_msg(run(body), "%s: %s", body, w
 #define DONE "  fx_wgmma_wait<0>();\n"
 
 /* ---- boxes ---- */
+
+static const struct {
+    int rank;
+    uint64_t extents[FX_MAX_MAP_RANK];
+    unsigned box[FX_MAX_MAP_RANK];
+} tensors[] = {{2, {75, 41}, {64, 32}}, {3, {130, 7, 9}, {64, 4, 8}}, {4, {64, 5, 3, 6}, {64, 4, 2, 4}},
+    {5, {81, 3, 4, 3, 5}, {64, 2, 4, 2, 2}}};
+
+/* What a box is to hold, swizzled: 32 rows of 64 elements. */
+static void plain_box(int which, const unsigned short *x, const int *at, unsigned char *box) {
+    for (unsigned i = 0; i < 32 * 64; i++) {
+        unsigned rest = i, row_bytes = ((unsigned)tensors[which].extents[0] * 2 + 15) / 16 * 16, to = i * 2;
+        size_t from = 0, step = row_bytes / 2;
+        bool is_inside = true;
+        for (int a = 0; a < tensors[which].rank; a++) {
+            long c = at[a] + (long)(rest % tensors[which].box[a]);
+            rest /= tensors[which].box[a];
+            is_inside &= c >= 0 && c < (long)tensors[which].extents[a];
+            if (is_inside) from += (size_t)c * (a ? step : 1);
+            if (a) step *= tensors[which].extents[a];
+        }
+        memcpy(box + (to ^ (to >> 7 & 7) << 4), is_inside ? &x[from] : &(unsigned short){0}, 2);
+    }
+}
+
+/* At places inside, across every edge and beyond it, by any number of elements. */
+START_TEST(test_boxes) {
+    enum { PLACES = 200, BOX_BYTES = 4096, MOST = 16384 };
+    int rank = tensors[_i].rank;
+    char source[2048];
+    unsigned short numbers[MOST];
+    unsigned char want[BOX_BYTES];
+    struct cuda_tensor_map map;
+    unsigned random = 1;
+    for (int i = 0; i < MOST; i++) numbers[i] = (unsigned short)(i + 1);
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(const int *at_, unsigned *y_, const __grid_constant__ fx_tensor_maps<1> maps_) {\n"
+        "  const unsigned to = fx_shared(fx_smem()), full = to + 4096;\n  int at[%d];\n"
+        "  for (int i = 0; i < %d; ++i) at[i] = at_[blockIdx.x * 5 + i];\n"
+        "  if (threadIdx.x == 0) {\n    fx_mbarrier_init(full, 1), fx_mbarrier_publish();\n"
+        "    fx_mbarrier_expect(full, 4096), fx_tma_load(to, maps_.of, full, at);\n  }\n  fx_barrier();\n"
+        "  fx_mbarrier_wait(full, 0);\n"
+        "  for (int i = threadIdx.x; i < 1024; i += 64) y_[blockIdx.x * 1024 + i] = ((unsigned *)fx_smem())[i];\n}\n",
+        rank, rank);
+    void *module = compile(source, "k"), *x = take(sizeof numbers, numbers), *y = take(PLACES * BOX_BYTES, NULL);
+    int *at = take(PLACES * 5 * sizeof *at, NULL);
+    for (int i = 0; i < PLACES * 5; i++) {
+        int a = i % 5;
+        if (a >= rank) continue;
+        random = random * 1664525u + 1013904223u;
+        int box = (int)tensors[_i].box[a], extent = (int)tensors[_i].extents[a];
+        at[i] = (int)(random >> 8) % (extent + 2 * box + 2) - box - 1;
+    }
+    ck_assert_int_eq(encode(&map, x, (unsigned)rank, tensors[_i].extents, tensors[_i].box), 0);
+    ck_assert_msg(launch(PLACES, 64, BOX_BYTES + 8, false, (void *[]){&at, &y, &map}), "%s", words);
+    for (int i = 0; i < PLACES; i++) {
+        plain_box(_i, numbers, at + i * 5, want);
+        for (int b = 0; b < BOX_BYTES; b++)
+            ck_assert_msg(((unsigned char *)y)[i * BOX_BYTES + b] == want[b], "rank %d, place %d, byte %d", rank, i, b);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
 
 /* What the driver refuses to encode, beside what it takes. */
 static const struct {
@@ -187,6 +252,7 @@ int main(void) {
     TCase *t = tcase_create("refused");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_loop_test(t, test_boxes, 0, (int)(sizeof tensors / sizeof *tensors));
     tcase_add_loop_test(t, test_encode, 0, (int)(sizeof encoded / sizeof *encoded));
     tcase_add_test(t, test_bad_boxes);
     tcase_add_test(t, test_barriers);
