@@ -219,7 +219,7 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
         for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
         copy_row(f, &m, to + r * row_bytes, first, barrier, CALLER);
     }
-    if (!machine_now->schedule.is_late) land_boxes(f->warp->block, b);
+    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
 }
 
 /* ---- products of warpgroups ---- */

@@ -1,6 +1,6 @@
 /* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. Boxes come out as plain
  * loops have them; what a GPU would refuse, leave undefined or never end is said to be wrong, with the thread whose
- * fault it is. */
+ * fault it is; so are accesses that nothing orders with a copy or a product under way. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +57,10 @@ static void holds(const char *body) { ck_assert_msg(run(body), "%s: %s", body, w
     "  if (t == 0) fx_mbarrier_init(full, 1), fx_mbarrier_init(empty, 4), fx_mbarrier_publish(); fx_barrier();\n"
 #define BOX "  if (t == 0) fx_mbarrier_expect(full, 8192), fx_tma_load(at, maps_.of, full, origin);\n"
 #define WAIT "  fx_mbarrier_wait(full, 0);\n"
+/* All have seen that the phase has ended: nobody still waits for it when the next one has, too. */
+#define MEET "  fx_barrier();\n"
+#define AGAIN "  fx_mbarrier_wait(full, 1);\n"
+#define EMPTY "  if (t == 0) fx_mbarrier_wait(empty, 0);\n"
 /* Rows of the box by columns of the same one. */
 #define OPERAND "(((at & 0x3ffff) >> 4 | 1 << 16) | (unsigned long long)(64 | 1u << 30) << 32)"
 #define PRODUCT(a, b) "  { fx_wgmma_begin(); fx_wgmma_64<true, 0, 0>(d, " a ", " b "); }\n"
@@ -247,6 +251,65 @@ START_TEST(test_bad_products) {
 }
 END_TEST
 
+/* ---- every access ---- */
+
+/* What nothing orders, beside what is right and looks like it; the values would hide it. */
+static const struct {
+    const char *wrong, *because, *right;
+} watched[] = {
+    /* read before it has landed: by others, by who asked for it, by a product, behind a phase that it is not of */
+    {BARRIERS BOX "  if (t > 0) y_[t] = s[t] == 7;\n" WAIT,
+        "thread 1, line 7 reads 4 bytes at byte 4 of the block's 16416 of shared memory, which thread 0 writes at line 6, "
+        "and nothing orders the two",
+        BARRIERS BOX WAIT "  y_[t] = s[t] == 7;"},
+    {BARRIERS BOX "  if (t == 0) y_[0] = s[0] == 7;\n" WAIT,
+        "thread 0, line 7 reads 4 bytes at byte 0 of the block's 16416 of shared memory, where a copy has not been",
+        BARRIERS BOX WAIT "  if (t == 0) y_[0] = s[0] == 7;"},
+    {BARRIERS BOX MULTIPLY WAIT DONE,
+        "line 7 reads 16 bytes at byte 0 of the block's 16416 of shared memory, where a copy has not been waited for",
+        BARRIERS BOX WAIT MULTIPLY DONE},
+    {BARRIERS "  if (t == 0) fx_mbarrier_arrive(full);\n" WAIT MEET BOX "  if (t == 9) y_[0] = s[0] == 7;\n" AGAIN,
+        "thread 9, line 10 reads 4 bytes at byte 0 of the block's 16416 of shared memory, which thread 0 writes at line 9, "
+        "and nothing orders the two",
+        BARRIERS "  if (t == 0) fx_mbarrier_arrive(full);\n" WAIT MEET BOX AGAIN "  if (t == 9) y_[0] = s[0] == 7;"},
+    /* copied over while another warpgroup reads, all of which says that it has read; before it does; one warp less */
+    {BARRIERS BOX WAIT MEET "  if (t >= 128) y_[t] = s[t] == 7;\n" BOX AGAIN, "of the block's 16416 of shared memory",
+        BARRIERS BOX WAIT MEET "  if (t >= 128) y_[t] = s[t] == 7;\n"
+                               "  if (t >= 128 && t % 32 == 0) fx_mbarrier_arrive(empty);\n" EMPTY BOX AGAIN},
+    {BARRIERS BOX WAIT MEET "  if (t >= 128 && t % 32 == 0) fx_mbarrier_arrive(empty);\n"
+                            "  if (t >= 128) y_[t] = s[t] == 7;\n" EMPTY BOX AGAIN,
+        "of the block's 16416 of shared memory", NULL},
+    {BARRIERS BOX WAIT MEET "  if (t >= 128) y_[t] = s[t] == 7;\n"
+                            "  if (t >= 96 && t < 224 && t % 32 == 0) fx_mbarrier_arrive(empty);\n" EMPTY BOX AGAIN,
+        "of the block's 16416 of shared memory", NULL},
+    /* while a product that is under way reads */
+    {BARRIERS BOX WAIT MEET "  if (t >= 128) {\n" MULTIPLY "  if (t % 32 == 0) fx_mbarrier_arrive(empty);\n" DONE
+                            "  }\n" EMPTY BOX AGAIN,
+        "thread 0, line 16 copies 16 bytes at byte 0 of the block's 16416 of shared memory, which thread 128 reads at line "
+        "10, and nothing orders the two",
+        BARRIERS BOX WAIT MEET "  if (t >= 128) {\n" MULTIPLY DONE
+                               "  if (t % 32 == 0) fx_mbarrier_arrive(empty);\n  }\n" EMPTY BOX AGAIN},
+    {BARRIERS BOX WAIT MEET MULTIPLY "  if (t == 9) s[5] = 0x3f803f80;\n" DONE,
+        "thread 9, line 11 writes 4 bytes at byte 20 of the block's 16416 of shared memory, which thread 0 reads at line "
+        "9, and nothing orders the two",
+        BARRIERS BOX WAIT MEET MULTIPLY DONE MEET "  if (t == 9) s[5] = 0x3f803f80;"},
+    /* a named barrier orders those who meet there; who arrives does not wait */
+    {"  s[t] = 0;\n  fx_barrier();\n  s[t] = 0;\n  fx_named_barrier(1 + t / 128, 128);\n  y_[t] = s[255 - t];",
+        "and nothing orders the two",
+        "  s[t] = 0;\n  fx_barrier();\n  s[t] = 0;\n  fx_named_barrier(1, 256);\n  y_[t] = s[255 - t];"},
+    {"  s[t] = 0;\n  fx_barrier();\n  s[t] = 0;\n  if (t < 128) fx_named_barrier(1, 256);\n"
+     "  else fx_named_arrive(1, 256), y_[t] = s[t - 128];",
+        "and nothing orders the two",
+        "  s[t] = 0;\n  fx_barrier();\n  s[t] = 0;\n  if (t < 128) fx_named_barrier(1, 256), y_[t] = s[t + 128];\n"
+        "  else fx_named_arrive(1, 256);"},
+};
+
+START_TEST(test_watched) {
+    fails(watched[_i].wrong, watched[_i].because);
+    if (watched[_i].right) holds(watched[_i].right);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("emu_async");
     TCase *t = tcase_create("refused");
@@ -258,6 +321,11 @@ int main(void) {
     tcase_add_test(t, test_barriers);
     tcase_add_test(t, test_named_barriers);
     tcase_add_test(t, test_bad_products);
+    suite_add_tcase(s, t);
+    t = tcase_create("watched");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup_watched, NULL);
+    tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
     suite_add_tcase(s, t);
     return run_suite(s);
 }
