@@ -158,6 +158,7 @@ static const struct {
     {"an empty box", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 0, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
     {"a long box", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 257, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
     {"a wide box", TENSOR_MAP_BF16, 2, 1 << 20, 128, 256, 72, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
+    {"a narrow box", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 32, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
     {"a box of half a piece", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 60, 64, 1, 0, TENSOR_MAP_SWIZZLE_128B, 0},
     {"a step", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 2, 0, TENSOR_MAP_SWIZZLE_128B, 0},
     {"interleaving", TENSOR_MAP_BF16, 2, 1 << 20, 64, 128, 64, 64, 1, 1, TENSOR_MAP_SWIZZLE_128B, 0},
