@@ -1,11 +1,12 @@
-/* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. Boxes come out as plain
- * loops have them; what a GPU would refuse, leave undefined or never end is said to be wrong, with the thread whose
- * fault it is; so are accesses that nothing orders with a copy or a product under way. */
+/* The emulator's part of sm_90a: kernels written here over the functions of ptx_hopper.cuh. Boxes and products come out
+ * as plain loops have them; what a GPU would refuse, leave undefined or never end is said to be wrong, with the thread
+ * whose fault it is; so are accesses that nothing orders with a copy or a product under way. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dtype.h"
 #include "fx_runtime.h"
 #include "lib/runtime.h"
 #include "emu/emu.h"
@@ -228,6 +229,51 @@ END_TEST
 
 /* ---- products ---- */
 
+/* What the rows of the tensor hold: small integers, so that sums are exact. */
+static int number(int row, int column) { return (row * 37 + column * 11 + row * column) % 9 - 4; }
+
+/* Operands in either order, several columns of boxes, every 16 of a box's 64 k: 4 x 2 x 2 instructions of each type. */
+START_TEST(test_products) {
+    enum { K = 64, MOST_N = 256 };
+    int n = 64 * (_i % 4 + 1), a_mn = _i / 4 % 2, b_mn = _i / 8 % 2, is_f16 = _i / 16;
+    char source[2048];
+    static float want[64 * MOST_N];
+    unsigned short *rows = malloc((K + MOST_N) * K * 2);
+    struct cuda_tensor_map map;
+    for (int i = 0; i < (K + MOST_N) * K; i++)
+        fx_store_double(is_f16 ? FX_F16 : FX_BF16, rows, (size_t)i, number(i / K, i % K));
+    for (int m = 0; m < 64; m++)
+        for (int c = 0; c < n; c++) {
+            float sum = (float)(m - c);
+            for (int k = 0; k < K; k++)
+                sum += (float)((a_mn ? number(k, m) : number(m, k)) *
+                               (b_mn ? number(64 + c / 64 * 64 + k, c % 64) : number(64 + c, k)));
+            want[m * n + c] = sum;
+        }
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(float *y_, const __grid_constant__ fx_tensor_maps<1> maps_) {\n  const unsigned at = fx_shared(fx_smem()), full = at + 40960;\n"
+        "  if (threadIdx.x == 0) {\n    fx_mbarrier_init(full, 1), fx_mbarrier_publish(), fx_mbarrier_expect(full, %d);\n"
+        "    for (int i = 0; i < %d; ++i) {\n      const int from[2] = {0, 64 * i};\n      fx_tma_load(at + i * 8192, maps_.of, full, from);\n    }\n  }\n"
+        "  fx_barrier();\n  fx_mbarrier_wait(full, 0);\n  const int m = threadIdx.x / 32 * 16 + threadIdx.x %% 32 / 4, c = threadIdx.x %% 4 * 2;\n"
+        "  float d[%d];\n  for (int i = 0; i < %d; ++i) d[i] = m + i / 2 %% 2 * 8 - (i / 4 * 8 + c + i %% 2);\n  fx_wgmma_begin();\n"
+        "  for (int i = 0; i < 4; ++i) {\n"
+        "    const unsigned long long a = at + i * %d, b = at + 8192 + i * %d, high = (unsigned long long)(64 | 1u << 30) << 32;\n"
+        "    fx_wgmma_%d<%d, %d, %d>(d, a >> 4 | %d << 16 | high, b >> 4 | %d << 16 | high);\n  }\n  fx_wgmma_commit();\n  fx_wgmma_wait<0>();\n"
+        "  for (int i = 0; i < %d; ++i) y_[(m + i / 2 %% 2 * 8) * %d + i / 4 * 8 + c + i %% 2] = d[i];\n}\n",
+        8192 * (1 + n / 64), 1 + n / 64, n / 2, n / 2, a_mn ? 2048 : 32, b_mn ? 2048 : 32, n, !is_f16, a_mn, b_mn,
+        a_mn ? 512 : 1, b_mn ? 512 : 1, n / 2, n);
+    void *module = compile(source, "k"), *x = take((K + MOST_N) * K * 2, rows), *y = take(64 * MOST_N * 4, NULL);
+    ck_assert_int_eq(encode(&map, x, 2, (uint64_t[]){K, K + MOST_N}, (unsigned[]){64, 64}), 0);
+    ck_assert_msg(launch(1, 128, 40968, false, (void *[]){&y, &map}), "%s", words);
+    for (int i = 0; i < 64 * n; i++)
+        ck_assert_msg(((float *)y)[i] == want[i], "n %d, mn %d %d, f16 %d: row %d, column %d is %g, not %g", n, a_mn,
+            b_mn, is_f16, i / n, i % n, (double)((float *)y)[i], (double)want[i]);
+    cuda_driver.cuModuleUnload(module);
+    free(rows);
+}
+END_TEST
+
 START_TEST(test_bad_products) {
     holds(BARRIERS BOX WAIT MULTIPLY DONE "  y_[t] = d[5];");
     fails(BARRIERS BOX WAIT PRODUCT(OPERAND " + (t == 37 ? 2 : 0)", OPERAND),
@@ -321,6 +367,7 @@ int main(void) {
     tcase_add_test(t, test_bad_boxes);
     tcase_add_test(t, test_barriers);
     tcase_add_test(t, test_named_barriers);
+    tcase_add_loop_test(t, test_products, 0, 32);
     tcase_add_test(t, test_bad_products);
     suite_add_tcase(s, t);
     t = tcase_create("watched");
