@@ -5,6 +5,7 @@
  * batch is waited for; until then a box holds NaNs. Else both are done at once. Invariant: a barrier's phase ends when
  * all have arrived and all expected bytes have landed. PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma.mma_async and its
  * shared memory layouts. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
         m.box[i] = (unsigned short)box[i];
         if (i) m.strides[i - 1] = strides[i - 1];
     }
-    if (box[0] * m.bytes > ROW || box[0] * m.bytes % LEAST) return 1;
+    if (box[0] * m.bytes != ROW) return 1; /* narrower ones fx has not; their rows may be padded */
     *out = (struct cuda_tensor_map){{0}};
     memcpy(out, &m, sizeof m);
     return 0;
@@ -182,16 +183,19 @@ static void copy_row(struct fiber *f, const struct emu_map *m, unsigned to, cons
         is_inside &= at[i] >= 0 && (uint64_t)at[i] < m->extents[i];
         if (is_inside) row += (uint64_t)at[i] * m->strides[i - 1];
     }
-    long long per_piece = PIECE / m->bytes;
+    long long per_piece = PIECE / m->bytes, end = is_inside ? (long long)m->extents[0] : LLONG_MIN;
     for (int i = 0; i < m->box[0] / per_piece; i++) {
-        long long first = at[0] + i * per_piece, end = (long long)m->extents[0];
-        long long n_valid = !is_inside || first < 0 || first >= end ? 0 : end - first < per_piece ? end - first : per_piece;
-        machine_copy(f, &(struct copy){.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
-                            .from = row + first * m->bytes,
-                            .n_bytes = PIECE,
-                            .n_valid = (int)n_valid * m->bytes,
-                            .barrier = barrier,
-                            .pc = pc});
+        long long first = at[0] + i * per_piece; /* elements [zeros, valid) of the piece are inside the tensor */
+        int zeros = (int)(first >= 0 ? 0 : first > -per_piece ? -first : per_piece);
+        int valid = (int)(end <= first + zeros ? zeros : end - first < per_piece ? end - first : per_piece);
+        struct copy c = {.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
+            .n_bytes = zeros * m->bytes,
+            .barrier = barrier,
+            .pc = pc};
+        if (zeros) machine_copy(f, &c);
+        c.to += c.n_bytes, c.from = row + (first + zeros) * m->bytes;
+        c.n_bytes = PIECE - c.n_bytes, c.n_valid = (valid - zeros) * m->bytes;
+        if (c.n_bytes) machine_copy(f, &c);
     }
 }
 
@@ -215,12 +219,12 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
         for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
         copy_row(f, &m, to + r * row_bytes, first, barrier, CALLER);
     }
-    if (!machine_now->schedule.is_late) land_boxes(f->warp->block, b);
+    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
 }
 
 /* ---- products of warpgroups ---- */
 
-enum { WG_ROWS = 16, WG_K = 16, WG_MOST_N = 256 }; /* rows: of a warp */
+enum { WG_ROWS = 16, WG_K = 16, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
 
 struct view { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
@@ -239,14 +243,15 @@ static unsigned element_at(const struct view *v, unsigned mn, unsigned k) {
     return swizzle_128(v->start + offset);
 }
 
-static double value_at(const struct fiber *f, const struct view *v, unsigned mn, unsigned k, bool is_bf16) {
+static double value_at(
+    const struct fiber *f, const struct view *v, unsigned mn, unsigned k, const struct product *p) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
     if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
-        machine_fail(machine_now, NULL, "multiplies what is at %lld of the block's %u bytes of shared memory",
+        machine_fail(machine_now, p->pc, "multiplies what is at %lld of the block's %u bytes of shared memory",
             (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
     memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
-    return is_bf16 ? emu_bf16(bits) : emu_f16(bits);
+    return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
 }
 
 /* Of an operand that a lane reads for its warp. */
@@ -271,9 +276,9 @@ static void multiply(struct warp *w, const struct product *p) {
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
         for (unsigned k = 0; k < WG_K; k++)
-            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p->is_bf16);
+            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
-        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p->is_bf16);
+        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p);
         for (unsigned r = 0; r < WG_ROWS; r++) {
             float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
             double sum = p->adds ? *d : 0;
@@ -302,6 +307,8 @@ static void add_product(struct warp *w) {
             machine_fail(m, w->pc, "lane %d multiplies something else than lane 0", i);
         memcpy(&p->d[i], w->fibers[i].view.words, sizeof p->d[i]);
     }
+    if (p->a >> 62 != SWIZZLED || p->b >> 62 != SWIZZLED)
+        machine_fail(m, w->pc, "multiplies what is not swizzled in 128 bytes");
     if (first->is_watched) touch_product(w, p);
     if (!m->schedule.is_late) multiply(w, p);
 }

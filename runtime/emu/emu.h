@@ -251,7 +251,8 @@ struct emu_map { /* a tensor map as the emulator encodes it */
     const char *base;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK - 1]; /* strides in bytes, from the second axis on */
 };
-/* As cuTensorMapEncodeTiled, for 16-bit elements swizzled in 128 bytes; it refuses what the driver does. */
+/* As cuTensorMapEncodeTiled, for 16-bit elements swizzled in 128 bytes, in boxes as wide; it refuses what the driver
+ * does. */
 int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill);

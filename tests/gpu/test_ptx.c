@@ -51,21 +51,21 @@ static struct file { /* of cases, and the hardware that they call */
 enum { N_FILES = sizeof files / sizeof *files };
 
 struct test {
-    char functions[200];   /* "fx_a, fx_b" */
-    char name[64];         /* of its device function */
+    char functions[200];    /* "fx_a, fx_b" */
+    char name[64];          /* of its device function */
     char kinds[MAX_IN + 1]; /* of its words, "w2b30" */
-    char in[MAX_IN + 1];   /* a letter a word */
-    int n_out;             /* words */
+    char in[MAX_IN + 1];    /* a letter a word */
+    int n_out;              /* words */
     enum { EXACT, EXP2, RCP, SUM } how;
-    int k;                 /* SUM: products in each */
-    bool is_grid;          /* all blocks alive at once */
+    int k;        /* SUM: products in each */
+    bool is_grid; /* all blocks alive at once */
     const struct file *file;
-    int block;             /* threads of one */
-    int rank;              /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
+    int block; /* threads of one */
+    int rank;  /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
     uint64_t extents[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK];
-    bool is_skipped;       /* the GPU has no such instructions */
-    size_t at;             /* of its first word among the results */
+    bool is_skipped; /* the GPU has no such instructions */
+    size_t at;       /* of its first word among the results */
 };
 
 static struct test cases[MAX_CASES];
