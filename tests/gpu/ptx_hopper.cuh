@@ -112,7 +112,7 @@ FX_DEVICE void copy_box(const unsigned *x, unsigned *y, const fx_tensor_map *map
     at[i] = where == 0   ? r % (extents[i] - box[i] + 1)
             : where == 1 ? -1 - r % (box[i] - 1)
             : where == 2 ? extents[i] - 1 - r % (box[i] - 1)
-            : where == 3 ? -box[i] - r % 3
+            : where == 3 ? -box[i] - 1 - r % 3
                          : extents[i] + r % 3;
   }
   if (threadIdx.x == 0) {

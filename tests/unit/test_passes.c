@@ -847,6 +847,34 @@ START_TEST(test_language) {
 }
 END_TEST
 
+/* What is done to large products alone, on a machine on which small ones take long. */
+START_TEST(test_large) {
+    static const char *const texts[] = {
+        "kernel f(x: bf16[M=5,K=13], w: bf16[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }",
+        "kernel f(x: f16[B=2,M=3,K=8], w: f16[B,K,N=7]) -> y: f16[B,M,N] { y = x @[K] w }",
+        "kernel f(x: f16[K=16,M=3], w: f16[N=9,K]) -> (y: f32[M,N], s: f32[M]) { y = x @[K] w; s = sum[N](y) }",
+        "kernel f(x: f16[M=3,K=16], w: f16[N=9,K]) -> y: f32[M,N] { y = x @[K] w }",
+        "kernel f(x: f16[M=3,K=13], w: f16[N=9,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }",
+    };
+    static const bool is_padded[] = {true, true, true, false, false};
+    struct arch slow = *arch_find("sm_90a");
+    slow.cycles = 1;
+    for (int i = 0; i < 5; i++) {
+        struct tally tally = {0};
+        struct subject *s = subject_open(texts[i]);
+        ck_assert_msg(s->program != NULL, "%s", messages(s));
+        s->cx.arch = &slow;
+        const char *wrong = check_subject(s, NULL, (uint64_t)i, false, &tally);
+        ck_assert_msg(!wrong, "%s: %.6000s", texts[i], wrong);
+        for (int p = 0; pipeline_pass(p); p++) {
+            all->n_changed[p] += tally.n_changed[p];
+            if (strcmp(pipeline_pass(p)->name, "pad_k") == 0) ck_assert_int_eq(tally.n_changed[p] > 0, is_padded[i]);
+        }
+        subject_close(s);
+    }
+}
+END_TEST
+
 /* ---- the rules of canonicalise: each on what it is for, and on what looks like it ---- */
 
 static void print_form(struct buf *out, const struct graph *g, const struct node *n) {
@@ -1733,6 +1761,7 @@ int main(void) {
     tcase_add_loop_test(t, test_broken_kind, 0, N_BROKEN_KINDS);
     tcase_add_loop_test(t, test_written, 0, (int)(sizeof specs / sizeof *specs));
     tcase_add_test(t, test_language);
+    tcase_add_test(t, test_large);
     tcase_add_test(t, test_evaluator_refuses);
     tcase_add_loop_test(t, test_pipeline, 0, 4);
     tcase_add_test(t, test_docs);
