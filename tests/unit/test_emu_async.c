@@ -64,7 +64,7 @@ static void holds(const char *body) { ck_assert_msg(run(body), "%s: %s", body, w
 #define EMPTY "  if (t == 0) fx_mbarrier_wait(empty, 0);\n"
 /* Rows of the box by columns of the same one. */
 #define OPERAND "(((at & 0x3ffff) >> 4 | 1 << 16) | (unsigned long long)(64 | 1u << 30) << 32)"
-#define PRODUCT(a, b) "  { fx_wgmma_begin(); fx_wgmma_64<true, 0, 0>(d, " a ", " b "); }\n"
+#define PRODUCT(a, b) "  { fx_wgmma_begin(); fx_wgmma_64<true, 0, 0>(d, " a ", " b ", 1); }\n"
 #define COMMIT "  fx_wgmma_commit();\n"
 #define MULTIPLY PRODUCT(OPERAND, OPERAND) COMMIT
 #define DONE "  fx_wgmma_wait<0>();\n"
@@ -232,10 +232,11 @@ END_TEST
 /* What the rows of the tensor hold: small integers, so that sums are exact. */
 static int number(int row, int column) { return (row * 37 + column * 11 + row * column) % 9 - 4; }
 
-/* Operands in either order, several columns of boxes, every 16 of a box's 64 k: 4 x 2 x 2 instructions of each type. */
+/* Operands in either order, several columns of boxes, every 16 of a box's 64 k: 4 x 2 x 2 instructions of each type,
+ * those of f16 begun by the first product. */
 START_TEST(test_products) {
     enum { K = 64, MOST_N = 256 };
-    int n = 64 * (_i % 4 + 1), a_mn = _i / 4 % 2, b_mn = _i / 8 % 2, is_f16 = _i / 16;
+    int n = 64 * (_i % 4 + 1), a_mn = _i / 4 % 2, b_mn = _i / 8 % 2, is_f16 = _i / 16, adds = !is_f16;
     char source[2048];
     static float want[64 * MOST_N];
     unsigned short *rows = malloc((K + MOST_N) * K * 2);
@@ -244,7 +245,7 @@ START_TEST(test_products) {
         fx_store_double(is_f16 ? FX_F16 : FX_BF16, rows, (size_t)i, number(i / K, i % K));
     for (int m = 0; m < 64; m++)
         for (int c = 0; c < n; c++) {
-            float sum = (float)(m - c);
+            float sum = adds ? (float)(m - c) : 0;
             for (int k = 0; k < K; k++)
                 sum += (float)((a_mn ? number(k, m) : number(m, k)) *
                                (b_mn ? number(64 + c / 64 * 64 + k, c % 64) : number(64 + c, k)));
@@ -259,10 +260,10 @@ START_TEST(test_products) {
         "  float d[%d];\n  for (int i = 0; i < %d; ++i) d[i] = m + i / 2 %% 2 * 8 - (i / 4 * 8 + c + i %% 2);\n  fx_wgmma_begin();\n"
         "  for (int i = 0; i < 4; ++i) {\n"
         "    const unsigned long long a = at + i * %d, b = at + 8192 + i * %d, high = (unsigned long long)(64 | 1u << 30) << 32;\n"
-        "    fx_wgmma_%d<%d, %d, %d>(d, a >> 4 | %d << 16 | high, b >> 4 | %d << 16 | high);\n  }\n  fx_wgmma_commit();\n  fx_wgmma_wait<0>();\n"
+        "    fx_wgmma_%d<%d, %d, %d>(d, a >> 4 | %d << 16 | high, b >> 4 | %d << 16 | high, i > 0 || %d);\n  }\n  fx_wgmma_commit();\n  fx_wgmma_wait<0>();\n"
         "  for (int i = 0; i < %d; ++i) y_[(m + i / 2 %% 2 * 8) * %d + i / 4 * 8 + c + i %% 2] = d[i];\n}\n",
         8192 * (1 + n / 64), 1 + n / 64, n / 2, n / 2, a_mn ? 2048 : 32, b_mn ? 2048 : 32, n, !is_f16, a_mn, b_mn,
-        a_mn ? 512 : 1, b_mn ? 512 : 1, n / 2, n);
+        a_mn ? 512 : 1, b_mn ? 512 : 1, adds, n / 2, n);
     void *module = compile(source, "k"), *x = take((K + MOST_N) * K * 2, rows), *y = take(64 * MOST_N * 4, NULL);
     ck_assert_int_eq(encode(&map, x, 2, (uint64_t[]){K, K + MOST_N}, (unsigned[]){64, 64}), 0);
     ck_assert_msg(launch(1, 128, 40968, false, (void *[]){&y, &map}), "%s", words);
@@ -280,7 +281,7 @@ START_TEST(test_bad_products) {
         "line 8 lane 5 multiplies something else than lane 0");
     fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND " + (t == 40)"), "lane 8 multiplies something else than lane 0");
     fails(BARRIERS BOX WAIT "  if (t == 3) { fx_wgmma_begin(); fx_wgmma_64<false, 0, 0>(d, " OPERAND ", " OPERAND
-                            "); }\n"
+                            ", 1); }\n"
                             "  else\n" PRODUCT(OPERAND, OPERAND),
         "multiplies something else than lane 0");
     fails(BARRIERS BOX WAIT PRODUCT(OPERAND, OPERAND " + 1024") COMMIT DONE,
