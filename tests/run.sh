@@ -12,6 +12,8 @@ shift
 # The wheel lies beside build/fxc, where test programs in a folder of their own do not look.
 wheel=$PWD/build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 [ -n "${FX_LIBNVRTC:-}" ] || [ ! -e "$wheel" ] || export FX_LIBNVRTC="$wheel"
+# A test that sets no limit has a minute: Check's four seconds also kill tests of 0.1 s on a machine that stands still for a moment.
+export CK_DEFAULT_TIMEOUT=60
 # Nor is the cache of whoever runs this for tests to use.
 export FX_CACHE_DIR="$PWD/$dir/cache"
 
