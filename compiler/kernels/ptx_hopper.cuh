@@ -37,6 +37,7 @@ FX_DEVICE void fx_mbarrier_wait(unsigned at, unsigned parity) {
 FX_DEVICE void fx_tma_prefetch(const fx_tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
 // fx_tma_load: starts copying the box at these coordinates, the contiguous axis first, into shared memory, zeros for what lies outside the tensor; the barrier is told of its bytes
+// The first coordinate is a multiple of 16 bytes.
 template <int RANK>
 FX_DEVICE void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
   static_assert(RANK >= 2 && RANK <= 5, "no such tensor map");

@@ -173,29 +173,27 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
 }
 _Static_assert(sizeof(struct emu_map) <= sizeof(struct cuda_tensor_map), "a map has no room");
 
-/* The row of a box that begins at these coordinates, in pieces of 16 bytes. */
-static void copy_row(struct fiber *f, const struct emu_map *m, unsigned to, const long long *at, unsigned barrier,
-    const void *pc) {
-    enum { PIECE = 16 };
+enum { PIECE = 16 }; /* bytes: a box is copied in such, and begins at a multiple of them */
+
+/* The row of a box that begins at these coordinates. */
+static void copy_row(
+    struct fiber *f, const struct emu_map *m, unsigned to, const long long *at, unsigned barrier, const void *pc) {
     const char *row = m->base;
     bool is_inside = true;
     for (int i = 1; i < m->rank; i++) {
         is_inside &= at[i] >= 0 && (uint64_t)at[i] < m->extents[i];
         if (is_inside) row += (uint64_t)at[i] * m->strides[i - 1];
     }
-    long long per_piece = PIECE / m->bytes, end = is_inside ? (long long)m->extents[0] : LLONG_MIN;
+    long long per_piece = PIECE / m->bytes, end = is_inside ? (long long)m->extents[0] : 0;
     for (int i = 0; i < m->box[0] / per_piece; i++) {
-        long long first = at[0] + i * per_piece; /* elements [zeros, valid) of the piece are inside the tensor */
-        int zeros = (int)(first >= 0 ? 0 : first > -per_piece ? -first : per_piece);
-        int valid = (int)(end <= first + zeros ? zeros : end - first < per_piece ? end - first : per_piece);
-        struct copy c = {.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
-            .n_bytes = zeros * m->bytes,
-            .barrier = barrier,
-            .pc = pc};
-        if (zeros) machine_copy(f, &c);
-        c.to += c.n_bytes, c.from = row + (first + zeros) * m->bytes;
-        c.n_bytes = PIECE - c.n_bytes, c.n_valid = (valid - zeros) * m->bytes;
-        if (c.n_bytes) machine_copy(f, &c);
+        long long first = at[0] + i * per_piece, left = first < 0 ? 0 : end - first;
+        int valid = (int)(left < 0 ? 0 : left < per_piece ? left : per_piece); /* elements inside the tensor */
+        machine_copy(f, &(struct copy){.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
+                            .from = row + (valid ? first : 0) * m->bytes,
+                            .n_bytes = PIECE,
+                            .n_valid = valid * m->bytes,
+                            .barrier = barrier,
+                            .pc = pc});
     }
 }
 
@@ -211,6 +209,9 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
     if (to % ALIGN || to < EMU_ADDRESS_0 || to - EMU_ADDRESS_0 + n_rows * row_bytes > self->shared_bytes)
         machine_fail(machine_now, CALLER, "copies a box of %u bytes to %lld of the block's %u bytes of shared memory",
             n_rows * row_bytes, (long long)to - EMU_ADDRESS_0, self->shared_bytes);
+    if (at[0] * m.bytes % PIECE)
+        machine_fail(machine_now, CALLER, "copies a box that begins at element %d of rows, no multiple of %d bytes",
+            at[0], PIECE);
     struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
     if (!b) machine_fail(machine_now, CALLER, "copies a box for a memory barrier that there is not");
     for (unsigned r = 0; r < n_rows; r++) {
@@ -243,8 +244,7 @@ static unsigned element_at(const struct view *v, unsigned mn, unsigned k) {
     return swizzle_128(v->start + offset);
 }
 
-static double value_at(
-    const struct fiber *f, const struct view *v, unsigned mn, unsigned k, const struct product *p) {
+static double value_at(const struct fiber *f, const struct view *v, unsigned mn, unsigned k, const struct product *p) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
     if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
@@ -256,7 +256,6 @@ static double value_at(
 
 /* Of an operand that a lane reads for its warp. */
 static void touch_view(struct fiber *f, const struct view *v, unsigned from, unsigned n, const void *pc) {
-    enum { PIECE = 16 };
     for (unsigned mn = from; mn < from + n; mn += v->is_mn_major ? 8 : 1)
         for (unsigned k = 0; k < WG_K; k += v->is_mn_major ? 1 : 8)
             watch_touch(&f->view, f->view.shared + (element_at(v, mn, k) - EMU_ADDRESS_0), PIECE, EMU_READ, pc);
@@ -275,8 +274,7 @@ static void multiply(struct warp *w, const struct product *p) {
     struct view va = view_of(p->a, p->a_mn), vb = view_of(p->b, p->b_mn);
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
-        for (unsigned k = 0; k < WG_K; k++)
-            a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
+        for (unsigned k = 0; k < WG_K; k++) a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
         for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p);
         for (unsigned r = 0; r < WG_ROWS; r++) {
@@ -339,8 +337,8 @@ static void set_registers(struct warp *w, int n) {
         wanted += b->warps[i].registers;
     }
     if (wanted > at_launch * b->n_warps)
-        machine_fail(machine_now, w->pc, "takes registers that nobody gives: the warps want %d a lane together, of %d", wanted,
-            at_launch * b->n_warps);
+        machine_fail(machine_now, w->pc, "takes registers that nobody gives: the warps want %d a lane together, of %d",
+            wanted, at_launch * b->n_warps);
 }
 
 void do_products(struct warp *w) {

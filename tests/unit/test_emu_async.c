@@ -95,7 +95,7 @@ static void plain_box(int which, const unsigned short *x, const int *at, unsigne
     }
 }
 
-/* At places inside, across every edge and beyond it, by any number of elements. */
+/* At places inside, across every edge and beyond it, by any number of elements, of a row by any number of 16 bytes. */
 START_TEST(test_boxes) {
     enum { PLACES = 200, BOX_BYTES = 4096, MOST = 16384 };
     int rank = tensors[_i].rank;
@@ -123,6 +123,7 @@ START_TEST(test_boxes) {
         random = random * 1664525u + 1013904223u;
         int box = (int)tensors[_i].box[a], extent = (int)tensors[_i].extents[a];
         at[i] = (int)(random >> 8) % (extent + 2 * box + 2) - box - 1;
+        if (a == 0) at[i] = at[i] / 8 * 8;
     }
     ck_assert_int_eq(encode(&map, x, (unsigned)rank, tensors[_i].extents, tensors[_i].box), 0);
     ck_assert_msg(launch(PLACES, 64, BOX_BYTES + 8, false, (void *[]){&at, &y, &map}), "%s", words);
@@ -184,6 +185,8 @@ START_TEST(test_bad_boxes) {
     fails(BARRIERS "  if (t == 0) fx_tma_load(at + 9216, maps_.of, full, origin);",
         "thread 0, line 6 copies a box of 8192 bytes to 9216 of the block's 16416 bytes of shared memory");
     fails(BARRIERS "  if (t == 0) fx_tma_load(at - 1024, maps_.of, full, origin);", "of 8192 bytes to -1024 of");
+    fails(BARRIERS "  if (t == 0) { const int off[2] = {60, 0}; fx_tma_load(at, maps_.of, full, off); }",
+        "copies a box that begins at element 60 of rows, no multiple of 16 bytes");
     fails(BARRIERS "  if (t == 0) fx_tma_load(at + 512, maps_.of, full, origin);", "of 8192 bytes to 512 of");
     fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of, full + 16, origin);",
         "copies a box for a memory barrier that there is not");
