@@ -11,7 +11,12 @@ fn hardswish(v) = v * clamp(v + 3, 0, 6) / 6.0
 fn elu(v, alpha = 1.0) = where(v > 0, v, alpha * (exp(min(v, 0)) - 1))
 fn selu(v) = 1.0507009873554805 * elu(v, 1.6732632423543772)
 fn softplus(v) = max(v, 0) + log(1 + exp(-abs(v)))
-fn mish(v) = v * tanh(softplus(v))
+# tanh(log(1 + e)) of e = exp(v), as (e^2 + 2e) / (e^2 + 2e + 2): one exponential; from 20 on it is 1 in every dtype.
+fn mish(v) -> y {
+  e = exp(min(v, 20))
+  n = e * (e + 2)
+  y = v * (n / (n + 2))
+}
 
 # Means and what is made of them; the variance in two passes, divided by n - correction.
 fn mean[K](v) = sum[K](1.0 * v) / size(K)
