@@ -7,6 +7,7 @@ of the rounds is taken. Graphs leave the host's time of a launch out, which flat
 
   acceptance.py                             all groups: S4 torch.compile with max-autotune, the others without
   acceptance.py --group s3 --only lora      rows whose kernel or file contains that
+  acceptance.py --dtype bf16                the rows all of whose tensors of floats are f32, with these tensors in bf16 or f16; those of tf32 are left out
   acceptance.py --tests                     test blocks instead: compared, every element, not timed
   acceptance.py --deadline 400              torch.compile's rows that are not ready after so many seconds are printed as not measured
   acceptance.py --emu                       without a GPU: the test blocks on the emulator, compared, as far as --max-flops lets it
@@ -49,7 +50,7 @@ class Slow(Exception):
 class Row:
     """A block of a file: which kernel, at which extents, of what inputs."""
 
-    def __init__(self, group, path, block):
+    def __init__(self, group, path, block, is_cast):
         self.group, self.path, self.kernel = group, path, block.kernel.decode()
         self.extents = dict(self._pairs(block.extents, block.n_extents, int))
         self.inputs = dict(self._pairs(block.inputs, block.n_inputs, str))
@@ -58,6 +59,7 @@ class Row:
         self.tolerance = (libfx.TOLERANCES[block.tolerance.kind], block.tolerance.value)
         self.is_bench, self.line = block.is_bench, block.line
         self.is_tf32 = "tf32" in self._attributes()
+        self.is_cast = is_cast
 
     def _pairs(self, given, n, of):
         for i in range(n):
@@ -79,17 +81,37 @@ class Row:
         return f"{self.path.stem} {self.kernel} {self.title()}"
 
 
+def in_dtype(path, dtype, folder):
+    """A copy of a file whose kernels of f32 alone have tensors of another dtype, and the names of those kernels; tf32 is a way to multiply f32."""
+    names = set()
+
+    def cast(header):
+        floats = set(re.findall(r"\b(?:f16|bf16|f32|f64)\b", header.group()))
+        if floats != {"f32"} or "tf32" in header.group():
+            return header.group()
+        names.add(header.group(1))
+        return re.sub(r"\bf32\b(?=\[)", dtype, header.group())
+    text = re.sub(r"^kernel (\w+)\b[^{]*(?:with \{[^}]*\}[^{]*)?\{", cast, path.read_text(), flags=re.M)
+    to = pathlib.Path(folder) / path.name
+    if not to.exists() or to.read_text() != text:  # processes of torch.compile read it, too
+        to.write_text(text)
+    return to, names
+
+
 def rows_of(lib, args):
     rows = []
     for group in args.group:
         for path in sorted((libfx.ROOT / "examples" / FOLDERS[group]).glob("*.fx")):
+            names = None
+            if args.dtype:
+                path, names = in_dtype(path, args.dtype, args.out)
             spec = libfx.Spec(lib, path, tests_only=True)
-            rows += [Row(group, path, b) for b in spec.blocks()]
+            rows += [Row(group, path, b, bool(args.dtype)) for b in spec.blocks() if names is None or b.kernel.decode() in names]
     tests = [r for r in rows if not r.is_bench]
     wanted = [r for r in rows if r.is_bench != args.tests]
     for r in wanted:  # a bench has the tolerance of a test of the same inputs
         for t in tests:
-            if r.is_bench and (t.path, t.kernel, t.extents, t.defines, t.inputs) == (r.path, r.kernel, r.extents, r.defines, r.inputs) and t.tolerance[0] != "derived":
+            if r.is_bench and not r.is_cast and (t.path, t.kernel, t.extents, t.defines, t.inputs) == (r.path, r.kernel, r.extents, r.defines, r.inputs) and t.tolerance[0] != "derived":
                 r.tolerance = t.tolerance
     return [r for r in wanted if not args.only or any(o in r.name() for o in args.only)]
 
@@ -161,7 +183,7 @@ class Problem:
 
     def bound(self, inputs, want, output):
         """How far from float64 an element may be, and what says so."""
-        kind, value = self.row.tolerance
+        kind, value = ("derived", 0.0) if self.row.is_cast else self.row.tolerance
         if not TORCH[output.dtype].is_floating_point:
             return 0.0
         largest = want.abs().max().item() if want.numel() else 0.0
@@ -272,10 +294,12 @@ def compare(problem, inputs, results, eager):
     for i, (output, got, w) in enumerate(zip(problem.outputs, results, want)):
         if tuple(w.shape) != tuple(got.shape):
             raise libfx.Failure(f"{output.name} is {tuple(got.shape)}, of the PyTorch function {tuple(w.shape)}")
-        error, bound = worst(got, w), problem.bound(inputs, w, output)
+        error, bound, eager_error = worst(got, w), problem.bound(inputs, w, output), worst(eager[i], w) if eager else None
+        if problem.row.is_cast and eager_error is not None:  # what an intermediate result rounded to 16 bits comes to was derived for no kernel
+            bound = max(bound, eager_error)
         part = error / bound if bound else (0.0 if error == 0 else math.inf)
         if report is None or part > report["part"]:
-            report = {"part": part, "error": error, "bound": bound, "eager_error": worst(eager[i], w) if eager else None, "elements": got.numel()}
+            report = {"part": part, "error": error, "bound": bound, "eager_error": eager_error, "elements": got.numel()}
     return report
 
 
@@ -534,6 +558,7 @@ def main(argv):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--group", action="append", choices=sorted(FOLDERS))
     p.add_argument("--only", action="append", help="rows whose file, kernel or extents contain it")
+    p.add_argument("--dtype", choices=("bf16", "f16"))
     p.add_argument("--tests", action="store_true")
     p.add_argument("--emu", action="store_true")
     p.add_argument("--max-flops", type=float, default=2e6, help="of a block on the emulator")
