@@ -101,6 +101,8 @@ static void touch_axes(struct footprint *f, const int *axes, int n) {
     for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
 }
 
+enum { OF_FUNCTION = 16 }; /* instructions of an exponential, a division, an error function: 8 to 30 */
+
 /* Adds what is computed from the nodes marked in times, in group r, to a footprint. What a loop of no turns reads is
  * named in the code all the same. */
 static void add_footprint(
@@ -121,6 +123,7 @@ static void add_footprint(
         if (is_input) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
         if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
         f->ops += times[i];
+        f->instructions += times[i] * (n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT ? OF_FUNCTION : 1);
         if (is_loaded) continue;
         f->has_loops |= is_loop;
         if (n->axis >= 0) touch_axes(f, &n->axis, 1);
@@ -155,7 +158,7 @@ static void add_factors(const struct graph *g, const struct partition *p, const 
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
     struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1),
-        NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0};
+        NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0, 0};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
     for (int s = 0; s < r->n_stores; s++) times[store_element(g, r, &r->stores[s])->id] = 1;
     add_footprint(g, p, r, times, &f);

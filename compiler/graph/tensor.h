@@ -34,6 +34,7 @@ struct footprint {
     bool has_loops, is_general; /* general: not made of pointwise ops over what lies in the group's own space alone */
     double turns;               /* of the longest nest of its loops, for an element, at their nominal extents */
     double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
+    double instructions;        /* about what these come to on the GPU: functions take several */
 };
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
 /* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the

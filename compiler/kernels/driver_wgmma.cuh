@@ -1,7 +1,7 @@
 /* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats lie in memory as tensor maps say, on wgmma.
-   A block of three warpgroups walks over output tiles, as many blocks as multiprocessors. One thread, the producer, copies boxes of the operands into a ring of stages; two
-   warpgroups, the consumers, multiply what has landed. In turns (IS_PINGPONG) a consumer has a tile of its own, and its epilogue runs under the other's products; else both
-   share a tile, half of its rows each. A stage holds 64 k of A's rows and of the columns of every B in boxes of 64 x 64 elements, 8 KB, swizzled in 128 bytes. Two memory
+   A block walks over output tiles, as many blocks as multiprocessors. One thread of its first warpgroup, the producer, copies boxes of the operands into a ring of stages; two or
+   three warpgroups, the consumers, multiply what has landed. In turns (IS_PINGPONG) each of two has a tile of its own, and its epilogue runs under the other's products; else they
+   share a tile, as many of its rows each. A stage holds 64 k of A's rows and of the columns of every B in boxes of 64 x 64 elements, 8 KB, swizzled in 128 bytes. Two memory
    barriers a stage say that it is full, by the bytes of its boxes, and that it is empty, by a lane of every warp that read it; both count phases throughout the tiles.
    Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
    Invariant: any m and n, k of at least 1 in every segment; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
@@ -46,15 +46,15 @@ struct fx_columns_256 {
 template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
 template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
 
-// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time, and takes one at a time where what it
+// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum, by CONSUMERS warpgroups; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time, and takes one at a time where what it
 // reads and writes is not ALIGNED
-template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, bool IS_PINGPONG_, int SUMS, int CHUNK_, bool ALIGNED_>
+template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS, int CHUNK_, bool ALIGNED_>
 struct fx_wgmma {
   typedef T_ T;
   typedef COLUMNS columns;
   static constexpr int BM = BM_, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_;
   static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
-  static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
+  static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
   static constexpr int PARTS = ROWS / 64;                         // instructions that cover them
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T);
@@ -62,10 +62,11 @@ struct fx_wgmma {
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;  // bytes of a staged row: the rows that a warp writes at once lie in different banks
   static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
-  static constexpr bool HAS_ROOM = SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
-  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = HAS_ROOM ? 232 : 240;
+  static constexpr bool HAS_ROOM = CONSUMERS == 2 && SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
+  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
-  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0, "no such tile");
+  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0 && BM % ROWS == 0, "no such tile");
+  static_assert(CONSUMERS == 2 || (CONSUMERS == 3 && !IS_PINGPONG), "no such consumers");
 };
 
 // fx_wgmma_vector: columns that the epilogue takes at a time

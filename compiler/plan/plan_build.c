@@ -64,13 +64,57 @@ static void blocks(struct terms *x, const struct scheduled_graph *c, const struc
     terms_op(x, FX_T_MIN);
 }
 
-/* Tiles the busiest SM does, times what a tile costs. */
+enum { PARTS = 16 }; /* of a cycle, in which tiles are priced */
+
+static void add_constant(struct terms *x, int64_t v) {
+    terms_constant(x, v);
+    terms_op(x, FX_T_ADD);
+}
+
+/* The mainloop of a tile: all the k of every sum. */
+static void tile_cost(struct terms *x, const struct kernel *k, const struct gemm_shape *s, const struct config *f) {
+    for (int i = 0; i < s->n_segments; i++) {
+        const struct segment *e = &s->segments[i];
+        terms_size(x, k, e->k.axes, e->k.n);
+        if (e->n_sums > 1) {
+            terms_constant(x, e->n_sums);
+            terms_op(x, FX_T_MUL);
+        }
+        if (e->k_outer.n) {
+            terms_size(x, k, e->k_outer.axes, e->k_outer.n);
+            terms_op(x, FX_T_MUL);
+        }
+        if (i) terms_op(x, FX_T_ADD);
+    }
+    terms_constant(x, (int64_t)llround(PARTS * 2.0 * f->tile_m * f->tile_n / f->rate));
+    terms_op(x, FX_T_MUL);
+}
+
+/* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, by the formula of gemm.c. */
 static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    const struct gemm_shape *s = &l->kernel->gemm;
+    int64_t epilogue = llround(PARTS * f->epilogue);
     grid(x, c, l, f);
     terms_push(x, FX_T_SM_COUNT, 0);
     terms_op(x, FX_T_CDIV);
-    terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+    if (!epilogue) {
+        terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+        terms_op(x, FX_T_MUL);
+        return;
+    }
+    tile_cost(x, k, s, f);
+    if (f->hides_epilogue) {
+        tile_cost(x, k, s, f);
+        add_constant(x, epilogue);
+        terms_constant(x, 2);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MAX);
+    } else {
+        add_constant(x, epilogue);
+    }
     terms_op(x, FX_T_MUL);
+    if (f->hides_epilogue) add_constant(x, epilogue);
 }
 
 static struct fx_expr prefers(
@@ -258,8 +302,8 @@ static struct fx_map build_map(
     const struct axis_list *mn = m->is_a ? &shape->m : &shape->n, *inner[MAP_INNER] = {&m->segment->k, mn};
     struct map_axis axes[MAX_MAP_AXES];
     int n = map_axes(g, shape, m->segment, t, axes);
-    struct fx_map out = {.base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param}
-                                               : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
+    struct fx_map out = {
+        .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
         .dtype = t->dtype,
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = MAP_INNER + n};

@@ -11,7 +11,6 @@
 #include "schedule/computed.h"
 #include "graph/operand.h"
 
-
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
 
 static bool has(const struct axis_list *l, int axis) {
@@ -413,24 +412,27 @@ static double operand_bytes(
     return total;
 }
 
-/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments. */
+/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue. Two tiles in turns
+ * take as long as their mainloops, or half of all they do. */
 static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f,
     double *flops, double *computed_ops) {
     double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
            m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
-           cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cycles = 0;
+           cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n),
+           rounds = (double)(int64_t)((batches * rows * cols + sms - 1) / sms), tile = 0;
     *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
-        cycles += (double)(int64_t)((batches * rows * cols + sms - 1) / sms) * sms * 2.0 * f->tile_m * f->tile_n *
-                  e->n_sums * k / f->rate;
+        tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         *computed_ops += batches * k * m * cols * e->a.ops;
         for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
-    return cycles;
+    if (!f->hides_epilogue) return sms * rounds * (tile + f->epilogue);
+    double both = (tile + f->epilogue) / 2;
+    return sms * (rounds * (both > tile ? both : tile) + f->epilogue);
 }
 
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {

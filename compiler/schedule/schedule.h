@@ -65,6 +65,8 @@ struct config { /* one entry point: a tile and what it assumes */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
+    double epilogue;     /* cycles of a tile's epilogue; 0: the rate has them in */
+    bool hides_epilogue; /* it runs under the mainloop of another tile */
 };
 
 /* Configurations of a kind assume the same of memory, and stand in for each other. */

@@ -4,32 +4,33 @@
  * engine, which take what is not aligned. */
 #include "schedule/wgmma.h"
 
-bool schedule_wgmma_configure(
-    const struct graph *, const struct partition *, struct scheduled *, const char **);
+bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { CONSUMER_WARPS = 8, BLOCK = 384, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
+enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
 
 /* A tile: its place in the table is its rank where two would do. The rates are an H200's at the clock that it keeps up
- * through long products, tests/bench/gemm16.py. */
+ * through long products, without epilogues, tests/bench/gemm16.py. */
 static const struct tile {
     int bm, bn;
+    int consumers; /* warpgroups that multiply */
     bool is_pingpong;
     int least_sums, most_sums; /* contractions added up side by side */
     int chunk;                 /* columns that the epilogue stages at a time */
-    double rate;               /* flops a cycle and SM */
+    double rate;               /* flops a cycle and SM of the mainloop */
     double rate_apart;         /* likewise of several sums that do not share an A */
     bool stores_any;           /* there is one whose stores may lie anyhow, too */
 } tiles[] = {
-    {128, 128, true, 1, 1, 32, 3300, 3300, true},
-    {128, 192, true, 1, 1, 32, 3300, 3300, false},
-    {128, 256, false, 1, 1, 32, 3200, 3200, false},
-    {64, 128, true, 1, 1, 64, 2700, 2700, false},
-    {64, 64, true, 1, 1, 32, 1770, 1770, true},
-    {64, 128, true, 2, 2, 32, 3120, 2600, false},
-    {128, 128, false, 2, 3, 32, 3050, 3200, true},
-    {64, 64, true, 2, 2, 64, 2480, 1700, false},
-    {128, 64, false, 3, 4, 32, 2600, 2100, true},
+    {128, 128, 2, true, 1, 1, 32, 3300, 3300, true},
+    {128, 192, 2, true, 1, 1, 32, 3300, 3300, false},
+    {128, 256, 2, false, 1, 1, 32, 3280, 3280, false},
+    {192, 192, 3, false, 1, 1, 32, 3280, 3280, false},
+    {64, 128, 2, true, 1, 1, 64, 2700, 2700, false},
+    {64, 64, 2, true, 1, 1, 32, 1770, 1770, true},
+    {64, 128, 2, true, 2, 2, 32, 3120, 2600, false},
+    {128, 128, 2, false, 2, 3, 32, 3150, 3300, true},
+    {64, 64, 2, true, 2, 2, 64, 2480, 1700, false},
+    {128, 64, 2, false, 3, 4, 32, 2670, 2150, true},
 };
 
 /* ---- tensor maps ---- */
@@ -79,7 +80,8 @@ static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, c
         return *why_not = "an operand has no contiguous run that is known", false;
     if (!mn->n || !e->k.n) return *why_not = "an operand is no matrix", false;
     if (map_axes(g, shape, e, &o->tensor, axes) > MAX_MAP_AXES)
-        return *why_not = arena_printf(&g->cx->arena, "an operand has more than %d axes beside the matrix", MAX_MAP_AXES),
+        return *why_not = arena_printf(
+                   &g->cx->arena, "an operand has more than %d axes beside the matrix", MAX_MAP_AXES),
                false;
     for (int i = 0; i < o->tensor.n_axes; i++)
         if (!is_upwards(&o->tensor.view->stride[i])) return *why_not = "an operand is read backwards", false;
@@ -106,8 +108,8 @@ static bool are_mappable(const struct graph *g, const struct gemm_shape *shape, 
 
 /* By the formula of driver_wgmma.cuh. */
 static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums) {
-    return stages * (t->bm + b_tiles * t->bn) * K_BYTES + CONSUMER_WARPS * 16 * (n_sums * t->chunk * 4 + 32) +
-           2 * stages * 8;
+    return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
+           t->consumers * (WARPGROUP / 32) * 16 * (n_sums * t->chunk * 4 + 32) + 2 * stages * 8;
 }
 
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
@@ -122,8 +124,17 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, why_not);
 }
 
+/* The first loads and the last stores of an epilogue; besides, the instructions of a consumer, those that stage a sum
+ * and read it back among them: a warp on each scheduler issues one every second cycle. */
+static double epilogue_cycles(const struct tile *e, int n_sums, double instructions) {
+    enum { LATENCY = 1000, STAGED = 4, LANES = 64 };
+    double elements = (double)e->bm * e->bn / (e->is_pingpong ? 1 : e->consumers);
+    return LATENCY + elements * (n_sums * STAGED + instructions) / LANES;
+}
+
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
-static void add_config(const struct graph *g, struct scheduled *s, const struct tile *e, bool stores_any) {
+static void add_config(
+    const struct graph *g, struct scheduled *s, const struct tile *e, double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
         stages = MOST_STAGES;
     if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) return;
@@ -137,17 +148,19 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .tile_n = e->bn,
         .tile_k = K_BYTES / 2,
         .stages = stages,
-        .block = BLOCK,
+        .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
         .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
         .vector = vector,
         .rate = b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart,
+        .epilogue = epilogue_cycles(e, n_sums, instructions),
+        .hides_epilogue = e->is_pingpong,
         .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
-        .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %s, %d, %d, %s>",
-            fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->is_pingpong ? "true" : "false", n_sums,
-            e->chunk, stores_any ? "false" : "true"),
-        .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %s%s", e->bm, e->bn, K_BYTES / 2, stages,
-            e->is_pingpong ? "consumers in turns" : "consumers side by side",
+        .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
+            fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->consumers,
+            e->is_pingpong ? "true" : "false", n_sums, e->chunk, stores_any ? "false" : "true"),
+        .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %d consumers %s%s", e->bm, e->bn, K_BYTES / 2,
+            stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
             stores_any ? ", stores of any alignment" : "")};
 }
 
@@ -156,9 +169,10 @@ bool schedule_wgmma_configure(
     const struct arch *arch = g->cx->arch;
     if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) add_config(g, s, &tiles[i], false);
+    double instructions = group_footprint(g, p, s->group).instructions;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) add_config(g, s, &tiles[i], instructions, false);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (tiles[i].stores_any) add_config(g, s, &tiles[i], true);
+        if (tiles[i].stores_any) add_config(g, s, &tiles[i], instructions, true);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;

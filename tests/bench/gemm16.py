@@ -6,7 +6,8 @@ are timed as CUDA graphs whose operands are rotated through more than the L2 cac
 
   gemm16.py                    what a launch would take
   gemm16.py --variants         every entry
-  gemm16.py --only linear      cases whose name contains that
+  gemm16.py --only swiglu      cases whose name contains that
+  gemm16.py --case plain:2048x2112x7168   another one, M x N x K, and of batched and lora also B or R; alone where there is no --only
   gemm16.py --lib a.so --lib b.so   builds of the library beside each other
 
 Output: a line a case and entry: microseconds, and cuBLAS's time over it. Exit 1 when an element was wrong.
@@ -65,6 +66,12 @@ def reference(name, a, dtype):
     if name == "lora":
         y = y + a["u"] @ a["v"]
     return y if name == "f32_out" else y.to(dtype)
+
+
+def parsed(case):
+    """A case of the command line."""
+    name, sizes = case.split(":")
+    return name, dict(zip(("M", "N", "K", "R" if name == "lora" else "B"), map(int, sizes.split("x"))))
 
 
 class Case:
@@ -161,7 +168,8 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--variants", action="store_true")
     p.add_argument("--entries", default="", help="of the entries, those whose name contains it")
-    p.add_argument("--only", default="")
+    p.add_argument("--only", default=None)
+    p.add_argument("--case", action="append", type=parsed, default=[])
     p.add_argument("--dtype", default="bf16")
     p.add_argument("--rounds", type=int, default=25)
     p.add_argument("--lib", action="append")
@@ -178,9 +186,10 @@ def main():
         libs.append((pathlib.Path(at).stem if args.lib else "", lib, libfx.Context(lib)))
     out = open(pathlib.Path(os.environ.get("OUT", ".")) / "gemm16.jsonl", "a")
     is_wrong = False
-    for name, extents in CASES:
+    listed = CASES if args.only is not None or not args.case else []
+    for name, extents in listed + args.case:
         label = name + " " + " ".join(f"{l}={e}" for l, e in extents.items())
-        if args.only not in label:
+        if (name, extents) in listed and args.only and args.only not in label:
             continue
         cases = []
         for lib_name, lib, context in libs:
