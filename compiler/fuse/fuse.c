@@ -105,6 +105,13 @@ static bool is_far(const struct space *s) {
     return false;
 }
 
+/* Whether n, walked by every thread that needs it, would be the loop within a row program's own. */
+static bool is_inner(struct fuser *f, const struct node *n) {
+    if (!f->row.is_row || fuse_is_few(f->g, n)) return false;
+    f->has_inner = true;
+    return f->inner;
+}
+
 /* Collects in f->below, each once, what the walk down from a stored value must find in memory, or as the accumulator:
  * contractions, what some kernel writes to memory anyway, and other reductions and scans that would be computed again
  * and again where they are read. The rest becomes loops of the kernel. What is read at other elements than the kernel's
@@ -118,7 +125,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer &&
         fuse_fits_row(&f->row, n))
         return reductions_below(f, n->args[0], s, false, n_found);
-    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s)))) {
+    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
         f->below[n_found] = n;
@@ -138,7 +145,7 @@ static bool is_near(const struct fuser *f, const struct node *n) { return f->mar
 static struct group *group_of(struct fuser *f, const struct node *contraction) {
     for (int i = 0; i < f->p->n_groups; i++)
         if (f->p->groups[i].intermediate ? f->p->groups[i].contraction == contraction
-                                   : group_sum(&f->p->groups[i], contraction) >= 0)
+                                         : group_sum(&f->p->groups[i], contraction) >= 0)
             return &f->p->groups[i];
     return NULL;
 }
@@ -412,6 +419,55 @@ static void sort_groups(struct fuser *f) {
     memcpy(p->groups, sorted, (size_t)n * sizeof *sorted);
 }
 
+/* ---- stores that join a row program ---- */
+
+/* Marks the tensors that stand below the stores of r; false where a loop does, which only its own kernel may walk. */
+static bool marks_inputs(const struct graph *g, const struct group *r, bool *is_read) {
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), has_loop = false;
+    for (int s = 0; s < r->n_stores; s++) is_below[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!is_below[i]) continue;
+        has_loop |= n->kind == N_REDUCE || n->kind == N_SCAN;
+        if (n->kind == N_INPUT) is_read[n->param] |= nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes);
+        for (int a = 0; a < n->n_args; a++) is_below[n->args[a]->id] = true;
+    }
+    return !has_loop;
+}
+
+/* Whether row program r walks over the elements of pointwise group x and reads a tensor that x reads. */
+static bool shares_walk(const struct graph *g, const struct group *r, const struct group *x, const bool *is_read) {
+    int both[2 * MAX_AXES];
+    memcpy(both, r->axes, sizeof r->axes);
+    memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
+    if (!r->is_row || !nodes_same_axes(both, r->n_axes + r->n_reduced, x->axes, x->n_axes)) return false;
+    struct group walked = *r;
+    memcpy(walked.axes, x->axes, sizeof x->axes);
+    walked.n_axes = x->n_axes;
+    bool *is_walked = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), shares = false;
+    marks_inputs(g, &walked, is_walked);
+    for (int i = 0; i < g->kernel->n_params; i++) shares |= is_walked[i] && is_read[i];
+    return shares;
+}
+
+/* Outputs that are computed element by element from what a row program reads are stored by its last walk. */
+static void join_rows(struct fuser *f) {
+    const struct graph *g = f->g;
+    struct partition *p = f->p;
+    for (int i = 0; i < p->n_groups; i++) {
+        struct group *x = &p->groups[i];
+        bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), are_outputs = true;
+        for (int s = 0; s < x->n_stores; s++) are_outputs &= x->stores[s].param >= 0;
+        if (x->contraction || x->is_row || x->is_copy || !are_outputs || !marks_inputs(g, x, is_read)) continue;
+        for (int k = 0; k < p->n_groups && x->n_stores; k++) {
+            struct group *r = &p->groups[k];
+            if (!shares_walk(g, r, x, is_read)) continue;
+            for (int s = 0; s < x->n_stores; s++) fuse_add_store(f, r, x->stores[s].value, x->stores[s].param, -1);
+            x->n_stores = 0;
+        }
+    }
+}
+
 /* The groups of a proposal, one a contraction to begin with. */
 static void begin_groups(struct fuser *f) {
     for (int i = 0; i < f->g->n_nodes; i++) {
@@ -450,17 +506,33 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         for (int b = 0; b < f->p->n_buffers; b++)
             place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
     } while (f->p->n_buffers != n_buffers);
+    if (f->rows && f->epilogues) join_rows(f);
     add_copies(f);
     sort_groups(f);
     for (int i = 0; i < f->p->n_groups; i++)
         if (f->p->groups[i].is_row) fuse_collect_steps(f, &f->p->groups[i]);
 }
 
-static void propose(
-    const struct graph *g, struct graph *out, const char *name, bool epilogues, bool rows, bool loaders, bool chains) {
-    struct fuser f = {
-        .g = g, .epilogues = epilogues, .rows = rows, .loaders = loaders, .joins = epilogues, .chains = chains};
-    const struct partition like = {.name = name, .has_rows = rows, .is_separate = !epilogues, .is_optional = chains};
+struct way { /* to propose a partition */
+    const char *name;
+    bool epilogues, rows, loaders, chains, inner; /* as in struct fuser */
+};
+
+static const char *name_stored(struct way w) {
+    return w.inner ? "rows inner stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
+}
+
+/* Returns whether some reduction is walked by threads within a row program's own. */
+static bool propose(const struct graph *g, struct graph *out, struct way w) {
+    struct fuser f = {.g = g,
+        .epilogues = w.epilogues,
+        .rows = w.rows,
+        .loaders = w.loaders,
+        .joins = w.epilogues,
+        .chains = w.chains,
+        .inner = w.inner};
+    const struct partition like = {
+        .name = w.name, .has_rows = w.rows, .is_separate = !w.epilogues, .is_optional = w.chains};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -473,13 +545,15 @@ static void propose(
         f.in_order = true;
         fill_partition(&f, &like);
     } while (find_hazards(&f));
-    if (chains && ir_verify_order(g, f.p)) { /* still */
+    if ((w.chains || w.inner) && ir_verify_order(g, f.p)) { /* still */
         out->n_partitions--;
-        return;
+        return f.has_inner;
     }
-    if (loaders && !fuse_makes_factors(f.p, g) && epilogues) return;
-    if (loaders && epilogues)
-        propose(g, out, chains ? "chain stored" : rows ? "rows stored" : "stored", true, rows, false, chains);
+    if (w.loaders && w.epilogues && fuse_makes_factors(f.p, g)) {
+        w.name = name_stored(w), w.loaders = false;
+        propose(g, out, w);
+    }
+    return f.has_inner;
 }
 
 /* Whether a reduction or scan might be part of a row program. */
@@ -503,12 +577,19 @@ struct graph *pass_fuse(const struct graph *g) {
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, "fused", true, false, true, false);
-    propose(g, out, "separate", false, false, false, false);
+    propose(g, out, (struct way){.name = "fused", .epilogues = true, .loaders = true});
+    propose(g, out, (struct way){.name = "separate"});
     if (has_loops(g)) {
-        propose(g, out, "rows", true, true, true, false);
-        propose(g, out, "rows separate", false, true, false, false);
+        struct way rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
+        bool has_inner = propose(g, out, rows);
+        if (has_inner) {
+            rows.name = "rows inner", rows.inner = true;
+            propose(g, out, rows);
+        }
+        propose(g, out, (struct way){.name = "rows separate", .rows = true, .inner = has_inner});
     }
-    if (has_chain(g)) propose(g, out, "chain", true, true, true, true);
+    if (has_chain(g))
+        propose(
+            g, out, (struct way){.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true});
     return out;
 }

@@ -14,6 +14,8 @@ struct fuser {
     bool joins;      /* whether a mainloop may add up several contractions */
     bool chains;     /* whether contractions become a chain where they fit one */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
+    bool inner;      /* whether reductions that another one's rows are made of are stored first, not walked by threads */
+    bool has_inner;  /* there are such */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
@@ -66,6 +68,8 @@ bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buf
  * element. */
 bool fuse_find_row(
     struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row);
+/* Whether one thread had better walk loop n by itself: a few elements, of a window say. */
+bool fuse_is_few(const struct graph *g, const struct node *n);
 /* Whether loop n reduces the rows of r, or runs along them. */
 bool fuse_fits_row(const struct group *r, const struct node *n);
 /* Puts a store into its row program, f->row. */

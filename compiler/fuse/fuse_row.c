@@ -9,20 +9,26 @@
 
 enum { SHORT_ROW = 32 };
 
-/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those
- * of a window. */
-static bool is_short(const struct graph *g, const struct node *n) {
+bool fuse_is_few(const struct graph *g, const struct node *n) {
+    const int *axes = n->kind == N_REDUCE ? n->reduced : &n->axis;
+    int n_axes = n->kind == N_REDUCE ? n->n_reduced : 1;
     int64_t size = 1;
-    for (int i = 0; i < n->n_reduced; i++) {
-        int64_t extent = g->kernel->axes[n->reduced[i]].extent;
+    for (int i = 0; i < n_axes; i++) {
+        int64_t extent = g->kernel->axes[axes[i]].extent;
         if (extent < 0 || extent >= SHORT_ROW) return false;
         size *= extent;
     }
+    return size < SHORT_ROW;
+}
+
+/* Whether one thread had better reduce a row by itself: few elements that no tensor holds as they stand, such as those
+ * of a window. */
+static bool is_short(const struct graph *g, const struct node *n) {
     for (int i = 0; i < n->id; i++)
         if (g->nodes[i]->kind == N_INPUT &&
             nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes, n->args[0]->n_axes))
             return false;
-    return size < SHORT_ROW;
+    return fuse_is_few(g, n);
 }
 
 /* axes without those of `less`; returns how many. */

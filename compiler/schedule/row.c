@@ -236,7 +236,7 @@ static const double OPS_PER_CYCLE = 128;
 /* An operation of the graph is a few instructions, an approximate function several. */
 enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
 
-static double element_ops(const struct graph *g, const struct scheduled *s) {
+static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct row_program *x = s->row;
     double ops = 0;
     for (int w = 0; w <= x->n_passes; w++) {
@@ -245,8 +245,10 @@ static double element_ops(const struct graph *g, const struct scheduled *s) {
             const struct node *n = g->nodes[i];
             if (!x->passes[w].reads[i]) continue;
             if (times[i] == 0) times[i] = 1;
-            bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
+            struct tensor t;
             ops += n->kind == N_CONST ? 0 : times[i];
+            if (node_is_loaded(g, p, s->group, n, &t)) continue;
+            bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
             for (int a = 0; a < n->n_args; a++) {
                 double inside = times[i] * (is_loop ? nominal_size(g, n->reduced, n->n_reduced) : 1);
                 if (times[n->args[a]->id] < inside) times[n->args[a]->id] = inside;
@@ -262,7 +264,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
-    double ops = rows * (padded * element_ops(g, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
     const struct arch *m = g->cx->arch;
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);

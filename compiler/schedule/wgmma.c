@@ -124,12 +124,12 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, why_not);
 }
 
-/* The first loads and the last stores of an epilogue; besides, the instructions of a consumer, those that stage a sum
- * and read it back among them: a warp on each scheduler issues one every second cycle. */
+/* The instructions of a consumer, those that stage a sum and read it back among them: a warp on each scheduler issues
+ * one every second cycle. */
 static double epilogue_cycles(const struct tile *e, int n_sums, double instructions) {
-    enum { LATENCY = 1000, STAGED = 4, LANES = 64 };
+    enum { STAGED = 4, LANES = 64 };
     double elements = (double)e->bm * e->bn / (e->is_pingpong ? 1 : e->consumers);
-    return LATENCY + elements * (n_sums * STAGED + instructions) / LANES;
+    return elements * (n_sums * STAGED + instructions) / LANES;
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */

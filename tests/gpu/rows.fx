@@ -218,3 +218,32 @@ kernel column_alone(x: f32[K,M], w: f32[K], c: f32[K], at: i32[K], a: f32) -> (y
 }
 test column_alone { K=5 M=132 at.init: integers(-1,5) }
 test column_alone { K=37 M=7 at.init: integers(-1,40) }
+
+# Sums of what each row comes to: the rows are reduced first. What is computed element by element beside a row's reduction is stored by the same walk.
+kernel of_rows(z: f32[M,V]) -> l: f32 { l = mean[M](logsumexp[V](z)) }
+test of_rows { M=37 V=1000 }
+test of_rows { M=1 V=1 }
+test of_rows { M=3 V=0 }
+kernel with_sum(x: bf16[M,D], r: inout bf16[M,D], g: bf16[D]) -> y: bf16[M,D] {
+  s = x + r
+  r = s
+  y = rmsnorm[D](s) * g
+}
+test with_sum { M=5 D=4096 }
+test with_sum { M=7 D=130 }
+test with_sum { M=3 D=0 }
+kernel beside_columns(x: f32[M,N]) -> (s: f32[N], y: f32[M,N]) {
+  s = sum[M](x)
+  y = relu(x)
+}
+test beside_columns { M=70 N=130 init: integers(-4,4) }
+kernel beside_all(x: f32[M,N]) -> (s: f32, y: f32[M,N]) {
+  s = sum[M,N](x)
+  y = relu(x)
+}
+test beside_all { M=65 N=129 init: integers(-4,4) }
+kernel turned_beside(x: inout f32[M,N]) -> y: f32[M,N] {
+  x = x[M: size(M) - 1 - idx(M)]
+  y = softmax[N](x)
+}
+test turned_beside { M=6 N=9 }

@@ -501,7 +501,7 @@ END_TEST
 
 /* Operands of a warpgroup's product have no lanes: the sums alone are drawn. */
 START_TEST(test_page_of_warpgroups) {
-    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=128 -o page.html"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "-D M=64 -D N=64 -D K=256 -o page.html"), FX_OK);
     const char *page = read_page("page.html");
     ck_assert_int_eq(count(page, "svg class=\"wide fragments\""), 1);
     ck_assert_int_eq(count(page, "<title>C["), 128);
@@ -524,7 +524,7 @@ START_TEST(test_mma) {
         {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
     };
     char options[96];
-    snprintf(options, sizeof options, "--arch=%s -D M=16 -D N=16 -D K=32 -o trace.json", cases[_i].arch);
+    snprintf(options, sizeof options, "--arch=%s -D M=16 -D N=16 -D K=256 -o trace.json", cases[_i].arch);
     ck_assert_int_eq(trace(cases[_i].spec, options), FX_OK);
     const char *mma = get(read_launch(), "mma")->text;
     ck_assert_msg(cases[_i].mma ? mma && !strcmp(mma, cases[_i].mma) : !mma, "%s: %s", cases[_i].spec, mma);

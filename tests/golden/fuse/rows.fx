@@ -22,3 +22,14 @@ kernel circle(x: f16[M,K], w: f16[K,N], v: f16[K,R]) -> (y: f16[M,N], z: f16[M,R
   y = h * max[R](g)
   z = g * max[N](h)
 }
+kernel of_rows(z: bf16[M,V]) -> l: f32 { l = mean[M](logsumexp[V](z)) }
+kernel of_windows[U=3](x: f32[B,T]) -> l: f32 { l = sum[B,T](max[U](x[T: idx(T) + idx(U) - 1] ?? -inf)) }
+kernel with_sum(x: bf16[M,D], r: inout bf16[M,D], g: bf16[D]) -> y: bf16[M,D] {
+  s = x + r
+  r = s
+  y = rmsnorm[D](s) * g
+}
+kernel apart(x: f32[M,D], z: f32[M,D]) -> (y: f32[M,D], r: f32[M,D]) {
+  y = softmax[D](x)
+  r = relu(z)
+}
