@@ -412,10 +412,17 @@ static double operand_bytes(
     return total;
 }
 
+/* A warp on each scheduler issues an instruction every second cycle. */
+double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions) {
+    enum { STAGED = 4, LANES = 64 };
+    return (double)elements / warpgroups * (n_sums * STAGED + instructions) / LANES;
+}
+
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue. Two tiles in turns
  * take as long as their mainloops, or half of all they do. */
-static double mainloop_cycles(const struct graph *g, const struct gemm_shape *shape, const struct config *f,
+static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
     double *flops, double *computed_ops) {
+    const struct gemm_shape *shape = &s->gemm;
     double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
            m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
@@ -430,16 +437,21 @@ static double mainloop_cycles(const struct graph *g, const struct gemm_shape *sh
         *computed_ops += batches * k * m * cols * e->a.ops;
         for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
-    if (!f->hides_epilogue) return sms * rounds * (tile + f->epilogue);
-    double both = (tile + f->epilogue) / 2;
-    return sms * (rounds * (both > tile ? both : tile) + f->epilogue);
+    if (!f->hides_epilogue) return sms * rounds * (tile + epilogue);
+    double both = (tile + epilogue) / 2;
+    return sms * (rounds * (both > tile ? both : tile) + epilogue);
 }
 
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct gemm_shape *shape = &s->gemm;
-    double least = -1, flops, ops;
+    double least = -1, flops, ops, instructions = group_footprint(g, p, s->group).instructions;
     for (int i = 0; i < s->n_configs; i++) {
-        double cycles = mainloop_cycles(g, shape, &s->configs[i], &flops, &ops),
+        const struct config *f = &s->configs[i];
+        int warpgroups = f->block > 128 ? f->block / 128 : 1;
+        double epilogue = f->epilogue > 0
+                              ? f->epilogue
+                              : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->group->n_sums, instructions),
+               cycles = tile_cycles(g, s, f, epilogue, &flops, &ops),
                seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;

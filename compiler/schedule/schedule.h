@@ -65,7 +65,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
-    double epilogue;     /* cycles of a tile's epilogue; 0: the rate has them in */
+    double epilogue;     /* cycles of a tile's epilogue, where configurations are chosen by them; else 0 */
     bool hides_epilogue; /* it runs under the mainloop of another tile */
 };
 
@@ -232,6 +232,8 @@ void gemm_choose_layout(const struct graph *g, const struct partition *p, const 
     const struct axis_list *k, const struct axis_list *mn);
 /* What so many operations of computed operands take. */
 double gemm_computed_seconds(const struct graph *g, double ops);
+/* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside those that stage its sums. */
+double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 

@@ -124,14 +124,6 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, why_not);
 }
 
-/* The instructions of a consumer, those that stage a sum and read it back among them: a warp on each scheduler issues
- * one every second cycle. */
-static double epilogue_cycles(const struct tile *e, int n_sums, double instructions) {
-    enum { STAGED = 4, LANES = 64 };
-    double elements = (double)e->bm * e->bn / (e->is_pingpong ? 1 : e->consumers);
-    return elements * (n_sums * STAGED + instructions) / LANES;
-}
-
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct tile *e, double instructions, bool stores_any) {
@@ -153,7 +145,7 @@ static void add_config(
         .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
         .vector = vector,
         .rate = b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart,
-        .epilogue = epilogue_cycles(e, n_sums, instructions),
+        .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
         .hides_epilogue = e->is_pingpong,
         .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
         .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
