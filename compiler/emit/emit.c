@@ -147,6 +147,9 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->parts)
         buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row) buf_printf(out, "  fx_row<%s>(%s<%s>{", f->engine, l->struct_name, index);
+    else if (f->tile_m > 1)
+        buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>{", f->engine, aligned, f->tile_m, threads,
+            l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
     for (int a = 0, n = 0; a < l->n_args; a++) {
         bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(s, l->args[a].index);

@@ -1,22 +1,51 @@
 /* The pointwise driver: every element of the output space once, V adjacent columns at a time. The space is rows() x cols(), cols the innermost axis after
-   merging. Grid: any; ceil(rows * ceil(cols / V) / THREADS) blocks of THREADS threads visit nearly every chunk in one pass.
+   merging. Grid: any; ceil(rows * ceil(cols / V) / THREADS) blocks of THREADS threads visit nearly every chunk in one pass, of turned tiles a block a tile.
    PROBLEM::index is int where rows * cols < 2**30, else long long. ALIGNED: cols is a multiple of V, rows begin at vector boundaries. Otherwise
    PROBLEM::skew<V>(row) says how far the first output's row lies past such a boundary; its chunks begin and end at boundaries all the same. */
+
+// fx_chunks_across: chunks of a row; unaligned rows may begin and end with part of one
+template <int V, bool ALIGNED, class PROBLEM>
+FX_DEVICE typename PROBLEM::index fx_chunks_across(const PROBLEM &p) {
+  return ((typename PROBLEM::index)p.cols() + (ALIGNED ? 0 : 2 * (V - 1))) / V;
+}
+
+// fx_pointwise_chunk: one chunk of a row
+template <int V, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_pointwise_chunk(const PROBLEM &p, typename PROBLEM::index row, typename PROBLEM::index chunk) {
+  typedef typename PROBLEM::index index;
+  const index cols = (index)p.cols(), begin = chunk * V - (ALIGNED ? 0 : p.template skew<V>(row));
+  const index col = begin > 0 ? begin : 0, end = begin + V < cols ? begin + V : cols;
+  if (end <= col) return;
+  typedef typename PROBLEM::template frag<V> frag;
+  frag f;
+  if constexpr (!__is_empty(frag)) p.template fetch<V, ALIGNED>(f, row, col, (int)(end - col));
+  p.template store<V, ALIGNED>(f, row, col, (int)(end - col));
+}
 
 // fx_pointwise: each thread takes a chunk and those a whole grid on
 template <int V, bool ALIGNED, int THREADS = 256, class PROBLEM>
 FX_DEVICE void fx_pointwise(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
-  const index rows = (index)p.rows(), cols = (index)p.cols();
-  const index across = (cols + (ALIGNED ? 0 : 2 * (V - 1))) / V, chunks = rows * across;  // unaligned rows may begin and end with part of a chunk
+  const index rows = (index)p.rows(), across = fx_chunks_across<V, ALIGNED>(p), chunks = rows * across;
   for (index chunk = (index)blockIdx.x * THREADS + threadIdx.x; chunk < chunks; chunk += (index)gridDim.x * THREADS) {
     const index row = rows == 1 ? 0 : chunk / across;
-    const index begin = (chunk - row * across) * V - (ALIGNED ? 0 : p.template skew<V>(row));
-    const index col = begin > 0 ? begin : 0, end = begin + V < cols ? begin + V : cols;
-    if (end <= col) continue;
-    typedef typename PROBLEM::template frag<V> frag;
-    frag f;
-    if constexpr (!__is_empty(frag)) p.template fetch<V, ALIGNED>(f, row, col, (int)(end - col));
-    p.template store<V, ALIGNED>(f, row, col, (int)(end - col));
+    fx_pointwise_chunk<V, ALIGNED>(p, row, chunk - row * across);
+  }
+}
+
+// fx_pointwise_turned: likewise where some tensor has its rows contiguous, not its columns: a block takes a tile of ROWS rows, a warp 16 of them and two chunks of each, so that
+// either kind of tensor is read and written in whole sectors of 32 bytes
+template <int V, bool ALIGNED, int ROWS, int THREADS = 256, class PROBLEM>
+FX_DEVICE void fx_pointwise_turned(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  constexpr int CHUNKS = THREADS / ROWS;
+  static_assert(ROWS % 16 == 0 && CHUNKS % 2 == 0 && THREADS % ROWS == 0, "no such tile");
+  const index rows = (index)p.rows(), across = fx_chunks_across<V, ALIGNED>(p), tiles_across = (across + (CHUNKS - 1)) / CHUNKS;
+  const index tiles = (rows + (ROWS - 1)) / ROWS * tiles_across;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (index tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const index down = tile / tiles_across, row = down * ROWS + warp % (ROWS / 16) * 16 + lane / 2;
+    const index chunk = (tile - down * tiles_across) * CHUNKS + warp / (ROWS / 16) * 2 + lane % 2;
+    if (row < rows && chunk < across) fx_pointwise_chunk<V, ALIGNED>(p, row, chunk);
   }
 }

@@ -2,10 +2,10 @@
  * is read at P and Q, and nothing is divided.
  *
  * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same
- * memory, wherever some access reads at places of R that are exactly all P and Q of one element each. The kernel is a
- * copy whose parameters have those labels; each remembers what the signature says. Not where R is bound, by a
- * reduction, a scan or an access: it is then more than a way through memory. Not where a value carries P or Q beside
- * R. */
+ * memory, wherever some access reads at places of R that are exactly all P and Q of one element each, or an input at
+ * `idx(P) * size(Q) + idx(Q)` of R. The kernel is a copy whose parameters have those labels; each remembers what the
+ * signature says. Not where R is bound otherwise, by a reduction, a scan or an access: it is then more than a way
+ * through memory. Not where a value carries P or Q beside R. */
 #include <string.h>
 
 #include "passes/affine.h"
@@ -28,11 +28,11 @@ static struct node *flat_index(struct graph *to, const struct parts *x, const st
     return n;
 }
 
-/* Position n, of indices of one label, extents and numbers alone, with `by` in place of that index; NULL where it is
+/* Position n, of indices, extents and numbers alone, with `by` in place of an index, NULL: as it is; NULL where it is
  * made of more. */
 static struct node *with_index(struct graph *to, const struct node *n, struct node *by, int depth) {
     struct node copy = *n;
-    if (n->kind == N_INDEX) return by;
+    if (n->kind == N_INDEX) return by ? by : build_node(to, copy);
     if (n->kind == N_SIZE || n->kind == N_CONST) return build_node(to, copy);
     if (n->kind != N_OP || depth > MAX_DEPTH) return NULL;
     for (int i = 0; i < n->n_args; i++)
@@ -57,24 +57,48 @@ static bool takes_apart(struct graph *scratch, const struct node *n, const struc
     return true;
 }
 
+/* Whether access n reads an input at the flattened index of x along `flat`. */
+static bool puts_together(struct graph *scratch, const struct node *n, int flat, const struct parts *x) {
+    if (n->kind != N_ACCESS || n->has_fill || n->args[0]->kind != N_INPUT) return false;
+    for (int k = 0; k < n->n_at; k++) {
+        if (n->at[k] != flat) continue;
+        struct affine_scope s = affine_scope(scratch, n);
+        struct node *at = with_index(scratch, n->args[1 + k], NULL, 0);
+        if (!at) return false;
+        at = affine_simplify(&s, build_op(scratch, O_SUB, at, flat_index(scratch, x, n), NULL, n));
+        return is_integer_const(at, 0);
+    }
+    return false;
+}
+
 /* What access n, whose positions run over `flat` along the labels of x, takes that label for: x put in order. */
 static bool order_parts(const struct graph *g, const struct node *n, int flat, struct parts *x) {
+    bool binds = set_has(n->at, n->n_at, flat);
     static const int orders[][MAX_PARTS] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
     struct graph *scratch = graph_like(g);
     const struct parts unordered = *x;
     if (!axes_are_product(scratch, n, flat, x->axes, x->n)) return false;
     for (int o = 0; o < (x->n == 2 ? 2 : 6); o++) {
         for (int i = 0; i < x->n; i++) x->axes[i] = unordered.axes[orders[o][i]];
-        if (takes_apart(scratch, n, x)) return true;
+        if (binds ? puts_together(scratch, n, flat, x) : takes_apart(scratch, n, x)) return true;
     }
     return false;
 }
 
-/* The labels that some access takes `flat` apart into. */
+/* The labels that some access takes `flat` apart into, or puts it together of. */
 static bool find_parts(const struct graph *g, const int *readers, int flat, struct parts *x) {
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        if (!readers[i] || n->kind != N_ACCESS || !node_has_axis(n, flat)) continue;
+        if (!readers[i] || n->kind != N_ACCESS) continue;
+        x->n = 0;
+        for (int k = 0; k < n->n_at; k++) {
+            const struct node *at = n->args[1 + k];
+            if (n->at[k] != flat || at->n_axes < 2 || at->n_axes > MAX_PARTS) continue;
+            x->n = at->n_axes;
+            memcpy(x->axes, at->axes, (size_t)at->n_axes * sizeof *at->axes);
+            if (order_parts(g, n, flat, x)) return true;
+        }
+        if (!node_has_axis(n, flat)) continue;
         x->n = 0;
         for (int k = 0; k < n->n_at; k++) {
             const struct node *at = n->args[1 + k];
@@ -96,25 +120,28 @@ static bool has_some(const int *axes, int n_axes, const struct parts *x) {
 /* Whether every value and tensor along `flat` may run over the parts instead. */
 static bool may_unflatten(const struct graph *g, const int *readers, int flat, const struct parts *x) {
     const struct kernel *k = g->kernel;
-    bool is_stored = false;
+    struct graph *scratch = graph_like(g);
+    bool is_walked = false; /* somewhere but in other values */
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
         if (!set_has(p->axes, p->n_axes, flat)) continue;
         if (p->is_strided || p->packed.factor || has_some(p->axes, p->n_axes, x) ||
             p->n_axes + x->n - 1 > (int)(sizeof p->axes / sizeof *p->axes))
             return false;
-        is_stored |= p->is_output;
+        is_walked |= p->is_output;
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         if (!readers[i]) continue;
-        if (set_has(n->reduced, n->n_reduced, flat) || set_has(n->at, n->n_at, flat) ||
+        bool binds = set_has(n->at, n->n_at, flat);
+        if (set_has(n->reduced, n->n_reduced, flat) || (binds && !puts_together(scratch, n, flat, x)) ||
             ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat))
             return false;
+        is_walked |= binds;
         if (node_has_axis(n, flat) && (has_some(n->axes, n->n_axes, x) || n->n_axes + x->n - 1 > MAX_AXES))
             return false;
     }
-    return is_stored;
+    return is_walked;
 }
 
 /* The kernel with tensors along `flat` lying along its parts. */
@@ -142,11 +169,24 @@ struct flattened {
     const struct parts *parts;
 };
 
+/* Access n, of a source that now lies along the parts, without its position along the flattened label. */
+static struct node *without_position(struct graph *out, struct node *n, int flat) {
+    struct node rest = *n;
+    rest.n_at = 0, rest.n_args = 1;
+    for (int k = 0; k < n->n_at; k++) {
+        if (n->at[k] == flat) continue;
+        rest.at[rest.n_at++] = n->at[k];
+        rest.args[rest.n_args++] = n->args[1 + k];
+    }
+    return rest.n_at ? build_node(out, rest) : n->args[0];
+}
+
 static struct node *take_apart(
     void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     const struct flattened *f = state;
     (void)old, (void)map;
     if (n->kind == N_INDEX && n->axis == f->flat) return flat_index(out, f->parts, n);
+    if (n->kind == N_ACCESS && set_has(n->at, n->n_at, f->flat)) return without_position(out, n, f->flat);
     if (n->kind == N_INPUT) {
         const struct param *p = &out->kernel->params[n->param];
         n->n_axes = 0;

@@ -45,6 +45,16 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
         return;
     }
     const struct pointwise_shape *s = &l->kernel->pointwise;
+    if (f->tile_m > 1) {
+        terms_size(x, k, s->rows.axes, s->rows.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_CDIV);
+        terms_size(x, k, s->cols.axes, s->cols.n);
+        terms_constant(x, f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        return;
+    }
     terms_size(x, k, s->cols.axes, s->cols.n);
     terms_constant(x, f->vector);
     terms_op(x, FX_T_CDIV);

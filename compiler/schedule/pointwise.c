@@ -1,5 +1,6 @@
 /* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that lies
- * adjacent and last in every tensor that has any of it; rows are the rest. */
+ * adjacent and last in every tensor that has any of it; rows are the rest. Where some tensor has a label of rows
+ * contiguous, a block takes a tile of both. */
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -41,6 +42,16 @@ static bool *find_decoded(const struct graph *g, const struct partition *p, cons
     return is_decoded;
 }
 
+/* Whether t has the last label of rows as its last, contiguous, and some label of columns before it. */
+static bool is_turned(const struct graph *g, const struct tensor *t, const struct pointwise_shape *shape) {
+    enum { LEAST = 8 };
+    if (!shape->rows.n || t->n_axes < 2 || t->is_strided) return false;
+    int last = shape->rows.axes[shape->rows.n - 1];
+    int64_t extent = g->kernel->axes[last].extent;
+    if (t->axes[t->n_axes - 1] != last || (extent >= 0 && extent < LEAST)) return false;
+    return tensor_axis(t, shape->cols.axes[shape->cols.n - 1]) >= 0;
+}
+
 /* Where labels are decoded, columns are the last one alone: what depends on the others is then computed once for all
  * elements of a thread. */
 static void choose_columns(const struct tensor *out, const struct tensor *tensors, int n, const bool *is_decoded,
@@ -67,13 +78,14 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
     return f.axes;
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int min_blocks,
+/* rows: of a block's tile where tensors are turned; else 1. */
+static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int rows, int min_blocks,
     bool is_aligned, bool is_small) {
     bool is_last = !is_small, has_any = s->n_configs == 2;
     s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
         .is_small = is_small,
-        .tile_m = 1,
-        .tile_n = vector * threads,
+        .tile_m = rows,
+        .tile_n = vector * threads / rows,
         .block = threads,
         .min_blocks = min_blocks,
         .vector = vector,
@@ -81,7 +93,8 @@ static void add_config(const struct graph *g, struct scheduled *s, int vector, i
                   : is_last && has_any ? "big"
                                        : "any",
         .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
-        .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s", vector,
+        .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s%s", vector,
+            rows > 1 ? arena_printf(&g->cx->arena, "tiles of %d rows, ", rows) : "",
             is_aligned           ? "16-byte accesses"
             : is_last && has_any ? "any size"
                                  : "any alignment")};
@@ -110,10 +123,15 @@ bool schedule_pointwise_configure(
     while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;
     const int threads = s->block ? s->block : THREADS;
     int held = vector * n_along * (is_strided ? 4 : 1), min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
-    add_config(g, s, vector, threads, min_blocks, true, true);
+    int widest = 0; /* bytes of an element of those turned */
+    for (int i = 0; i < n; i++)
+        if (is_turned(g, &tensors[i], &s->pointwise) && fx_dtype_bits(tensors[i].dtype) / 8 > widest)
+            widest = fx_dtype_bits(tensors[i].dtype) / 8;
+    int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
+    add_config(g, s, vector, threads, rows, min_blocks, true, true);
     if (f.is_general)
-        add_config(g, s, vector, threads, min_blocks, false, true); /* 64-bit positions are several times as slow */
-    add_config(g, s, vector, threads, min_blocks, false, false);
+        add_config(g, s, vector, threads, rows, min_blocks, false, true); /* 64-bit positions are several times as slow */
+    add_config(g, s, vector, threads, rows, min_blocks, false, false);
     return true;
 }
 
