@@ -14,7 +14,7 @@ enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
 static const double OPS_PER_CYCLE = 32;
 
 /* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
-static const double THREADS_AN_SM = 1024, TURN_CYCLES = 100;
+static const double THREADS_AN_SM = 1024, TURN_CYCLES = 300;
 
 /* Whether t has all of the run as its last axes, or none of it. */
 static bool agrees(const struct tensor *t, const struct axis_list *run) {

@@ -34,6 +34,8 @@ static const struct team read_rows[] = {
 static const struct team columns[] = {
     {8, 32, 8, true, 0, true},
     {32, 8, 8, true, 0, false},
+    {128, 4, 16, true, 0, false},
+    {256, 2, 16, true, 0, false},
     {8, 32, 4, false, 0, true},
     {32, 8, 4, false, 0, true},
     {128, 4, 4, false, 0, true},
@@ -233,8 +235,9 @@ bool schedule_row_configure(
 
 /* What an SM issues in a cycle. */
 static const double OPS_PER_CYCLE = 128;
-/* An operation of the graph is a few instructions, an approximate function several. */
-enum { INSTRUCTIONS = 4, JOIN_INSTRUCTIONS = 12 };
+/* Instructions of an operation of the graph, conversions and addresses among them; a function is several. */
+static const double INSTRUCTIONS = 2;
+enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12 };
 
 static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct row_program *x = s->row;
@@ -246,7 +249,8 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
             if (!x->passes[w].reads[i]) continue;
             if (times[i] == 0) times[i] = 1;
             struct tensor t;
-            ops += n->kind == N_CONST ? 0 : times[i];
+            bool is_function = n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT;
+            ops += n->kind == N_CONST ? 0 : times[i] * (is_function ? OF_FUNCTION : 1);
             if (node_is_loaded(g, p, s->group, n, &t)) continue;
             bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
             for (int a = 0; a < n->n_args; a++) {

@@ -245,3 +245,39 @@ kernel turned_beside(x: inout f32[M,N]) -> y: f32[M,N] {
   y = softmax[N](x)
 }
 test turned_beside { M=6 N=9 }
+
+# Groups of a split axis: rows of the input as it lies.
+kernel group_norm(x: f16[B,C=24,H,W], g: f16[C], b: f16[C]) -> y: f16[B,C,H,W] {
+  y = silu(layernorm[C2,H,W](x{C->(G=8,C2)}){(G,C2)->C} * g + b)
+}
+test group_norm { B=2 H=5 W=8 }
+test group_norm { B=1 H=1 W=7 }
+kernel by_groups(x: bf16[M,D=256]) -> (q: i8[M,D], s: f32[M,G=4]) {
+  t = x{D->(G,E)}
+  s = max[E](abs(t)) / 127
+  q = i8(round(t / s)){(G,E)->D}
+}
+test by_groups { M=5 }
+
+# Columns of which a block keeps all.
+kernel column_norm(x: bf16[M,N], g: bf16[N]) -> y: bf16[M,N] { y = relu(layernorm[M](x) * g) }
+test column_norm { M=1030 N=24 }
+test column_norm { M=3000 N=16 }
+test column_norm { M=257 N=8 }
+
+# Tensors whose rows are contiguous beside one whose columns are.
+kernel turned_sum(x: f32[M,N], y: f32[N,M]) -> z: f32[M,N] { z = x + y }
+test turned_sum { M=64 N=128 init: integers(-9,9) }
+test turned_sum { M=37 N=131 init: integers(-9,9) }
+kernel turned_both(x: bf16[M,N]) -> (y: bf16[M,N], z: bf16[N,M]) {
+  y = -x
+  z = relu(x)
+}
+test turned_both { M=72 N=136 }
+test turned_both { M=33 N=35 }
+kernel channels_first(x: f16[B,H,W,C]) -> y: f16[B,C,H,W] { y = x }
+test channels_first { B=2 H=5 W=8 C=24 }
+test channels_first { B=2 H=5 W=7 C=3 }
+kernel turned_bytes(x: f16[M,N]) -> y: i8[N,M] { y = i8(x[M: size(M) - 1 - idx(M)]) }
+test turned_bytes { M=64 N=40 init: integers(-100,100) }
+test turned_bytes { M=65 N=41 init: integers(-100,100) }
