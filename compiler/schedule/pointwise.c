@@ -10,8 +10,8 @@ void schedule_pointwise_price(const struct graph *, const struct partition *, st
 
 enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
 
-/* What an SM issues in a cycle, loads of what loops read among it: they come from caches. */
-static const double OPS_PER_CYCLE = 32;
+/* What an SM issues in a cycle; with loops, loads of what they read among it: they come from caches. */
+static const double OPS_PER_CYCLE = 32, INSTRUCTIONS_PER_CYCLE = 64;
 
 /* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
 static const double THREADS_AN_SM = 1024, TURN_CYCLES = 300;
@@ -143,6 +143,7 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     double rounds = threads > THREADS_AN_SM * m->sms ? threads / (THREADS_AN_SM * m->sms) : 1;
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE), turning = f.turns * rounds * TURN_CYCLES / m->cycles;
     s->seconds = s->bytes / m->copied;
-    if (f.has_loops && s->seconds < computing) s->seconds = computing;
+    if (!f.has_loops) computing = f.instructions * threads / (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
+    if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;
 }

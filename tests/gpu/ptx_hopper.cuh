@@ -143,7 +143,7 @@ FX_DEVICE void test_box_5(const unsigned *x, unsigned *y, const fx_tensor_map *m
 // A phase of four arrivals and the bytes of four boxes, each a warp's.
 FX_DEVICE void test_expect(const unsigned *, unsigned *y, const fx_tensor_map *map) {
   const unsigned to = fx_shared(fx_smem()), barrier = to + 8192;
-  const int warp = threadIdx.x / 32, at[2] = {(int)blockIdx.x * 2 + warp * 8, (int)blockIdx.x * 9 + warp};
+  const int warp = threadIdx.x / 32, at[2] = {(int)blockIdx.x * 8 + warp * 8, (int)blockIdx.x * 9 + warp};
   if (threadIdx.x == 0) {
     fx_mbarrier_init(barrier, 4);
     fx_mbarrier_publish();
@@ -169,7 +169,7 @@ FX_DEVICE void test_ring(const unsigned *x, unsigned *y, const fx_tensor_map *ma
   fx_barrier();
   if (threadIdx.x < 128) {
     for (int i = 0; threadIdx.x == 0 && i < 6; ++i) {
-      const int stage = i % 2, at[2] = {(int)blockIdx.x * 3 + i * 16, (int)blockIdx.x * 8 + i * 16};
+      const int stage = i % 2, at[2] = {(int)blockIdx.x * 8 + i * 16, (int)blockIdx.x * 8 + i * 16};
       fx_mbarrier_wait(empty + stage * 8, i / 2 % 2 ^ 1);
       fx_mbarrier_expect(full + stage * 8, 2048);
       fx_tma_load(to + stage * 2048, maps->of, full + stage * 8, at);
