@@ -13,8 +13,9 @@ enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
 /* What an SM issues in a cycle; with loops, loads of what they read among it: they come from caches. */
 static const double OPS_PER_CYCLE = 32, INSTRUCTIONS_PER_CYCLE = 64;
 
-/* Threads at work at once, and the time a turn of a thread's loop takes that reads memory. */
-static const double THREADS_AN_SM = 1024, TURN_CYCLES = 300;
+/* Threads at work at once, and the time a turn of a thread's loop takes that reads memory: a long one finds it in no
+ * cache. */
+static const double THREADS_AN_SM = 1024, FEW_TURNS = 32, TURN_CYCLES = 100, LONG_TURN_CYCLES = 300;
 
 /* Whether t has all of the run as its last axes, or none of it. */
 static bool agrees(const struct tensor *t, const struct axis_list *run) {
@@ -141,7 +142,8 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
     const struct arch *m = g->cx->arch;
     double rounds = threads > THREADS_AN_SM * m->sms ? threads / (THREADS_AN_SM * m->sms) : 1;
-    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE), turning = f.turns * rounds * TURN_CYCLES / m->cycles;
+    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE),
+           turning = f.turns * rounds * (f.turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
     s->seconds = s->bytes / m->copied;
     if (!f.has_loops) computing = f.instructions * threads / (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
