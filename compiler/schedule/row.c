@@ -244,18 +244,22 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
     double ops = 0;
     for (int w = 0; w <= x->n_passes; w++) {
         double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
+        bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1); /* computed at elements that an access reads */
         for (int i = g->n_nodes - 1; i >= 0; i--) {
             const struct node *n = g->nodes[i];
-            if (!x->passes[w].reads[i]) continue;
+            if (!x->passes[w].reads[i] && !is_below[i]) continue;
             if (times[i] == 0) times[i] = 1;
             struct tensor t;
             bool is_function = n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT;
             ops += n->kind == N_CONST ? 0 : times[i] * (is_function ? OF_FUNCTION : 1);
             if (node_is_loaded(g, p, s->group, n, &t)) continue;
-            bool is_loop = n->kind == N_REDUCE && !is_row_step(s->group, n);
+            bool is_loop = n->kind == N_SHARE || (n->kind == N_REDUCE && !is_row_step(s->group, n));
             for (int a = 0; a < n->n_args; a++) {
-                double inside = times[i] * (is_loop ? nominal_size(g, n->reduced, n->n_reduced) : 1);
+                double inside = times[i] * (!is_loop                ? 1
+                                               : n->kind == N_SHARE ? n->run
+                                                                    : nominal_size(g, n->reduced, n->n_reduced));
                 if (times[n->args[a]->id] < inside) times[n->args[a]->id] = inside;
+                is_below[n->args[a]->id] |= is_below[i] || n->kind == N_ACCESS;
             }
         }
     }
