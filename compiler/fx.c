@@ -126,21 +126,53 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
     return false;
 }
 
-static fx_status compile_kernel(
-    fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
-    const char *wrong = NULL, *name = c->program->kernels[i].name;
-    stage(&c->cx, "lower", name, false);
-    c->lowered[i] = fx_lower(&c->cx, &c->program->kernels[i]);
-    stage(&c->cx, "lower", name, true);
-    c->fused[i] = pipeline_run(c->lowered[i], o, &c->dump, &wrong);
+struct form { /* of a kernel, as passes leave it */
+    struct graph *lowered, *fused;
+    struct scheduled_graph *chosen;
+};
+
+static fx_status make_form(
+    fx_compilation *c, const struct kernel *k, const struct pipeline_options *o, struct form *out) {
+    const char *wrong = NULL;
+    stage(&c->cx, "lower", k->name, false);
+    out->lowered = fx_lower(&c->cx, k);
+    stage(&c->cx, "lower", k->name, true);
+    out->fused = pipeline_run(out->lowered, o, &c->dump, &wrong);
     if (wrong) {
         diag_refuse(&c->cx, "internal: %s; please report it with the spec", wrong);
         return FX_ERR_INTERNAL;
     }
-    stage(&c->cx, "schedule", name, false);
-    *out = fx_schedule(&c->cx, c->fused[i]);
-    stage(&c->cx, "schedule", name, true);
-    return *out ? FX_OK : FX_ERR_COMPILE;
+    stage(&c->cx, "schedule", k->name, false);
+    out->chosen = fx_schedule(&c->cx, out->fused);
+    stage(&c->cx, "schedule", k->name, true);
+    return out->chosen ? FX_OK : FX_ERR_COMPILE;
+}
+
+/* Whether passes made reductions of runs of elements, for the epilogue of a contraction. */
+static bool has_runs(const struct graph *g) {
+    struct partial_of x;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->kind == N_SHARE || as_partial(g, g->nodes[i], &x)) return true;
+    return false;
+}
+
+/* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
+ * taken without them if that is fewer and not slower. */
+static fx_status compile_kernel(
+    fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
+    const struct kernel *k = &c->program->kernels[i];
+    struct form form, whole;
+    fx_status status = make_form(c, k, o, &form);
+    if (!status && k->fuse == FUSE_PREFER && !k->kernels && form.chosen->n_launches > 1 && has_runs(form.fused) &&
+        !o->skip && !o->stop_after && !o->dump_after) {
+        const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
+        status = make_form(c, k, &without, &whole);
+        if (!status && whole.chosen->n_launches < form.chosen->n_launches &&
+            whole.chosen->seconds <= form.chosen->seconds)
+            form = whole;
+    }
+    c->lowered[i] = form.lowered, c->fused[i] = form.fused, *out = form.chosen;
+    return status;
 }
 
 /* The items of the text and of what it includes, c->ast its own alone; NULL where there are errors. */

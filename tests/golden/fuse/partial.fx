@@ -1,3 +1,4 @@
+# args: --arch=sm_90
 # Reductions of a product's result begin in its epilogue where nothing else needs the result whole, and where they leave one element.
 kernel rows(x: f16[M,K], w: f16[K,N], b: f16[N]) -> y: f32[M] { y = sum[N](gelu(x @ w + b)) }
 kernel stored(x: f16[M,K], w: f16[K,N=200]) -> (y: f16[M,N], db: f32[N], amax: f32) {
