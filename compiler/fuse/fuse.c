@@ -105,9 +105,9 @@ static bool is_far(const struct space *s) {
     return false;
 }
 
-/* Whether n, walked by every thread that needs it, would be the loop within a row program's own. */
-static bool is_inner(struct fuser *f, const struct node *n) {
-    if (!f->row.is_row || fuse_is_few(f->g, n)) return false;
+/* Whether n would be a loop within a loop: of a thread within a row program's own, or within another of the thread. */
+static bool is_inner(struct fuser *f, const struct node *n, const struct space *s) {
+    if ((!f->row.is_row && !s->outer) || fuse_is_few(f->g, n)) return false;
     f->has_inner = true;
     return f->inner;
 }
@@ -125,7 +125,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer &&
         fuse_fits_row(&f->row, n))
         return reductions_below(f, n->args[0], s, false, n_found);
-    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n)))) {
+    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n, s)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
         f->below[n_found] = n;

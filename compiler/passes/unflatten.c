@@ -57,9 +57,18 @@ static bool takes_apart(struct graph *scratch, const struct node *n, const struc
     return true;
 }
 
-/* Whether access n reads an input at the flattened index of x along `flat`. */
+/* Whether n is computed element by element along `flat` from inputs. */
+static bool is_elementwise(const struct node *n, int flat, int depth) {
+    if (!node_has_axis(n, flat) || n->kind == N_INPUT || n->kind == N_INDEX) return true;
+    if ((n->kind != N_OP && n->kind != N_CAST) || depth > MAX_DEPTH) return false;
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_elementwise(n->args[i], flat, depth + 1)) return false;
+    return true;
+}
+
+/* Whether access n reads an input, or what is computed from inputs, at the flattened index of x along `flat`. */
 static bool puts_together(struct graph *scratch, const struct node *n, int flat, const struct parts *x) {
-    if (n->kind != N_ACCESS || n->has_fill || n->args[0]->kind != N_INPUT) return false;
+    if (n->kind != N_ACCESS || n->has_fill || !is_elementwise(n->args[0], flat, 0)) return false;
     for (int k = 0; k < n->n_at; k++) {
         if (n->at[k] != flat) continue;
         struct affine_scope s = affine_scope(scratch, n);

@@ -281,3 +281,17 @@ test channels_first { B=2 H=5 W=7 C=3 }
 kernel turned_bytes(x: f16[M,N]) -> y: i8[N,M] { y = i8(x[M: size(M) - 1 - idx(M)]) }
 test turned_bytes { M=64 N=40 init: integers(-100,100) }
 test turned_bytes { M=65 N=41 init: integers(-100,100) }
+
+# Groups of what is computed, and rows of few rows.
+kernel gated_groups(g: bf16[M,D=256], u: bf16[M,D]) -> (q: i8[M,D], s: f32[M,G=4]) {
+  t = (silu(g) * u){D->(G,E)}
+  s = max[E](abs(t)) / 127
+  q = i8(round(t / s)){(G,E)->D}
+}
+test gated_groups { M=5 }
+kernel dice(x: f32[B=8,N], t: f32[B,N]) -> l: f32 { l = 1 - mean[B]((2 * sum[N](x * t) + 1) / (sum[N](x * x) + sum[N](t * t) + 1)) }
+test dice { N=513 }
+kernel triplet(a: f32[B=8,D], p: f32[B,D], n: f32[B,D]) -> l: f32 {
+  l = mean[B](max(0, sqrt(sum[D]((a - p) * (a - p))) - sqrt(sum[D]((a - n) * (a - n))) + 1))
+}
+test triplet { D=300 }
