@@ -298,18 +298,18 @@ test triplet { D=300 }
 
 # Split inputs, in either order and not.
 kernel split_input(x: f32[B,D=64], w: f32[D]) -> m: f32[B,G=4] { m = max[E]((x * w){D->(G,E)}) }
-kernel crossed(x: f32[D=64], y: f32[E=16]) -> z: f32[G=4,E] { z = x[D: idx(E) * size(G) + idx(G)] + y }
+kernel split_crossed(x: f32[D=64], y: f32[E=16]) -> z: f32[G=4,E] { z = x[D: idx(E) * size(G) + idx(G)] + y }
 kernel two_splits(x: f32[B,D=64]) -> (m: f32[B,G=4], n: f32[B,A=8]) {
   m = max[E](x{D->(G,E)})
   n = max[F](x{D->(A,F)})
 }
-kernel summed_too(x: f32[B,D=64]) -> (m: f32[B,G=4], s: f32[B]) {
+kernel split_summed(x: f32[B,D=64]) -> (m: f32[B,G=4], s: f32[B]) {
   m = max[E](x{D->(G,E)})
   s = sum[D](x)
 }
-kernel shifted[E=16](x: f32[B,D=64]) -> m: f32[B,G=4] { m = max[E](x[D: idx(G) * 16 + idx(E) + 1] ?? 0) }
+kernel split_shifted[E=16](x: f32[B,D=64]) -> m: f32[B,G=4] { m = max[E](x[D: idx(G) * 16 + idx(E) + 1] ?? 0) }
 test split_input { B=3 }
-test crossed {}
+test split_crossed {}
 test two_splits { B=3 }
-test summed_too { B=3 }
-test shifted { B=3 }
+test split_summed { B=3 }
+test split_shifted { B=3 }
