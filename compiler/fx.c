@@ -166,8 +166,11 @@ static fx_status compile_kernel(
     if (!status && k->fuse == FUSE_PREFER && !k->kernels && form.chosen->n_launches > 1 && has_runs(form.fused) &&
         !o->skip && !o->stop_after && !o->dump_after) {
         const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
-        status = make_form(c, k, &without, &whole);
-        if (!status && whole.chosen->n_launches < form.chosen->n_launches &&
+        int n_diags = c->cx.n_diags, n_errors = c->cx.n_errors;
+        fx_status tried = make_form(c, k, &without, &whole);
+        if (tried == FX_ERR_INTERNAL) return tried;
+        if (tried) c->cx.n_diags = n_diags, c->cx.n_errors = n_errors; /* of a form that is not taken */
+        if (!tried && whole.chosen->n_launches < form.chosen->n_launches &&
             whole.chosen->seconds <= form.chosen->seconds)
             form = whole;
     }

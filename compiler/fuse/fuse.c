@@ -531,8 +531,10 @@ static bool propose(const struct graph *g, struct graph *out, struct way w) {
         .joins = w.epilogues,
         .chains = w.chains,
         .inner = w.inner};
-    const struct partition like = {
-        .name = w.name, .has_rows = w.rows, .is_separate = !w.epilogues, .is_optional = w.chains};
+    const struct partition like = {.name = w.name,
+        .has_rows = w.rows,
+        .is_separate = !w.epilogues,
+        .is_optional = w.chains || (w.inner && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
