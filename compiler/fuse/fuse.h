@@ -14,7 +14,7 @@ struct fuser {
     bool joins;      /* whether a mainloop may add up several contractions */
     bool chains;     /* whether contractions become a chain where they fit one */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
-    bool inner;      /* whether reductions that another one's rows are made of are stored first, not walked by threads */
+    bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
     bool has_inner;  /* there are such */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */

@@ -131,7 +131,7 @@ bool schedule_pointwise_configure(
     int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
     add_config(g, s, vector, threads, rows, min_blocks, true, true);
     if (f.is_general)
-        add_config(g, s, vector, threads, rows, min_blocks, false, true); /* 64-bit positions are several times as slow */
+        add_config(g, s, vector, threads, rows, min_blocks, false, true); /* 64-bit positions are far slower */
     add_config(g, s, vector, threads, rows, min_blocks, false, false);
     return true;
 }

@@ -232,7 +232,7 @@ void gemm_choose_layout(const struct graph *g, const struct partition *p, const 
     const struct axis_list *k, const struct axis_list *mn);
 /* What so many operations of computed operands take. */
 double gemm_computed_seconds(const struct graph *g, double ops);
-/* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside those that stage its sums. */
+/* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside staging its sums. */
 double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
