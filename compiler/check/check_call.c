@@ -23,9 +23,10 @@ static struct value *literal_value(struct checker *c, const struct ast_val *v, c
     return NULL;
 }
 
-/* Binds the arguments of a call to the parameters of fn f; NULL in the result means an error was given. */
-static struct binding *bind_arguments(struct checker *c, const struct ast_expr *e, const struct ast_item *f) {
-    struct binding *scope = NULL;
+/* Binds the arguments of a call to the parameters of fn f. False after an error, which may be an earlier one: that of a
+ * name whose value has none. */
+static bool bind_arguments(
+    struct checker *c, const struct ast_expr *e, const struct ast_item *f, struct binding **scope) {
     const struct ast_arg *arg = e->args;
     int n_positional = 0, n_params = 0, n_args = 0;
     for (const struct ast_arg *a = e->args; a; a = a->next) n_args++;
@@ -38,7 +39,7 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
             if (named) {
                 diag_error(
                     c->cx, check_user_span(c, named->span), D_CALL, NAME_FMT " is given twice", NAME_ARG(p->name));
-                return NULL;
+                return false;
             }
             v = check_expr(c, arg->value);
             arg = arg->next;
@@ -50,12 +51,12 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
         } else {
             diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " needs its argument " NAME_FMT,
                 NAME_ARG(f->name), NAME_ARG(p->name));
-            return NULL;
+            return false;
         }
-        if (!v) return NULL;
+        if (!v) return false;
         struct binding *b = NEW(&c->cx->arena, struct binding);
-        *b = (struct binding){p->name, v, scope};
-        scope = b;
+        *b = (struct binding){p->name, v, *scope};
+        *scope = b;
         n_params++;
     }
     if (arg && !arg->label.len) {
@@ -63,7 +64,7 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
                    NAME_ARG(f->name), n_params, n_params == 1 ? "" : "s", n_args);
         if (f->axis_params && !e->has_labels)
             diag_fix(c->cx, "axes have names, and stand in brackets: " NAME_FMT "[K](..)", NAME_ARG(f->name));
-        return NULL;
+        return false;
     }
     for (; arg; arg = arg->next) {
         bool known = false;
@@ -72,10 +73,10 @@ static struct binding *bind_arguments(struct checker *c, const struct ast_expr *
             diag_error(c->cx, check_user_span(c, arg->span), D_CALL, NAME_FMT " has no parameter " NAME_FMT,
                 NAME_ARG(f->name), NAME_ARG(arg->label));
             hint_argument(c, e, arg->label);
-            return NULL;
+            return false;
         }
     }
-    return scope;
+    return true;
 }
 
 /* The next label of a call: of `F->N` first F, then N, which may be new. */
@@ -200,8 +201,8 @@ bool check_call_fn(struct checker *c, const struct ast_expr *e, const struct ast
         return false;
     }
     /* arguments first: a relabel in one may introduce a label that the call names */
-    struct binding *scope = bind_arguments(c, e, f), *saved = c->scope;
-    if (c->cx->n_errors > errors || !bind_axes(c, e, f, &axes)) return false;
+    struct binding *scope = NULL, *saved = c->scope;
+    if (!bind_arguments(c, e, f, &scope) || c->cx->n_errors > errors || !bind_axes(c, e, f, &axes)) return false;
     if (c->cx->n_errors > errors) return false;
     struct span call_span = c->call_span;
     if (c->n_calls == 0 || e->span.file < c->prelude_file) c->call_span = e->span;
