@@ -182,6 +182,14 @@ static void put_scaled(struct buf *out, int64_t value, const char *unit) {
     buf_printf(out, "%.3g %s%s", v, prefixes[i], unit);
 }
 
+/* An extent that a reader of the signature knows: one that a tensor of it has. */
+static bool is_declared(const struct fx_kernel *k, int extent) {
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; j < k->params[i].rank; j++)
+            if (k->params[i].extents[j] == extent) return true;
+    return false;
+}
+
 static void put_brief_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
     buf_printf(out, "%s: %d GPU %s, predicted ", k->name, k->n_launches, kernels(k->n_launches));
@@ -190,7 +198,7 @@ static void put_brief_head(struct buf *out, const struct receipt *r) {
     for (int fixed = 1; fixed >= 0; fixed--) {
         int n = 0;
         for (int i = 0; i < k->n_extents; i++) {
-            if ((k->extents[i].value >= 0) != fixed) continue;
+            if ((k->extents[i].value >= 0) != fixed || !is_declared(k, i)) continue;
             buf_printf(out, "%s %s=%lld", n++ ? "" : fixed ? " at" : ", nominal", k->extents[i].name,
                        (long long)r->extents[i]);
         }
