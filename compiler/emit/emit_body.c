@@ -24,6 +24,9 @@ struct body {
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
     const char **shared;    /* by node: the array of what elements share with their runs */
+    int n_chunks;           /* what is read at positions, V elements at a time */
+    struct chunk chunks[MAX_CHUNKS];
+    const char *chunk_names[MAX_CHUNKS]; /* of each, what holds an element: "x_v_[v]" */
     const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 
@@ -241,6 +244,8 @@ static bool is_elsewhere(const struct body *b, int s) {
 static bool is_leaf(const struct body *b, const struct node *n) {
     const struct group *r = b->l->kernel->group;
     struct tensor t;
+    for (int i = 0; i < b->n_chunks; i++)
+        if (b->chunks[i].access == n) return true;
     return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) ||
            node_is_loaded(b->g, b->c->partition, r, n, &t);
 }
@@ -427,6 +432,25 @@ static void emit_partials(struct body *b) {
         names.s);
 }
 
+/* Reads what stands at positions that the elements of a thread have in common, V elements at a time. */
+static void emit_chunks(struct body *b, struct scope *row) {
+    for (int i = b->n_chunks - 1; i >= 0; i--) { /* in the order of the graph */
+        struct node *n = b->chunks[i].access;
+        const struct tensor *t = &b->chunks[i].tensor;
+        const struct flat_index f = {.labels = &b->along, .var = b->along_var, .is_int = b->is_gemm};
+        const char *inside, *name = emit_local(b->w.names, n);
+        struct scope *at = value_open_access(&b->w, row, n, &inside);
+        for (int j = 0; j < b->along.n; j++)
+            at->at[b->along.axes[j]] = address_part(arena(b), b->l->axis_names, &f, j, j);
+        value_line(&b->w, "float %s[V];%s", name, value_comment(b->g, n));
+        value_line(&b->w, "%sfx_load<V, ALIGNED>(%s, %s + %s, n_valid);",
+            inside ? arena_printf(arena(b), "if (%s) ", inside) : "", name, tensor_name(b, t),
+            address_offset(&b->w, at, t));
+        if (inside) value_line(&b->w, "else fx_fill<V>(%s, %s);", name, value_at(&b->w, row, n->args[1 + n->n_at]));
+        b->chunk_names[i] = arena_printf(arena(b), "%s[v]", name);
+    }
+}
+
 /* Opens a loop over the elements of a row that a thread has; returns their scope. */
 static struct scope *open_elements(struct body *b, struct scope *row) {
     struct scope *p = scope_open(&b->w, row);
@@ -438,6 +462,7 @@ static struct scope *open_elements(struct body *b, struct scope *row) {
         buf_line(b->w.out, "      if (%sv >= n_valid) break;  // what lies outside is not read",
             b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    for (int i = 0; i < b->n_chunks; i++) p->text[b->chunks[i].access->id] = b->chunk_names[i];
     return p;
 }
 
@@ -532,6 +557,7 @@ static void emit_store(struct body *b) {
     bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     mark_elements(b, common);
     emit_row_values(b, row, find_uniform(b), common);
+    emit_chunks(b, row);
     emit_shared(b, row);
     int block = b->w.names->locals.n;
     struct scope *p = open_elements(b, row);
@@ -611,7 +637,9 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);
     b.along = b.is_gemm ? s->gemm.n : s->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
+    b.n_chunks = schedule_chunks(b.g, c->partition, s, b.chunks);
     find_needed(&b);
+    b.is_general |= b.n_chunks > 0; /* positions are made of indices by name */
     if (!b.is_gemm) emit_skew(&b);
     if (b.is_gemm) emit_frag(&b, true);
     emit_frag(&b, false);

@@ -97,6 +97,41 @@ int group_loads(
     return n < max ? n : max;
 }
 
+/* Whether n is the same for all elements along the labels of l. */
+static bool is_same_along(const struct node *n, const struct axis_list *l) { return !node_has_any(n, l->axes, l->n); }
+
+static bool is_chunk(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, const struct node *n, struct tensor *t) {
+    if (n->kind != N_ACCESS || !along->n || !node_is_loaded(g, p, r, n->args[0], t) || t->is_strided) return false;
+    if (t->dtype != FX_F32 && t->dtype != FX_F16 && t->dtype != FX_BF16) return false;
+    int at = find_run(t, along);
+    if (at < 0 || at + along->n != t->n_axes) return false;
+    for (int i = 0; i < n->n_at; i++)
+        if (find_label(along, n->at[i]) >= 0) return false;
+    for (int i = 1; i < n->n_args; i++)
+        if (!is_same_along(n->args[i], along)) return false;
+    return !n->has_fill || n->args[n->n_args - 1]->kind == N_CONST;
+}
+
+int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, struct chunk *chunks, int max) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int n_chunks = 0;
+    struct tensor t;
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(g, r, &r->stores[s])->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0 && n_chunks < max; i--) {
+        struct node *n = g->nodes[i];
+        if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
+        if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) continue; /* what loops read is read there */
+        if (is_chunk(g, p, r, along, n, &t)) {
+            chunks[n_chunks++] = (struct chunk){n, t};
+            continue;
+        }
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+    }
+    return n_chunks;
+}
+
 static void touch_axes(struct footprint *f, const int *axes, int n) {
     for (int i = 0; i < n; i++) f->axes[axes[i]] = true;
 }
@@ -123,7 +158,9 @@ static void add_footprint(
         if (is_input) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
         if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
         f->ops += times[i];
-        f->instructions += times[i] * (n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT ? OF_FUNCTION : 1);
+        double instructions = times[i] * (n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT ? OF_FUNCTION : 1);
+        f->instructions += instructions;
+        if (f->by_node) f->by_node[i] = instructions;
         if (is_loaded) continue;
         f->has_loops |= is_loop;
         if (n->axis >= 0) touch_axes(f, &n->axis, 1);
@@ -158,12 +195,24 @@ static void add_factors(const struct graph *g, const struct partition *p, const 
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
     struct footprint f = {NEW_ARRAY(a, bool, g->kernel->n_params + 1), NEW_ARRAY(a, bool, p->n_buffers + 1),
-        NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0, 0};
+        NEW_ARRAY(a, bool, g->kernel->n_axes + 1), false, false, 0, 0, 0, NEW_ARRAY(a, double, g->n_nodes + 1)};
     double *times = NEW_ARRAY(a, double, g->n_nodes + 1); /* it is computed for an element; 0: not at all */
     for (int s = 0; s < r->n_stores; s++) times[store_element(g, r, &r->stores[s])->id] = 1;
     add_footprint(g, p, r, times, &f);
     add_factors(g, p, r, &f);
     return f;
+}
+
+double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, int vector) {
+    struct footprint f = group_footprint(g, p, r);
+    struct tensor t;
+    double sum = 0;
+    for (int i = 0; i < g->n_nodes; i++) {
+        bool is_once = is_same_along(g->nodes[i], along) || is_chunk(g, p, r, along, g->nodes[i], &t);
+        sum += f.by_node[i] / (is_once ? vector : 1);
+    }
+    return sum;
 }
 
 double nominal_extent(const struct graph *g, int axis) {

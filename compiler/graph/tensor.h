@@ -35,12 +35,25 @@ struct footprint {
     double turns;               /* of the longest nest of its loops, for an element, at their nominal extents */
     double ops;                 /* operations an element of the space takes, loops counted at their nominal extents */
     double instructions;        /* about what these come to on the GPU: functions take several */
+    double *by_node;            /* likewise each node alone */
 };
 struct footprint group_footprint(const struct graph *g, const struct partition *p, const struct group *r);
 /* Where node n is read from memory within group r: true and the tensor, or false: it is computed (or is the
  * accumulator). */
 bool node_is_loaded(
     const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
+/* Instructions of an element of r where a thread has `vector` elements adjacent along the labels of `along`: what they
+ * have in common, and a chunk that is read, is done once for all of them. */
+double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, int vector);
+struct chunk { /* an access that reads adjacent elements for adjacent elements of its group */
+    struct node *access;
+    struct tensor tensor; /* what it reads, of floats of at most 32 bits */
+};
+/* Those of the elements of group r, adjacent along the labels of `along`: positions are the same for all of them, what
+ * stands outside is a number. Not those within loops. Returns how many; chunks has room for max. */
+int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, struct chunk *chunks, int max);
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,
  * -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);

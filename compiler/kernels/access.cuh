@@ -114,6 +114,13 @@ FX_DEVICE void fx_load(float (&x)[V], const T *p, int n_valid) {
   fx_load_strided(x, p, 1, ALIGNED ? V : n_valid);
 }
 
+// fx_fill: V elements of one value
+template <int V>
+FX_DEVICE void fx_fill(float (&x)[V], float value) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) x[v] = value;
+}
+
 // fx_store: V adjacent elements, the first n_valid of them where not aligned
 template <int V, bool ALIGNED, class T>
 FX_DEVICE void fx_store(T *p, const float (&x)[V], int n_valid) {

@@ -28,6 +28,10 @@ struct graph *pass_pad_k(const struct graph *g);
  * %4 = sum[K] %3   ->   %4 = %3[K: 512 * S + I]; %5 = sum[I] %4; %6 = sum[S] %5 */
 struct graph *pass_split_k(const struct graph *g);
 
+/* Reductions over small overlapping windows as pointwise operations.
+ * %3 = %0[T: T + K]; %4 = sum[K] %3   ->   %4 = %3[K: 0]; %5 = %3[K: 1]; %6 = %4 + %5 */
+struct graph *pass_unroll(const struct graph *g);
+
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
 struct graph *pass_access(const struct graph *g);
 

@@ -184,6 +184,12 @@ static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &t, vector);
     }
+    struct chunk chunks[MAX_CHUNKS];
+    int n_chunks = schedule_chunks(c->graph, c->partition, s, chunks);
+    for (int i = 0; i < n_chunks; i++) {
+        int bytes = vector * bytes_of(&chunks[i].tensor);
+        need_aligned(x, n, k, &chunks[i].tensor, bytes < 16 ? bytes : 16);
+    }
 }
 
 /* Vector accesses along the rows or across them: what is read and stored as vectors. */

@@ -118,6 +118,8 @@ bool schedule_pointwise_configure(
     /* What a thread fetches before it stores must stay in registers. */
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
+    struct chunk chunks[MAX_CHUNKS];
+    n_along += group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
     int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
     bool is_strided = false; /* addresses of single elements take registers too */
     for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
@@ -145,7 +147,9 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE),
            turning = f.turns * rounds * (f.turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
     s->seconds = s->bytes / m->copied;
-    if (!f.has_loops) computing = f.instructions * threads / (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
+    if (!f.has_loops)
+        computing = group_instructions(g, p, s->group, &s->pointwise.cols, s->configs[0].vector) * threads /
+                    (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;
 }

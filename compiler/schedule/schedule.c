@@ -47,6 +47,18 @@ const char *schedule_no_room(const struct graph *g) {
         g->cx->arch->block_shared >> 10, g->cx->arch->name);
 }
 
+int schedule_chunks(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, struct chunk chunks[MAX_CHUNKS]) {
+    struct node **shared;
+    int vector = 1;
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].vector > vector) vector = s->configs[i].vector;
+    if (s->row || s->chain || vector == 1) return 0;
+    if (!s->group->contraction) return group_chunks(g, p, s->group, &s->pointwise.cols, chunks, MAX_CHUNKS);
+    if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return 0;
+    return group_chunks(g, p, s->group, &s->gemm.n, chunks, MAX_CHUNKS);
+}
+
 bool is_space_axis(const struct scheduled *s, int axis) {
     const struct axis_list *rows = &s->pointwise.rows, *cols = &s->pointwise.cols;
     return axes_have(rows->axes, rows->n, axis) || axes_have(cols->axes, cols->n, axis);

@@ -165,6 +165,11 @@ bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char 
 const char *schedule_no_room(const struct graph *g);
 /* What the loads and stores of s move at nominal extents, each tensor once. */
 double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s);
+/* What the pointwise part of s reads at positions as vectors: accesses to adjacent elements where a thread has several.
+ * None where all threads see a tile through, or in a row program or chain. */
+enum { MAX_CHUNKS = 32 };
+int schedule_chunks(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, struct chunk chunks[MAX_CHUNKS]);
 /* Whether axis is one that the pointwise driver runs over, as part of its rows or columns. */
 bool is_space_axis(const struct scheduled *s, int axis);
 

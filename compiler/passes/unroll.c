@@ -1,0 +1,129 @@
+/* Unrolls reductions over small windows: a filter of few taps, a pooling window, a stencil.
+ *
+ * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., likewise
+ * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a position
+ * that K and a kept label both step through, K further than one step of the other. As a loop over K such a reduction
+ * makes each thread compute one element; without it the terms are pointwise, and a thread loads and computes several
+ * adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first term.
+ * Not of contractions that are matrix products, which engines take, nor of values that are made of other reductions,
+ * which would be computed once a term. Not under `fuse: never`, where each operation is a kernel. */
+#include "passes/build.h"
+#include "passes/passes.h"
+
+enum { MOST_TERMS = 32, MOST_NODES = 512 }; /* of a reduction; in the unrolled form of one */
+
+struct unroller {
+    const struct graph *g;
+    bool *is_unrolled; /* by node */
+    bool *has_reduction; /* by node: it is made of one that stays */
+    bool *is_met; /* by node, while one reduction is looked at */
+};
+
+/* Position n as coefficient * idx(axis) + what has no such index; false where it is not seen to be that. */
+static bool find_coefficient(const struct node *n, int axis, int64_t *coefficient) {
+    int64_t a, b;
+    *coefficient = 0;
+    if (!node_has_axis(n, axis)) return true;
+    if (n->kind == N_INDEX) return *coefficient = 1, true;
+    if (n->kind != N_OP || n->n_args != 2) return false;
+    const struct node *x = n->args[0], *y = n->args[1];
+    if (n->op == O_MUL && y->kind == N_CONST && fx_is_integer(y->dtype) && find_coefficient(x, axis, &a))
+        return !__builtin_mul_overflow(a, y->integer, coefficient);
+    if (n->op == O_MUL && x->kind == N_CONST && fx_is_integer(x->dtype) && find_coefficient(y, axis, &b))
+        return !__builtin_mul_overflow(b, x->integer, coefficient);
+    if ((n->op != O_ADD && n->op != O_SUB) || !find_coefficient(x, axis, &a) || !find_coefficient(y, axis, &b))
+        return false;
+    return n->op == O_ADD ? !__builtin_add_overflow(a, b, coefficient) : !__builtin_sub_overflow(a, b, coefficient);
+}
+
+static double magnitude(int64_t v) { return v < 0 ? -(double)v : (double)v; }
+
+/* Whether windows over the reduced labels of n overlap at position p. */
+static bool overlaps(const struct graph *g, const struct node *n, const struct node *p) {
+    for (int i = 0; i < n->n_reduced; i++) {
+        int64_t within, between;
+        if (!find_coefficient(p, n->reduced[i], &within) || !within) continue;
+        for (int j = 0; j < p->n_axes; j++)
+            if (!axes_have(n->reduced, n->n_reduced, p->axes[j]) && find_coefficient(p, p->axes[j], &between) &&
+                between && magnitude(between) < magnitude(within) * (double)g->kernel->axes[n->reduced[i]].extent)
+                return true;
+    }
+    return false;
+}
+
+/* Terms of reduction n; 0 where they are too many or not known. */
+static int count_terms(const struct graph *g, const struct node *n) {
+    int64_t terms = 1;
+    for (int i = 0; i < n->n_reduced; i++) {
+        int64_t extent = g->kernel->axes[n->reduced[i]].extent;
+        if (extent < 1 || extent > MOST_TERMS || (terms *= extent) > MOST_TERMS) return 0;
+    }
+    return (int)terms;
+}
+
+/* The nodes that v is made of and that were not met before; those of unrolled reductions for each term. */
+static int count_nodes(struct unroller *u, const struct node *n, const struct node *v, bool *is_window) {
+    int count = 1;
+    if (u->is_met[v->id]) return 0;
+    u->is_met[v->id] = true;
+    for (int i = 0; v->kind == N_ACCESS && i < v->n_at; i++) *is_window |= overlaps(u->g, n, v->args[1 + i]);
+    for (int i = 0; i < v->n_args && count <= MOST_NODES; i++) count += count_nodes(u, n, v->args[i], is_window);
+    return u->is_unrolled[v->id] ? count * count_terms(u->g, v) : count;
+}
+
+static bool is_unrolled(struct unroller *u, const struct node *n) {
+    struct contraction c;
+    bool is_window = false;
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype ||
+        u->has_reduction[n->args[0]->id])
+        return false;
+    int terms = count_terms(u->g, n);
+    if (terms < 2 || (as_mainloop(n, &c) && is_matrix_product(u->g, n))) return false;
+    for (int i = 0; i < u->g->n_nodes; i++) u->is_met[i] = false;
+    return count_nodes(u, n, n->args[0], &is_window) * terms <= MOST_NODES && is_window;
+}
+
+/* args[0] of n at element number `term` of the reduced labels, the last of which counts fastest. */
+static struct node *term_of(const struct graph *g, struct graph *out, const struct node *n, int term) {
+    struct node at = {
+        .kind = N_ACCESS, .dtype = n->dtype, .axis = -1, .args = {n->args[0]}};
+    at.span = n->args[0]->span, at.source = n->args[0]->source;
+    for (int i = n->n_reduced - 1; i >= 0; i--) {
+        int extent = (int)g->kernel->axes[n->reduced[i]].extent;
+        at.at[i] = n->reduced[i];
+        at.args[1 + i] = build_integer(out, FX_I64, term % extent, n);
+        term /= extent;
+    }
+    at.n_at = n->n_reduced;
+    return build_node(out, at);
+}
+
+static struct node *unroll(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    static const enum op joins[] = {
+        [RED_SUM] = O_ADD, [RED_PROD] = O_MUL, [RED_MAX] = O_MAX, [RED_MIN] = O_MIN};
+    struct unroller *u = state;
+    (void)map;
+    if (!u->is_unrolled[old->id]) return graph_add(out, n);
+    struct node *v = term_of(u->g, out, n, 0);
+    for (int i = 1, terms = count_terms(u->g, old); i < terms; i++)
+        v = build_op(out, joins[n->reduction], v, term_of(u->g, out, n, i), NULL, n);
+    return v;
+}
+
+struct graph *pass_unroll(const struct graph *g) {
+    struct arena *a = &g->cx->arena;
+    struct unroller u = {.g = g,
+        .is_unrolled = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .has_reduction = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .is_met = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+    bool is_changed = false;
+    if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        u.is_unrolled[i] = is_unrolled(&u, n);
+        is_changed |= u.is_unrolled[i];
+        for (int j = 0; j < n->n_args; j++) u.has_reduction[i] |= u.has_reduction[n->args[j]->id];
+        u.has_reduction[i] |= (n->kind == N_REDUCE && !u.is_unrolled[i]) || n->kind == N_SCAN || n->kind == N_SHARE;
+    }
+    return is_changed ? graph_rewrite(g, graph_like(g), unroll, &u) : (struct graph *)g;
+}
