@@ -116,9 +116,34 @@ static void tidy_reading(struct pusher *p, const struct node *source, struct rea
     r->n_at = n;
 }
 
+/* Joins two conditions, of which the first may be none. */
+static struct node *both(struct pusher *p, struct node *a, struct node *b, const struct node *like) {
+    return a ? build_op(p->g, O_AND, a, b, NULL, like) : b;
+}
+
+/* Whether block number `block` of positions is the first one. */
+static struct node *is_first(struct pusher *p, struct node *block, const struct node *like) {
+    return build_op(p->g, O_EQ, block, build_integer(p->g, FX_I64, 0, like), NULL, like);
+}
+
+/* Positions that lie inside for one block of them alone, `idx(E) + size(E) * (idx(P) - 1)`, as those within a block:
+ * what is read then always lies inside, and the condition says whether it is wanted. NULL: there are none such. */
+static struct node *split_positions(struct pusher *p, struct reading *r) {
+    struct affine_scope s = affine_scope(p->g, r->like);
+    struct node *condition = NULL, *within, *block;
+    for (int i = 0; r->fill && i < r->n_at; i++) {
+        if (!affine_split(&s, r->positions[i], r->at[i], &within, &block)) continue;
+        condition = both(p, condition, is_first(p, block, r->like), r->like);
+        r->positions[i] = within;
+    }
+    return condition;
+}
+
 /* The source read so, without looking into it. */
 static struct node *read_plainly(struct pusher *p, struct node *source, struct reading r) {
     tidy_reading(p, source, &r);
+    struct node *fill = r.fill, *condition = fill && fill->n_axes == 0 ? split_positions(p, &r) : NULL;
+    if (condition) return build_op(p->g, O_WHERE, condition, read_plainly(p, source, r), fill, r.like);
     if (r.n_at) return plain(p->g, source, &r);
     bool keeps_axes = true;
     for (int i = 0; r.fill && i < r.fill->n_axes; i++) keeps_axes &= node_has_axis(source, r.fill->axes[i]);
@@ -225,13 +250,16 @@ static struct node *read_node(
 
 /* Whether every position is inside, as a condition. */
 static struct node *inside(struct pusher *p, const struct reading *r) {
-    struct node *all = NULL;
+    struct affine_scope s = affine_scope(p->g, r->like);
+    struct node *all = NULL, *within, *block;
     for (int i = 0; i < r->n_at; i++) {
+        if (affine_split(&s, r->positions[i], r->at[i], &within, &block)) {
+            all = both(p, all, is_first(p, block, r->like), r->like);
+            continue;
+        }
         struct node *size = build_size(p->g, r->at[i], r->like), *position = as_index(p, r->positions[i], r->like);
         struct node *low = build_op(p->g, O_GE, position, build_integer(p->g, FX_I64, 0, r->like), NULL, r->like);
-        struct node *both = build_op(
-            p->g, O_AND, low, build_op(p->g, O_LT, position, size, NULL, r->like), NULL, r->like);
-        all = all ? build_op(p->g, O_AND, all, both, NULL, r->like) : both;
+        all = both(p, all, both(p, low, build_op(p->g, O_LT, position, size, NULL, r->like), r->like), r->like);
     }
     return all;
 }
@@ -457,5 +485,6 @@ struct graph *pass_access(const struct graph *g) {
         if (has_changed) out = pass_dce(pass_cse(pass_canonicalise(next)));
         below = !has_changed;
     }
-    return out;
+    /* Conditions that are equal are one node only now. */
+    return out == g ? out : pass_dce(pass_cse(pass_canonicalise(out)));
 }

@@ -21,6 +21,7 @@ struct affine_atoms {
     const struct node **indices, **sizes; /* by axis: NULL until it was met */
     const struct node **others;
     int n_others;
+    const int *same_size; /* by axis: the first axis that equations say has the same extent; NULL until it is asked for */
 };
 
 struct affine_scope affine_scope(struct graph *g, const struct node *reader) {
@@ -151,11 +152,37 @@ static bool substitute_size(const struct affine_scope *s, const struct equation 
     return true;
 }
 
-/* One name for what equations call the same extent. */
+static const int *find_same_sizes(const struct affine_scope *s) {
+    const struct kernel *k = s->g->kernel;
+    int *same = NEW_ARRAY(&s->g->cx->arena, int, k->n_axes + 1);
+    for (int i = 0; i < k->n_axes; i++) same[i] = i;
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (int i = 0; i < k->n_equations; i++) {
+            const struct equation *q = &k->equations[i];
+            if (q->value.n != 1 || q->value.terms[0].op != FX_T_EXTENT) continue;
+            int *a = &same[q->axis], *b = &same[q->value.terms[0].v];
+            has_changed |= *a != *b;
+            *a = *b = *a < *b ? *a : *b;
+        }
+    }
+    return same;
+}
+
+/* One name for what equations call the same extent; a number for one that they fix. */
 static void rename_sizes(const struct affine_scope *s, struct poly *p) {
     const struct kernel *k = s->g->kernel;
+    struct poly to, out;
     for (int i = 0; i < k->n_equations; i++)
-        if (k->equations[i].value.n == 1) substitute_size(s, &k->equations[i], p);
+        if (k->equations[i].value.n == 1 && k->equations[i].value.terms[0].op != FX_T_EXTENT)
+            substitute_size(s, &k->equations[i], p);
+    if (!s->atoms->same_size) s->atoms->same_size = find_same_sizes(s);
+    for (int axis = 0; axis < k->n_axes; axis++) {
+        if (s->atoms->same_size[axis] == axis || !poly_has(p, n_axes(s) + axis)) continue;
+        of_size(s, s->atoms->same_size[axis], &to);
+        poly_substitute(&out, p, n_axes(s) + axis, &to);
+        poly_copy(p, &out);
+    }
 }
 
 /* p with every extent that an equation determines replaced by what it says. Once: equations of equations are left. */
@@ -506,6 +533,19 @@ bool affine_is_inside(const struct affine_scope *s, const struct node *n, int ax
     struct poly p, d;
     of_size(s, axis, &d);
     return parse_whole(s, n, &p) && is_below(s, &p, &d, 0);
+}
+
+bool affine_split(
+    const struct affine_scope *s, const struct node *n, int axis, struct node **within, struct node **block) {
+    struct poly p, d, whole, rest;
+    of_size(s, axis, &d);
+    if (!parse_whole(s, n, &p)) return false;
+    rename_sizes(s, &p), rename_sizes(s, &d);
+    if (!divides(s, &d) || !is_small(&p) || !never_wraps(s, &p)) return false;
+    poly_divide(&p, &d.t[0], &whole, &rest);
+    if (whole.is_lost || is_zero(&whole) || !is_below(s, &rest, &d, 0)) return false;
+    *within = rebuild(s, &rest), *block = rebuild(s, &whole);
+    return true;
 }
 
 /* The only running index among the atoms of a term, or -1; -2 where there are several or something else runs. */

@@ -17,6 +17,10 @@ struct affine_scope affine_scope(struct graph *g, const struct node *reader);
 struct node *affine_simplify(const struct affine_scope *s, struct node *n);
 /* Whether n is 0 or more and below the extent of `axis` for every element. False where that is not seen. */
 bool affine_is_inside(const struct affine_scope *s, const struct node *n, int axis);
+/* Whether n = within + size(axis) * block with within inside of `axis` for every element and a block that is not always
+ * 0: n lies inside where the block is 0. */
+bool affine_split(
+    const struct affine_scope *s, const struct node *n, int axis, struct node **within, struct node **block);
 /* Which running indices can be told from the position alone: its axes where position = c * idx(L) + rest, or idx(A) *
  * size(B) + idx(B) + rest, the rest without running indices. Returns how many, -1 where it is neither. */
 int affine_recovers(const struct affine_scope *s, const struct node *n, int *axes);

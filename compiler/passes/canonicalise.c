@@ -129,6 +129,49 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
     return taken && nodes_same_axes(taken->axes, taken->n_axes, n->axes, n->n_axes) ? taken : NULL;
 }
 
+enum { MAX_CONJUNCTS = 8, MAX_BELOW = 64 };
+
+struct assumption { /* what is known of conditions where one operand of a choice is taken */
+    const struct node *condition; /* of the choice */
+    bool holds;
+    int room; /* nodes that may still be looked at */
+};
+
+/* Whether a is one of the conditions that b joins, or all of several of them. */
+static bool is_implied(const struct node *a, const struct node *b, int depth) {
+    if (a == b) return true;
+    if (depth == MAX_CONJUNCTS) return false;
+    if (node_is_op(a, O_AND)) return is_implied(a->args[0], b, depth + 1) && is_implied(a->args[1], b, depth + 1);
+    return node_is_op(b, O_AND) && (is_implied(a, b->args[0], depth + 1) || is_implied(a, b->args[1], depth + 1));
+}
+
+/* n where the assumption holds: choices that it decides are what they take. */
+static struct node *assume(struct rewrite *w, struct assumption *x, struct node *n) {
+    struct node copy = *n;
+    bool has_changed = false;
+    if ((n->kind != N_OP && n->kind != N_CAST) || x->room-- <= 0) return n;
+    if (node_is_op(n, O_WHERE) &&
+        (x->holds ? is_implied(n->args[0], x->condition, 0) : is_implied(x->condition, n->args[0], 0)))
+        return assume(w, x, n->args[x->holds ? 1 : 2]);
+    for (int i = 0; i < n->n_args; i++) {
+        copy.args[i] = assume(w, x, n->args[i]);
+        has_changed |= copy.args[i] != n->args[i];
+    }
+    copy.name = (struct name){0};
+    return has_changed ? build_node(w->g, copy) : n;
+}
+
+/* Where one side of a choice is taken, its condition is known below. */
+static struct node *where_within(struct rewrite *w, struct node *n) {
+    if (!node_is_op(n, O_WHERE)) return NULL;
+    struct node copy = *n;
+    for (int side = 1; side <= 2; side++)
+        copy.args[side] = assume(w, &(struct assumption){n->args[0], side == 1, MAX_BELOW}, n->args[side]);
+    if (copy.args[1] == n->args[1] && copy.args[2] == n->args[2]) return NULL;
+    struct node *to = build_node(w->g, copy);
+    return nodes_same_axes(to->axes, to->n_axes, n->axes, n->n_axes) ? to : NULL;
+}
+
 /* A condition counts as 1 and 0: -0 in its place would be another value. */
 static struct node *where_number(struct rewrite *w, struct node *n) {
     if (!node_is_op(n, O_WHERE) || n->dtype == FX_BOOL || !is_const(n->args[1], 1) || !is_const(n->args[2], 0) ||
@@ -202,6 +245,7 @@ static const struct {
     RULE(div_power_of_two, "x / 4 -> x * 0.25"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
+    RULE(where_within, "where(c, f(where(c, x, y)), z) -> where(c, f(x), z)"),
     RULE(where_number, "where(c, 1, 0) -> i32(c)"),
     RULE(round_twice, "bf16(bf16(x)) -> bf16(x)"),
     RULE(cast_to_own, "f32(f16(x)) -> f16(x), i32(i) -> i"),

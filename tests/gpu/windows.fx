@@ -41,3 +41,19 @@ test looked_up { M=33 K=40 N=35 V=6 init: integers(-2,2) i.init: integers(-1,7) 
 kernel neighbour(x: f32[M,K], w: f32[K,N], r: f32[M,N]) -> y: f32[M,N] { y = x @ w + (r[M: idx(M) - 1] ?? 0) }
 test neighbour { M=33 K=20 N=64 init: integers(-2,2) }
 test neighbour { M=9 K=5 N=17 init: integers(-2,2) }
+
+# halves put side by side: whole parts are read and chosen between, not elements
+kernel rope(x: f16[S,H,D=2*E], c: f32[S,E], s: f32[S,E]) -> y: f16[S,H,D] {
+  a, b = halves[D->E](x)
+  y = concat[D]((a * c - b * s){E->D}, (b * c + a * s){E->D})
+}
+test rope { S=5 H=3 E=16 }
+test rope { S=2 H=3 E=7 }
+test rope { S=3 H=2 E=8 x.init: integers(-3,3) c.init: integers(-3,3) s.init: integers(-3,3) }
+kernel four(x: f32[M,N], y: f32[M,N]) -> z: f32[M, P=4*N] { z = concat[P](x{N->P}, y{N->P}, relu(x){N->P}, (x * y){N->P}) }
+test four { M=3 N=8 }
+test four { M=3 N=5 init: integers(-4,4) }
+kernel block(x: f32[M,N], y: f32[M,N]) -> z: f32[Q=2*M,N] { z = concat[Q]((x + y){M->Q}, (x - y){M->Q}) }
+test block { M=3 N=8 init: integers(-4,4) }
+kernel unequal(x: f32[M,A], y: f32[M,B]) -> z: f32[M, P=A+B] { z = concat[P](x{A->P}, (y * 2){B->P}) }
+test unequal { M=3 A=4 B=9 init: integers(-4,4) }
