@@ -352,7 +352,8 @@ void check_attribute(struct checker *c, const struct ast_attr *a) {
     } else if (name_is(a->name, "precision")) {
         if (name_is(v, "ieee")) k->precision = PRECISION_IEEE;
         else if (name_is(v, "tf32")) k->precision = PRECISION_TF32;
-        else diag_error(c->cx, a->span, D_ATTRIBUTE, "precision is ieee or tf32");
+        else if (name_is(v, "fma")) k->precision = PRECISION_FMA;
+        else diag_error(c->cx, a->span, D_ATTRIBUTE, "precision is fma, ieee or tf32");
     } else if (name_is(a->name, "round")) {
         if (name_is(v, "op")) k->round = ROUND_OP;
         else if (name_is(v, "eager")) k->round = ROUND_EAGER;

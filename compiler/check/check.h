@@ -118,7 +118,7 @@ struct note { /* what an expression or a name came to, outside of fns: for peopl
 };
 
 enum fuse_rule { FUSE_PREFER, FUSE_REQUIRE, FUSE_NEVER };
-enum precision { PRECISION_DEFAULT, PRECISION_IEEE, PRECISION_TF32 };
+enum precision { PRECISION_DEFAULT, PRECISION_IEEE, PRECISION_TF32, PRECISION_FMA };
 enum rounding { ROUND_ONCE, ROUND_OP, ROUND_EAGER };
 
 struct pin { /* `tile: [128, 64]`: the schedule must have it */
@@ -149,13 +149,18 @@ struct kernel {
     int kernels;            /* `kernels: N`, 0 when not given */
     struct span kernels_span;
     enum precision precision; /* ieee: no operand may be rounded on the way; tf32: factors of f32 contractions may be
-                                 rounded to tf32 */
+                                 rounded to tf32; fma: as ieee, and f32 are multiplied as they are */
     enum rounding round;
     bool fast_math;
     int n_pins;
     struct pin *pins;
     struct bounds *bounds;    /* of the checker: what it derived of the extents */
 };
+
+/* Whether a factor of a contraction may be read rounded. */
+static inline bool kernel_is_ieee(const struct kernel *k) {
+    return k->precision == PRECISION_IEEE || k->precision == PRECISION_FMA;
+}
 
 /* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch
  * takes. */

@@ -281,7 +281,11 @@ static void print_attributes(struct buf *out, const struct kernel *k) {
         buf_printf(out, "%sfuse: %s", comma, k->fuse == FUSE_REQUIRE ? "require" : "never"), comma = ", ";
     if (k->kernels) buf_printf(out, "%skernels: %d", comma, k->kernels), comma = ", ";
     if (k->precision != PRECISION_DEFAULT)
-        buf_printf(out, "%sprecision: %s", comma, k->precision == PRECISION_IEEE ? "ieee" : "tf32"), comma = ", ";
+        buf_printf(out, "%sprecision: %s", comma,
+            k->precision == PRECISION_IEEE  ? "ieee"
+            : k->precision == PRECISION_FMA ? "fma"
+                                            : "tf32"),
+            comma = ", ";
     if (k->fast_math) buf_printf(out, "%sfast_math: true", comma), comma = ", ";
     for (int i = 0; i < k->n_pins; i++) {
         const struct pin *pin = &k->pins[i];

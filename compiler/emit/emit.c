@@ -140,7 +140,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
-    if (f->takes_maps) buf_printf(out, "  fx_gemm_wgmma<%s>(%s{", f->engine, l->struct_name);
+    if (f->takes_maps)
+        buf_printf(out, "  fx_gemm_%s<%s>(%s{", s->gemm.is_split ? "split" : "wgmma", f->engine, l->struct_name);
     else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);

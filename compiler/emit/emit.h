@@ -30,6 +30,8 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
 void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
+/* Of a tensor's elements: what is in parts has fixed extents, and its type says how far they lie apart. */
+const char *emit_tensor_ctype(const struct graph *g, const struct tensor *t);
 /* emit_text.c */
 #define EMIT_MARK "\1" /* before a line, `const TYPE NAME = ..`, that may turn out to be of no use */
 /* Writes a function: "  FX_DEVICE int k(const f_ &p) const", and its statements, whole lines or a single one without

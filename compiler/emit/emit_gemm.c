@@ -96,7 +96,7 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
     }
     emit_by_sum(b,
         arena_printf(arena(b), "    static FX_DEVICE const %s *at(const %s &p, int j, int batch, int ko)",
-            emit_ctype(operands->tensor.dtype), b->l->struct_name),
+            emit_tensor_ctype(b->g, &operands->tensor), b->l->struct_name),
         at, n);
     emit_by_sum(b,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_mn(const %s &p, int j)", b->l->struct_name), mn,
@@ -110,7 +110,8 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
     struct map_axis axes[MAX_MAP_AXES], own[MAX_MAP_AXES];
     const char **values = NEW_ARRAY(arena(b), const char *, n);
     int n_axes = map_axes(b->g, b->shape, b->segment, &operands->tensor, axes);
-    buf_line(b->out, "    static constexpr int RANK = %d;  // of its tensor map", MAP_INNER + n_axes);
+    buf_line(b->out, "    static constexpr int RANK = %d;  // of its tensor map%s",
+        MAP_INNER + n_axes + operands->tensor.is_split, operands->tensor.is_split ? ", of which the last are parts" : "");
     if (!n_axes) return;
     struct buf s;
     buf_init(&s, arena(b));

@@ -12,6 +12,11 @@ static const char *const ctypes[FX_N_DTYPES] = {
 };
 const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
 
+const char *emit_tensor_ctype(const struct graph *g, const struct tensor *t) {
+    return t->is_split ? arena_printf(&g->cx->arena, "fx_split<%.0fll>", nominal_size(g, t->axes, t->n_axes))
+                       : emit_ctype(t->dtype);
+}
+
 /* ---- arguments ---- */
 
 static enum fx_dtype stored_as(const struct param *p) { return p->packed.factor ? p->packed.storage : p->dtype; }
@@ -35,9 +40,11 @@ void emit_declaration(
         return;
     case FX_ARG_BUFFER:
         if (a->index >= c->partition->n_buffers) buf_printf(out, "unsigned *%s", l->buffer_names[a->index]);
-        else
+        else {
+            struct tensor t = tensor_of_buffer(c->graph, c->partition, a->index);
             buf_printf(out, "%s%s *%s", stores_to(l, -1, a->index) ? "" : "const ",
-                emit_ctype(c->partition->buffers[a->index].dtype), l->buffer_names[a->index]);
+                emit_tensor_ctype(c->graph, &t), l->buffer_names[a->index]);
+        }
         return;
     case FX_ARG_EXTENT: buf_printf(out, "long long %s", l->axis_names[a->index]); return;
     case FX_ARG_STRIDE: buf_printf(out, "long long %s", l->stride_names[a->index]); return;

@@ -75,6 +75,23 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
     return f->p->n_buffers - 1;
 }
 
+int fuse_need_split(struct fuser *f, const struct product *x, int s) {
+    struct node *value = x->factor[s];
+    int i = find_split_buffer(f->p, value);
+    if (i >= 0) return i;
+    struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
+    *b = (struct buffer){.value = value,
+        .dtype = FX_F32,
+        .is_split = true,
+        .why = arena_printf(&f->g->cx->arena,
+            "%s is multiplied in parts, three bf16 an element, which tensor cores take",
+            ir_quote(f->g, value)),
+        .span = value->span,
+        .n_axes = value->n_axes};
+    fuse_split_order(f->g, x, s, b->axes);
+    return f->p->n_buffers - 1;
+}
+
 /* ---- which reductions a stored value depends on ---- */
 
 struct space { /* what a kernel runs over where the walk stands: its own axes, then those of the loops around, innermost
@@ -515,10 +532,11 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct way { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, inner; /* as in struct fuser */
+    bool epilogues, rows, loaders, chains, inner, splits; /* as in struct fuser */
 };
 
 static const char *name_stored(struct way w) {
+    if (w.splits) return w.rows ? "rows split stored" : "split stored";
     return w.inner ? "rows inner stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
 }
 
@@ -530,11 +548,13 @@ static bool propose(const struct graph *g, struct graph *out, struct way w) {
         .loaders = w.loaders,
         .joins = w.epilogues,
         .chains = w.chains,
-        .inner = w.inner};
+        .inner = w.inner,
+        .splits = w.splits};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,
-        .is_optional = w.chains || (w.inner && w.epilogues)};
+        .is_wanted = w.splits && list_has(g->with, FUSE_SPLIT),
+        .is_optional = w.chains || w.splits || (w.inner && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -580,6 +600,8 @@ struct graph *pass_fuse(const struct graph *g) {
     out->partitions = NULL;
     out->n_partitions = 0;
     propose(g, out, (struct way){.name = "fused", .epilogues = true, .loaders = true});
+    const bool splits = fuse_has_split(g);
+    if (splits) propose(g, out, (struct way){.name = "split", .epilogues = true, .loaders = true, .splits = true});
     propose(g, out, (struct way){.name = "separate"});
     if (has_loops(g)) {
         struct way rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
@@ -589,6 +611,8 @@ struct graph *pass_fuse(const struct graph *g) {
             propose(g, out, rows);
         }
         propose(g, out, (struct way){.name = "rows separate", .rows = true, .inner = has_inner});
+        rows.name = "rows split", rows.splits = true;
+        if (splits) propose(g, out, rows);
     }
     if (has_chain(g))
         propose(

@@ -12,6 +12,7 @@ struct fuser {
     bool rows;       /* whether reductions become row programs where they fit one */
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
+    bool splits;     /* whether contractions of f32 may read their factors in parts */
     bool chains;     /* whether contractions become a chain where they fit one */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
@@ -35,6 +36,8 @@ const char *fuse_node_name(struct fuser *f, const struct node *n);
  * contraction it is a factor of, or NULL. */
 int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
     const char *why, struct span span);
+/* Likewise of factor s of x in parts. */
+int fuse_need_split(struct fuser *f, const struct product *x, int s);
 void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer);
 /* Whether n is computed from m, in whatever kernels. */
 bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m);
@@ -54,6 +57,15 @@ void fuse_place_operands(struct fuser *f, struct product *x);
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
 /* Whether some factor is computed as it is loaded. */
 bool fuse_makes_factors(const struct partition *p, const struct graph *g);
+
+/* fuse_split.c: which contractions of f32 are added up from products of bf16; FUSE_SPLIT: what `--skip` and `--with`
+ * call it. */
+#define FUSE_SPLIT "fuse.split"
+/* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
+bool fuse_is_split(const struct graph *g, const struct product *x);
+bool fuse_has_split(const struct graph *g);
+/* The storage order of factor s of x in parts; false where it has none. */
+bool fuse_split_order(const struct graph *g, const struct product *x, int s, int *axes);
 
 /* fuse_chain.c: which contractions are one kernel with the one that reads them. */
 /* Whether a contraction is the last of a chain; if it is nearly one, no_chain says what prevents it. */

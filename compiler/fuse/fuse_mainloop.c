@@ -199,7 +199,8 @@ static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dty
 
 void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
-    x->buffer[s] = -1;
+    x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
+    if (x->is_split) return;
     if (is_in_memory(f->g, n, x->dtype[s])) return;
     if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n))
         place_loops_below(f, n);
@@ -222,6 +223,7 @@ void fuse_swap_factors(struct product *x) {
 
 void fuse_place_operands(struct fuser *f, struct product *x) {
     *x = fuse_product(f->g, x->sum);
+    x->is_split = f->splits && fuse_is_split(f->g, x);
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
 }
 
@@ -261,13 +263,15 @@ static bool has_same_sides(const struct product *h, struct product *x) {
 
 /* Whether one engine multiplies both: of floats the sums are all licensed to round to tf32, or none is. */
 static bool has_same_engine(const struct product *h, const struct product *x) {
-    return h->sum->dtype == x->sum->dtype && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] &&
+    return h->sum->dtype == x->sum->dtype && h->is_split == x->is_split && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] &&
            (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
 }
 
-/* How many sums the mainloop of h may have: bytes on their way through registers leave room for the accumulators of
- * two. */
-static int most_sums(const struct product *h) { return fx_dtype_bits(h->dtype[0]) == 8 ? 2 : MAX_SUMS; }
+/* How many sums the mainloop of h may have: bytes on their way through registers, and the sums of parts, leave
+ * room for the accumulators of two. */
+static int most_sums(const struct product *h) {
+    return h->is_split || fx_dtype_bits(h->dtype[0]) == 8 ? 2 : MAX_SUMS;
+}
 
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x) {
     if (!f->joins || h == x || h->intermediate || x->intermediate || x->n_sums != 1 ||

@@ -62,6 +62,7 @@ struct output {            /* what a parameter of the kernel receives */
 struct buffer {            /* a value written by one GPU kernel and read by later ones */
     struct node *value;
     enum fx_dtype dtype;   /* as stored */
+    bool is_split; /* f32 stored in parts, three bf16 that lie a plane of all elements apart: a factor of what is_split */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
     const char *why;       /* why it is written to memory */
@@ -80,6 +81,7 @@ struct product {           /* a contraction that a mainloop adds up */
     struct node *factor[2]; /* as as_contraction gives them, the one with the labels m first */
     int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
     enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
+    bool is_split; /* of f32: both are stored in parts, whose products are added up */
 };
 
 struct group {             /* one GPU kernel */
@@ -111,6 +113,7 @@ struct partition {
     const char *name; /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain" .. */
     bool has_rows;    /* reductions are row programs where they fit one; mainloops are matrix products alone */
     bool is_separate; /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
+    bool is_wanted;   /* taken whatever it costs: `--with` says so */
     bool is_optional; /* where no schedule takes a group of it, it is left out */
     int n_groups, n_buffers;
     struct group *groups;
@@ -202,8 +205,9 @@ bool is_chain_step(const struct group *r, const struct node *n);
 /* Which of r's sums n is, or -1. */
 int group_sum(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
-/* The buffer of p holding value as dtype, or -1. */
+/* The buffer of p holding value as dtype, or -1; in parts. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
+int find_split_buffer(const struct partition *p, const struct node *value);
 
 /* inplace.c: what a group reads of what a parameter held before the kernel. */
 enum old_reads {

@@ -17,7 +17,7 @@ static void sort_axes(int *axes, int n) {
 /* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md,
  * "Accumulation"). */
 static bool may_round(const struct kernel *k, const struct value *v) {
-    if (v->kind != V_REDUCE || k->precision == PRECISION_IEEE || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
+    if (v->kind != V_REDUCE || kernel_is_ieee(k) || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
         return false;
     for (int i = 0; i < 2; i++) {
         const struct value *factor = v->args[0]->args[i];

@@ -135,7 +135,13 @@ int group_sum(const struct group *r, const struct node *n) {
 
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype) {
     for (int i = 0; i < p->n_buffers; i++)
-        if (p->buffers[i].value == value && p->buffers[i].dtype == dtype) return i;
+        if (p->buffers[i].value == value && p->buffers[i].dtype == dtype && !p->buffers[i].is_split) return i;
+    return -1;
+}
+
+int find_split_buffer(const struct partition *p, const struct node *value) {
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].value == value && p->buffers[i].is_split) return i;
     return -1;
 }
 

@@ -19,7 +19,8 @@ struct tensor tensor_of_param(const struct graph *g, int param) {
 
 struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer) {
     const struct buffer *b = &p->buffers[buffer];
-    struct tensor t = {.param = -1, .buffer = buffer, .dtype = b->dtype};
+    struct tensor t = {
+        .param = -1, .buffer = buffer, .dtype = b->is_split ? FX_BF16 : b->dtype, .is_split = b->is_split};
     set_axes(g, &t, b->axes, b->n_axes);
     return t;
 }
@@ -227,5 +228,7 @@ double nominal_size(const struct graph *g, const int *axes, int n) {
 }
 
 double tensor_bytes(const struct graph *g, const struct tensor *t) {
-    return nominal_size(g, t->axes, t->n_axes) * fx_dtype_bits(t->dtype) / 8;
+    return nominal_size(g, t->axes, t->n_axes) * tensor_bits(t) / 8;
 }
+
+int tensor_bits(const struct tensor *t) { return fx_dtype_bits(t->dtype) * (t->is_split ? SPLIT_PARTS : 1); }

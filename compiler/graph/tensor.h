@@ -15,6 +15,7 @@ struct tensor {        /* a parameter or a buffer as memory: row-major over its 
     bool is_strided; /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride
                         1 */
     enum fx_dtype dtype;
+    bool is_split; /* a buffer of f32 in parts: dtype is that of a part */
     int n_axes;
     int axes[MAX_AXES];
     const struct view *view; /* of an operand: the stride of every axis and where it begins (operand.h); else NULL */
@@ -63,6 +64,9 @@ int find_label(const struct axis_list *l, int axis); /* position or -1 */
 double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);
 double tensor_bytes(const struct graph *g, const struct tensor *t);
+enum { SPLIT_PARTS = 3 };
+/* Bits that an element takes in memory, in all its parts. */
+int tensor_bits(const struct tensor *t);
 
 
 #endif

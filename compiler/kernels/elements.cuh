@@ -82,3 +82,43 @@ FX_DEVICE void fx_store_items(T *p, const T (&x)[V], int n_valid) {
       if (ALIGNED || v < n_valid) p[v] = x[v];
   }
 }
+
+// fx_split_part: the bf16 nearest to a finite x, as a float; the largest one where x lies beyond it
+FX_DEVICE float fx_split_part(float x) {
+  const float most = fx_from_bits(0x7f7f0000u), part = fx_to_float(fx_from_float<fx_bf16>(x));
+  return part > most ? most : part < -most ? -most : part;
+}
+
+// fx_split: an f32 stored in three bf16, each in a plane of N elements: x = x0 + (x1 + x2 / 256) / 256 to the bit; x0 is x cut off, x1 what is nearest to the rest, of either sign
+// Where x is subnormal, infinite or NaN x0 is a NaN, so that whatever is multiplied by it is one, and the others are the halves of x.
+template <long long N>
+struct fx_split {
+  unsigned short bits;  // of x0; those of x1 and x2 lie N and 2 N elements on
+};
+template <int V, bool ALIGNED, long long N>
+FX_DEVICE void fx_store(fx_split<N> *p, const float (&x)[V], int n_valid) {
+  fx_bf16 part[3][V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const float size = fabsf(x[v]), first = fx_from_bits(fx_bits(x[v]) & 0xffff0000u), rest = (x[v] - first) * 256.0f, second = fx_split_part(rest), third = (rest - second) * 256.0f;
+    const bool is_split = size == 0.0f || (size >= 0x1p-126f && size < fx_from_bits(0x7f800000u));
+    part[0][v].bits = (unsigned short)(is_split ? fx_bits(first) >> 16 : 0x7fff);
+    part[1][v].bits = (unsigned short)(fx_bits(is_split ? second : x[v]) >> 16);
+    part[2][v].bits = (unsigned short)(is_split ? fx_bits(third) >> 16 : fx_bits(x[v]));
+  }
+#pragma unroll
+  for (int i = 0; i < 3; ++i) fx_store_items<V, ALIGNED>((fx_bf16 *)p + i * N, part[i], n_valid);
+}
+template <long long N>
+FX_DEVICE void fx_store_one(fx_split<N> *p, float x) {
+  const float value[1] = {x};
+  fx_store<1, false>(p, value, 1);
+}
+
+// fx_split_value: the f32 that is stored there
+template <long long N>
+FX_DEVICE float fx_split_value(const fx_split<N> *p) {
+  const unsigned first = p[0].bits, second = p[N].bits, third = p[2 * N].bits;
+  if (first == 0x7fff) return fx_from_bits(second << 16 | third);
+  return fx_from_bits(first << 16) + (fx_from_bits(second << 16) + fx_from_bits(third << 16) * 0x1p-8f) * 0x1p-8f;
+}

@@ -110,7 +110,7 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     static const struct licence tf32 = {0x1p-11, 0x1p-136, 0x1.ffcp127};
     const struct value *product = sum->args[0];
     out[0] = out[1] = (struct licence){.unit = 0};
-    if (k->precision == PRECISION_IEEE || sum->kind != V_REDUCE || sum->reduction != RED_SUM || sum->dtype != FX_F32)
+    if (kernel_is_ieee(k) || sum->kind != V_REDUCE || sum->reduction != RED_SUM || sum->dtype != FX_F32)
         return false;
     if (product->kind != V_OP || product->op != O_MUL) return false;
     bool is_tf32 = k->precision == PRECISION_TF32 && carries_all(product->args[0], sum) &&

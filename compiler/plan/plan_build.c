@@ -161,7 +161,7 @@ static struct fx_expr prefers(
 
 static void add_bytes(struct terms *x, const struct kernel *k, const struct tensor *t, int *n) {
     terms_size(x, k, t->axes, t->n_axes);
-    terms_constant(x, fx_dtype_bits(t->dtype) / 8);
+    terms_constant(x, tensor_bits(t) / 8);
     terms_op(x, FX_T_MUL);
     if ((*n)++) terms_op(x, FX_T_ADD);
 }
@@ -327,6 +327,14 @@ static struct fx_map build_map(
         out.extents[MAP_INNER + i] = size_expr(a, k, map_axis_labels(shape, m->segment, &axes[i]), axes[i].label);
         out.strides[MAP_INNER + i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, axes[i].axis)]);
         out.box[MAP_INNER + i] = 1;
+    }
+    if (t->is_split) {
+        struct terms parts = {.a = a}, apart = {.a = a};
+        terms_constant(&parts, SPLIT_PARTS);
+        terms_size(&apart, k, t->axes, t->n_axes);
+        out.extents[out.rank] = terms_done(&parts);
+        out.strides[out.rank] = terms_done(&apart);
+        out.box[out.rank++] = 1;
     }
     return out;
 }

@@ -340,7 +340,7 @@ static void add_buffers(struct facts *f) {
         struct receipt_buffer out = {.name = b->name, .bytes = size_of(f, &b->bytes)};
         if (i < c->partition->n_buffers) {
             const struct buffer *from = &c->partition->buffers[i];
-            out.dtype = fx_dtype_name(from->dtype);
+            out.dtype = from->is_split ? "3 bf16" : fx_dtype_name(from->dtype);
             out.why = from->why;
             out.is_rounded = fx_is_float(from->dtype) && fx_dtype_bits(from->dtype) <= 16 &&
                              from->value->kind != N_CAST && from->value->kind != N_INPUT && !is_copied(c->partition, i);

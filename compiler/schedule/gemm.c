@@ -295,7 +295,8 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     /* n is the factor that has the output's last axis alone, or the label of runs. */
     int shared = shared_label(g, r), last = shared >= 0 ? shared : out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
-    *shape = (struct gemm_shape){.a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side]};
+    *shape = (struct gemm_shape){
+        .a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side], .is_split = x->is_split};
     gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
@@ -398,7 +399,7 @@ double gemm_computed_seconds(const struct graph *g, double ops) {
 static double operand_bytes(
     const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
     struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    if (!o->is_computed) return nominal_size(g, o->tensor.axes, o->tensor.n_axes) * fx_dtype_bits(o->tensor.dtype) / 8;
+    if (!o->is_computed) return tensor_bytes(g, &o->tensor);
     double total = 0, bytes;
     int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
     for (int i = 0; i < n; i++) {

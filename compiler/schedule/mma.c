@@ -96,6 +96,7 @@ static const char *how_loaded(const struct tile *e, bool aligned, bool strided, 
 bool schedule_mma_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
+    if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
     enum kind kind;
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)

@@ -229,17 +229,23 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
     double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
-    if (!may_join(cx, c, i)) return false;
     if (!configure_phases(cx, c, j)) {
         memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
         c->seconds = seconds;
-        if (!c->why_apart) c->why_apart = "its kernels have no block size in common";
         return false;
     }
     c->launches[i] = j;
     c->n_launches--;
     memmove(&c->launches[i + 1], &c->launches[i + 2], (size_t)(c->n_launches - i - 1) * sizeof *c->launches);
     return true;
+}
+
+/* The same of launches that hand over no more than side products. */
+static bool join_sides(struct cx *cx, struct scheduled_graph *c, int i) {
+    if (!may_join(cx, c, i)) return false;
+    if (join(cx, c, i)) return true;
+    if (!c->why_apart) c->why_apart = "its kernels have no block size in common";
+    return false;
 }
 
 /* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote
@@ -263,8 +269,29 @@ void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
         for (int i = 0; i + 1 < c->n_launches && c->n_launches > most;) {
             const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1],
                                    *b = &c->kernels[c->launches[i + 1].first];
-            if ((passes && !is_pass_of(a, b)) || !join(cx, c, i)) i++;
+            if ((passes && !is_pass_of(a, b)) || !join_sides(cx, c, i)) i++;
         }
     for (int i = 0; i < c->n_launches; i++)
         if (c->launches[i].n > 1) set_waits(c, c->launches[i]);
+}
+
+/* Whether s stores factors in parts, and waits for no other kernel. */
+static bool is_split_copy(const struct scheduled_graph *c, const struct scheduled *s) {
+    const bool *is_read = ir_buffers_read(c->graph, c->partition, s->group);
+    if (s->group->contraction || s->group->is_row) return false;
+    for (int i = 0; i < c->partition->n_buffers; i++)
+        if (is_read[i]) return false;
+    for (int i = 0; i < s->group->n_stores; i++)
+        if (s->group->stores[i].buffer < 0 || !c->partition->buffers[s->group->stores[i].buffer].is_split) return false;
+    return true;
+}
+
+int phases_join_copies(struct cx *cx, struct scheduled_graph *c) {
+    const int before = c->n_launches;
+    for (int i = 0; i + 1 < c->n_launches;) {
+        bool may = is_split_copy(c, &c->kernels[c->launches[i].first]) &&
+                   is_split_copy(c, &c->kernels[c->launches[i + 1].first]);
+        if (!may || !join(cx, c, i)) i++;
+    }
+    return before - c->n_launches;
 }

@@ -41,6 +41,8 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
     return bytes;
 }
 
+const char *const schedule_no_parts = "its operands are f32 in parts";
+
 const char *schedule_no_room(const struct graph *g) {
     return arena_printf(&g->cx->arena,
         "each of its tiles takes more than the %d KB of shared memory that a block has on %s",
@@ -170,8 +172,9 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
         for (s.pass = 0; s.pass < n_passes; s.pass++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
     }
     for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
+    const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
-    c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches) * PHASE_SECONDS;
+    c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - n_free) * PHASE_SECONDS;
     return c;
 }
 
@@ -209,6 +212,7 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
 /* The number of kernels asked for comes first, then the time. */
 static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
+    if (a->partition->is_wanted != b->partition->is_wanted) return a->partition->is_wanted;
     if (wanted && (a->n_launches == wanted) != (b->n_launches == wanted)) return a->n_launches == wanted;
     return a->seconds < b->seconds;
 }

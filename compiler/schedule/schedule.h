@@ -35,6 +35,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int most_sums;       /* of a segment */
     bool has_ragged;     /* some segments are ragged, not all */
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
+    bool is_split;       /* all operands are f32 stored in parts */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -161,6 +162,8 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
 
+/* Why an engine does not take operands that lie in parts. */
+extern const char *const schedule_no_parts;
 /* Why a schedule has no configuration that fits a block of the machine. */
 const char *schedule_no_room(const struct graph *g);
 /* What the loads and stores of s move at nominal extents, each tensor once. */
@@ -189,6 +192,8 @@ void drop_impossible(struct cx *cx, const struct scheduled_graph *c, struct sche
 /* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are
  * handed over. */
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most);
+/* Joins neighbouring launches that store factors in parts: they wait for nothing. Returns how many fewer there are. */
+int phases_join_copies(struct cx *cx, struct scheduled_graph *c);
 /* The kernel of launch j whose configurations those of the others follow. */
 int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 

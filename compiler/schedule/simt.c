@@ -63,6 +63,7 @@ static const struct kind *product_kind(enum fx_dtype a, enum fx_dtype b) {
 bool schedule_simt_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
+    if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
     const struct kind *kind = product_kind(s->gemm.a_dtype, s->gemm.b_dtype);
     if (!kind)
         return *why_not = arena_printf(&g->cx->arena,

@@ -133,7 +133,7 @@ static void visit(struct reads *r, struct node *n) {
 }
 
 static void put_read(struct bytes *b, const struct read *x) {
-    int64_t bits = fx_dtype_bits(x->tensor.dtype);
+    int64_t bits = tensor_bits(&x->tensor);
     put_tensor(b, x->tensor.axes, x->tensor.n_axes, bits);
     if (!x->is_whole) {
         for (int i = 0; i < x->n_accesses; i++) {
@@ -177,7 +177,7 @@ struct fx_expr traffic_written(const struct graph *g, const struct partition *p,
     }
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        bytes_add(&b, t.axes, t.n_axes, fx_dtype_bits(t.dtype));
+        bytes_add(&b, t.axes, t.n_axes, tensor_bits(&t));
     }
     return bytes_done(&b);
 }

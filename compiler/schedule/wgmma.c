@@ -79,9 +79,9 @@ static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, c
     if (o->layout == LAYOUT_STRIDED || o->tensor.is_strided)
         return *why_not = "an operand has no contiguous run that is known", false;
     if (!mn->n || !e->k.n) return *why_not = "an operand is no matrix", false;
-    if (map_axes(g, shape, e, &o->tensor, axes) > MAX_MAP_AXES)
-        return *why_not = arena_printf(
-                   &g->cx->arena, "an operand has more than %d axes beside the matrix", MAX_MAP_AXES),
+    const int most = MAX_MAP_AXES - shape->is_split;
+    if (map_axes(g, shape, e, &o->tensor, axes) > most)
+        return *why_not = arena_printf(&g->cx->arena, "an operand has more than %d axes beside the matrix", most),
                false;
     for (int i = 0; i < o->tensor.n_axes; i++)
         if (!is_upwards(&o->tensor.view->stride[i])) return *why_not = "an operand is read backwards", false;
@@ -106,7 +106,14 @@ static bool are_mappable(const struct graph *g, const struct gemm_shape *shape, 
 
 /* ---- configurations ---- */
 
-/* By the formula of driver_wgmma.cuh. */
+/* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
+static const struct tile split_tiles[] = {
+    {128, 128, 2, false, 1, 1, 32, 550, 550, true},
+    {128, 64, 2, false, 1, 1, 32, 450, 450, true},
+    {128, 64, 2, false, 2, 2, 32, 520, 450, true},
+};
+
+/* By the formulas of driver_wgmma.cuh and driver_split.cuh. */
 static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums) {
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
            t->consumers * (WARPGROUP / 32) * 16 * (n_sums * t->chunk * 4 + 32) + 2 * stages * 8;
@@ -115,7 +122,7 @@ static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums)
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
-    if (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16))
+    if (!shape->is_split && (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16)))
         return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16; the operands are %s and %s",
                    fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
                false;
@@ -130,8 +137,10 @@ static void add_config(
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
         stages = MOST_STAGES;
     if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) return;
+    const bool is_split = s->gemm.is_split;
     while (stages && smem_bytes(e, stages, b_tiles, n_sums) > g->cx->arch->block_shared) stages--;
-    if (stages < LEAST_STAGES) return;
+    if (stages < LEAST_STAGES + is_split) return;
+    const char *dtype = fx_dtype_name(s->gemm.a_dtype), *bool_text[] = {"false", "true"};
     s->configs[s->n_configs++] = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
@@ -148,11 +157,13 @@ static void add_config(
         .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
         .hides_epilogue = e->is_pingpong,
         .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
-        .engine = arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
-            fx_dtype_name(s->gemm.a_dtype), e->bn, e->bm, b_tiles, stages, e->consumers,
-            e->is_pingpong ? "true" : "false", n_sums, e->chunk, stores_any ? "false" : "true"),
-        .text = arena_printf(&g->cx->arena, "wgmma %dx%dx%d, %d stages, %d consumers %s%s", e->bm, e->bn, K_BYTES / 2,
-            stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
+        .engine = is_split ? arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn,
+                                 b_tiles, stages, n_sums, e->chunk, bool_text[!stores_any])
+                           : arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
+                                 dtype, e->bn, e->bm, b_tiles, stages, e->consumers, bool_text[e->is_pingpong], n_sums,
+                                 e->chunk, bool_text[!stores_any]),
+        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %d consumers %s%s", is_split ? "f32 in parts " : "",
+            e->bm, e->bn, K_BYTES / 2, stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
             stores_any ? ", stores of any alignment" : "")};
 }
 
@@ -162,10 +173,13 @@ bool schedule_wgmma_configure(
     if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) add_config(g, s, &tiles[i], instructions, false);
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (tiles[i].stores_any) add_config(g, s, &tiles[i], instructions, true);
+    const struct tile *all = s->gemm.is_split ? split_tiles : tiles;
+    const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
+    for (int i = 0; i < n_tiles; i++) add_config(g, s, &all[i], instructions, false);
+    for (int i = 0; i < n_tiles; i++)
+        if (all[i].stores_any) add_config(g, s, &all[i], instructions, true);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;
     for (n_all = s->n_configs, s->n_configs = n; n < n_all; n++)

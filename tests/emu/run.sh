@@ -49,7 +49,7 @@ fi
 
 n_blocks=0
 
-add_blocks() { # NAME DEVICE MOST_BYTES SPEC..., a line about all of them
+add_blocks() { # NAME DEVICE MOST_BYTES [OPTION...] SPEC..., a line about all of them
     n_blocks=$((n_blocks + 1))
     printf '%s\n' "$@" >"$work/$n_blocks"
 }
@@ -87,7 +87,8 @@ done
 for spec in tests/gpu/*.fx; do
     device=emu:5,plain
     [ "$spec" != tests/gpu/smallest.fx ] || device=emu:5
-    add_blocks "$(basename "$spec")" $device inf "$spec"
+    # shellcheck disable=SC2046
+    add_blocks "$(basename "$spec")" $device inf $(sed -n '1s/^# args: //p' "$spec") "$spec"
 done
 for folder in examples examples/*/; do
     set -- "${folder%/}"/*.fx

@@ -71,7 +71,8 @@ start_part ptx close_checks "$dir/tests/gpu/test_ptx"
 # shellcheck disable=SC2086
 start_part values close_values "$dir/tests/gpu/test_values" --found "$dir/found" ${VALUES:-}
 for spec in tests/gpu/*.fx; do
-    start_part "$(basename "$spec")" close_tests "$dir/fxc" test --device gpu "$spec"
+    # shellcheck disable=SC2046
+    start_part "$(basename "$spec")" close_tests "$dir/fxc" test --device gpu $(sed -n '1s/^# args: //p' "$spec") "$spec"
 done
 start_part loading close_loading sh tests/gpu/loading.sh "$dir"
 wait

@@ -1,0 +1,83 @@
+/* Of the fuse pass: which contractions of f32 are added up from products of bf16, and how their factors lie.
+ *
+ * In: a contraction. Out: whether its factors are to be stored in parts (kernels/driver_split.cuh), and the storage
+ * order of a factor. Extents have to be fixed, as the distance of parts and the alignment of tensor maps are. Invariant:
+ * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
+#include <string.h>
+
+#include "fuse/fuse.h"
+#include "graph/operand.h"
+
+/* Flops a cycle of a multiprocessor, of f32 as they are and in parts; bytes of memory for an element of a factor, read
+ * and stored in parts; what launching that costs beside them. Strides of a tensor map are
+ * below 2^40 bytes. */
+static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, SPLIT_SECONDS = 3e-6,
+                    MOST_ELEMENTS = 0x1p38;
+
+enum { STEP = 8, LEAST_EXTENT = 64 };
+
+/* Moves the axis at place i to the end. */
+static void move_last(int *axes, int n, int i) {
+    int axis = axes[i];
+    memmove(axes + i, axes + i + 1, (size_t)(n - i - 1) * sizeof *axes);
+    axes[n - 1] = axis;
+}
+
+/* Whether an axis of factor s of x may be the contiguous one. */
+static bool may_be_last(const struct graph *g, const struct product *x, int s, int axis) {
+    bool is_summed = !node_has_axis(x->sum, axis), is_own = !node_has_axis(x->factor[1 - s], axis);
+    return (is_summed || is_own) && g->kernel->axes[axis].extent % STEP == 0;
+}
+
+/* The storage order: that of the tensor which the factor is a part of, else what is summed last. */
+bool fuse_split_order(const struct graph *g, const struct product *x, int s, int *axes) {
+    const struct node *v = x->factor[s];
+    struct tensor t;
+    int n = 0;
+    bool is_part = tensor_of_factor(g, v, &t) && t.n_axes <= v->n_axes;
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < v->n_axes; i++) {
+            bool is_late = is_part ? tensor_axis(&t, v->axes[i]) >= 0 : !node_has_axis(x->sum, v->axes[i]);
+            if (is_late == (turn == 1)) axes[n++] = v->axes[i];
+        }
+    for (int i = 0; is_part && i < t.n_axes; i++) axes[n - t.n_axes + i] = t.axes[i];
+    for (int i = n - 1; i >= 0; i--)
+        if (may_be_last(g, x, s, axes[i]) && g->kernel->axes[axes[i]].extent > 1) {
+            move_last(axes, n, i);
+            return true;
+        }
+    return false;
+}
+
+bool fuse_is_split(const struct graph *g, const struct product *x) {
+    const struct arch *m = g->cx->arch;
+    int axes[MAX_AXES];
+    double bytes = 0;
+    if (!m->has_wgmma || g->kernel->precision == PRECISION_FMA || x->sum->dtype != FX_F32 || x->sum->may_tf32 ||
+        !is_matrix_product(g, x->sum))
+        return false;
+    for (int s = 0; s < 2; s++) {
+        const struct node *v = x->factor[s];
+        if (x->dtype[s] != FX_F32) return false;
+        for (int i = 0; i < v->n_axes; i++)
+            if (g->kernel->axes[v->axes[i]].extent < 1) return false;
+        double n = nominal_size(g, v->axes, v->n_axes);
+        if (n > MOST_ELEMENTS || !fuse_split_order(g, x, s, axes)) return false;
+        bytes += SPLIT_BYTES * n;
+    }
+    double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
+           flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
+    if (list_has(g->with, FUSE_SPLIT)) return true;
+    return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
+}
+
+bool fuse_has_split(const struct graph *g) {
+    if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || list_has(g->skip, FUSE_SPLIT)) return false;
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct contraction c;
+        if (!as_mainloop(g->nodes[i], &c)) continue;
+        struct product x = fuse_product(g, g->nodes[i]);
+        if (fuse_is_split(g, &x)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,260 @@
+/* The contraction driver of sm_90a for f32, by products of bf16: a problem as for driver_wgmma.cuh, whose operands are stored in parts (fx_split). Of x = x0 + (x1 + x2 / 256) / 256, and y
+   likewise, it adds up x0 y0, x0 y1, x1 y0, x1 y1, x0 y2 and x2 y0; what it leaves out is below 2^-22 of x y. Tensor cores cut off low bits of what they add to: so the products of 64 k
+   are added up apart from the sums, those of x0 y0 in registers of their own, the others from the least on, and then added to the sums as f32 are. A sum that is not finite is computed again
+   from the operands, by multiply-adds in order of k: infinities, NaN and subnormal numbers, whose first part is NaN, and totals that overflow on the way, give what f32 gives.
+   A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; three stages in a row, the third part first, are a block of k.
+   Two consumers share a tile, 64 of its rows each. They start the products of a block in turns, so that what one does between two waits runs under the other's products.
+   Grid, barriers: as in driver_wgmma.cuh.
+   Invariant: as there. Of finite operands a sum is within 2^-22 of its magnitudes, and the rounding of every 64 k, of the true one; sums of integers are exact where their magnitudes add
+   up to no more than 2^24, as x0 y0 is no larger than x y. */
+
+// fx_wgmma_split: tiles of 128 x COLUMNS::N elements of every sum; otherwise as fx_wgmma
+template <class COLUMNS, int B_TILES, int STAGES_, int SUMS, int CHUNK_, bool ALIGNED_>
+struct fx_wgmma_split {
+  typedef fx_bf16 T;
+  typedef COLUMNS columns;
+  static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
+  static constexpr int BM = 64 * CONSUMERS, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_, PARTS = 1;
+  static constexpr bool ALIGNED = ALIGNED_, HAS_ROOM = SUMS * BN <= 64;
+  static constexpr int A_BYTES = CONSUMERS * 8192, B_BYTES = BN / 64 * 8192, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
+  static constexpr int PITCH = SUMS * CHUNK * 4 + 32;
+  static constexpr int STAGING_BYTES = 16 * PITCH;
+  static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
+  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = HAS_ROOM ? 232 : 240;
+  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && STAGES >= 4 && SUMS * BN <= 128, "no such tile");
+};
+
+// fx_split_load: starts copying the boxes of one part of an operand of a tile, SIZE of its m or n and 64 k
+template <int SIZE, class OPERAND, class PROBLEM>
+FX_DEVICE void fx_split_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int part, int j, int batch, int outer, int mn, int k) {
+#pragma unroll
+  for (int i = 0; i < SIZE / 64; ++i) {
+    int at[OPERAND::RANK];
+    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
+    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
+    if constexpr (OPERAND::RANK > 3) OPERAND::place(p, j, batch, outer, at);
+    at[OPERAND::RANK - 1] = part;
+    fx_tma_load(to + i * 8192, map, full, at);
+  }
+}
+
+// fx_split_producer: the mainloop as the producer runs it: every part of every block of k of a tile into the next stage
+template <class ENGINE>
+struct fx_split_producer {
+  fx_wgmma_ring<ENGINE> &ring;  // of the block
+  const fx_tile &at;            // the tile
+  const fx_tensor_map *map;     // of the segment's first operand
+
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void load_b(const PROBLEM &p, int part, int outer, int k) {
+    if constexpr (J < SEGMENT::SUMS) {
+      fx_split_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), part, J, at.batch, outer, at.n, k);
+      load_b<SEGMENT, J + 1>(p, part, outer, k);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int n_outer = SEGMENT::k_outer(p), k_end = SEGMENT::k(p);
+#pragma unroll 1
+    for (int outer = 0; outer < n_outer; ++outer) {
+#pragma unroll 1
+      for (int k = 0; k < k_end; k += ENGINE::BK) {
+#pragma unroll 1
+        for (int part = 2; part >= 0; --part) {
+          fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
+          fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
+          fx_split_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), part, 0, at.batch, outer, at.m, k);
+          load_b<SEGMENT, 0>(p, part, outer, k);
+          ring.next();
+        }
+      }
+    }
+    map += 1 + SEGMENT::SUMS;
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_split_consumer: the mainloop as a consumer runs it
+template <class ENGINE, int SUMS>
+struct fx_split_consumer {
+  float (&acc)[SUMS][1][ENGINE::BN / 2];                                // the sums
+  float (&first)[SUMS][ENGINE::BN / 2], (&rest)[SUMS][ENGINE::BN / 2];  // of a block: of the first parts; of the others, times 256
+  fx_wgmma_ring<ENGINE> &ring;                                          // of the block
+  int consumer;                                                         // 0 or 1
+
+  // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
+  template <class SEGMENT, int J = 0>
+  FX_DEVICE void multiply(float (&to)[SUMS][ENGINE::BN / 2], unsigned a_stage, unsigned b_stage, bool begins) {
+    if constexpr (J < SEGMENT::SUMS) {
+      typedef fx_wgmma_operand<SEGMENT::a::LAYOUT> operand_a;
+      typedef fx_wgmma_operand<SEGMENT::template b<J>::LAYOUT> operand_b;
+      const unsigned long long a = operand_a::at(a_stage + consumer * 8192), b = operand_b::at(b_stage + ENGINE::A_BYTES + J * ENGINE::B_BYTES);
+#pragma unroll
+      for (int step = 0; step < ENGINE::BK / 16; ++step)
+        ENGINE::columns::template multiply<true, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR>(
+            to[J], a + step * (operand_a::STEP >> 4), b + step * (operand_b::STEP >> 4), step > 0 || !begins);
+      multiply<SEGMENT, J + 1>(to, a_stage, b_stage, begins);
+    }
+  }
+  FX_DEVICE void give_back(int stage) {
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, stage));
+  }
+  // Adds the totals of a block to its sums.
+  template <class SEGMENT, int J = 0>
+  FX_DEVICE void total(const float (&from)[SUMS][ENGINE::BN / 2], float scale) {
+    if constexpr (J < SEGMENT::SUMS) {
+#pragma unroll
+      for (int i = 0; i < ENGINE::BN / 2; ++i) acc[SEGMENT::sum(J)][0][i] += from[J][i] * scale;
+      total<SEGMENT, J + 1>(from, scale);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block) {
+      int stages[3];
+      unsigned at[3];  // by part
+#pragma unroll
+      for (int i = 2; i >= 0; --i) {
+        stages[i] = ring.stage, at[i] = ring.address();
+        fx_mbarrier_wait(ring.full(), ring.parity);
+        ring.next();
+      }
+      fx_named_barrier(1 + consumer, 256);  // the other one has started its products
+      fx_wgmma_begin();
+      multiply<SEGMENT>(rest, at[1], at[1], true);
+      multiply<SEGMENT>(rest, at[0], at[2], false);
+      multiply<SEGMENT>(rest, at[2], at[0], false);
+      fx_wgmma_commit();
+      multiply<SEGMENT>(first, at[0], at[0], true);
+      fx_wgmma_commit();
+      fx_named_arrive(2 - consumer, 256);
+      fx_wgmma_wait<1>();
+      give_back(stages[2]);
+#pragma unroll
+      for (int i = 0; i < SEGMENT::SUMS * ENGINE::BN / 2; ++i) rest[i / (ENGINE::BN / 2)][i % (ENGINE::BN / 2)] *= 0x1p-8f;
+      fx_wgmma_begin();
+      multiply<SEGMENT>(rest, at[0], at[1], false);
+      multiply<SEGMENT>(rest, at[1], at[0], false);
+      fx_wgmma_commit();
+      fx_wgmma_wait<1>();
+      total<SEGMENT>(first, 1.0f);
+      fx_wgmma_wait<0>();
+      give_back(stages[1]);
+      give_back(stages[0]);
+      total<SEGMENT>(rest, 0x1p-8f);
+    }
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_split_element: a mainloop that adds up one element of one sum by multiply-adds
+struct fx_split_element {
+  int which, batch, m, n;  // the sum, its element
+  float sum;               // so far
+
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void add_b(const PROBLEM &p) {
+    if constexpr (J < SEGMENT::SUMS) {
+      typedef typename SEGMENT::a a;
+      typedef typename SEGMENT::template b<J> b;
+      const int n_outer = SEGMENT::sum(J) == which ? SEGMENT::k_outer(p) : 0, k_end = SEGMENT::k(p);
+#pragma unroll 1
+      for (int outer = 0; outer < n_outer; ++outer) {
+        const auto *x = a::at(p, 0, batch, outer) + m * a::stride_mn(p, 0);
+        const auto *y = b::at(p, J, batch, outer) + n * b::stride_mn(p, J);
+#pragma unroll 1
+        for (int k = 0; k < k_end; ++k) sum = fmaf(fx_split_value(x + k * a::stride_k(p, 0)), fx_split_value(y + k * b::stride_k(p, J)), sum);
+      }
+      add_b<SEGMENT, J + 1>(p);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    add_b<SEGMENT, 0>(p);
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_split_problem: a problem whose sums that are not finite are computed again before they are made use of
+template <class PROBLEM>
+struct fx_split_problem : PROBLEM {
+  template <int V, bool ALIGNED, class COLUMNS, class FRAG>
+  FX_DEVICE void store(float (&acc)[PROBLEM::SUMS][V], const COLUMNS &c, const FRAG &f, int batch, int m, int n, int n_valid) const {
+    float zero = 0;  // unless some sum is not finite
+#pragma unroll
+    for (int i = 0; i < PROBLEM::SUMS * V; ++i) zero += acc[i / V][i % V] * 0.0f;
+    if (zero != 0) {
+#pragma unroll 1
+      for (int e = 0; e < PROBLEM::SUMS * V; ++e) {
+        float x = 0;
+#pragma unroll
+        for (int i = 0; i < PROBLEM::SUMS * V; ++i) x = i == e ? acc[i / V][i % V] : x;
+        if (e % V >= n_valid || fabsf(x) < fx_from_bits(0x7f800000u)) continue;
+        fx_split_element again = {e / V, batch, m, n + e % V, 0};
+        PROBLEM::accumulate(again);
+#pragma unroll
+        for (int i = 0; i < PROBLEM::SUMS * V; ++i) acc[i / V][i % V] = i == e ? again.sum : acc[i / V][i % V];
+      }
+    }
+    PROBLEM::template store<V, ALIGNED>(acc, c, f, batch, m, n, n_valid);
+  }
+};
+
+// fx_gemm_split: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
+  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
+  typedef fx_split_problem<PROBLEM> amended;
+  constexpr int V = fx_wgmma_vector<ENGINE, amended>::V;
+  const amended p = {problem};
+  const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
+  const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
+  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const int group = threadIdx.x / 128;
+  fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(maps);
+    fx_tma_prefetch(maps + 1);
+    for (int s = 0; s < ENGINE::STAGES; ++s) {
+      fx_mbarrier_init(barriers + s * 8, 1);
+      fx_mbarrier_init(ring.empty(barriers, s), 4 * CONSUMERS);
+    }
+    fx_mbarrier_publish();
+  }
+  fx_barrier();  // the memory barriers are there
+  fx_let_next_start();
+  fx_wait_for_kernel();
+
+  if (group == 0) {
+    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+        fx_split_producer<ENGINE> producer = {ring, at, maps};
+        p.accumulate(producer);
+      }
+    }
+    return;
+  }
+
+  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  const int consumer = group - 1, warp = threadIdx.x / 32 % 4;
+  if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
+#pragma unroll 1
+  for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    typename PROBLEM::template columns<V> columns;
+    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / V) * V;
+    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, p.n() - n < V ? p.n() - n : V);
+    float acc[SUMS][1][ENGINE::BN / 2], first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
+#pragma unroll
+    for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
+    fx_split_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer};
+    p.accumulate(mainloop);
+    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  }
+  if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
+}
