@@ -49,4 +49,8 @@ kernel several(x: f32[N], y: f32[N], z: f32[N]) -> (a: f32[N], b: f32[N], c: f32
   e = y ** 2
   f = where(x < z, x, y)
 }
+kernel near_zero(x: f32[N]) -> (a: f32[N], b: f32[N]) {
+  a = log1p(x)
+  b = expm1(x)
+}
 kernel softplus_far(x: f32[N]) -> y: f32[N] { y = softplus(x) }

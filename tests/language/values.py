@@ -997,6 +997,10 @@ def pointwise():
     x, y, z = c.normal("x", "f32", 9), c.uniform("y", "f32", 9, low=0.1, high=3), c.normal("z", "f32", 9)
     for name, v in zip("abcdef", (np.minimum(x, z), np.maximum(x, z), y**x, x * y + z, y * y, np.where(x < z, x, y))):
         c.output(name, "f32", v)
+    for values in ([-0.5, -1e-3, -1e-8, -1e-30, 0, 1e-30, 1e-8, 1e-3, 0.5, 3, 80], [-1, -2, INF, NAN, -0.0]):
+        c = Case(spec, "near_zero")
+        x = c.given("x", "f32", rounded("f32", values))
+        c.output("a", "f32", np.log1p(x)), c.output("b", "f32", np.expm1(x))
     c = Case(spec, "softplus_far")  # neither end overflows
     x = c.given("x", "f32", [1000, -1000, 60, -60, INF, -INF, NAN])
     c.output("y", "f32", softplus(x))

@@ -215,7 +215,8 @@ static bool op_text(enum op op, char *out, size_t size) {
 START_TEST(ops) {
     char call[64], text[512];
     if (_i == O_DETACH || !op_text((enum op)_i, call, sizeof call)) return;
-    bool is_positive = _i == O_POW || _i == O_LOG || _i == O_LOG2 || _i == O_SQRT || _i == O_RSQRT;
+    bool is_positive = _i == O_POW || _i == O_LOG || _i == O_LOG2 || _i == O_LOG1P || _i == O_SQRT ||
+                       _i == O_RSQRT;
     snprintf(text, sizeof text,
         "kernel f(a: f64[A], b: f64[A], c: f64[A]) -> y: f64[A] { y = %s }\nkernel g = grad(f, wrt: a, b, c)", call);
     check_case(text, "f", "g", "A=7", POSITIVE);
