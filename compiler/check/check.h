@@ -26,8 +26,9 @@ struct axis { /* a label of a kernel */
 
 /* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the
  * first NaN if there is one; 0 where the axis is empty. An empty max is -inf, the least value of an integer type,
- * false; an empty min the opposite. */
-enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ARGMAX, RED_ARGMIN, N_REDUCTIONS };
+ * false; an empty min the opposite. RECUR, of a V_SCAN alone: h = a * h + b from element to element, b and a being args[0] and
+ * args[1]; the first h is b. */
+enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ARGMAX, RED_ARGMIN, RED_RECUR, N_REDUCTIONS };
 const char *reduction_name(enum reduction r);
 
 enum value_kind {
@@ -38,7 +39,7 @@ enum value_kind {
     V_SIZE,   /* the extent of `axis`: i64, no labels */
     V_OP,     /* op over args, pointwise, broadcast by name */
     V_REDUCE, /* reduction of args[0] over `reduced` axes */
-    V_SCAN,   /* running SUM or PROD of args[0] along `axis`, each element included */
+    V_SCAN,   /* running SUM, PROD, MAX or MIN of args[0] along `axis`, each element included; or RECUR */
     V_CAST,   /* args[0] converted to `to`, in its compute type: a rounding no fusion may remove (see docs/language.md,
                  "Casts") */
     V_ACCESS, /* args[0] read at computed positions: along its axis at[i] at args[1 + i], along its other axes at the

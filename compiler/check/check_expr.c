@@ -37,7 +37,7 @@ void check_same_axes(struct value *v, const struct value *like) {
 /* ---- pointwise ---- */
 
 /* The union of the operands' labels, in the order and with the decision language.md gives ("Order and `@`"). */
-static bool join_axes(struct checker *c, struct value *v, int n_args) {
+bool check_join_axes(struct checker *c, struct value *v, int n_args) {
     for (int i = 0; i < n_args; i++)
         for (int j = 0; j < v->args[i]->n_axes; j++) {
             if (value_has_axis(v, v->args[i]->axes[j])) continue;
@@ -188,7 +188,7 @@ struct value *check_op(struct checker *c, enum op op, struct value *const *args,
     v->n_args = info->arity;
     memcpy(v->args, own, (size_t)info->arity * sizeof *own);
     v->dtype = info->rule == RULE_COMPARE ? FX_BOOL : info->rule == RULE_BITS ? FX_U32 : t;
-    return join_axes(c, v, info->arity) ? check_rounded(c, v, e) : NULL;
+    return check_join_axes(c, v, info->arity) ? check_rounded(c, v, e) : NULL;
 }
 
 static struct value *apply1(struct checker *c, enum op op, struct value *a, const struct ast_expr *e) {

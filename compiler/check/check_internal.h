@@ -90,6 +90,8 @@ struct value *check_new_value(struct checker *c, enum value_kind kind, const str
 struct value *check_op(struct checker *c, enum op op, struct value *const *args, const struct ast_expr *e);
 bool value_has_axis(const struct value *v, int axis);
 void check_same_axes(struct value *v, const struct value *like);
+/* Gives v the union of its first operands' labels; false after an error. */
+bool check_join_axes(struct checker *c, struct value *v, int n_args);
 
 /* ---- check_operator.c ---- */
 bool check_is_built_in(struct name n); /* an op or an axis operator of the language */
@@ -98,6 +100,8 @@ bool check_is_built_in(struct name n); /* an op or an axis operator of the langu
 bool check_call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out);
 struct value *check_reduce(struct checker *c, enum reduction r, struct value *a, const int *reduced, int n_reduced,
     const struct ast_expr *e);
+/* h = a * h + b along the axis, of values of one compute type; NULL after an error. */
+struct value *check_recurrence(struct checker *c, struct value *a, struct value *b, int axis, const struct ast_expr *e);
 struct nearest;
 void check_offer_operators(struct nearest *near); /* what stands in no table: axis operators, idx, size and concat */
 

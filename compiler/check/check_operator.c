@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min", "argmax", "argmin"};
+static const char *const reduction_names[N_REDUCTIONS] = {"sum", "prod", "max", "min", "argmax", "argmin", "recur"};
 const char *reduction_name(enum reduction r) { return reduction_names[r]; }
 
 struct value *check_reduce(struct checker *c, enum reduction r, struct value *a, const int *reduced, int n_reduced,
@@ -77,6 +77,90 @@ static struct value *call_scan(struct checker *c, const struct ast_expr *e, enum
     return check_rounded(c, v, e);
 }
 
+/* The one label of `name[K](..)` along which it runs; it stands on x, or on y. -1 after an error. */
+static int scan_axis(struct checker *c, const struct ast_expr *e, const struct value *x, const struct value *y) {
+    int axes[MAX_AXES], n = check_labels(c, e->labels, NULL, NULL, axes);
+    if (n < 0) return -1;
+    if (n != 1) {
+        diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT " runs along one axis, %d are given",
+            NAME_ARG(e->name), n);
+        return -1;
+    }
+    return value_has_axis(x, axes[0]) || value_has_axis(y, axes[0]) || check_labels(c, e->labels, x, NULL, axes) == 1
+               ? axes[0]
+               : -1;
+}
+
+/* b where the first element is made of `start` too: a * start + b there. */
+static struct value *add_start(struct checker *c, struct value *a, struct value *b, struct value *start, int axis,
+    const struct ast_expr *e) {
+    bool was = c->is_contracting;
+    c->is_contracting = true; /* part of the operation: not rounded by itself */
+    struct value *first[3] = {a, start, b}, *choice[3] = {check_index(c, &axis, 1, e), check_weak_integer(c, 0, e), b};
+    choice[0] = check_op(c, O_EQ, choice, e);
+    choice[1] = check_op(c, O_FMA, first, e);
+    b = check_op(c, O_WHERE, choice, e);
+    c->is_contracting = was;
+    return b;
+}
+
+/* recur[K](a, b, from: h): a and b, and h or NULL, as numbers. */
+static bool recur_arguments(struct checker *c, const struct ast_expr *e, struct value *args[3]) {
+    int n = 0;
+    for (const struct ast_arg *a = e->args; a; a = a->next, n++) {
+        if (a->label.len && (n != 2 || !name_is(a->label, "from"))) {
+            diag_error(c->cx, check_user_span(c, a->span), D_CALL, "recur takes no argument named " NAME_FMT,
+                NAME_ARG(a->label));
+            hint_argument(c, e, a->label);
+            return false;
+        }
+        if (n > 2) continue;
+        if (!(args[n] = check_expr(c, a->value))) return false;
+        args[n] = check_as_number(c, args[n], e);
+    }
+    if (n == 2 || n == 3) return true;
+    diag_error(c->cx, check_user_span(c, e->span), D_CALL, "recur takes 2 or 3 arguments, %d %s given", n,
+        n == 1 ? "was" : "were");
+    diag_fix(c->cx, "recur[K](a, b) is h = a * h + b along K, from 0 or, recur[K](a, b, from: h), from h");
+    return false;
+}
+
+/* h = a * h + b along an axis. */
+static struct value *call_recur(struct checker *c, const struct ast_expr *e) {
+    struct value *args[3] = {NULL};
+    enum fx_dtype t;
+    if (!recur_arguments(c, e, args)) return NULL;
+    int axis = scan_axis(c, e, args[0], args[1]), n = args[2] ? 3 : 2;
+    if (axis < 0 || !check_common_type(c, args, n, e, &t)) return NULL;
+    if (args[2] && value_has_axis(args[2], axis)) {
+        diag_error(c->cx, check_user_span(c, e->args->next->next->span), D_CALL,
+            "what recur begins from has the axis " NAME_FMT " along which it runs", NAME_ARG(c->k->axes[axis].name));
+        diag_fix(c->cx, "it is one value ahead of the first element: read one, as in h[" NAME_FMT ": 0] ?? 0",
+            NAME_ARG(c->k->axes[axis].name));
+        return NULL;
+    }
+    for (int i = 0; i < n; i++) args[i] = check_convert(c, args[i], t, e);
+    struct value *b = args[2] ? add_start(c, args[0], args[1], args[2], axis, e) : args[1];
+    if (!b) return NULL;
+    struct value *v = check_recurrence(c, args[0], b, axis, e);
+    return v ? check_rounded(c, v, e) : NULL;
+}
+
+struct value *check_recurrence(
+    struct checker *c, struct value *a, struct value *b, int axis, const struct ast_expr *e) {
+    struct value *v = check_new_value(c, V_SCAN, e);
+    v->reduction = RED_RECUR;
+    v->axis = axis;
+    v->dtype = b->dtype;
+    v->n_args = 2;
+    v->args[0] = a; /* their labels join in the order in which they are written */
+    v->args[1] = b;
+    if (!check_join_axes(c, v, 2)) return NULL;
+    v->args[0] = b;
+    v->args[1] = a;
+    return v;
+}
+
 /* idx(L) and size(L). */
 static struct value *call_label(struct checker *c, const struct ast_expr *e) {
     int axes[MAX_AXES];
@@ -127,17 +211,22 @@ static const struct {
     {"argmin", RED_ARGMIN, 0, 0},
     {"cumsum", RED_SUM, 0, 1},
     {"cumprod", RED_PROD, 0, 1},
+    {"cummax", RED_MAX, 0, 1},
+    {"cummin", RED_MIN, 0, 1},
+    {"recur", RED_RECUR, 0, 1},
 };
 enum { N_AXIS_OPERATORS = sizeof axis_operators / sizeof *axis_operators };
 
 static struct value *call_axis_operator(struct checker *c, const struct ast_expr *e, int i) {
     const char *name = axis_operators[i].name;
     enum reduction r = axis_operators[i].reduction;
+    if (e->has_labels && r == RED_RECUR) return call_recur(c, e);
     if (e->has_labels)
         return axis_operators[i].is_scan ? call_scan(c, e, r) : call_reduction(c, e, r, axis_operators[i].wants_bool);
     diag_error(c->cx, check_user_span(c, e->span), D_REDUCTION_FORM, "%s needs the axes it %s over", name,
         axis_operators[i].is_scan ? "runs" : "reduces");
     if (strcmp(name, "sum") == 0) diag_fix(c->cx, "sum[K](v) sums over the label K; `a + b` adds two values");
+    else if (r == RED_RECUR) diag_fix(c->cx, "recur[K](a, b) is h = a * h + b along the label K");
     else diag_fix(c->cx, "%s[K](v) is taken over the label K", name);
     return NULL;
 }

@@ -292,6 +292,16 @@ static struct ast_expr *pointwise(struct printer *p, const struct value *v) {
     return e;
 }
 
+static struct ast_expr *running(struct printer *p, const struct value *v, struct ast_expr *arg) {
+    static const char *const names[] = {
+        [RED_SUM] = "cumsum", [RED_PROD] = "cumprod", [RED_MAX] = "cummax", [RED_MIN] = "cummin"};
+    if (v->reduction != RED_RECUR) return call(p, names[v->reduction], &v->axis, 1, arg);
+    const struct value *a = v->args[1];
+    struct ast_expr *e = call(p, "recur", &v->axis, 1, a->kind == V_NUM ? typed_number(p, a) : p->expr[a->id]);
+    append_arg(p, &e->args->next, arg);
+    return e;
+}
+
 struct ast_expr *print_value(struct printer *p, const struct value *v) {
     const struct value *x = v->n_args ? v->args[0] : NULL;
     struct ast_expr *arg = x ? x->kind == V_NUM ? typed_number(p, x) : p->expr[x->id] : NULL;
@@ -301,7 +311,7 @@ struct ast_expr *print_value(struct printer *p, const struct value *v) {
     case V_INDEX: case V_SIZE: return call(p, v->kind == V_INDEX ? "idx" : "size", NULL, 0, print_label(p, v->axis));
     case V_OP: return pointwise(p, v);
     case V_REDUCE: return reduction(p, v);
-    case V_SCAN: return call(p, v->reduction == RED_SUM ? "cumsum" : "cumprod", &v->axis, 1, arg);
+    case V_SCAN: return running(p, v, arg);
     case V_CAST: return cast(p, v->to, arg);
     case V_ACCESS: return access(p, v);
     }

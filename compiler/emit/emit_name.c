@@ -31,12 +31,15 @@ static const char *kind_word(const struct value_names *x, const struct node *n) 
         [RED_MAX] = "max",
         [RED_MIN] = "min",
         [RED_ARGMAX] = "argmax",
-        [RED_ARGMIN] = "argmin"};
+        [RED_ARGMIN] = "argmin",
+        [RED_RECUR] = "recur"};
     switch (n->kind) {
     case N_OP: return op_word(x, n);
     case N_CAST: return fx_dtype_name(n->to);
     case N_REDUCE: case N_SHARE: return reductions[n->reduction];
-    case N_SCAN: return arena_printf(arena(x), "cum%s", reductions[n->reduction]);
+    case N_SCAN:
+        return n->reduction == RED_RECUR ? reductions[RED_RECUR]
+                                         : arena_printf(arena(x), "cum%s", reductions[n->reduction]);
     case N_INDEX: case N_SIZE:
         return arena_printf(arena(x), "%s_%s", n->kind == N_SIZE ? "size" : "idx",
             name_encoded(arena(x), x->g->kernel->axes[n->axis].name));

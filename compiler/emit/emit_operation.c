@@ -119,6 +119,12 @@ const char *value_combined(struct values *w, enum reduction r, enum fx_dtype t, 
     return fill_form(w, &n, fx_is_integer(t) ? op_info[n.op].cuda_integer : op_info[n.op].cuda, args);
 }
 
+const char *value_fma(struct values *w, enum fx_dtype t, const char *a, const char *b, const char *c) {
+    struct node n = {.kind = N_OP, .op = O_FMA, .dtype = t, .n_args = 3};
+    const char *args[3] = {a, b, c};
+    return fill_form(w, &n, fx_is_integer(t) ? op_info[O_FMA].cuda_integer : op_info[O_FMA].cuda, args);
+}
+
 /* ---- conversions ---- */
 
 /* arg, of compute type t, as the float that a further rounding to a narrower type rounds once. */

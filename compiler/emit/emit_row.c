@@ -28,6 +28,11 @@ static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 ||
 /* A member of sums: a condition takes a word. */
 static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
+/* What a running sum is of. */
+static const char *scan_type(struct arena *a, const struct node *n) {
+    const char *type = sum_type(n->dtype);
+    return n->reduction == RED_RECUR ? arena_printf(a, "fx_step<%s>", type) : type;
+}
 static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
 
 /* ---- indices ---- */
@@ -96,7 +101,8 @@ static struct scope *at_element(
     give_held(b, p, b->x->held, b->x->n_held, "f");
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
-        p->text[b->x->scans[i]->id] = arena_printf(arena(b), "s.%s[v]", member(b, b->x->scans[i]));
+        p->text[b->x->scans[i]->id] = arena_printf(arena(b),
+            b->x->scans[i]->reduction == RED_RECUR ? "s.%s[v].b" : "s.%s[v]", member(b, b->x->scans[i]));
     return p;
 }
 
@@ -210,7 +216,7 @@ static void emit_scans_type(struct rows *b) {
     buf_line(b->w.out, b->x->n_scans ? "  template <int N> struct scans {  // running sums"
                                      : "  template <int N> using scans = fx_nothing;  // running sums");
     for (int i = 0; i < b->x->n_scans; i++)
-        buf_line(b->w.out, "    %s %s[N];%s", sum_type(b->x->scans[i]->dtype), member(b, b->x->scans[i]),
+        buf_line(b->w.out, "    %s %s[N];%s", scan_type(arena(b), b->x->scans[i]), member(b, b->x->scans[i]),
             value_comment(b->w.g, b->x->scans[i]));
     if (b->x->n_scans) buf_line(b->w.out, "  };");
 }
@@ -305,21 +311,37 @@ static void emit_finish(struct rows *b, int pass) {
 
 /* ---- running sums ---- */
 
+/* What combines a running sum of what comes before, a, with that of what follows, b: of a recurrence b after a. */
+static const char *scan_combined(struct rows *b, const struct node *n) {
+    if (n->reduction != RED_RECUR) return value_combined(&b->w, n->reduction, n->dtype, "a", "b");
+    return arena_printf(arena(b), "{%s, %s}", value_combined(&b->w, RED_PROD, n->dtype, "a.a", "b.a"),
+        value_fma(&b->w, n->dtype, "b.a", "a.b", "b.b"));
+}
+
+static const char *scan_identity(struct rows *b, const struct node *n) {
+    if (n->reduction != RED_RECUR) return value_start(&b->w, n->reduction, n->dtype);
+    return arena_printf(
+        arena(b), "{%s, %s}", value_start(&b->w, RED_PROD, n->dtype), value_start(&b->w, RED_SUM, n->dtype));
+}
+
 static void emit_scan(struct rows *b, int i) {
     struct node *n = b->x->scans[i];
-    const char *type = sum_type(n->dtype);
+    const char *type = scan_type(arena(b), n);
     buf_line(b->w.out, "  template <int N> FX_DEVICE static %s (&values(fx_scan<%d>, scans<N> &s))[N] { return s.%s; }",
         type, i, member(b, n));
-    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i,
-        value_start(&b->w, n->reduction, n->dtype));
+    buf_line(b->w.out, "  FX_DEVICE %s identity(fx_scan<%d>) const { return %s; }", type, i, scan_identity(b, n));
     buf_line(b->w.out, "  FX_DEVICE %s combine(fx_scan<%d>, %s a, %s b) const { return %s; }", type, i, type, type,
-        value_combined(&b->w, n->reduction, n->dtype, "a", "b"));
+        scan_combined(b, n));
     value_open_function(&b->w,
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
         type, i);
     struct scope *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
-    value_line(&b->w, "return %s;", value_at(&b->w, p, n->args[0]));
+    const char *term = value_at(&b->w, p, n->args[0]);
+    if (n->reduction == RED_RECUR) /* nothing comes before the first element */
+        term = arena_printf(arena(b), "{col == 0 ? %s : %s, %s}", value_start(&b->w, RED_SUM, n->dtype),
+            value_at(&b->w, p, n->args[1]), term);
+    value_line(&b->w, "return %s;", term);
     value_close_function(&b->w);
 }
 

@@ -251,13 +251,19 @@ static const char *extreme_at(struct values *w, struct scope *p, struct node *n)
 
 static const char *scan_at(struct values *w, struct scope *p, struct node *n) {
     const char *t = emit_local(w->names, n), *end = scope_index(w, p, n->axis);
-    value_hoist(w, p, n->args[0], &n->axis, 1);
-    value_line(
-        w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
+    bool is_recurrence = n->reduction == RED_RECUR;
+    for (int i = 0; i < n->n_args; i++) value_hoist(w, p, n->args[i], &n->axis, 1);
+    value_line(w, "%s %s = %s;%s", value_ctype(n->dtype), t,
+        value_start(w, is_recurrence ? RED_SUM : n->reduction, n->dtype), value_comment(w->g, n));
     struct scope *inner = scope_open(w, p);
     int block = open_loop(w, inner, n->axis, arena_printf(value_arena(w), "%s + 1", end));
     const char *term = wide_at(w, inner, n->args[0]);
-    value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
+    if (is_recurrence) {
+        const char *factor = wide_at(w, inner, n->args[1]);
+        value_line(w, "%s = %s == 0 ? %s : %s;", t, inner->at[n->axis], term, value_fma(w, n->dtype, factor, t, term));
+    } else {
+        value_line(w, "%s = %s;", t, value_combined(w, n->reduction, n->dtype, t, term));
+    }
     value_close_block(w, block, "}");
     return t;
 }

@@ -88,6 +88,8 @@ const char *value_operation(struct values *w, const struct node *n, const char *
 /* What a reduction of values of type t begins with; it and one more term. */
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t);
 const char *value_combined(struct values *w, enum reduction r, enum fx_dtype t, const char *so_far, const char *term);
+/* a * b + c of type t. */
+const char *value_fma(struct values *w, enum fx_dtype t, const char *a, const char *b, const char *c);
 const char *value_cast(struct values *w, const struct node *n, const char *arg);
 
 #endif

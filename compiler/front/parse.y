@@ -709,7 +709,7 @@ static bool is_relation(const struct token *t) { return t->code >= T_LT && t->co
 
 static bool is_axis_operator(struct name n) {
     static const char *const names[] = {"sum", "mean", "max", "min", "prod", "var", "any", "all", "argmax", "argmin",
-                                        "softmax", "logsumexp", "cumsum", "cumprod", "amax", "amin"};
+                                        "softmax", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "amax", "amin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (name_is(n, names[i])) return true;
     return false;

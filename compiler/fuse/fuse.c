@@ -140,8 +140,10 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     bool is_mainloop = fuse_is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
     bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
     if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer &&
-        fuse_fits_row(&f->row, n))
-        return reductions_below(f, n->args[0], s, false, n_found);
+        fuse_fits_row(&f->row, n)) {
+        for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], s, false, n_found);
+        return n_found;
+    }
     if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n, s)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
@@ -150,9 +152,10 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     }
     struct space elsewhere = {s, true, NULL, 0}, loop = {s, false, n->reduced, n->n_reduced};
     if (n->kind == N_REDUCE) return reductions_below(f, n->args[0], &loop, false, n_found);
-    if (n->kind == N_SCAN) return reductions_below(f, n->args[0], &elsewhere, false, n_found);
-    for (int i = 0; i < n->n_args; i++)
-        n_found = reductions_below(f, n->args[i], n->kind == N_ACCESS && i == 0 ? &elsewhere : s, false, n_found);
+    for (int i = 0; i < n->n_args; i++) {
+        bool is_elsewhere = n->kind == N_SCAN || (n->kind == N_ACCESS && i == 0);
+        n_found = reductions_below(f, n->args[i], is_elsewhere ? &elsewhere : s, false, n_found);
+    }
     return n_found;
 }
 

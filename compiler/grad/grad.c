@@ -48,7 +48,8 @@ static bool is_active(struct grad *g, const struct value *v, const bool *is_want
         for (int i = 0; i < v->n_args; i++) active |= g->is_active[v->args[i]->id] && grad_has_rule(g->c, v->op, i);
         return active;
     case V_ACCESS: return g->is_active[v->args[0]->id] || (v->has_fill && g->is_active[v->args[1 + v->n_at]->id]);
-    case V_REDUCE: case V_SCAN: return g->is_active[v->args[0]->id];
+    case V_SCAN: return g->is_active[v->args[0]->id] || (v->n_args > 1 && g->is_active[v->args[1]->id]);
+    case V_REDUCE: return g->is_active[v->args[0]->id];
     case V_CAST: return fx_is_float(v->to) && g->is_active[v->args[0]->id];
     case V_NUM: case V_INDEX: case V_SIZE: break;
     }

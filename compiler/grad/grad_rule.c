@@ -168,9 +168,62 @@ static struct value *grad_cumprod(struct grad *g, const struct value *v, struct 
     return grad_reduction(g, RED_SUM, all, &later, 1);
 }
 
+/* Of g = q + a g from each element to the one before it, q and a as they stand at the elements: what reaches each. a
+ * may lack the axis. */
+static struct value *from_behind(struct grad *g, struct value *a, struct value *q, int axis) {
+    struct value *behind = grad_op(g, O_SUB, check_size(g->c, &axis, 1, g->at), check_index(g->c, &axis, 1, g->at), NULL);
+    if (value_has_axis(a, axis)) a = grad_read(g, a, &axis, &behind, 1, grad_zero(g, a->dtype));
+    if (value_has_axis(q, axis)) q = reversed(g, q, axis);
+    struct value *r = check_recurrence(g->c, a, q, axis, g->at);
+    return r ? reversed(g, check_rounded(g->c, r, g->at), axis) : q;
+}
+
+/* v one element earlier; at the first 0. */
+static struct value *before(struct grad *g, struct value *v, int axis) {
+    struct value *at = grad_op(
+        g, O_SUB, check_index(g->c, &axis, 1, g->at), check_integer(g->c, 1, FX_I64, g->at), NULL);
+    return grad_read(g, v, &axis, &at, 1, grad_zero(g, v->dtype));
+}
+
+static void grad_recur(struct grad *g, struct value *v) {
+    struct value *adjoint = grad_adjoint(g, v), *b = v->args[0], *a = v->args[1];
+    struct value *here = check_index(g->c, &v->axis, 1, g->at), *zero = grad_zero(g, v->dtype);
+    if (!value_has_axis(adjoint, v->axis) && !value_has_axis(a, v->axis)) /* the same for all elements */
+        adjoint = grad_op(
+            g, O_WHERE, grad_op(g, O_LT, here, check_size(g->c, &v->axis, 1, g->at), NULL), adjoint, zero);
+    struct value *reached = from_behind(g, a, adjoint, v->axis);
+    struct adjoint_product p = {.n_factors = 1, .factors = {reached}};
+    product_sum_missing(&p, v, b);
+    grad_add(g, b, &p);
+    if (!g->is_active[a->id]) return;
+    struct value *is_later = grad_op(g, O_GT, here, check_integer(g->c, 0, FX_I64, g->at), NULL);
+    struct value *by_a = grad_op(g, O_MUL, reached, before(g, v, v->axis), NULL);
+    p = (struct adjoint_product){.n_factors = 1, .factors = {grad_op(g, O_WHERE, is_later, by_a, zero)}};
+    product_sum_missing(&p, v, a);
+    grad_add(g, a, &p);
+}
+
+/* Equal extremes so far share what reaches the running one: each q, an adjoint over their number, is added up from
+ * behind as far as the extreme is the same. */
+static struct value *grad_running_extreme(struct grad *g, struct value *v, struct value *adjoint) {
+    struct value *x = v->args[0], *zero = grad_zero(g, v->dtype),
+                 *one = check_convert(g->c, check_number(g->c, 1, g->at), v->dtype, g->at);
+    struct value *is_new = grad_op(g, v->reduction == RED_MAX ? O_GT : O_LT, x, before(g, v, v->axis), NULL);
+    struct value *is_extreme = grad_op(g, O_EQ, x, v, NULL), *keeps = grad_op(g, O_WHERE, is_new, zero, one);
+    struct value *n = check_recurrence(g->c, keeps, grad_op(g, O_WHERE, is_extreme, one, zero), v->axis, g->at);
+    if (!n) return zero;
+    struct value *q = grad_op(
+        g, O_WHERE, grad_op(g, O_ISNAN, v, NULL, NULL), zero, grad_op(g, O_DIV, adjoint, n, NULL));
+    return grad_op(g, O_WHERE, is_extreme, from_behind(g, keeps, q, v->axis), zero);
+}
+
 void grad_scan(struct grad *g, struct value *v) {
     struct value *adjoint = grad_adjoint(g, v);
-    if (v->reduction == RED_PROD) {
+    if (v->reduction == RED_RECUR) {
+        grad_recur(g, v);
+    } else if (v->reduction == RED_MAX || v->reduction == RED_MIN) {
+        grad_add_value(g, v->args[0], grad_running_extreme(g, v, adjoint));
+    } else if (v->reduction == RED_PROD) {
         grad_add_value(g, v->args[0], grad_cumprod(g, v, adjoint));
     } else if (value_has_axis(adjoint, v->axis)) {
         grad_add_value(g, v->args[0], reversed(g, scan(g, RED_SUM, reversed(g, adjoint, v->axis), v->axis), v->axis));

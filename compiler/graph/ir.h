@@ -16,7 +16,7 @@ enum node_kind { /* as the value_kind of check.h in the same place: lower.c reli
     N_SIZE,      /* the extent of `axis`: i64 */
     N_OP,        /* pointwise */
     N_REDUCE,    /* args[0] reduced over `reduced` */
-    N_SCAN,      /* running sum or product of args[0] along `axis` */
+    N_SCAN,      /* running sum, product or extreme of args[0] along `axis`; of two operands a recurrence: RED_RECUR */
     N_CAST,      /* args[0] converted to `to`, as a value of its compute type */
     N_ACCESS,    /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
     N_SHARE, /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the

@@ -69,8 +69,9 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
     case N_CAST: buf_printf(out, "cast %%%d to %s", n->args[0]->id, fx_dtype_name(n->to)); break;
     case N_ACCESS: print_access(out, g, n); break;
     case N_SCAN:
-        buf_printf(out, "cum%s", reduction_name(n->reduction));
+        buf_printf(out, n->reduction == RED_RECUR ? "%s" : "cum%s", reduction_name(n->reduction));
         print_axes(out, g, &n->axis, 1);
+        if (n->reduction == RED_RECUR) buf_printf(out, " %%%d,", n->args[1]->id);
         buf_printf(out, " %%%d", n->args[0]->id);
         break;
     case N_SHARE:

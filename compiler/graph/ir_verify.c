@@ -74,10 +74,22 @@ static int arity_of(const struct node *n) {
     if (n->n_at < 0 || n->n_at > MAX_AXES) return -1;
     switch (n->kind) {
     case N_OP: return op_info[n->op].arity;
-    case N_REDUCE: case N_SCAN: case N_SHARE: case N_CAST: return 1;
+    case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
+    case N_REDUCE: case N_SHARE: case N_CAST: return 1;
     case N_ACCESS: return 1 + n->n_at + n->has_fill;
     default: return 0;
     }
+}
+
+static const char *verify_scan(const struct graph *g, const struct node *n) {
+    bool has_axis = false;
+    for (int a = 0; a < n->n_args; a++) {
+        has_axis |= node_has_axis(n->args[a], n->axis);
+        if (n->args[a]->dtype != n->dtype) return fail(g, n, "has another dtype than what it runs over");
+    }
+    if (!has_axis || (n->reduction > RED_MIN && n->reduction != RED_RECUR) || n->dtype == FX_BOOL)
+        return fail(g, n, "is no running sum, product, extreme or recurrence");
+    return NULL;
 }
 
 static bool has_compute_type(const struct node *n) { return fx_compute_type(n->dtype) == n->dtype; }
@@ -115,12 +127,12 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->kind == N_CAST && n->dtype != fx_compute_type(n->to))
         return fail(g, n, "has another dtype than it converts to");
     bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
+    if (n->kind == N_REDUCE && n->reduction == RED_RECUR) return fail(g, n, "is no reduction that there is");
     if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype))
         return fail(g, n, "has another dtype than what it reduces");
     if (n->kind == N_REDUCE && is_arg && n->n_reduced != 1) return fail(g, n, "finds an index along several axes");
-    if (n->kind == N_SCAN &&
-        (n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_PROD))
-        return fail(g, n, "is no running sum or product");
+    const char *wrong_scan = n->kind == N_SCAN ? verify_scan(g, n) : NULL;
+    if (wrong_scan) return wrong_scan;
     if (n->kind != N_SHARE && n->run) return fail(g, n, "has runs, but shares nothing");
     if (n->kind == N_SHARE) {
         bool is_run = n->run >= 2 && n->run <= PARTIAL_RUN && (n->run & (n->run - 1)) == 0;

@@ -3,14 +3,22 @@
    ACROSS such teams make a block: team ids run fastest where V elements lie along the row and slowest otherwise, so that a warp touches adjacent memory.
    RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers; else it is read again by every pass, CHUNKS chunks at a time.
    Grid: any; ceil(rows / ROWS) blocks visit every row in one round, ROWS = ACROSS, times V where ALONG_ROWS. V > 1 needs vectors that begin and end on V elements.
-   Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row.
-   Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 264 bytes for scans), ALONG_ROWS with several lanes one set a thread. */
+   Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row. ALONG_ROWS with scans
+   a thread's chunks are adjacent elements, so that it adds up its own before lanes tell each other.
+   Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 33 running sums for scans), ALONG_ROWS with several lanes one set a thread (and
+   V running sums a team and warp). */
 
 // fx_pass: names the reductions of pass P
 template <int P> struct fx_pass {};
 
 // fx_scan: names running sum I
 template <int I> struct fx_scan {};
+
+// fx_step: of a recurrence from h to a h + b; a run of elements is one, whose b is what it gives from 0
+template <class T>
+struct fx_step {
+  T a, b;
+};
 
 // fx_held: V adjacent elements as stored, in words, so that narrow ones share registers
 template <class T, int V>
@@ -69,7 +77,7 @@ struct fx_row_share {
   static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
   static constexpr int THREADS = LANES * ACROSS, ROWS = ACROSS * SUMS;     // of a block
   static_assert(ALONG_ROWS || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
-  static_assert(!ALONG_ROWS || PROBLEM::SCANS == 0 || LANES == 1, "a scan down columns runs in one thread");
+  static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0;
   const PROBLEM &p;                              // the problem
   const index cols;                              // elements of a row
   index begin, end;                              // those of the part at hand
@@ -87,7 +95,7 @@ struct fx_row_share {
     is_inside = row < p.rows();
     if (!is_inside) row = first;
   }
-  FX_DEVICE index col(index first, int c) const { return first + (c * LANES + lane) * STEP; }
+  FX_DEVICE index col(index first, int c) const { return first + (SCANS_DOWN ? lane * CHUNKS + c : (c * LANES + lane) * STEP); }
   FX_DEVICE bool has(index at) const { return is_inside && at < end; }
   FX_DEVICE void take_part(int part, int parts) {  // whole rounds of the team
     const long long ROUND = CHUNKS * LANES * STEP, size = (cols + (parts * ROUND - 1)) / (parts * ROUND) * ROUND;
@@ -145,7 +153,81 @@ struct fx_row_share {
     before = in_warp == 0 ? warps : p.combine(fx_scan<I>(), warps, below);
   }
 
-  // running sums I and those after it that pass P reads, at chunk c
+  // what the lanes of a column before this one add up to, and all of them, for V columns; scans run down columns
+  template <int I, class T>
+  FX_DEVICE void scan_lanes_down(const T (&mine)[V], T (&before)[V], T (&all)[V]) const {
+    if constexpr (LANES == 1) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) before[v] = p.identity(fx_scan<I>()), all[v] = mine[v];
+    } else {
+      constexpr int WITHIN = ACROSS < 32 ? 32 / ACROSS : 1, GROUPS = LANES / WITHIN, SETS = GROUPS * ACROSS * V;  // lanes of a column in a warp, and such groups
+      static_assert(LANES % WITHIN == 0, "warps share no columns in part");
+      const int within = lane % WITHIN, group = lane / WITHIN;
+      unsigned *slots = (unsigned *)fx_smem();
+      fx_barrier();  // everyone has read what stood there, of the scan before or of sums
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        T sum = mine[v];
+#pragma unroll
+        for (int d = 1; d < WITHIN; d *= 2) {
+          const T below = fx_from_lane_below(sum, d * ACROSS);
+          if (within >= d) sum = p.combine(fx_scan<I>(), below, sum);
+        }
+        if (within == WITHIN - 1) fx_words<T>::of(sum).put(slots, SETS, (group * V + v) * ACROSS + team);
+        before[v] = p.identity(fx_scan<I>());
+        if constexpr (WITHIN > 1) {
+          const T below = fx_from_lane_below(sum, ACROSS);
+          if (within > 0) before[v] = below;
+        }
+      }
+      fx_barrier();  // the groups' totals are there
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        T groups = p.identity(fx_scan<I>());
+        all[v] = groups;
+#pragma unroll
+        for (int i = 0; i < GROUPS; ++i) {
+          if (i == group) groups = all[v];
+          all[v] = p.combine(fx_scan<I>(), all[v], fx_words<T>::from(slots, SETS, (i * V + v) * ACROSS + team));
+        }
+        before[v] = p.combine(fx_scan<I>(), groups, before[v]);
+      }
+    }
+  }
+
+  // running sums I and those after it that pass P reads, down columns: at all chunks
+  template <int P, int I>
+  FX_DEVICE void scan_down(typename PROBLEM::template scans<V> (&s)[CHUNKS], typename PROBLEM::template scans<SUMS> &carry, index first) {
+    if constexpr (I < PROBLEM::SCANS) {
+      if constexpr (PROBLEM::SCANNED[I][P]) {
+        auto &so_far = p.values(fx_scan<I>(), carry);
+#pragma unroll
+        for (int c = 0; c < CHUNKS; ++c) {
+          auto &x = p.values(fx_scan<I>(), s[c]);
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            x[v] = p.identity(fx_scan<I>());
+            if (has(col(first, c))) x[v] = p.template term<V>(fx_scan<I>(), f[c], s[c], v, r[v], row + v, col(first, c));
+            if (c > 0) x[v] = p.combine(fx_scan<I>(), p.values(fx_scan<I>(), s[c > 0 ? c - 1 : 0])[v], x[v]);
+          }
+        }
+        typename PROBLEM::template scans<V> below, sums;
+        auto &before = p.values(fx_scan<I>(), below);
+        auto &all = p.values(fx_scan<I>(), sums);
+        scan_lanes_down<I>(p.values(fx_scan<I>(), s[CHUNKS - 1]), before, all);
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const auto ahead = p.combine(fx_scan<I>(), so_far[v], before[v]);
+#pragma unroll
+          for (int c = 0; c < CHUNKS; ++c) p.values(fx_scan<I>(), s[c])[v] = p.combine(fx_scan<I>(), ahead, p.values(fx_scan<I>(), s[c])[v]);
+          so_far[v] = p.combine(fx_scan<I>(), so_far[v], all[v]);
+        }
+      }
+      scan_down<P, I + 1>(s, carry, first);
+    }
+  }
+
+  // running sums I and those after it that pass P reads, along the row: at chunk c
   template <int P, int I>
   FX_DEVICE void scan(typename PROBLEM::template scans<V> &s, typename PROBLEM::template scans<SUMS> &carry, int c, index at) {
     if constexpr (I < PROBLEM::SCANS) {
@@ -155,21 +237,16 @@ struct fx_row_share {
 #pragma unroll
         for (int v = 0; v < V; ++v) {
           x[v] = p.identity(fx_scan<I>());
-          if (has(at)) x[v] = p.template term<V>(fx_scan<I>(), f[c], s, v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          if (has(at)) x[v] = p.template term<V>(fx_scan<I>(), f[c], s, v, r[0], row, at + v);
         }
-        if constexpr (ALONG_ROWS) {
 #pragma unroll
-          for (int v = 0; v < V; ++v) x[v] = so_far[v] = p.combine(fx_scan<I>(), so_far[v], x[v]);
-        } else {
+        for (int v = 1; v < V; ++v) x[v] = p.combine(fx_scan<I>(), x[v - 1], x[v]);
+        auto before = x[0], all = x[0];
+        scan_lanes<I>(x[V - 1], before, all);
+        before = p.combine(fx_scan<I>(), so_far[0], before);
 #pragma unroll
-          for (int v = 1; v < V; ++v) x[v] = p.combine(fx_scan<I>(), x[v - 1], x[v]);
-          auto before = x[0], all = x[0];
-          scan_lanes<I>(x[V - 1], before, all);
-          before = p.combine(fx_scan<I>(), so_far[0], before);
-#pragma unroll
-          for (int v = 0; v < V; ++v) x[v] = p.combine(fx_scan<I>(), before, x[v]);
-          so_far[0] = p.combine(fx_scan<I>(), so_far[0], all);
-        }
+        for (int v = 0; v < V; ++v) x[v] = p.combine(fx_scan<I>(), before, x[v]);
+        so_far[0] = p.combine(fx_scan<I>(), so_far[0], all);
       }
       scan<P, I + 1>(s, carry, c, at);
     }
@@ -229,15 +306,16 @@ struct fx_row_share {
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
       if (!RESIDENT || P == 0) fetch(first);
+      typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
+      if constexpr (SCANS_DOWN) scan_down<P, 0>(sums, carry, first);
 #pragma unroll
       for (int c = 0; c < CHUNKS; ++c) {
         const index at = col(first, c);
-        typename PROBLEM::template scans<V> sums;
-        scan<P, 0>(sums, carry, c, at);
+        if constexpr (!SCANS_DOWN) scan<P, 0>(sums[0], carry, c, at);
         if (has(at)) {
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums, v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+            p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
         }
       }
       if (RESIDENT) break;
@@ -306,14 +384,15 @@ struct fx_row_share {
         t[c] = tail{};
         fetch_tail(t[c], col(first, c));
       }
+      typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
+      if constexpr (SCANS_DOWN) scan_down<PROBLEM::PASSES, 0>(sums, carry, first);
 #pragma unroll
       for (int c = 0; c < CHUNKS; ++c) {
         const index at = col(first, c);
-        typename PROBLEM::template scans<V> sums;
-        scan<PROBLEM::PASSES, 0>(sums, carry, c, at);
+        if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
         if (!has(at)) continue;
         if (!AHEAD) fetch_tail(t[0], at);
-        p.template store<RESIDENT, V>(f[c], t[AHEAD ? c : 0], sums, r, row, at);
+        p.template store<RESIDENT, V>(f[c], t[AHEAD ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
       }
       if (RESIDENT) break;
     }

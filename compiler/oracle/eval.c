@@ -233,7 +233,10 @@ static bool mark_all(struct eval *ev, const int64_t *elements, int64_t n) {
 static void compute_row(struct eval *ev, const struct value *scan, int64_t element) {
     struct oracle_node *node = &ev->nodes[scan->id];
     struct oracle_store *s = &node->store;
+    bool is_recurrence = scan->reduction == RED_RECUR;
     struct total total = total_of_nothing(scan->reduction, scan->dtype, ev->kind);
+    struct recurrence steps = recurrence_of_nothing(scan->dtype);
+    const struct oracle_line *term = &ev->scratch[node->terms[0]], *factor = &ev->scratch[node->terms[1]];
     int64_t stride = layout_stride(&node->layout, scan->axis), extent = ev->extents[scan->axis];
     for (int64_t start = 0; start < extent && store_has(s, element); start += LINE) {
         int n = 0;
@@ -242,8 +245,9 @@ static void compute_row(struct eval *ev, const struct value *scan, int64_t eleme
         eval_body(ev, node->operand, scan->axis, n, ev->scratch);
         for (int i = 0; i < n; i++, element += stride) {
             int64_t cell = store_cell(s, element);
-            total_add(&total, &ev->scratch[node->operand->n_steps - 1], i, i + 1);
-            s->cells[cell] = total_value(&total);
+            if (is_recurrence) recurrence_add(&steps, factor, term, i);
+            else total_add(&total, term, i, i + 1);
+            s->cells[cell] = is_recurrence ? recurrence_value(&steps) : total_value(&total);
             if (s->m) s->m[cell] = total.magnitude;
         }
         if (n < LINE) return;

@@ -35,6 +35,11 @@
  *             common
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24
  *             (f64: 2^53)
+ *   recur     h = a h + b in any order of joining runs: |a| e + |h| e(a) + e(b) from element to element, plus u times the sum
+ *             over all b of 2 k + 16 roundings of |b| |a| |a| .., k the elements that follow it, plus what may be
+ *             flushed; 0 where the a are integers, the b multiples of 2^q, and no partial result reaches 2^(q + 24).
+ *             Infinite, to the end of the row, once a product of adjacent a's or a sum of such magnitudes may
+ *             overflow, or an a is infinite
  *   max, min  the largest e of its terms; of conditions 0 where an exact term decides
  *   argmax    the largest distance to an index whose term may be the extreme
  *   access    that of the element read; infinite where a position has an e

@@ -111,4 +111,27 @@ struct approx total_value(const struct total *t);
 bool total_is_open(const struct total *t);
 void total_recheck(struct total *t, const struct oracle_line *x, int64_t index, int n);
 
+enum { LOWEST_OF_NONE = 4096 }; /* beyond every exponent */
+/* The exponent of v's lowest set bit, v normal or 0. */
+int lowest_bit(double v);
+
+struct recurrence { /* h = a h + b over the elements so far */
+    enum fx_dtype dtype;
+    struct approx h;   /* and the error that those of a and b amount to */
+    double n;          /* how many */
+    double magnitude;  /* h with every a and b taken by its magnitude, errors included; */
+    double most;       /* the largest so far */
+    double roundings;  /* that one by one a and b undergo: 2 for each element that follows, times its part of magnitude */
+    double ending;     /* the largest product of adjacent magnitudes of a that ends here; */
+    double growth;     /* the largest so far, 1 at least */
+    double since;      /* h is not finite: the product of the magnitudes of a since it was */
+    int lowest;        /* every b is a multiple of 2^lowest */
+    bool is_exact;     /* no implementation rounds so far */
+    bool is_open;      /* some order gives another infinity or NaN */
+};
+
+struct recurrence recurrence_of_nothing(enum fx_dtype dtype);
+void recurrence_add(struct recurrence *r, const struct oracle_line *a, const struct oracle_line *b, int i);
+struct approx recurrence_value(const struct recurrence *r);
+
 #endif

@@ -89,6 +89,7 @@ struct oracle_node { /* of a value, by id */
     int reader;           /* the body that reads it (see read_by), or MANY */
     struct oracle_body *own;     /* stored or is_source: computes it; not of a scan */
     struct oracle_body *operand; /* reduction, scan: computes its terms */
+    int terms[2];         /* scan: the steps of that which its operands are */
     struct oracle_body *where;   /* access to a stored value: computes its static positions, */
     int *positions;       /* these steps of it, -1 for one that depends on data */
     struct oracle_layout layout; /* stored: of its cells; load: of the parameter; otherwise of its axes */

@@ -16,6 +16,17 @@ static bool has_axis(const struct value *v, int axis) {
     return false;
 }
 
+static bool is_scan(const struct value *v) {
+    bool is_recurrence = v->reduction == RED_RECUR, runs = false;
+    if (v->n_args != 1 + is_recurrence || v->dtype == FX_BOOL || (v->reduction > RED_MIN && !is_recurrence))
+        return false;
+    for (int i = 0; i < v->n_args; i++) {
+        runs |= has_axis(v->args[i], v->axis);
+        if (v->args[i]->dtype != v->dtype) return false;
+    }
+    return runs;
+}
+
 static bool is_well_typed(const struct value *v) {
     bool is_integer = fx_is_integer(v->dtype);
     for (int i = 0; i < v->n_args; i++)
@@ -30,13 +41,12 @@ static bool is_well_typed(const struct value *v) {
             if (t != FX_BOOL && fx_is_integer(t) != is_integer) return false;
         }
         return true;
+    case V_SCAN: return is_scan(v);
     case V_REDUCE:
-    case V_SCAN:
         if (v->n_args != 1 || v->reduction >= N_REDUCTIONS) return false;
         if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) return v->dtype == FX_I64 && v->n_reduced == 1;
         if (v->dtype == FX_BOOL && (v->reduction == RED_SUM || v->reduction == RED_PROD)) return false;
-        return v->dtype == v->args[0]->dtype &&
-               (v->kind == V_REDUCE || v->reduction == RED_SUM || v->reduction == RED_PROD);
+        return v->dtype == v->args[0]->dtype && v->reduction != RED_RECUR;
     case V_CAST: return v->n_args == 1 && v->dtype == fx_compute_type(v->to);
     case V_ACCESS:
         if (v->n_at < 1 || v->n_args != 1 + v->n_at + v->has_fill) return false;
@@ -273,7 +283,8 @@ static struct oracle_body *build_body(struct eval *ev, struct value *const *resu
 static struct oracle_body *build_operand(struct eval *ev, struct value *total) {
     struct licence licence[2];
     bool is_licensed = find_licences(ev->k, total, licence);
-    struct oracle_body *b = build_body(ev, &total->args[0], 1, is_licensed);
+    struct oracle_body *b = build_body(ev, total->args, total->n_args, is_licensed);
+    for (int i = 0; i < total->n_args; i++) ev->nodes[total->id].terms[i] = ev->step_of[total->args[i]->id];
     struct step *last = &b->steps[b->n_steps - 1];
     last->licence[0] = licence[0];
     last->licence[1] = licence[1];

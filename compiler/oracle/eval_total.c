@@ -4,10 +4,7 @@
 
 #include <string.h>
 
-enum {
-    LOWEST_OF_NONE = 4096, /* beyond every exponent */
-    DEVIATIONS = 8,        /* that independent roundings may come to: of 2^50 elements none is beyond */
-};
+enum { DEVIATIONS = 8 }; /* that independent roundings may come to: of 2^50 elements none is beyond */
 
 /* ---- beginning ---- */
 
@@ -41,8 +38,7 @@ struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bou
 
 /* ---- floats ---- */
 
-/* The exponent of v's lowest set bit, v normal or 0. */
-static int lowest_bit(double v) {
+int lowest_bit(double v) {
     uint64_t bits;
     if (v == 0) return LOWEST_OF_NONE;
     memcpy(&bits, &v, sizeof bits);

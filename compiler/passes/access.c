@@ -381,7 +381,7 @@ static struct node *read_scan(struct pusher *p, const struct node *n, const stru
         if (!is_renamed) return NULL;
         copy.axis = along->axis;
     } else if (mentions_axis(r, n->axis)) return NULL;
-    copy.args[0] = plain(p->g, n->args[0], r);
+    for (int i = 0; i < n->n_args; i++) copy.args[i] = plain(p->g, n->args[i], r);
     copy.name = (struct name){0};
     return build_node(p->g, copy);
 }

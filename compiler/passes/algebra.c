@@ -69,7 +69,8 @@ static struct node *sum_like(struct algebra *a, const struct node *n, struct nod
 static double flops_of(const struct graph *g, const struct node *n) {
     double size = nominal_size(g, n->axes, n->n_axes);
     if (n->kind == N_OP) return node_is_op(n, O_EXP) ? 2 * size : size;
-    if (n->kind == N_REDUCE || n->kind == N_SCAN) return nominal_size(g, n->args[0]->axes, n->args[0]->n_axes);
+    if (n->kind == N_REDUCE) return nominal_size(g, n->args[0]->axes, n->args[0]->n_axes);
+    if (n->kind == N_SCAN) return n->n_args * size;
     return n->kind == N_CAST ? size : 0;
 }
 

@@ -21,7 +21,8 @@ int set_add(int *set, int n, int axis) {
 static int count_operands(const struct node *n) {
     switch (n->kind) {
     case N_OP: return op_info[n->op].arity;
-    case N_REDUCE: case N_SCAN: case N_SHARE: case N_CAST: return 1;
+    case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
+    case N_REDUCE: case N_SHARE: case N_CAST: return 1;
     case N_ACCESS: return 1 + n->n_at + n->has_fill;
     default: return 0;
     }

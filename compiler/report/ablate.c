@@ -145,7 +145,9 @@ static bool drop_lost_axes(struct value *v) {
         if (!has_axis(v->args[0], v->reduced[i])) return false;
     for (int i = 0; i < v->n_at; i++)
         if (!has_axis(v->args[0], v->at[i])) return false;
-    if (v->kind == V_SCAN && !has_axis(v->args[0], v->axis)) return false;
+    bool runs = v->kind != V_SCAN;
+    for (int i = 0; i < v->n_args; i++) runs |= has_axis(v->args[i], v->axis);
+    if (!runs) return false;
     for (int i = 0; i < v->n_axes; i++)
         if (keeps_axis(v, v->axes[i])) v->axes[n++] = v->axes[i];
     v->n_axes = n;

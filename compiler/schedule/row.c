@@ -52,7 +52,23 @@ static const struct team parted_columns[] = {
     {32, 8, 4, false, 0, true},
     {128, 2, 4, false, 0, false},
 };
-static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* scans: a column is one thread's */
+static const struct team scan_columns[] = { /* what a thread holds of a column are adjacent elements */
+    {1, 128, 8, false, 32, true},
+    {8, 32, 8, false, 0, true},
+    {32, 8, 8, false, 0, true},
+    {128, 4, 8, false, 0, true},
+    {256, 2, 8, false, 0, false},
+};
+static const struct team scan_columns_again[] = {
+    {1, 128, 8, false, 32, true},
+    {8, 32, 8, true, 0, true},
+    {32, 8, 8, true, 0, false},
+    {8, 32, 8, false, 0, true},
+    {32, 8, 8, false, 0, true},
+    {128, 4, 8, false, 0, true},
+    {256, 2, 8, false, 0, false},
+};
+static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* a column is one thread's */
 static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
@@ -81,7 +97,6 @@ static int teams_of_block(const struct scheduled *s, bool is_read_again, int blo
     };
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
-    if (x->is_along_rows && x->n_scans) return t[0] = (struct team){1, block, 4, false, 0, false}, 1;
     if (x->is_along_rows) {
         for (int i = 0; is_read_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
         for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
@@ -137,11 +152,34 @@ static int chunk_words(const struct row_program *x, int v) {
     return words ? words : 1;
 }
 
-static int smem_bytes(const struct row_program *x, const struct team *t) {
+/* Words of the running sum that takes most, 2 at least where there is one. */
+static int scan_words(const struct row_program *x) {
+    int most = 0;
+    for (int i = 0; i < x->n_scans; i++) {
+        int words = (x->scans[i]->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(x->scans[i]->dtype) / 32;
+        if (words < 2) words = 2;
+        if (words > most) most = words;
+    }
+    return most;
+}
+
+/* Words of registers a chunk takes where running sums go down columns: those of all chunks are held at once, and what
+ * was read is let go meanwhile. */
+static int scan_chunk_words(const struct row_program *x, int v) {
+    int words = 0, held = chunk_words(x, v);
+    for (int i = 0; i < x->n_scans; i++)
+        words += v * (x->scans[i]->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(x->scans[i]->dtype) / 32;
+    return words > held ? words : held;
+}
+
+static int smem_bytes(const struct row_program *x, const struct team *t, int v) {
     int sums = 0;
     if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
-    return sums < 264 && x->n_scans && !x->is_along_rows && t->lanes > 32 ? 264 : sums;
+    int within = t->across < 32 ? 32 / t->across : 1; /* lanes of a column in a warp */
+    int slots = x->is_along_rows ? t->lanes > 1 ? t->lanes / within * t->across * v : 0 : t->lanes > 32 ? 33 : 0;
+    slots *= 4 * scan_words(x);
+    return sums < slots ? slots : sums;
 }
 
 static void add_config(
@@ -150,6 +188,7 @@ static void add_config(
     const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
+    if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (v == 1 && !x->is_along_rows) chunks *= 4; /* as many elements a thread as with vectors */
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
@@ -167,7 +206,7 @@ static void add_config(
         .block = threads,
         .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)),
         .vector = v,
-        .smem_bytes = smem_bytes(x, t),
+        .smem_bytes = smem_bytes(x, t, v),
         .most_cols = t->is_resident ? t->lanes * chunks * step : 0,
         .suits_cols = t->suits * t->lanes * step,
         .wants_grid = t->wants_grid};
@@ -191,9 +230,9 @@ static void add_config(
 static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
     for (int aligned = v > 1; aligned >= 0; aligned--)
         for (int i = 0; i < n; i++)
-            if (smem_bytes(s->row, &t[i]) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
+            if (smem_bytes(s->row, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
     int last = n - 1;
-    while (last > 0 && (t[last].is_resident || smem_bytes(s->row, &t[last]) > MOST_SHARED)) last--;
+    while (last > 0 && (t[last].is_resident || smem_bytes(s->row, &t[last], 1) > MOST_SHARED)) last--;
     if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
 }
 
@@ -221,7 +260,8 @@ bool schedule_row_configure(
     }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
     else if (s->parts) TEAMS(parted_rows);
-    else if (x->is_along_rows && x->n_scans) TEAMS(down_columns);
+    else if (x->is_along_rows && x->n_scans && is_read_again) TEAMS(scan_columns_again);
+    else if (x->is_along_rows && x->n_scans) TEAMS(scan_columns);
     else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
     else if (is_read_again) TEAMS(kept_rows);

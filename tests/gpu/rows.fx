@@ -112,9 +112,57 @@ test of_runs { B=3 T=40 }
 test of_runs { B=3 T=501 }
 test of_runs { B=2 T=9000 }
 
+# A recurrence's first factor stands for nothing before it: it may be anything.
+kernel recurrence(a: f32[B,T], b: f32[B,T], s: f32[B]) -> (h: f32[B,T], g: f32[B,T]) {
+  h = recur[T](a, b)
+  g = recur[T](sigmoid(a), b, from: s)
+}
+test recurrence { B=3 T=1 }
+test recurrence { B=3 T=60 a.init: uniform(-1,1) }
+test recurrence { B=3 T=61 a.init: uniform(-1,1) }
+test recurrence { B=3 T=2000 a.init: uniform(0.5,1) }
+test recurrence { B=2 T=5001 a.init: uniform(-1,1) }
+kernel recurrence_f16(a: f16[B,T], b: f16[B,T]) -> h: f16[B,T] { h = recur[T](a, b) }
+test recurrence_f16 { B=300 T=200 a.init: uniform(-1,1) }
+test recurrence_f16 { B=2 T=20000 a.init: integers(-1,1) b.init: integers(-1,1) tol: exact }
+kernel recurrence_f64(a: f64[B,T], b: f64[B,T]) -> h: f64[B,T] { h = recur[T](a, b) }
+test recurrence_f64 { B=2 T=5001 a.init: uniform(-1,1) }
+kernel recurrence_i64(a: i32[B,T], b: i64[B,T]) -> (h: i64[B,T], p: i64[B]) {
+  h = recur[T](a, b)
+  p = max[T](h)
+}
+test recurrence_i64 { B=3 T=501 }
+test recurrence_i64 { B=3 T=5000 }
+kernel recurrence_down(a: f32[B,K], b: f32[B,K,N]) -> (h: f32[B,K,N], m: f32[B,K,N]) {
+  h = recur[K](a, b)
+  m = cummax[K](b) - cummin[K](b)
+}
+test recurrence_down { B=2 K=50 N=9 a.init: uniform(-1,1) }
+test recurrence_down { B=2 K=50 N=128 a.init: uniform(-1,1) }
+test recurrence_down { B=2 K=5000 N=7 a.init: uniform(-1,1) }
+kernel extremes(x: f32[B,T]) -> (a: f32[B,T], i: f32[B,T]) {
+  a = cummax[T](x)
+  i = cummin[T](x) + sum[T](x)
+}
+test extremes { B=3 T=61 }
+test extremes { B=2 T=5001 x.init: integers(-2,2) }
+
 kernel run_down(x: f32[K,N]) -> y: f32[K,N] { y = cumsum[K](x) }
 test run_down { K=50 N=9 }
 test run_down { K=50 N=128 }
+test run_down { K=13 N=70000 x.init: integers(-2,2) tol: exact }
+test run_down { K=700 N=4200 x.init: integers(-2,2) tol: exact }
+test run_down { K=5000 N=9 x.init: integers(-2,2) tol: exact }
+test run_down { K=3000 N=68 x.init: integers(-2,2) tol: exact }
+kernel runs_down(x: f16[K,N]) -> (y: f16[K,N], t: f32[K,N], m: f32[N]) {
+  c = cumsum[K](x)
+  y = c / (1 + sum[K](abs(x)))
+  t = cummax[K](cumsum[K](c))
+  m = max[K](c)
+}
+test runs_down { K=70 N=40 }
+test runs_down { K=1000 N=9 }
+test runs_down { K=300 N=4160 x.init: integers(-1,1) }
 
 kernel masked(x: f32[B,S,T]) -> y: f32[B,S,T] { y = softmax[T](where(idx(T) <= idx(S), x, -inf)) }
 test masked { B=2 S=5 T=5 }

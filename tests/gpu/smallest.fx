@@ -15,6 +15,13 @@ kernel columns(x: f32[B,T]) -> z: f32[T] { z = sum[B](x) }
 test columns { B=65 T=33 }
 kernel scan(x: f32[B,T]) -> z: f32[B,T] { z = cumsum[T](x) }
 test scan { B=3 T=1031 }
+kernel recurrence(a: f32[B,T], b: f32[B,T]) -> h: f32[B,T] { h = recur[T](a, b) }
+test recurrence { B=3 T=1031 a.init: integers(-1,1) b.init: integers(-2,2) }
+kernel scan_down(x: f32[K,N], a: f32[K]) -> (y: f32[K,N], h: f32[K,N]) {
+  y = cumsum[K](x) / (1 + sum[K](abs(x)))
+  h = recur[K](a, x)
+}
+test scan_down { K=67 N=33 a.init: integers(-1,1) }
 kernel simt(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
 test simt { M=17 K=33 N=65 }
 kernel simt_f64(x: f64[M,K], w: f64[N,K]) -> y: f64[M,N] { y = x @ w }

@@ -1202,12 +1202,58 @@ def strided():
     c.output("o", "f16", softmax(s, 2) @ v), c.output("l", "f32", s.max(axis=2))
 
 
+def recur(a, b, start=None):
+    """h = a h + b along the last axis, from nothing or from what is given for the other axes."""
+    a, b = np.broadcast_arrays(a, b)
+    h = np.zeros(b.shape, b.dtype)
+    for t in range(b.shape[-1]):
+        h[..., t] = a[..., t] * h[..., t - 1] + b[..., t] if t else b[..., 0] if start is None else a[..., 0] * start + b[..., 0]
+    return h
+
+
+def recurrences():
+    spec = "43_recurrences"
+    for special in False, True:
+        c = Case(spec, "last")
+        a = c.given("a", "f32", [[NAN, 0, -2, 1, 3], [1, 1, NAN, 0, 1], [5, 1, 1, 0, 1]]) if special else c.uniform("a", "f32", 4, 7, low=-1)
+        b = c.given("b", "f32", [[1, -1, 2, 0, 3], [1, 2, 3, 4, 5], [2, INF, 7, 1, 1]]) if special else c.normal("b", "f32", 4, 7)
+        c.output("h", "f32", recur(a, b))
+    c = Case(spec, "first")
+    a, b, s = c.uniform("a", "f32", 6, 5, low=-1), c.normal("b", "f32", 6, 5), c.normal("s", "f32", 5)
+    c.output("h", "f32", recur(a.T, b.T).T), c.output("g", "f32", recur(a.T, b.T, s).T)
+    c = Case(spec, "decays")
+    a, x, g, s = c.uniform("a", "f32", 3), c.normal("x", "f16", 2, 9, 3, 4), c.normal("g", "f16", 2, 9, 3), c.given("s", "f32", 0.75)
+    h = recur(a[:, None, None], (x * (1 - a)[:, None]).transpose(0, 2, 3, 1), s).transpose(0, 3, 1, 2)
+    c.output("y", "f16", (g * sigmoid(g))[..., None] * h)
+    c = Case(spec, "of_integers")
+    c.output("h", "i32", recur(c.integers("a", "i32", 12, low=-2, high=2), c.integers("b", "i32", 12, low=-9, high=9)))
+    c = Case(spec, "of_factors")
+    a, b = c.uniform("a", "f32", 3, 6, low=-1), c.normal("b", "f32", 3)
+    c.output("h", "f32", recur(a, b[:, None]))
+    for special in False, True:
+        c = Case(spec, "extremes")
+        x = c.given("x", "f32", [[1, 2, NAN, 3], [-INF, -2, INF, -5], [4, 2, 1, NAN]]) if special else c.normal("x", "f32", 5, 8)
+        for name, f, axis in ("a", np.maximum, 1), ("b", np.minimum, 1), ("c", np.maximum, 0), ("d", np.minimum, 0):
+            c.output(name, "f32", f.accumulate(x, axis=axis))
+    c = Case(spec, "of_conditions")
+    c.output("y", "i32", np.maximum.accumulate((c.normal("x", "f32", 3, 8, mean=-1) > 0).astype(np.int64), axis=1))
+    c = Case(spec, "last_bwd")
+    a, b, dh = c.uniform("a", "f32", 3, 6, low=-1), c.normal("b", "f32", 3, 6), c.normal("dh", "f32", 3, 6)
+    db = recur(np.concatenate([a[:, :1], a[:, :0:-1]], axis=1), dh[:, ::-1])[:, ::-1]
+    c.output("da", "f32", db * np.concatenate([np.zeros((3, 1)), recur(a, b)[:, :-1]], axis=1)), c.output("db", "f32", db)
+    c = Case(spec, "largest")
+    c.output("y", "f32", np.maximum.accumulate(c.normal("x", "f32", 9)))
+    c = Case(spec, "largest_bwd")  # the first 2 is the extreme twice, then shares with the second; 3 is it once, then 5
+    c.given("x", "f32", [2, 1, 2, 3, 0, 5, 5]), c.given("dy", "f32", [1, 10, 100, 1000, 10000, 4, 8])
+    c.output("dx", "f32", [1 + 10 + 50, 0, 50, 11000, 0, 4 + 4, 4])
+
+
 def main():
     check_rounding()
     check_philox()
     for make in (linear_gelu, split_act, geglu, ln_linear_gelu, lora, mlp2, res_drop, softmax_rows, flash, w4, bmm, conv_relu, mul_relu, row_sum, embed, add_mul_act,
                  dlinear, integers, casts, reductions, scans, parts, relabels, transposed, access, concat, index, norms, conditions, extents, fns, gradients,
-                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided):
+                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences):
         make()
     write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 

@@ -133,12 +133,21 @@ static struct ir_value reduced(struct evaluator *ev, const struct node *n, const
     return total;
 }
 
-static struct ir_value scanned(struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
+static struct ir_value scanned(struct evaluator *ev, const struct node *n, struct ir_value *const *args) {
     int64_t last = ev->at[n->axis];
+    if (n->reduction == RED_RECUR) {
+        struct ir_value h = {0};
+        for (int64_t i = 0; i <= last; i++) {
+            ev->at[n->axis] = i;
+            struct ir_value b = element(ev, n->args[0], args[0]), x[3] = {element(ev, n->args[1], args[1]), h, b};
+            h = i == 0 ? b : settled(ev, n->dtype, operate(O_FMA, n->dtype, x));
+        }
+        return h;
+    }
     struct ir_value total = start_of(n->reduction, n->dtype);
     for (int64_t i = 0; i <= last; i++) {
         ev->at[n->axis] = i;
-        total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, element(ev, n->args[0], elements)));
+        total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, element(ev, n->args[0], args[0])));
     }
     return total;
 }
@@ -192,7 +201,7 @@ static struct ir_value computed_element(struct evaluator *ev, const struct node 
         for (int a = 0; a < n->n_args; a++) x[a] = element(ev, n->args[a], args[a]);
         return settled(ev, n->dtype, operate(op_of(ev, n), n->args[n->n_args - 1]->dtype, x));
     case N_REDUCE: return reduced(ev, n, (const struct node *const *)n->args, args, 1);
-    case N_SCAN: return scanned(ev, n, args[0]);
+    case N_SCAN: return scanned(ev, n, args);
     case N_SHARE: return shared(ev, n, args[0]);
     case N_CAST: return converted(n, element(ev, n->args[0], args[0]));
     case N_ACCESS: return accessed(ev, n, args);

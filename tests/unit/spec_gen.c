@@ -323,8 +323,19 @@ static struct spec_expr *read_at(struct gen *g, struct spec_expr *e, int depth) 
 
 static struct spec_expr *scanned(struct gen *g, struct spec_expr *e) {
     struct spec_expr *r = make(g, SPEC_CALL, "", 1, e, NULL, NULL);
-    r->text = arena_printf(
-        g->arena, "%s[%s]", chance(g, 75) ? "cumsum" : "cumprod", label_names[e->labels[below(g, e->n_labels)]]);
+    int kind = below(g, 100), label = e->labels[below(g, e->n_labels)];
+    bool is_recurrence = kind < 20 && e->type == SPEC_FLOAT;
+    const char *name = is_recurrence                  ? "recur"
+                       : kind < 75                    ? "cumsum"
+                       : kind < 85 || g->is_smooth    ? "cumprod"
+                       : kind < 95                    ? "cummax"
+                                                      : "cummin";
+    if (is_recurrence) {
+        r->args[1] = e;
+        r->args[0] = text_atom(g, kind < 10 ? "-1" : "0.5");
+        r->n_args = 2;
+    }
+    r->text = arena_printf(g->arena, "%s[%s]", name, label_names[label]);
     r->n_labels = e->n_labels, r->is_decided = e->is_decided;
     memcpy(r->labels, e->labels, sizeof r->labels);
     return r;

@@ -90,8 +90,22 @@ static struct any naive_op(struct build *b, const struct value *v, const int64_t
     return v->dtype == FX_BOOL ? (struct any){.v = (double)r} : (struct any){.i = r};
 }
 
+static struct any naive_recurrence(struct build *b, const struct value *v, const int64_t *at) {
+    struct any h = {0, 0};
+    int64_t inner[26];
+    memcpy(inner, at, sizeof inner);
+    for (inner[v->axis] = 0; inner[v->axis] <= at[v->axis]; inner[v->axis]++) {
+        struct any t = naive(b, v->args[0], inner), a = naive(b, v->args[1], inner);
+        bool is_first = inner[v->axis] == 0;
+        h.v = is_first ? t.v : a.v * h.v + t.v;
+        h.i = is_first ? t.i : wrapped(v->dtype, (int64_t)((uint64_t)a.i * (uint64_t)h.i + (uint64_t)t.i));
+    }
+    return h;
+}
+
 /* Over the terms in order; a scan's are those up to where it stands. */
 static struct any naive_total(struct build *b, const struct value *v, const int64_t *at) {
+    if (v->reduction == RED_RECUR) return naive_recurrence(b, v, at);
     int along = v->kind == V_SCAN ? v->axis : v->reduced[0];
     enum fx_dtype t = v->args[0]->dtype;
     int64_t n = v->kind == V_SCAN ? at[along] + 1 : b->extents[along], inner[26], first = 0;

@@ -274,6 +274,13 @@ static const struct {
     {"(x: f64[A,B]) -> y: f64[A] { y = sum[B](cumsum[B](x) + cumsum[A](x)) }", "x", "A=3 B=4", SIGNED},
     {"(x: f64[A,B]) -> y: f64[A,B] { y = cumprod[B](x) }", "x", "A=3 B=5", WITH_ZEROS},
     {"(x: f64[A,B]) -> y: f64[A] { y = sum[B](cumprod[B](x)) }", "x", "A=2 B=5", WITH_ZEROS},
+    {"(x: f64[A,B]) -> (y: f64[A,B], z: f64[A,B]) { y = cummax[B](x * x)\n z = cummin[A](x) }", "x", "A=4 B=7", SIGNED},
+    {"(x: f64[A,B]) -> y: f64[A] { y = sum[B](cummax[B](x)) }", "x", "A=2 B=6", SIGNED},
+    {"(a: f64[A,B], b: f64[A,B]) -> y: f64[A,B] { y = recur[B](a, b) }", "a, b", "A=3 B=6", SIGNED},
+    {"(a: f64[A], b: f64[A,B], h: f64[A]) -> y: f64[A,B] { y = recur[B](a, b * b, from: h) }", "a, b, h", "A=3 B=5",
+        SIGNED},
+    {"(a: f64[A,B], b: f64[B], h: f64) -> y: f64[B] { y = sum[A](recur[A](sin(a), b, h)) }", "a, b, h", "A=4 B=2", SIGNED},
+    {"(a: f64, b: f64[A,B]) -> y: f64[B] { y = sum[A](recur[A](a, b)) }", "a, b", "A=4 B=2", SIGNED},
     /* norms, softmax, attention */
     {"(x: f64[B,T]) -> z: f64[B,T] { z = softmax[T](x) }", "x", "B=3 T=5", SIGNED},
     {"(x: f64[B,T]) -> z: f64[B] { z = logsumexp[T](x) }", "x", "B=3 T=5", SIGNED},

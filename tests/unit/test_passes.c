@@ -885,7 +885,7 @@ static void print_form(struct buf *out, const struct graph *g, const struct node
     case N_OP: buf_printf(out, "(%s", op_info[n->op].id); break;
     case N_INDEX: buf_puts(out, "(idx"); break;
     case N_SIZE: buf_puts(out, "(size"); break;
-    case N_SCAN: buf_printf(out, "(cum%s", reduction_name(n->reduction)); break;
+    case N_SCAN: buf_printf(out, n->reduction == RED_RECUR ? "(%s" : "(cum%s", reduction_name(n->reduction)); break;
     case N_SHARE: buf_printf(out, "(%s by %d", reduction_name(n->reduction), n->run); break;
     case N_CAST: buf_printf(out, "(%s", fx_dtype_name(n->to)); break;
     case N_ACCESS: buf_puts(out, "(at"); break;
@@ -1265,7 +1265,7 @@ END_TEST
 static void add_reductions(struct graph *g, struct node *x) {
     static const enum fx_dtype targets[] = {FX_F16, FX_BF16, FX_I8, FX_I16, FX_I32, FX_U8, FX_BOOL};
     for (int set = 1; set < 1 << x->n_axes; set++)
-        for (int r = 0; r < 2 * N_REDUCTIONS; r++) {
+        for (int r = 0; r < 2 * RED_RECUR; r++) {
             struct node n = {.kind = N_REDUCE,
                 .reduction = (enum reduction)(r / 2),
                 .dtype = FX_F32,
@@ -1321,7 +1321,7 @@ static void add_look_alikes(struct graph *g, struct node *x) {
     for (int i = 0; i < x->n_axes; i++) {
         index[i] = build_index(g, x->axes[i], x);
         size[i] = build_node(g, (struct node){.kind = N_SIZE, .dtype = FX_I64, .axis = x->axes[i]});
-        for (int r = RED_SUM; r <= RED_PROD; r++)
+        for (int r = RED_SUM; r <= RED_MIN; r++)
             build_node(g,
                 (struct node){
                     .kind = N_SCAN, .reduction = (enum reduction)r, .dtype = FX_F32, .axis = x->axes[i], .args = {x}});
@@ -1524,7 +1524,8 @@ BREAK(index_narrow) { node_of(g, N_INDEX)->dtype = FX_I32; }
 BREAK(size_of_nothing) { node_of(g, N_SIZE)->axis = g->kernel->n_axes; }
 BREAK(size_with_axis) { node_of(g, N_SIZE)->n_axes = 1; }
 BREAK(scan_along_missing_axis) { node_of(g, N_SCAN)->axis = g->kernel->n_axes - 1; }
-BREAK(scan_of_maxima) { node_of(g, N_SCAN)->reduction = RED_MAX; }
+BREAK(scan_of_places) { node_of(g, N_SCAN)->reduction = RED_ARGMAX; }
+BREAK(recurrence_of_one) { node_of(g, N_SCAN)->reduction = RED_RECUR; }
 BREAK(scan_dtype) { node_of(g, N_SCAN)->dtype = FX_I64; }
 static struct node *scan_as_share(struct graph *g, int run) {
     struct node *n = node_of(g, N_SCAN);
@@ -1643,7 +1644,8 @@ static const struct {
     BROKEN(size_of_nothing),
     BROKEN(size_with_axis),
     BROKEN(scan_along_missing_axis),
-    BROKEN(scan_of_maxima),
+    BROKEN(scan_of_places),
+    BROKEN(recurrence_of_one),
     BROKEN(scan_dtype),
     BROKEN(share_of_three),
     BROKEN(share_of_one),
