@@ -73,7 +73,7 @@ struct emu_thread { /* the thread that runs */
     int is_watched;            /* accesses are reported, where the code was compiled to */
 };
 
-struct emu_entry { /* what compiled code says of itself, under the name emu_entry */
+struct emu_entry { /* what compiled code says of itself, under the name emu_entry_of_NAME */
     void (*call)(void **arguments);
     const char *parameters;    /* "float *y_, long long M_" */
     const unsigned *n_bytes; /* of each parameter */

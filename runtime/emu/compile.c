@@ -1,6 +1,6 @@
-/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entry wanted. Out: the shared
- * object's bytes, or the compiler's messages within the error. The text is compiled as it stands, behind the C++ twin
- * of its hardware section. Invariant: what goes in and out lies in memory alone, so that nothing remains in any folder,
+/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entries wanted. Out: the shared
+ * object's bytes, which each of them gets, or the compiler's messages within the error. The text is compiled as it
+ * stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so that nothing remains in any folder,
  * whatever ends the process. */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@ extern const char fx_text_emu_calls[], fx_text_ptx_emu[];
 
 static const char *const options[] = {"-x", "c++", "-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fPIC", "-shared",
     "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti", "-fno-gnu-unique",
-    "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-DFX_PTX"};
+    "-fvisibility=hidden", "-fno-stack-protector", "-fno-optimize-sibling-calls", "-nodefaultlibs", "-DFX_PTX"};
 /* Where every access is to be seen, by the functions of ptx_emu.h and no library's. */
-static const char *const watched_options[] = {"-fsanitize=thread", "-DFX_EMU_WATCHED", "-nodefaultlibs"};
+static const char *const watched_options[] = {"-fsanitize=thread", "-DFX_EMU_WATCHED"};
 enum {
     N_OPTIONS = sizeof options / sizeof *options,
     N_WATCHED = sizeof watched_options / sizeof *watched_options,
@@ -42,8 +42,8 @@ static int open_memory(void) {
     return fd;
 }
 
-static bool write_text(int fd, const char *text) {
-    for (size_t left = strlen(text); left > 0;) {
+static bool write_bytes(int fd, const char *text, size_t left) {
+    while (left > 0) {
         ssize_t n = write(fd, text, left);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
@@ -52,6 +52,8 @@ static bool write_text(int fd, const char *text) {
     }
     return true;
 }
+
+static bool write_text(int fd, const char *text) { return write_bytes(fd, text, strlen(text)); }
 
 /* The file's bytes, malloc'ed, with a NUL behind them; NULL when memory runs out. */
 static char *read_bytes(int fd, size_t *n) {
@@ -66,7 +68,12 @@ static char *read_bytes(int fd, size_t *n) {
     return bytes;
 }
 
-/* ---- the entry ---- */
+/* ---- the entries ---- */
+
+struct unit { /* what is compiled at once: entries of one source */
+    struct compile *wanted[MOST_TOGETHER];
+    int n;
+};
 
 /* The parameters of the entry as the text declares them; false where it declares none of the name. */
 static bool find_parameters(const char *source, const char *entry, char *text, size_t size) {
@@ -80,19 +87,54 @@ static bool find_parameters(const char *source, const char *entry, char *text, s
     return false;
 }
 
-/* What is compiled: the twin, the text, the entry. Their lines are counted apart, by the names that messages and debug
- * information then have. */
-static fx_status write_source(const struct compile *c, int fd) {
-    char parameters[4096];
-    if (!c->entry || !find_parameters(c->source, c->entry, parameters, sizeof parameters))
-        return error_set(FX_ERR_USAGE, "%s declares no entry %s", c->file, c->entry ? c->entry : "that was asked for");
-    const char *const texts[] = {"#line 1 \"ptx_emu.h\"\n", fx_text_emu_calls, fx_text_ptx_emu,
-        "\n#line 1 \"kernel.cu\"\n", c->source, "\n#line 1 \"entry.cc\"\nFX_EMU_ENTRY(", c->entry, ", \"", parameters,
-        emu_is_watched() ? "\", R\"emitted(" : "\", 0", emu_is_watched() ? c->source : "",
-        emu_is_watched() ? ")emitted\")\n" : ")\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!write_text(fd, texts[i])) return error_nomem();
-    return lseek(fd, 0, SEEK_SET) == 0 ? FX_OK : error_nomem();
+static bool is_wanted(const struct unit *u, long number) {
+    bool is = false;
+    for (int i = 0; i < u->n; i++) is |= u->wanted[i]->only == number || u->wanted[i]->only == NO_ENTRY;
+    return is;
+}
+
+/* The emitted text. It asks of each entry whether FX_ONLY, of which there is one, is its number: the answer for all
+ * that are wanted stands in the place of the question. */
+static bool write_emitted(const struct unit *u, int fd) {
+    static const char question[] = "|| FX_ONLY == ";
+    const char *from = u->wanted[0]->source;
+    for (const char *at; (at = strstr(from, question));) {
+        char *end;
+        long number = strtol(at + strlen(question), &end, 10);
+        if (!write_bytes(fd, from, (size_t)(at - from)) || !write_text(fd, is_wanted(u, number) ? "|| 1" : "|| 0"))
+            return false;
+        from = end;
+    }
+    return write_text(fd, from);
+}
+
+static bool write_entry(int fd, const char *entry, const char *parameters) {
+    const char *const texts[] = {"FX_EMU_ENTRY(", entry, ", \"", parameters,
+        emu_is_watched() ? "\", emu_emitted)\n" : "\", 0)\n"};
+    bool is_fine = true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) is_fine = is_fine && write_text(fd, texts[i]);
+    return is_fine;
+}
+
+/* What is compiled: the twin, the text, the entries. Their lines are counted apart, by the names that messages and
+ * debug information then have. */
+static fx_status write_source(const struct unit *u, int fd) {
+    const struct compile *first = u->wanted[0];
+    bool is_fine = write_text(fd, "#line 1 \"ptx_emu.h\"\n") && write_text(fd, fx_text_emu_calls) &&
+                   write_text(fd, fx_text_ptx_emu) && write_text(fd, "\n#line 1 \"kernel.cu\"\n") &&
+                   write_emitted(u, fd) && write_text(fd, "\n#line 1 \"entry.cc\"\n");
+    if (is_fine && emu_is_watched())
+        is_fine = write_text(fd, "static const char emu_emitted[] = R\"emitted(") && write_text(fd, first->source) &&
+                  write_text(fd, ")emitted\";\n");
+    for (int i = 0; i < u->n && is_fine; i++) {
+        char parameters[4096];
+        const char *entry = u->wanted[i]->entry;
+        if (!entry || !find_parameters(first->source, entry, parameters, sizeof parameters))
+            return error_set(
+                FX_ERR_USAGE, "%s declares no entry %s", first->file, entry ? entry : "that was asked for");
+        is_fine = write_entry(fd, entry, parameters);
+    }
+    return is_fine && lseek(fd, 0, SEEK_SET) == 0 ? FX_OK : error_nomem();
 }
 
 /* ---- the compiler ---- */
@@ -130,14 +172,12 @@ static void find_compiler(char path[PATH_MAX]) {
     }
 }
 
-static void make_argv(const struct compile *c, const char *path, char *only, size_t only_size, char **argv) {
+static void make_argv(const char *path, char **argv) {
     int n = 0;
     argv[n++] = (char *)path;
     const char *list[MOST_OPTIONS];
     for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
-    snprintf(only, only_size, "-DFX_ONLY=%d", c->only);
-    if (c->only != NO_ENTRY) argv[n++] = only;
-    argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc",
+    argv[n++] = "-DFX_ONLY", argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc",
     argv[n++] = "-lgcc", argv[n] = NULL;
 }
 
@@ -163,32 +203,38 @@ static int run_compiler(const struct files *f, char **argv) {
     return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static fx_status compile_in(struct compile *c, const char *path, const struct files *f) {
-    char only[32], *argv[MOST_OPTIONS + 10];
+static fx_status refused(const char *path, const char *file, int code, int log) {
     size_t n;
-    if (f->source < 0 || f->image < 0 || f->log < 0) return error_nomem();
-    fx_status status = write_source(c, f->source);
-    if (status != FX_OK) return status;
-    make_argv(c, path, only, sizeof only, argv);
-    int code = run_compiler(f, argv);
-    c->log = read_bytes(f->log, &n);
-    if (code != 0)
-        return error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, c->file, code,
-            c->log ? c->log : "");
-    c->image = read_bytes(f->image, &c->n_bytes);
-    return c->image && c->log ? FX_OK : error_nomem();
+    char *said = read_bytes(log, &n);
+    fx_status status = error_set(FX_ERR_TOOLCHAIN, "%s cannot compile %s for the emulator (%d)\n%.8000s", path, file,
+        code, said ? said : "");
+    free(said);
+    return status;
 }
 
-static fx_status compile(struct compile *c, const char *path) {
+static fx_status compile_in(const struct unit *u, const char *path, const struct files *f, struct cache_entry *e) {
+    char *argv[MOST_OPTIONS + 10];
+    size_t n;
+    if (f->source < 0 || f->image < 0 || f->log < 0) return error_nomem();
+    fx_status status = write_source(u, f->source);
+    if (status != FX_OK) return status;
+    make_argv(path, argv);
+    int code = run_compiler(f, argv);
+    if (code != 0) return refused(path, u->wanted[0]->file, code, f->log);
+    e->log = read_bytes(f->log, &n);
+    e->image = read_bytes(f->image, &e->n_bytes);
+    if (e->image && e->log) return FX_OK;
+    free(e->image);
+    free(e->log);
+    return error_nomem();
+}
+
+static fx_status compile(const struct unit *u, const char *path, struct cache_entry *e) {
     struct files f = {open_memory(), open_memory(), open_memory()};
     const int fds[] = {f.source, f.image, f.log};
-    fx_status status = compile_in(c, path, &f);
+    fx_status status = compile_in(u, path, &f, e);
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0) close(fds[i]);
-    if (status == FX_OK) return FX_OK;
-    free(c->image);
-    free(c->log);
-    c->image = c->log = NULL;
     return status;
 }
 
@@ -205,33 +251,60 @@ fx_status emu_find_compiler(void) {
     return need_compiler(path);
 }
 
-fx_status emu_compile(struct compile *c) {
-    char path[PATH_MAX], library[LIBRARY_TEXT], only[32];
+/* Gives the image, or a copy of it, to every entry of the unit. */
+static fx_status hand_out(const struct unit *u, struct cache_entry *e, bool was_cached) {
+    fx_status status = FX_OK;
+    for (int i = 0; i < u->n; i++) {
+        struct compile *c = u->wanted[i];
+        c->was_cached = was_cached, c->n_bytes = e->n_bytes;
+        c->image = i ? malloc(e->n_bytes + 1) : e->image;
+        c->log = i ? strdup(e->log) : e->log;
+        if (c->image && i) memcpy(c->image, e->image, e->n_bytes);
+        if (!c->image || !c->log) status = error_nomem();
+    }
+    for (int i = 0; status != FX_OK && i < u->n; i++) {
+        free(u->wanted[i]->image);
+        free(u->wanted[i]->log);
+        u->wanted[i]->image = u->wanted[i]->log = NULL;
+    }
+    return status;
+}
+
+/* The cache knows a unit by all its entries: what code is made for one of them depends on the others. */
+static void key_of(const struct unit *u, char *only, size_t size) {
+    size_t n = (size_t)snprintf(only, size, "-DFX_ONLY=");
+    for (int i = 0; i < u->n && n < size; i++)
+        n += (size_t)snprintf(only + n, size - n, "%s%d", i ? "," : "", u->wanted[i]->only);
+}
+
+fx_status emu_compile(struct compile *const *wanted, int n) {
+    char path[PATH_MAX], library[LIBRARY_TEXT], only[16 * (MOST_TOGETHER + 1)];
     const char *list[MOST_OPTIONS];
-    struct cache_entry e;
+    const struct compile *first = wanted[0];
+    struct unit u = {.n = n};
+    struct cache_entry e = {0};
     struct stat s;
-    c->image = c->log = NULL;
-    c->n_bytes = 0;
-    fx_status found = need_compiler(path);
-    if (found != FX_OK) return found;
+    for (int i = 0; i < n; i++) {
+        u.wanted[i] = wanted[i];
+        wanted[i]->image = wanted[i]->log = NULL, wanted[i]->n_bytes = 0;
+    }
+    fx_status status = need_compiler(path);
+    if (status != FX_OK) return status;
     if (stat(path, &s) != 0) return error_set(FX_ERR_TOOLCHAIN, "cannot look at the C++ compiler %s", path);
     snprintf(library, sizeof library, "%.500s %lld %lld", path, (long long)s.st_size, (long long)s.st_mtime);
     int n_options = list_options(list);
-    snprintf(only, sizeof only, "-DFX_ONLY=%d", c->only);
+    key_of(&u, only, sizeof only);
     list[n_options++] = only;
-    struct cache_key key = {.source = c->source,
-        .file = c->file,
+    struct cache_key key = {.source = first->source,
+        .file = first->file,
         .arch = "emulator",
         .options = list,
         .n_options = n_options,
         .library = library,
         .build = FX_BUILD};
-    if (c->cache && cache_get(c->cache, &key, &e)) {
-        c->image = e.image, c->n_bytes = e.n_bytes, c->log = e.log, c->was_cached = true;
-        return FX_OK;
-    }
-    fx_status status = compile(c, path);
-    if (status == FX_OK && c->cache)
-        cache_put(c->cache, &key, &(struct cache_entry){0, 0, c->image, c->n_bytes, c->log});
-    return status;
+    bool was_cached = first->cache && cache_get(first->cache, &key, &e);
+    if (!was_cached) status = compile(&u, path, &e);
+    if (status != FX_OK) return status;
+    if (first->cache && !was_cached) cache_put(first->cache, &key, &e);
+    return hand_out(&u, &e, was_cached);
 }

@@ -283,10 +283,9 @@ static int emu_module_unload(void *module) {
 }
 
 static int emu_module_function(void **function, void *module, const char *name) {
-    struct module *m = module;
-    if (!m->name && !(m->name = strdup(name))) return OUT_OF_MEMORY;
-    *function = m;
-    return 0;
+    int code = module_take(module, name);
+    if (code == 0) *function = module;
+    return code;
 }
 
 static int emu_function_attribute(int *value, int attribute, void *function) {

@@ -38,7 +38,7 @@ bool emu_is_watched(void);
 void emu_announce(const struct launch_memory *memory, int n);
 fx_status emu_conclude(fx_status status);
 /* By the host's C++ compiler, to a shared object. */
-fx_status emu_compile(struct compile *c);
+fx_status emu_compile(struct compile *const *c, int n);
 /* Whether the C++ compiler that this takes is there. */
 fx_status emu_find_compiler(void);
 
@@ -87,10 +87,12 @@ struct module {
     int file;                 /* it was opened from; for line numbers */
     char path[64];            /* of it, as others may open it */
     const struct emu_entry *entry;
-    char *name;               /* of the entry, once asked for */
+    char *name;               /* of the entry */
     pthread_mutex_t lock;     /* held while a launch of it runs: emu_self is one a module */
 };
 int module_open(struct module **out, const void *image);
+/* Makes an entry of the code the one that is launched; a module of which none has been asked for has none. */
+int module_take(struct module *m, const char *entry);
 void module_close(struct module *m);
 /* Whether the address is of its code or data. */
 bool module_holds(const struct module *m, const void *address);

@@ -1,5 +1,5 @@
-/* Loads compiled code. In: a shared object in memory. Out: the entry within. Invariant: its file is held open as long
- * as it is loaded, so that lines can be told. */
+/* Loads compiled code. In: a shared object in memory, the name of an entry. Out: the entry within. Invariant: the file
+ * is held open as long as it is loaded, so that lines can be told. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-enum { INVALID_IMAGE = 200 };
+enum { OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NOT_FOUND = 500 };
 
 /* The section headers end the file. */
 static size_t image_bytes(const void *image) {
@@ -40,15 +40,23 @@ int module_open(struct module **out, const void *image) {
     size_t n = image_bytes(image);
     struct module *m = n ? calloc(1, sizeof *m) : NULL;
     *out = NULL;
-    if (!m) return n ? 2 : INVALID_IMAGE;
+    if (!m) return n ? OUT_OF_MEMORY : INVALID_IMAGE;
     pthread_mutex_init(&m->lock, NULL);
     m->file = memfd_create("fx_emu", 0);
     snprintf(m->path, sizeof m->path, "/proc/%ld/fd/%d", (long)getpid(), m->file);
     if (m->file >= 0 && write_image(m->file, image, n)) m->library = dlopen(m->path, RTLD_NOW | RTLD_LOCAL);
-    if (m->library) m->entry = dlsym(m->library, "emu_entry_of");
-    if (m->entry) return *out = m, 0;
+    if (m->library) return *out = m, 0;
     module_close(m);
     return INVALID_IMAGE;
+}
+
+int module_take(struct module *m, const char *entry) {
+    char symbol[512];
+    if ((size_t)snprintf(symbol, sizeof symbol, "emu_entry_of_%s", entry) >= sizeof symbol) return NOT_FOUND;
+    if (!(m->entry = dlsym(m->library, symbol))) return NOT_FOUND;
+    free(m->name);
+    m->name = strdup(entry);
+    return m->name ? 0 : OUT_OF_MEMORY;
 }
 
 void module_close(struct module *m) {

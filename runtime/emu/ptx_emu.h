@@ -486,7 +486,7 @@ constexpr int emu_arity(void (*)(A...)) {
   return sizeof...(A);
 }
 
-#define FX_EMU_ENTRY(name, parameters, source)                                             \
-    extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of;              \
-    FX_EMU_UNSEEN static void emu_call_it(void **arguments) { emu_call(name, arguments); } \
-    emu_entry emu_entry_of = {emu_call_it, parameters, emu_sizes(name), emu_arity(name), &emu_running, source};
+#define FX_EMU_ENTRY(name, parameters, source)                                               \
+    extern "C" __attribute__((visibility("default"))) emu_entry emu_entry_of_##name;         \
+    FX_EMU_UNSEEN static void emu_call_##name(void **arguments) { emu_call(name, arguments); } \
+    emu_entry emu_entry_of_##name = {emu_call_##name, parameters, emu_sizes(name), emu_arity(name), &emu_running, source};

@@ -89,6 +89,7 @@ void programs_release(fx_context *ctx) {
 struct batch {
     struct task *tasks;
     int n;
+    int at_once;     /* tasks that a thread takes */
     atomic_int next; /* first task no thread has taken */
 };
 
@@ -99,9 +100,12 @@ static void task_fail(struct task *t, fx_status status) {
 
 static void *work(void *batch) {
     struct batch *b = batch;
-    for (int i; (i = atomic_fetch_add(&b->next, 1)) < b->n;) {
-        fx_status status = nvrtc_compile(&b->tasks[i].compile);
-        if (status != FX_OK) task_fail(&b->tasks[i], status);
+    for (int i; (i = atomic_fetch_add(&b->next, b->at_once)) < b->n;) {
+        struct compile *together[MOST_TOGETHER];
+        int n = b->n - i < b->at_once ? b->n - i : b->at_once;
+        for (int t = 0; t < n; t++) together[t] = &b->tasks[i + t].compile;
+        fx_status status = nvrtc_compile_together(together, n);
+        for (int t = 0; status != FX_OK && t < n; t++) task_fail(&b->tasks[i + t], status);
     }
     return NULL;
 }
@@ -114,12 +118,14 @@ static int core_count(void) {
 /* This thread works too: where no other can be started, it does everything. */
 void tasks_compile(struct task *tasks, int n_tasks, bool cached) {
     enum { MAX_HELPERS = 63 };
-    struct batch b = {.tasks = tasks, .n = n_tasks};
+    bool is_emulated = n_tasks && tasks[0].compile.entry && stand_in_get();
+    struct batch b = {.tasks = tasks, .n = n_tasks, .at_once = is_emulated ? MOST_TOGETHER : 1};
     pthread_t helpers[MAX_HELPERS];
     struct cache cache;
     if (cached) cache_open(&cache, true);
     for (int i = 0; i < n_tasks; i++) tasks[i].compile.cache = cached ? &cache : NULL;
-    int n = 0, wanted = core_count() < n_tasks ? core_count() : n_tasks;
+    int n = 0, n_parts = (n_tasks + b.at_once - 1) / b.at_once,
+        wanted = core_count() < n_parts ? core_count() : n_parts;
     while (n < wanted - 1 && n < MAX_HELPERS && pthread_create(&helpers[n], NULL, work, &b) == 0) n++;
     work(&b);
     for (int i = 0; i < n; i++) pthread_join(helpers[i], NULL);

@@ -152,21 +152,31 @@ static fx_status compile_or_take(struct compile *c) {
     return status;
 }
 
-fx_status nvrtc_compile(struct compile *c) {
-    uint64_t began = timeline_begin();
-    const struct stand_in *emulator = c->entry ? stand_in_get() : NULL;
-    c->was_cached = false;
-    fx_status status = emulator ? emulator->compile(c) : compile_or_take(c);
-    const struct timeline_arg args[] = {{.key = "by", .text = emulator ? "host compiler" : "NVRTC"},
-        {.key = "arch", .text = emulator ? "emulator" : c->arch},
+static void tell(uint64_t began, const struct compile *c, bool is_emulated, fx_status status) {
+    const struct timeline_arg args[] = {{.key = "by", .text = is_emulated ? "host compiler" : "NVRTC"},
+        {.key = "arch", .text = is_emulated ? "emulator" : c->arch},
         {.key = "cache",
             .text = c->was_cached                       ? "hit"
                     : c->cache && c->cache->folder >= 0 ? "miss"
                                                         : "none"},
         {.key = "bytes", .number = (int64_t)c->n_bytes}, {.key = "status", .number = status}};
     timeline_end(began, "build", c->entry ? c->entry : c->file, args, sizeof args / sizeof *args);
+}
+
+fx_status nvrtc_compile_together(struct compile *const *c, int n) {
+    const struct stand_in *emulator = c[0]->entry ? stand_in_get() : NULL;
+    fx_status status = FX_OK;
+    uint64_t began = timeline_begin();
+    for (int i = 0; i < n; i++) c[i]->was_cached = false;
+    if (emulator) status = emulator->compile(c, n);
+    for (int i = 0; i < n && (emulator || status == FX_OK); i++) {
+        if (!emulator) began = timeline_begin(), status = compile_or_take(c[i]);
+        tell(began, c[i], emulator != NULL, status);
+    }
     return status;
 }
+
+fx_status nvrtc_compile(struct compile *c) { return nvrtc_compile_together(&c, 1); }
 
 fx_status fx_nvrtc(
     const char *source, const char *file, const char *arch, bool ptx, void **image, size_t *n_bytes, char **log) {

@@ -84,6 +84,10 @@ struct compile {
 };
 
 fx_status nvrtc_compile(struct compile *c);
+/* Several entries of one source, at most MOST_TOGETHER: by the emulator's compiler at once, as most of its time goes
+ * into what they have in common; by NVRTC one after another. */
+enum { MOST_TOGETHER = 8 };
+fx_status nvrtc_compile_together(struct compile *const *c, int n);
 
 /* ---- cuda_api.c: what takes the place of driver and NVRTC, the emulator ---- */
 struct launch_memory { /* what the entries of a launch are given */
@@ -97,8 +101,8 @@ struct launch_memory { /* what the entries of a launch are given */
     const int64_t *shape, *strides; /* of a tensor, in elements of element_bytes; strides NULL: it fills its memory */
 };
 struct stand_in { /* beside cuda_driver, which is its own then */
-    /* As nvrtc_compile, of one entry. */
-    fx_status (*compile)(struct compile *c);
+    /* As nvrtc_compile, of entries of one source. */
+    fx_status (*compile)(struct compile *const *c, int n);
     /* NULL unless accesses are seen. Before the entries of a launch are launched from this thread, and when they have
      * been, with what became of that: fails where an output has elements that were not written. */
     void (*announce)(const struct launch_memory *memory, int n);

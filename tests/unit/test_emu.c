@@ -690,6 +690,32 @@ START_TEST(test_compiler) {
 }
 END_TEST
 
+/* Two entries of a text, of which a third does not compile. */
+START_TEST(test_together) {
+    const char *source = "#if !defined(FX_ONLY) || FX_ONLY == 1\n" ENTRY "one(float *y_) {\n  y_[0] = 1;\n}\n#endif\n"
+                         "#if !defined(FX_ONLY) || FX_ONLY == 2\n" ENTRY "two(float *y_) {\n  nothing;\n}\n#endif\n"
+                         "#if !defined(FX_ONLY) || FX_ONLY == 12\n" ENTRY "twelve(float *y_) {\n  y_[0] = 12;\n}\n#endif\n";
+    struct compile of[] = {{.source = source, .file = "test.cu", .arch = "sm_90a", .only = 1, .entry = "one"},
+        {.source = source, .file = "test.cu", .arch = "sm_90a", .only = 12, .entry = "twelve"},
+        {.source = source, .file = "test.cu", .arch = "sm_90a", .only = 2, .entry = "two"}};
+    struct compile *const all[] = {&of[0], &of[1], &of[2]};
+    float *y = take(sizeof *y, NULL);
+    void *arguments[] = {&y}, *module;
+    ck_assert_int_eq(nvrtc_compile_together(all, 3), FX_ERR_TOOLCHAIN);
+    ck_assert(!of[0].image && !of[1].image && !of[2].image);
+    ck_assert_msg(nvrtc_compile_together(all, 2) == FX_OK, "%s", fx_last_error());
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(cuda_driver.cuModuleLoadData(&module, of[i].image), 0);
+        ck_assert_int_ne(cuda_driver.cuModuleGetFunction(&function, module, "two"), 0);
+        ck_assert_int_eq(cuda_driver.cuModuleGetFunction(&function, module, of[i].entry), 0);
+        ck_assert_msg(launch(1, 32, 0, false, arguments), "%s", words);
+        ck_assert(y[0] == (float)of[i].only);
+        free(of[i].image);
+        free(of[i].log);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("emu");
     TCase *t = tcase_create("emu");
@@ -710,6 +736,7 @@ int main(void) {
     tcase_add_test(t, test_numbers);
     tcase_add_test(t, test_as_h200);
     tcase_add_test(t, test_compiler);
+    tcase_add_test(t, test_together);
     suite_add_tcase(s, t);
     t = tcase_create("watched");
     tcase_set_timeout(t, 120);
