@@ -23,26 +23,24 @@ close_part() { # NAME STATUS PASSED FAILED
     passed=$((passed + $3)) failed=$((failed + bad))
 }
 
-run_values() { # COMPILER ARGUMENTS of test_values
-    cxx=$1
-    shift
-    FX_CXX=$cxx "$dir/tests/gpu/test_values" --found "$dir/found" "$@" >"$log" 2>&1
+# Reports then name no lines: what failed, a test block or a spec in BUILD_DIR/found, is run again without it.
+export FX_CXX="$PWD/tests/emu/cxx.sh"
+
+run_values() { # ARGUMENTS of test_values
+    "$dir/tests/gpu/test_values" --found "$dir/found" "$@" >"$log" 2>&1
     status=$?
     grep -vE ' ok, [0-9]+ launches$| refused, FX[0-9]+$|^[0-9]+ passed, ' "$log"
     close_part values "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
 }
 
-# Watched, every access of unoptimised code would be seen, its own variables too.
-quick=$PWD/tests/emu/cxx.sh optimised=g++
-
 # Seeds: the first ones by every variant and in every layout, then 200 of which every access is seen under every order of threads, then the rest as they are chosen.
 if [ -n "${EMU:-}" ]; then
     # shellcheck disable=SC2086
-    run_values $optimised --emu $EMU
+    run_values --emu $EMU
 else
-    run_values $optimised --emu --generated 20 --contractions 34
-    run_values $optimised seed --watched --brief --generated 100 --contractions 100 --seed 1000
-    run_values "$quick" seed --emu --brief --generated 380 --contractions 380 --seed 2000
+    run_values --emu --generated 20 --contractions 34
+    run_values seed --watched --brief --generated 100 --contractions 100 --seed 1000
+    run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
 fi
 
 # ---- test blocks: a process a file or folder, as many at once as there are cores ----
@@ -81,7 +79,7 @@ close_blocks() { # NUMBER
 
 for folder in tests/examples/*/; do
     set -- "$folder"*.values
-    [ ! -e "$1" ] || run_values $optimised : --emu --folder "${folder%/}" --generated 0 --contractions 0
+    [ ! -e "$1" ] || run_values : --emu --folder "${folder%/}" --generated 0 --contractions 0
 done
 
 for spec in tests/gpu/*.fx; do
