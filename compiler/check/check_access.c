@@ -23,6 +23,7 @@ static bool add_axes(struct checker *c, struct value *v, const int *axes, int n,
 
 struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
     struct value *fill, const struct ast_expr *e) {
+    v = check_convert(c, v, v->dtype, e); /* a choice between literals */
     struct value *r = check_new_value(c, V_ACCESS, e);
     r->dtype = v->dtype;
     r->natural = v->natural;

@@ -61,6 +61,7 @@ static struct value *call_scan(struct checker *c, const struct ast_expr *e, enum
     struct value *a = sole_argument(c, e);
     if (!a) return NULL;
     a = check_as_number(c, a, e);
+    a = check_convert(c, a, a->dtype, e);
     int axes[MAX_AXES], n = check_labels(c, e->labels, a, NULL, axes);
     if (n < 0) return NULL;
     if (n != 1) {

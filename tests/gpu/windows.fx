@@ -57,3 +57,12 @@ kernel block(x: f32[M,N], y: f32[M,N]) -> z: f32[Q=2*M,N] { z = concat[Q]((x + y
 test block { M=3 N=8 init: integers(-4,4) }
 kernel unequal(x: f32[M,A], y: f32[M,B]) -> z: f32[M, P=A+B] { z = concat[P](x{A->P}, (y * 2){B->P}) }
 test unequal { M=3 A=4 B=9 init: integers(-4,4) }
+
+# a choice between literals, read at positions and run along
+kernel chosen(s: f32[A,N]) -> (a: i32[A,N], b: f32[A,M=N], c: i32[A,N], d: f32[A,P=N+N]) {
+  a = cumsum[N](where(0 < s, 1, 0))
+  b = where(0 < s, 1.5, 0){N->M}
+  c = where(0 < s, 1, 0)[N: idx(N) - 1] ?? 5
+  d = concat[P](where(0 < s, 1, 0){N->P}, s{N->P})
+}
+test chosen { A=3 N=20 }
