@@ -1,8 +1,9 @@
 #!/bin/sh
 # The command line: exit codes, usage messages, files in and out, nothing half written.
 #
-# Input: cli.sh FXC. Output: what failed, and a closing line `cli: N passed, M failed`. Exit 1 when M is not 0. Needs no GPU; one
-# that is there is hidden, so that the answers are the same everywhere.
+# Input: cli.sh FXC; FX_FIRST, where the first failure is to be the last. Output: what failed, and a closing line
+# `cli: N passed, M failed`. Exit 1 when M is not 0. Needs no GPU; one that is there is hidden, so that the answers are
+# the same everywhere.
 set -u
 case $1 in /*) fxc=$1 ;; *) fxc=$PWD/$1 ;; esac
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
@@ -18,6 +19,7 @@ fail() {
     failed=$((failed + 1))
     printf 'FAIL cli: %s\n' "$*"
     head -n 20 out err | sed 's/^/    /'
+    [ -z "${FX_FIRST:-}" ] || exit 1
 }
 # Runs a command; `out` and `err` hold what it said.
 expect() { # STATUS COMMAND...

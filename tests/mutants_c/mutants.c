@@ -6,13 +6,13 @@
  * when a suite that passes on the unchanged library fails or hangs. A mutant has failed when
  * it survives and is not listed, or is listed and was killed.
  *
- *   mutants [--of TEXT] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS] [--seconds N]
- *   [--survivors FILE] [--covered FILE] [--out FILE] [--list]
- *     --of: only those whose name contains TEXT; --count: as many, drawn by the seed, 0 for all; --longest: a suite
- *     that takes longer is left out; --timeout: of one mutant in all, its survival after it;
- *     --seconds: no mutant is begun after them; --covered: keeps what the suites reach from one piece of a run to the
- *     next, of the same sources and tests; --out: a line a mutant as it is done, and what it already says is not done
- *     again
+ *   mutants [--of TEXT] [--suites NAME,..] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS]
+ *   [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
+ *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,cli`; --count: as many, drawn
+ *     by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in a piece of
+ *     a run, which leaves the suites after it to the next piece; --seconds: of a piece, which then stops; --covered:
+ *     keeps what all the suites reach from one piece of a run to the next, of the same sources and tests; --out: a line
+ *     a mutant as it is done or left, with the suites that it has passed, and what it already says is not done again
  *
  * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the
  * function. The rules are the rows of `swaps`, and
@@ -57,7 +57,7 @@ enum { MAX_FILES = 256, MAX_LINES = 2048, MAX_SUITES = 96, NAME = 320, PATH_SIZE
     SLACK_SECONDS = 20, FACTOR = 5 };
 static const rlim_t MOST_MEMORY = (rlim_t)16 << 30, LONGEST_FILE = (rlim_t)1 << 30; /* of a process */
 
-enum fate { WAITS, NO_MUTANT, SAME_OBJECT, KILLED, SURVIVES, NOT_REACHED };
+enum fate { WAITS, NO_MUTANT, SAME_OBJECT, KILLED, SURVIVES, NOT_REACHED, LEFT };
 
 struct source {
     char *path, *text; /* from the root of the tree */
@@ -82,6 +82,7 @@ struct outcome { /* in memory that all processes share */
     enum fate fate;
     int by;         /* the suite that killed it */
     bool hung;
+    bool has_passed[MAX_SUITES];
     double seconds;
 };
 
@@ -104,10 +105,10 @@ static int n_sources, n_mutants, n_suites, n_listed;
 static int by_time[MAX_SUITES]; /* those that take part */
 static int n_by_time;
 static char root[PATH_SIZE], scratch_root[PATH_SIZE];
-static const char *of = "", *covered_file, *out_file;
+static const char *of = "", *only = "", *covered_file, *out_file;
 static int n_jobs = 2;
 static long count = 400, seed = 1;
-static double longest = 90, timeout_seconds = 900, most_seconds = 1e9;
+static double longest = 90, timeout_seconds = 900, most_seconds = 1e9, end_of_piece;
 
 static void die(const char *what, const char *why) {
     printf("mutants: %s: %s\n0 passed, 1 failed\n", what, why);
@@ -284,7 +285,8 @@ static bool is_array_size(const struct tokens *s, int i) {
     return (is_word(s, i - 3) && !is_one_of(s, i - 3, no_types)) || (is(s, i - 3, "*") && !is_between_blanks(s, i - 3));
 }
 
-/* A number in what NEW_ARRAY or calloc is asked for, where a larger one asks for more: nothing computed depends on it. */
+/* A number in what NEW_ARRAY or calloc is asked for, where a larger one asks for more: nothing computed depends on
+ * it. */
 static bool is_room(const struct tokens *s, int i) {
     static const char *const no_sums[] = {"-", "/", "%", "?", "[", "<<", ">>", NULL};
     while (i >= 0 && !is(s, i, "(") && !is(s, i, "[") && !is(s, i, "{") && !is(s, i, ";"))
@@ -481,8 +483,8 @@ static void make_scratch(char *folder, int n) {
     char command[4 * PATH_SIZE];
     print_path(folder, "%s/%d", scratch_root, n);
     int used = snprintf(command, sizeof command,
-        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/tests/*.so %s/build/tests/", folder, folder,
-        folder, folder, root, folder);
+        "mkdir -p %s/build/tests %s/tmp %s/lib %s/src && ln -s %s/build/mutants_c/tests/*.so %s/build/tests/", folder,
+        folder, folder, folder, root, folder);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) used += snprintf(command + used,
         sizeof command - (size_t)used, " && ln -s %s/%s %s/", root, links[i], folder);
     if (run("/", command, 60)) die("folder", folder);
@@ -494,19 +496,31 @@ static void remove_scratch(const char *folder) {
     run("/", command, 120);
 }
 
-/* A suite on the library in a folder. */
-static int run_suite(const struct suite *s, const char *folder, const char *library, double seconds) {
+/* A suite on the library in a folder; until its first failure where that is all that is asked. */
+static int run_suite(const struct suite *s, const char *folder, const char *library, double seconds,
+    bool is_first_enough) {
     char command[4 * PATH_SIZE];
     const char *others = getenv("LD_LIBRARY_PATH");
     snprintf(command, sizeof command,
-        "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache GCOV_PREFIX=%s/counts; %s", library,
-        others ? ":" : "", others ? others : "", folder, folder, folder, s->command);
+        "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache GCOV_PREFIX=%s/counts CK_DEFAULT_TIMEOUT=60 "
+        "FX_FIRST=%s; %s", library, others ? ":" : "", others ? others : "", folder, folder, folder,
+        is_first_enough ? "yes" : "", s->command);
     return run(folder, command, seconds);
 }
 
 /* ---- suites, and what they reach ---- */
 
+/* Whether words between commas hold one. */
+static bool is_listed_in(const char *words, const char *word) {
+    for (size_t n; *words; words += n + (words[n] == ',')) {
+        n = strcspn(words, ",");
+        if (n == strlen(word) && !memcmp(words, word, n)) return true;
+    }
+    return false;
+}
+
 static void add_suite(const char *name, const char *command) {
+    if (*only && !is_listed_in(only, name)) return;
     if (n_suites == MAX_SUITES) die("too many suites", name);
     struct suite *s = &suites[n_suites++];
     snprintf(s->name, sizeof s->name, "%s", name);
@@ -527,6 +541,8 @@ static void find_suites(void) {
     add_suite("golden", command);
     print_path(command, "sh tests/cli.sh %s/build/mutants_c/fxc", root);
     add_suite("cli", command);
+    print_path(command, "sh tests/docs.sh %s/build/mutants_c/fxc", root);
+    add_suite("docs", command);
     print_path(command, "%s/build/mutants_c/fxc test --device emu tests/gpu/smallest.fx", root);
     add_suite("emu", command);
 }
@@ -559,7 +575,7 @@ static void count_suite(int suite) {
     char folder[PATH_SIZE], library[PATH_SIZE], command[4 * PATH_SIZE], path[PATH_SIZE];
     make_scratch(folder, suite);
     print_path(library, "%s/build/mutants_c/cover", root);
-    run_suite(&suites[suite], folder, library, 10 * longest);
+    run_suite(&suites[suite], folder, library, 10 * longest, false);
     print_path(path, "%s/counted", folder);
     snprintf(command, sizeof command,
         "find %s/counts -name '*.gcda' | while read f; do n=${f%%.gcda}.gcno; ln -s %s/build/mutants_c/cover/obj/${n##*/cover/obj/} $n; echo $f; done | xargs gcov -t >%s",
@@ -575,7 +591,7 @@ static void time_suite(int suite) {
     make_scratch(folder, 1000 + suite);
     print_path(library, "%s/build/mutants_c/lib", root);
     double begin = now();
-    int status = run_suite(&suites[suite], folder, library, longest);
+    int status = run_suite(&suites[suite], folder, library, longest, false);
     baseline[suite].seconds = now() - begin;
     baseline[suite].passes = !status;
     remove_scratch(folder);
@@ -603,17 +619,23 @@ static uint64_t key_of_sources(void) {
     return h;
 }
 
-static bool read_covered(void) {
+static void read_covered(void) {
     FILE *f = covered_file ? fopen(covered_file, "rb") : NULL;
-    bool ok = f && fread(covered, sizeof *covered, 1, f) == 1 && covered->key == key_of_sources()
-        && covered->n_suites == n_suites;
-    for (int i = 0; ok && i < n_suites; i++) ok = !strcmp(covered->suites[i], suites[i].name);
+    struct covered *kept = must(malloc(sizeof *kept));
+    bool ok = f && fread(kept, sizeof *kept, 1, f) == 1 && kept->key == covered->key;
     if (f) fclose(f);
-    return ok;
+    for (int i = 0; ok && i < n_suites; i++)
+        for (int k = 0; k < kept->n_suites; k++) {
+            if (strcmp(kept->suites[k], suites[i].name) != 0) continue;
+            covered->is_counted[i] = kept->is_counted[k];
+            memcpy(covered->reaches[i], kept->reaches[k], sizeof covered->reaches[i]);
+        }
+    if (ok) memcpy(covered->has_code, kept->has_code, sizeof covered->has_code);
+    free(kept);
 }
 
 static void write_covered(void) {
-    FILE *f = covered_file ? fopen(covered_file, "wb") : NULL;
+    FILE *f = covered_file && !*only ? fopen(covered_file, "wb") : NULL;
     bool ok = f && fwrite(covered, sizeof *covered, 1, f) == 1;
     if (f && (fclose(f) || !ok)) remove(covered_file);
 }
@@ -641,12 +663,10 @@ static void count_nth(int n) {
 
 static void count_suites(void) {
     covered = share(sizeof *covered);
-    if (!read_covered()) {
-        memset(covered, 0, sizeof *covered);
-        covered->key = key_of_sources();
-        covered->n_suites = n_suites;
-        for (int i = 0; i < n_suites; i++) strcpy(covered->suites[i], suites[i].name);
-    }
+    covered->key = key_of_sources();
+    covered->n_suites = n_suites;
+    for (int i = 0; i < n_suites; i++) strcpy(covered->suites[i], suites[i].name);
+    read_covered();
     spread(n_by_time, count_nth);
     write_covered();
 }
@@ -710,6 +730,19 @@ static enum fate build_mutant(const struct mutant *m, const char *folder) {
     return run(folder, command, 120) ? NO_MUTANT : WAITS;
 }
 
+/* Whether a suite finds the mutant that the library has; LEFT to another piece of the run where there is no time. */
+static enum fate try_suite(struct outcome *o, int suite, const char *folder, const char *library, double end) {
+    if (o->has_passed[suite]) return SURVIVES;
+    double limit = FACTOR * baseline[suite].seconds + SLACK_SECONDS, left = end_of_piece - now();
+    if (left <= 0 || now() > end) return LEFT;
+    int status = run_suite(&suites[suite], folder, library, limit < left ? limit : left, true);
+    if (status == 124 && left < limit) return LEFT;
+    o->by = suite;
+    o->hung = status == 124;
+    o->has_passed[suite] = !status;
+    return status ? KILLED : SURVIVES;
+}
+
 static void try_mutant(int n) {
     const struct mutant *m = &mutants[n];
     struct outcome *o = &outcomes[n];
@@ -720,30 +753,38 @@ static void try_mutant(int n) {
     if (o->fate == WAITS) {
         print_path(library, "%s/lib", folder);
         o->fate = NOT_REACHED;
-        for (int i = 0; i < n_by_time && o->fate != KILLED && now() - begin < timeout_seconds; i++) {
-            if (!reaches(by_time[i], m)) continue;
-            int status = run_suite(&suites[by_time[i]], folder, library,
-                FACTOR * baseline[by_time[i]].seconds + SLACK_SECONDS);
-            o->fate = status ? KILLED : SURVIVES;
-            o->by = by_time[i];
-            o->hung = status == 124;
-        }
+        for (int i = 0; i < n_by_time && o->fate != KILLED && o->fate != LEFT; i++)
+            if (reaches(by_time[i], m)) o->fate = try_suite(o, by_time[i], folder, library, begin + timeout_seconds);
     }
     o->seconds = now() - begin;
     remove_scratch(folder);
 }
 
-static const char *const fates[] = {"waits", "does not compile", "same object", "killed", "survives", "not reached"};
+static const char *const fates[] = {"waits", "does not compile", "same object", "killed", "survives", "not reached",
+    "left"};
 
-/* A line of --out: the fate, the suite, the seconds, the place, the name. */
+/* A line of --out: the fate, the suite that killed it or `-` and those passed, the seconds, the place, the name. */
 static void note(int n) {
     FILE *f = out_file ? fopen(out_file, "a") : NULL;
     if (!f) return;
     const struct outcome *o = &outcomes[n];
     const struct mutant *m = &mutants[n];
-    fprintf(f, "%s\t%s%s\t%.1f s\t%s:%d\t%s\n", fates[o->fate], o->fate == KILLED ? suites[o->by].name : "-", o->hung
-        ? ", hangs" : "", o->seconds, sources[m->file].path, m->line, m->name);
+    fprintf(f, "%s\t%s%s", fates[o->fate], o->fate == KILLED ? suites[o->by].name : "-", o->hung ? ", hangs" : "");
+    for (int i = 0; i < n_suites && (o->fate == LEFT || o->fate == SURVIVES); i++)
+        if (o->has_passed[i]) fprintf(f, " %s", suites[i].name);
+    fprintf(f, "\t%.1f s\t%s:%d\t%s\n", o->seconds, sources[m->file].path, m->line, m->name);
     fclose(f);
+}
+
+static void read_suites(struct outcome *o, const char *text) {
+    char *copy = must(strdup(text)), *rest = copy, *word;
+    while ((word = strsep(&rest, " ,")))
+        for (int k = 0; k < n_suites; k++) {
+            if (strcmp(word, suites[k].name) != 0) continue;
+            if (o->fate == KILLED) o->by = k;
+            else o->has_passed[k] = true;
+        }
+    free(copy);
 }
 
 static void read_notes(void) {
@@ -756,25 +797,24 @@ static void read_notes(void) {
             if (strcmp(mutants[i].name, name + 1) != 0) continue;
             for (int k = 1; k < (int)(sizeof fates / sizeof *fates); k++)
                 if (!strcmp(fates[k], fate)) outcomes[i].fate = (enum fate)k;
-            for (int k = 0; k < n_suites; k++)
-                if (!strncmp(suite, suites[k].name, strlen(suites[k].name))) outcomes[i].by = k;
+            read_suites(&outcomes[i], suite);
         }
     }
     free(text);
 }
 
-static bool counts_as_mutant(enum fate fate) { return fate == KILLED || fate == SURVIVES || fate == NOT_REACHED; }
+static bool counts_as_mutant(enum fate fate) { return fate >= KILLED; }
 
 /* Mutants in the order of the draw, until as many as are wanted were mutants: the same ones with any number of jobs. */
-static int try_mutants(long wanted, double end) {
+static int try_mutants(long wanted) {
     pid_t *pids = must(calloc((size_t)n_mutants + 1, sizeof *pids));
     int n_tried = 0, n_running = 0;
     long n_valid = 0;
     for (;;) {
         bool begins = n_tried < n_mutants && n_valid + n_running < wanted;
-        if (begins && outcomes[n_tried].fate != WAITS) {
+        if (begins && outcomes[n_tried].fate != WAITS && outcomes[n_tried].fate != LEFT) {
             n_valid += counts_as_mutant(outcomes[n_tried++].fate);
-        } else if (begins && n_running < n_jobs && now() < end) {
+        } else if (begins && n_running < n_jobs && now() < end_of_piece) {
             fflush(NULL);
             if ((pids[n_tried] = fork()) < 0) die("fork", strerror(errno));
             if (!pids[n_tried]) try_mutant(n_tried), fflush(NULL), _exit(0);
@@ -832,11 +872,12 @@ static void read_survivors(const char *path) {
 }
 
 static int report(int n_tried, int n_failed) {
-    int n_killed = 0, n_shown = 0, n_open = 0, n_same = 0;
+    int n_killed = 0, n_shown = 0, n_open = 0, n_same = 0, n_left = 0;
     for (int i = 0; i < n_tried; i++) {
         const struct mutant *m = &mutants[i];
         const struct outcome *o = &outcomes[i];
         n_same += o->fate == SAME_OBJECT;
+        n_left += o->fate == LEFT;
         if (!counts_as_mutant(o->fate)) continue;
         bool killed = o->fate == KILLED;
         n_killed += killed;
@@ -844,13 +885,13 @@ static int report(int n_tried, int n_failed) {
         n_open += !killed && !m->is_listed;
         if (killed && m->is_listed) n_failed++, printf("FAIL listed, but killed by %s: %s\n", suites[o->by].name,
             m->name);
-        if (!killed && !m->is_listed) printf("FAIL %s: %s:%d %s, by %s\n", o->fate == NOT_REACHED
-            ? "not reached" : "survives", sources[m->file].path, m->line, m->name, m->n ? m->by[0]
-            ? m->by : "nothing" : m->by);
+        if (!killed && !m->is_listed) printf("FAIL %s: %s:%d %s, by %s\n", fates[o->fate], sources[m->file].path,
+            m->line, m->name, m->n && !m->by[0] ? "nothing" : m->by);
     }
     int n = n_killed + n_shown + n_open;
-    printf("%d mutants of %d: %d killed, %d listed, %d open; %.1f %% killed or listed; %d more to the same object\n",
-        n, n_mutants, n_killed, n_shown, n_open, n ? 100.0 * (n - n_open) / n : 0, n_same);
+    printf("%d mutants of %d: %d killed, %d listed, %d open, %d of them left; %.1f %% killed or listed; "
+        "%d more to the same object\n", n, n_mutants, n_killed, n_shown, n_open, n_left,
+        n ? 100.0 * (n - n_open) / n : 0, n_same);
     n_failed += n_open;
     printf("%d passed, %d failed\n", n_killed + n_shown, n_failed + !n);
     return n_failed || !n;
@@ -865,6 +906,7 @@ int main(int argc, char **argv) {
         if (!strcmp(a, "--list")) { lists = true; continue; }
         if (!v) die("no value", a);
         if (!strcmp(a, "--of")) of = v;
+        else if (!strcmp(a, "--suites")) only = v;
         else if (!strcmp(a, "--count")) count = atol(v);
         else if (!strcmp(a, "--seed")) seed = atol(v);
         else if (!strcmp(a, "--jobs")) n_jobs = atoi(v) > 0 ? atoi(v) : 1;
@@ -891,10 +933,11 @@ int main(int argc, char **argv) {
     find_suites();
     read_notes();
     double begin = now();
+    end_of_piece = begin + most_seconds;
     time_suites();
     count_suites();
     printf("%d suites, measured in %.0f s\n", n_by_time, now() - begin);
-    int n_tried = try_mutants(count ? count : n_mutants, begin + most_seconds);
+    int n_tried = try_mutants(count ? count : n_mutants);
     remove_scratch(scratch_root);
     printf("%.0f s\n", now() - begin);
     return report(n_tried, n_failed);
