@@ -234,6 +234,7 @@ MC         := $(B)/mutants_c
 MC_OBJECTS := $(patsubst $(B)/obj/%,$(MC)/obj/%,$(FRONT) $(RUNTIME) $(MAIN))
 MC_UNIT    := $(patsubst $(B)/tests/%,$(MC)/%,$(UNIT))
 MC_COMPILE := $(CC) $(LANGUAGE) -O1 -w -iquote $$root/runtime -iquote $$root/compiler -iquote $$root/$(B)/gen
+MC_NOTES   := -O1 -g1 -finstrument-functions
 MC_LINK    := $(CC) -shared -Wl,-soname,libfx_mutant.so -Wl,-Bsymbolic -Wl,--no-as-needed $(LIBS)
 
 # What is no subject: what re2c and lemon write, and assembly.
@@ -253,15 +254,18 @@ $(MC)/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
 	$(call say,cc   )root=. && $(MC_COMPILE) -O2 -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
 
 $(MC)/cover/obj/%.o: %.c $(B)/gen/parse.h $(B)/gen/fx_build.h | $$(@D)/
-	$(call say,cc   )root=. && $(MC_COMPILE) --coverage -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
+	$(call say,cc   )root=. && $(MC_COMPILE) $(MC_NOTES) -MMD -MP -MF $@.d -MT $@ -c -o $@ $<
 
 # The list is what a mutant is linked with: the folder may hold objects of files that are no more.
 $(MC)/lib/libfx_mutant.so: $(MC_OBJECTS) | $$(@D)/
 	@printf '%s\n' $(^:$(MC)/%=%) >$(MC)/objects
 	$(call say,ld   )$(MC_LINK) -o $@ $^
 
-$(MC)/cover/libfx_mutant.so: $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%) | $$(@D)/
-	$(call say,ld   )$(MC_LINK) --coverage -o $@ $^
+$(MC)/cover/entered.o: tests/mutants_c/entered.c | $$(@D)/
+	$(call say,cc   )$(CC) $(LANGUAGE) -O2 $(WARN) -c -o $@ $<
+
+$(MC)/cover/libfx_mutant.so: $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%) $(MC)/cover/entered.o | $$(@D)/
+	$(call say,ld   )$(MC_LINK) -o $@ $^
 
 $(MC)/fxc: $(MC)/lib/libfx_mutant.so
 	$(call say,ld   )$(CC) -o $@ -Wl,--no-as-needed $<

@@ -1,18 +1,18 @@
 /* Mutants of the compiler's and the runtime's own C, none chosen by hand: do the tests find a mistake of one token?
  *
  * In: every .c of compiler and runtime as they are in the tree; what `make mutants-c` puts into build/mutants_c: an
- * object of each, the unit programs and fxc, linked to one shared library of all objects, and the
- * same library with gcov's counters. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is killed
- * when a suite that passes on the unchanged library fails or hangs. A mutant has failed when
- * it survives and is not listed, or is listed and was killed.
+ * object of each, the unit programs and fxc, linked to one shared library of all objects, and the same library whose
+ * functions note that they are entered. Out: a line a survivor, a line of counts, `N passed, M failed`. A mutant is
+ * killed when a suite that passes on the unchanged library fails or hangs. A mutant has failed when it survives and is
+ * not listed, or is listed and was killed.
  *
  *   mutants [--of TEXT] [--suites NAME,..] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS]
  *   [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
- *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,cli`; --count: as many, drawn
- *     by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in a piece of
+ *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,cli`; --count: as many,
+ *     drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in a piece of
  *     a run, which leaves the suites after it to the next piece; --seconds: of a piece, which then stops; --covered:
- *     keeps what all the suites reach from one piece of a run to the next, of the same sources and tests; --out: a line
- *     a mutant as it is done or left, with the suites that it has passed, and what it already says is not done again
+ *     keeps what was measured of the suites from piece to piece; --out: a line a mutant as it is done or left, with the
+ *     suites that it has passed, and what it already says is not done again
  *
  * A name is `FILE FUNCTION | RULE | N | LINE`: the Nth time that the rule applies to lines of this text in the
  * function. The rules are the rows of `swaps`, and
@@ -23,11 +23,10 @@
  * Operators count between blanks only, as the tree writes binary ones. Assertions are left alone. The draw depends on
  * names alone, so that an edit elsewhere leaves it as it is.
  *
- * Each suite runs once on the library with counters, which says what lines it reaches, and once on the unchanged one,
- * which says how long it takes and that it passes. Of each mutant one object is compiled and the library linked; the
- * suites that reach the
- * line run from the fastest on, until one fails. A mutant that does not compile, or to the same object, is none, and
- * the next one is drawn.
+ * Each suite runs once on the unchanged library whose functions note that they are entered (entered.c), which says
+ * what it reaches, that it passes and how long it takes. Of each mutant one object is compiled and the library linked;
+ * the suites that enter its function run from the fastest on, until one fails. A mutant that does not compile, or to
+ * the same object, is none, and the next one is drawn.
  * Invariant: nothing is written into the tree; each mutant has a folder of its own, where programs find the tree
  * through links. */
 #include <ctype.h>
@@ -53,7 +52,7 @@
 #error the build says how an object is compiled
 #endif
 
-enum { MAX_FILES = 256, MAX_LINES = 2048, MAX_SUITES = 96, NAME = 320, PATH_SIZE = 1024, MAX_LISTED = 1024,
+enum { MAX_FILES = 256, MAX_SUITES = 96, MAX_FUNCTIONS = 8192, NAME = 320, PATH_SIZE = 1024, MAX_LISTED = 1024,
     SLACK_SECONDS = 20, FACTOR = 5 };
 static const rlim_t MOST_MEMORY = (rlim_t)16 << 30, LONGEST_FILE = (rlim_t)1 << 30; /* of a process */
 
@@ -62,12 +61,11 @@ enum fate { WAITS, NO_MUTANT, SAME_OBJECT, KILLED, SURVIVES, NOT_REACHED, LEFT }
 struct source {
     char *path, *text; /* from the root of the tree */
     size_t n;
-    int n_lines;
 };
 
 struct mutant {
     char name[NAME];
-    int file, line;
+    int file, line, function;
     size_t at, n;   /* what is replaced */
     char *by;
     uint64_t order; /* in the draw */
@@ -86,22 +84,21 @@ struct outcome { /* in memory that all processes share */
     double seconds;
 };
 
-struct covered { /* kept from run to run; in memory that all processes share */
-    uint64_t key;
-    int n_suites;
-    bool is_counted[MAX_SUITES];
-    char suites[MAX_SUITES][64];
-    unsigned char has_code[MAX_FILES][MAX_LINES], reaches[MAX_SUITES][MAX_FILES][MAX_LINES / 8];
+struct measured { /* a suite on the library as it is; in memory that all processes share */
+    bool is_measured, passes;
+    double seconds;
+    unsigned char enters[MAX_FUNCTIONS / 8]; /* a bit a function */
 };
 
 static struct source sources[MAX_FILES];
 static struct mutant *mutants;
 static struct suite suites[MAX_SUITES];
-static struct { bool passes; double seconds; } *baseline;
-static struct covered *covered;
+static struct { int file; char name[80]; } functions[MAX_FUNCTIONS];
+static struct measured *measured;
+static unsigned char *known; /* functions that the library has; shared */
 static struct outcome *outcomes;
 static char listed[MAX_LISTED][NAME];
-static int n_sources, n_mutants, n_suites, n_listed;
+static int n_sources, n_mutants, n_suites, n_listed, n_functions;
 static int by_time[MAX_SUITES]; /* those that take part */
 static int n_by_time;
 static char root[PATH_SIZE], scratch_root[PATH_SIZE];
@@ -264,7 +261,7 @@ __attribute__((format(printf, 6, 7))) static void add(const struct place *p, con
         const char *other = strstr(mutants[i].name + strlen(head), " | ");
         nth += !strncmp(mutants[i].name, head, strlen(head)) && other && !strcmp(other + 3, tail);
     }
-    *m = (struct mutant){.file = p->file, .line = line, .at = at, .n = n};
+    *m = (struct mutant){.file = p->file, .line = line, .function = n_functions - 1, .at = at, .n = n};
     snprintf(m->name, sizeof m->name, "%s%d | %s", head, nth, tail);
     va_list ap;
     va_start(ap, format);
@@ -362,6 +359,9 @@ static void add_function(const struct tokens *s, int file, int open, int head) {
     if (!is_word(s, name)) return;
     snprintf(p.function, sizeof p.function, "%.*s", (int)s->t[name].n, s->text + s->t[name].at);
     for (int i = head; i < name; i++) p.returns_bool |= is(s, i, "bool") && !is(s, i + 1, "*");
+    if (n_functions == MAX_FUNCTIONS) die("too many functions", p.function);
+    functions[n_functions].file = file;
+    strcpy(functions[n_functions++].name, p.function);
     int close = match(s, open, 1);
     for (int i = open + 1; i < close; i++) {
         if ((is(s, i, "assert") || is(s, i, "_Static_assert") || is(s, i, "static_assert")) && is(s, i + 1,
@@ -408,8 +408,6 @@ static void read_sources(void) {
         struct source *s = &sources[n_sources];
         s->path = must(strdup(g.gl_pathv[i]));
         s->text = must(read_text(s->path, &s->n));
-        for (size_t k = 0; k < s->n; k++) s->n_lines += s->text[k] == '\n';
-        if (s->n_lines + 2 > MAX_LINES) die("too many lines", s->path);
         add_source(n_sources++);
     }
     globfree(&g);
@@ -502,9 +500,9 @@ static int run_suite(const struct suite *s, const char *folder, const char *libr
     char command[4 * PATH_SIZE];
     const char *others = getenv("LD_LIBRARY_PATH");
     snprintf(command, sizeof command,
-        "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache GCOV_PREFIX=%s/counts CK_DEFAULT_TIMEOUT=60 "
-        "FX_FIRST=%s; %s", library, others ? ":" : "", others ? others : "", folder, folder, folder,
-        is_first_enough ? "yes" : "", s->command);
+        "export LD_LIBRARY_PATH=%s%s%s TMPDIR=%s/tmp FX_CACHE_DIR=%s/cache FX_ENTERED=%s/entered CK_DEFAULT_TIMEOUT=60 "
+        "FX_FIRST=%s; exec >%s/said 2>&1; %s", library, others ? ":" : "", others ? others : "", folder, folder, folder,
+        is_first_enough ? "yes" : "", folder, s->command);
     return run(folder, command, seconds);
 }
 
@@ -547,53 +545,81 @@ static void find_suites(void) {
     add_suite("emu", command);
 }
 
-static int find_source(const char *path, size_t n) {
-    for (int i = 0; i < n_sources; i++)
-        if (strlen(sources[i].path) == n && !memcmp(sources[i].path, path, n)) return i;
-    return -1;
-}
-
-/* What gcov says of a suite: `COUNT:LINE:TEXT` a line, `-:0:Source:FILE` before a file. */
-static void read_counts(int suite, const char *path) {
+/* What addr2line says of addresses, the function in one line and `FILE:LINE` in the next, as bits of functions. */
+static void read_functions(const char *path, unsigned char *bits) {
     FILE *f = fopen(path, "r");
-    char line[4096];
-    int file = -1, number;
-    char counted[32];
-    while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, " %31[^:]:%d:", counted, &number) != 2) continue;
-        const char *name = strstr(line, ":Source:");
-        if (!number && name) file = find_source(name + 8, strcspn(name + 8, "\n"));
-        if (!number || number >= MAX_LINES || file < 0 || *counted == '-') continue;
-        covered->has_code[file][number] = 1;
-        if (isdigit((unsigned char)*counted))
-            covered->reaches[suite][file][number / 8] |= (unsigned char)(1 << number % 8);
+    char name[1024], place[PATH_SIZE];
+    while (f && fgets(name, sizeof name, f) && fgets(place, sizeof place, f)) {
+        name[strcspn(name, "\n")] = 0;
+        size_t n = strcspn(place, ":");
+        for (int i = 0; i < n_functions; i++) {
+            const char *source = sources[functions[i].file].path;
+            size_t len = strlen(source);
+            if (!strcmp(functions[i].name, name) && n >= len && !memcmp(place + n - len, source, len))
+                bits[i / 8] |= (unsigned char)(1 << i % 8);
+        }
     }
     if (f) fclose(f);
 }
 
-static void count_suite(int suite) {
-    char folder[PATH_SIZE], library[PATH_SIZE], command[4 * PATH_SIZE], path[PATH_SIZE];
-    make_scratch(folder, suite);
-    print_path(library, "%s/build/mutants_c/cover", root);
-    run_suite(&suites[suite], folder, library, 10 * longest, false);
-    print_path(path, "%s/counted", folder);
-    snprintf(command, sizeof command,
-        "find %s/counts -name '*.gcda' | while read f; do n=${f%%.gcda}.gcno; ln -s %s/build/mutants_c/cover/obj/${n##*/cover/obj/} $n; echo $f; done | xargs gcov -t >%s",
-        folder, root, path);
-    run(root, command, 300); /* where gcov finds the sources */
-    read_counts(suite, path);
-    covered->is_counted[suite] = true;
-    remove_scratch(folder);
+static void name_functions(const char *folder, const char *addresses, unsigned char *bits) {
+    char command[4 * PATH_SIZE], path[PATH_SIZE];
+    snprintf(command, sizeof command, "%s | addr2line -f -e %s/build/mutants_c/cover/libfx_mutant.so >named", addresses,
+        root);
+    run(folder, command, 300);
+    print_path(path, "%s/named", folder);
+    read_functions(path, bits);
 }
 
-static void time_suite(int suite) {
-    char folder[PATH_SIZE], library[PATH_SIZE];
-    make_scratch(folder, 1000 + suite);
-    print_path(library, "%s/build/mutants_c/lib", root);
+/* The bytes of tests/mutants_c/entered.c to addresses. */
+static void read_entered(const char *folder, unsigned char *bits) {
+    char path[PATH_SIZE];
+    size_t n = 0;
+    print_path(path, "%s/entered", folder);
+    char *entered = read_text(path, &n);
+    print_path(path, "%s/addresses", folder);
+    FILE *f = fopen(path, "w");
+    for (size_t i = 0; entered && f && i < n; i++)
+        if (entered[i]) fprintf(f, "%zx\n", i);
+    if (f) fclose(f);
+    free(entered);
+    name_functions(folder, "cat addresses", bits);
+}
+
+static void show_end(const char *folder) {
+    char path[PATH_SIZE];
+    size_t n = 0;
+    print_path(path, "%s/said", folder);
+    char *text = read_text(path, &n), *at = text ? text + n : "";
+    for (int lines = 0; at > text; at--)
+        if (at[-1] == '\n' && lines++ == 12) break;
+    printf("%s", at);
+    free(text);
+}
+
+/* On the library whose functions note that they are entered. */
+static void measure_suite(int suite) {
+    char folder[PATH_SIZE], library[PATH_SIZE], path[PATH_SIZE];
+    struct measured *m = &measured[suite];
+    struct stat st;
+    make_scratch(folder, suite);
+    print_path(library, "%s/build/mutants_c/cover", root);
+    print_path(path, "%s/libfx_mutant.so", library);
+    if (stat(path, &st)) die("no library", path);
+    print_path(path, "%s/entered", folder);
+    int fd = open(path, O_CREAT | O_WRONLY, 0666);
+    if (fd < 0 || ftruncate(fd, st.st_size)) die("cannot write", path);
+    close(fd);
     double begin = now();
-    int status = run_suite(&suites[suite], folder, library, longest, false);
-    baseline[suite].seconds = now() - begin;
-    baseline[suite].passes = !status;
+    m->passes = !run_suite(&suites[suite], folder, library, longest, false);
+    m->seconds = now() - begin;
+    m->is_measured = true;
+    if (m->passes) read_entered(folder, m->enters);
+    else {
+        printf("%s %s on the unchanged library, and takes no part:\n", suites[suite].name,
+            m->seconds >= longest ? "takes too long" : "fails");
+        show_end(folder);
+    }
     remove_scratch(folder);
 }
 
@@ -613,69 +639,84 @@ static void spread(int n, void (*work)(int)) {
     }
 }
 
-static uint64_t key_of_sources(void) {
-    uint64_t h = 1;
-    for (int i = 0; i < n_sources; i++) h = hash(h, sources[i].text, sources[i].n);
-    return h;
+/* ---- what was measured, from piece to piece ---- */
+
+static int find_function(const char *file, const char *name) {
+    for (int i = 0; i < n_functions; i++)
+        if (!strcmp(functions[i].name, name) && !strcmp(sources[functions[i].file].path, file)) return i;
+    return -1;
 }
 
-static void read_covered(void) {
-    FILE *f = covered_file ? fopen(covered_file, "rb") : NULL;
-    struct covered *kept = must(malloc(sizeof *kept));
-    bool ok = f && fread(kept, sizeof *kept, 1, f) == 1 && kept->key == covered->key;
-    if (f) fclose(f);
-    for (int i = 0; ok && i < n_suites; i++)
-        for (int k = 0; k < kept->n_suites; k++) {
-            if (strcmp(kept->suites[k], suites[i].name) != 0) continue;
-            covered->is_counted[i] = kept->is_counted[k];
-            memcpy(covered->reaches[i], kept->reaches[k], sizeof covered->reaches[i]);
+static void read_measured(void) {
+    FILE *f = covered_file ? fopen(covered_file, "r") : NULL;
+    char line[PATH_SIZE], a[512], b[512];
+    unsigned char *bits = known;
+    double seconds;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "suite %511s %511s %lf", a, b, &seconds) == 3) {
+            static unsigned char no_suite[MAX_FUNCTIONS / 8];
+            bits = no_suite;
+            for (int i = 0; i < n_suites; i++) {
+                if (strcmp(suites[i].name, a) != 0) continue;
+                measured[i] = (struct measured){true, !strcmp(b, "passes"), seconds, {0}};
+                bits = measured[i].enters;
+            }
+        } else if (sscanf(line, "%511s %511s", a, b) == 2) {
+            int i = find_function(a, b);
+            if (i >= 0) bits[i / 8] |= (unsigned char)(1 << i % 8);
         }
-    if (ok) memcpy(covered->has_code, kept->has_code, sizeof covered->has_code);
-    free(kept);
+    }
+    if (f) fclose(f);
 }
 
-static void write_covered(void) {
-    FILE *f = covered_file && !*only ? fopen(covered_file, "wb") : NULL;
-    bool ok = f && fwrite(covered, sizeof *covered, 1, f) == 1;
-    if (f && (fclose(f) || !ok)) remove(covered_file);
+static void write_functions(FILE *f, const unsigned char *bits) {
+    for (int i = 0; i < n_functions; i++)
+        if (bits[i / 8] >> i % 8 & 1) fprintf(f, "%s %s\n", sources[functions[i].file].path, functions[i].name);
+}
+
+static void write_measured(void) {
+    FILE *f = covered_file ? fopen(covered_file, "w") : NULL;
+    if (!f) return;
+    write_functions(f, known);
+    for (int i = 0; i < n_suites; i++) {
+        if (!measured[i].is_measured) continue;
+        fprintf(f, "suite %s %s %.2f\n", suites[i].name, measured[i].passes ? "passes" : "fails", measured[i].seconds);
+        write_functions(f, measured[i].enters);
+    }
+    if (fclose(f)) remove(covered_file);
 }
 
 static int compare_times(const void *a, const void *b) {
-    double x = baseline[*(const int *)a].seconds, y = baseline[*(const int *)b].seconds;
+    double x = measured[*(const int *)a].seconds, y = measured[*(const int *)b].seconds;
     return x < y ? -1 : x > y;
 }
 
-static void time_suites(void) {
-    baseline = share(MAX_SUITES * sizeof *baseline);
-    spread(n_suites, time_suite);
-    for (int i = 0; i < n_suites; i++) {
-        if (baseline[i].passes) by_time[n_by_time++] = i;
-        else printf("%s %s on the unchanged library, and takes no part\n", suites[i].name,
-            baseline[i].seconds >= longest ? "takes too long" : "fails");
-    }
+static void measure_nth(int n) {
+    int suite = n_suites - 1 - n; /* scripts first, which take long */
+    if (!measured[suite].is_measured) measure_suite(suite);
+}
+
+static void measure_suites(void) {
+    char folder[PATH_SIZE], nm[PATH_SIZE];
+    measured = share(MAX_SUITES * sizeof *measured);
+    known = share(MAX_FUNCTIONS / 8);
+    read_measured();
+    make_scratch(folder, MAX_SUITES);
+    print_path(nm, "nm %s/build/mutants_c/cover/libfx_mutant.so | sed -n 's/ [tT] .*//p'", root);
+    name_functions(folder, nm, known);
+    remove_scratch(folder);
+    spread(n_suites, measure_nth);
+    write_measured();
+    for (int i = 0; i < n_suites; i++)
+        if (measured[i].passes) by_time[n_by_time++] = i;
     qsort(by_time, (size_t)n_by_time, sizeof *by_time, compare_times);
     if (!n_by_time) die("no suite", "none passes");
 }
 
-static void count_nth(int n) {
-    if (!covered->is_counted[by_time[n_by_time - 1 - n]]) count_suite(by_time[n_by_time - 1 - n]);
-}
-
-static void count_suites(void) {
-    covered = share(sizeof *covered);
-    covered->key = key_of_sources();
-    covered->n_suites = n_suites;
-    for (int i = 0; i < n_suites; i++) strcpy(covered->suites[i], suites[i].name);
-    read_covered();
-    spread(n_by_time, count_nth);
-    write_covered();
-}
-
+/* A function that the library does not have by its name may be anything's. */
 static bool reaches(int suite, const struct mutant *m) {
-    int line = m->line;
-    while (line > 1 && !covered->has_code[m->file][line]) line--;
-        /* of an expression over several lines gcov counts one */
-    return covered->reaches[suite][m->file][line / 8] >> line % 8 & 1;
+    int i = m->function;
+    return !(known[i / 8] >> i % 8 & 1) || (measured[suite].enters[i / 8] >> i % 8 & 1);
 }
 
 /* ---- mutants ---- */
@@ -733,7 +774,7 @@ static enum fate build_mutant(const struct mutant *m, const char *folder) {
 /* Whether a suite finds the mutant that the library has; LEFT to another piece of the run where there is no time. */
 static enum fate try_suite(struct outcome *o, int suite, const char *folder, const char *library, double end) {
     if (o->has_passed[suite]) return SURVIVES;
-    double limit = FACTOR * baseline[suite].seconds + SLACK_SECONDS, left = end_of_piece - now();
+    double limit = FACTOR * measured[suite].seconds + SLACK_SECONDS, left = end_of_piece - now();
     if (left <= 0 || now() > end) return LEFT;
     int status = run_suite(&suites[suite], folder, library, limit < left ? limit : left, true);
     if (status == 124 && left < limit) return LEFT;
@@ -934,8 +975,7 @@ int main(int argc, char **argv) {
     read_notes();
     double begin = now();
     end_of_piece = begin + most_seconds;
-    time_suites();
-    count_suites();
+    measure_suites();
     printf("%d suites, measured in %.0f s\n", n_by_time, now() - begin);
     int n_tried = try_mutants(count ? count : n_mutants);
     remove_scratch(scratch_root);
