@@ -22,15 +22,15 @@ static bool want_entries(const struct fx_kernel *k, int sm_count, const struct f
     if (!is_free) fx_row_major_strides(k, extents, strides);
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
-        const struct fx_resources *of[64];
-        if (l->n_variants > (int)(sizeof of / sizeof *of)) is_free = true;
-        for (int v = 0; !is_free && v < l->n_variants; v++) of[v] = &compiled[l->variants[v].number];
-        int chosen = is_free ? -1 : fx_choose_compiled(l, &env, of);
+        const struct fx_resources **of = is_free ? NULL : calloc((size_t)l->n_variants, sizeof *of);
+        for (int v = 0; of && v < l->n_variants; v++) of[v] = &compiled[l->variants[v].number];
+        int chosen = of ? fx_choose_compiled(l, &env, of) : -1;
         for (int v = 0; v < l->n_variants; v++) {
             int number = l->variants[v].number;
-            wanted[number] = (is_free || v == chosen) && !compiled[number].registers;
+            wanted[number] = (!of || v == chosen) && !compiled[number].registers;
             is_new |= wanted[number];
         }
+        free(of);
     }
     return is_new;
 }

@@ -67,9 +67,9 @@ static void add_argument(struct watch *w, int i) {
     struct emu_room *p = add_piece(w, r->at, r->n_bytes);
     if (!p) return;
     p->is_const = is_const;
-    p->name = w->names + w->n_names;
-    parameter_name(e->parameters, i, w->names + w->n_names, sizeof w->names - w->n_names);
-    w->n_names += strlen(p->name) + (w->n_names + strlen(p->name) + 1 < sizeof w->names);
+    char *name = w->names[p - w->pieces];
+    parameter_name(e->parameters, i, name, sizeof *w->names);
+    p->name = name;
 }
 
 static int by_address(const void *x, const void *y) {

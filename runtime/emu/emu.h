@@ -320,8 +320,7 @@ struct watch { /* the accesses of a launch */
     const struct emu_observer *observer; /* NULL: nobody is shown anything */
     uint64_t n_seen;                 /* accesses so far */
     unsigned n_phases;               /* barriers of the grid so far */
-    char names[2048];                /* of parameters that were not announced */
-    size_t n_names;                  /* bytes of them */
+    char names[MAX_PIECES][80];      /* of parameters that were not announced, by piece as they were added */
     bool seeks;                      /* the launch runs once more, for the other's pc */
 };
 /* False when out of memory. */

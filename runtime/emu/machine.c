@@ -57,7 +57,7 @@ static struct fiber *lane_of(struct emu_machine *m, struct warp *w, int after) {
 static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
     int n_warps = m->blocks[0].n_warps, n = n_warps * m->n_blocks;
     int at = (int)(now->block - m->blocks) * n_warps + now->number;
-    int first = m->schedule.order == ORDER_RANDOM && n > 1 ? (int)draw(m, (unsigned)(n - 1)) : 0;
+    int first = m->schedule.order == ORDER_RANDOM ? (int)draw(m, (unsigned)n) : 0;
     for (int i = 0; i < n; i++) {
         int step = i + 1 == n ? n : 1 + (first + i) % (n - 1);
         int number = (m->schedule.order == ORDER_DOWN ? at + n - step : at + step) % n;

@@ -55,7 +55,7 @@ void seen_tell(
 static int spec_line(const char *source, int line) {
     const char *at = source, *comment;
     for (int i = 1; i < line && at; i++) at = strchr(at, '\n'), at += at != NULL;
-    for (int n = 0; at && n < 40; n++) {
+    while (at) {
         size_t length = strcspn(at, "\n");
         if ((comment = strstr(at, "  // line ")) && comment < at + length) return atoi(comment + 10);
         if (memmem(at, length, "FX_DEVICE", 9) || memmem(at, length, "__global__", 10) || at == source) return 0;
