@@ -11,7 +11,7 @@
 set -eu
 case $1 in /*) fxc=$1 ;; *) fxc=$PWD/$1 ;; esac
 examples=$(cd "$(dirname "$0")" && pwd)
-out=$examples/../build/demo
+out=$(dirname "$examples")/build/demo
 mkdir -p "$out"
 cd "$out"
 trap 'status=$?; [ $status = 0 ] || echo "demo: failed with exit status $status"' EXIT

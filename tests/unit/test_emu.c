@@ -334,9 +334,9 @@ static const struct {
         "thread 1, line 7 reads 4 bytes at byte 0 of the block's 1024 of shared memory, where a copy has not been waited for: thread 0 writes at line 8",
         "  s[t] = 1;\n  fx_barrier();\n  y_[t] = s[t ^ 1];\n  fx_barrier();\n  fx_cp_async4(fx_shared(s + t), x_ + t, false);"},
     /* wide accesses and matrices */
-    {"  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 132);\n  y_[t] = 0;",
+    {"  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 132), y_[t] = w[0];",
         "thread 15, line 8 reads 16 bytes that nobody has written",
-        "  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 128);\n  y_[t] = 0;"},
+        "  s[t] = s[t + 64] = s[t + 128] = 1;\n  fx_barrier();\n  unsigned w[4];\n  if (t < 16) fx_load_words(w, s + 4 * t + 128), y_[t] = w[0];"},
     {"  s[t] = s[t + 64] = 0;\n  unsigned r[4];\n  fx_barrier();\n  s[t] = s[t + 64] = 0;\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;",
         "thread 1, line 8 writes 4 bytes at byte 4 of the block's 1024 of shared memory, which thread 0 reads at line 9",
         "  s[t] = s[t + 64] = 0;\n  unsigned r[4];\n  fx_barrier();\n  fx_ldmatrix(r, fx_shared(s) + t % 32 * 16);\n  y_[t] = 0;"},
