@@ -69,7 +69,7 @@ static void pin_labels(struct inverse *x, const struct value *v) {
 
 /* v, a position or a part of one, with every label by its solution. */
 static struct value *substituted(struct inverse *x, struct value *v) {
-    struct value *args[3];
+    struct value *args[3] = {NULL};
     bool changed = false;
     if (v->kind == V_INDEX) return v->axis < x->n_axes && x->solution[v->axis] ? x->solution[v->axis] : v;
     if (v->kind != V_OP && v->kind != V_CAST) return v;
@@ -78,9 +78,8 @@ static struct value *substituted(struct inverse *x, struct value *v) {
         changed |= args[i] != v->args[i];
     }
     if (!changed) return v;
-    return v->kind == V_CAST
-               ? check_convert(x->g->c, args[0], v->to, x->g->at)
-               : grad_op(x->g, v->op, args[0], v->n_args > 1 ? args[1] : NULL, v->n_args > 2 ? args[2] : NULL);
+    return v->kind == V_CAST ? check_convert(x->g->c, args[0], v->to, x->g->at)
+                             : grad_op(x->g, v->op, args[0], args[1], args[2]);
 }
 
 static struct value *place_index(struct inverse *x, int position) {

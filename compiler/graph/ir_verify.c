@@ -11,7 +11,7 @@ static const char *fail(const struct graph *g, const struct node *n, const char 
 static bool is_set(const int *axes, int n, int n_axes) {
     for (int i = 0; i < n; i++)
         if (axes[i] < 0 || axes[i] >= n_axes || (i && axes[i - 1] >= axes[i])) return false;
-    return n >= 0 && n <= MAX_AXES;
+    return true;
 }
 
 static const char *verify_axes(const struct graph *g, const struct node *n) {
@@ -39,7 +39,7 @@ static const char *verify_axes(const struct graph *g, const struct node *n) {
 
 static const char *verify_access(const struct graph *g, const struct node *n) {
     const struct node *source = n->args[0];
-    if (!is_set(n->at, n->n_at, g->kernel->n_axes) || n->n_at == 0) return fail(g, n, "reads at no set of axes");
+    if (!is_set(n->at, n->n_at, g->kernel->n_axes) || n->n_at <= 0) return fail(g, n, "reads at no set of axes");
     for (int i = 0; i < n->n_at; i++) {
         if (!node_has_axis(source, n->at[i])) return fail(g, n, "reads at an axis its source lacks");
         if (!fx_is_integer(n->args[1 + i]->dtype)) return fail(g, n, "reads at a position that is no integer");
@@ -113,7 +113,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) && g->kernel->params[n->param].is_scalar != (n->kind == N_SCALAR))
         return fail(g, n, "takes a tensor for a scalar");
     if (n->kind == N_REDUCE) {
-        if (!is_set(n->reduced, n->n_reduced, g->kernel->n_axes) || n->n_reduced == 0)
+        if (!is_set(n->reduced, n->n_reduced, g->kernel->n_axes) || n->n_reduced <= 0)
             return fail(g, n, "reduces over no set of axes");
         for (int r = 0; r < n->n_reduced; r++)
             if (!node_has_axis(n->args[0], n->reduced[r])) return fail(g, n, "reduces over an axis its operand lacks");

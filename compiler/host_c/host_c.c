@@ -167,12 +167,13 @@ static bool is_known(const struct fx_expr *e) {
 #define FIND "CUresult (*find)(void *user, const char *entry, CUfunction *out), void *user"
 
 static void put_load_entries(struct host_writer *w) {
+    static const struct fx_env nothing; /* what is known needs none */
     for (int i = 0; i < w->k->n_launches; i++)
         for (int v = 0; v < w->k->launches[i].n_variants; v++) {
             const struct fx_variant *f = &w->k->launches[i].variants[v];
             int64_t shared = 0;
             if (is_known(&f->smem) &&
-                (!fx_expr_eval(&f->smem, &(struct fx_env){0}, &shared) || shared <= DEFAULT_SHARED))
+                (!fx_expr_eval(&f->smem, &nothing, &shared) || shared <= DEFAULT_SHARED))
                 shared = 0;
             put(w, "    if (r == CUDA_SUCCESS) r = %s(find, user, \"%s\", %s, &m->launch%d[%d]);\n",
                 host_c_call(w, "fx_entry"), f->entry,

@@ -73,7 +73,7 @@ fx_status command_explain(const struct command *cmd) {
     const char *path, *arch = option_value(cmd, OPT_ARCH), *format = option_value(cmd, OPT_EXPLAIN_FORMAT);
     bool is_json = format && strcmp(format, "json") == 0;
     fx_compilation *c = NULL;
-    struct spec spec = {0};
+    struct spec spec = {.text = NULL};
     struct request request = {0};
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK && format && !is_json && strcmp(format, "text") != 0)

@@ -22,6 +22,7 @@ run_spec() { # STAGE FILE
     fuse) emit=fused want=0 ;;
     plan) emit=plan want=0 ;;
     cuda) emit=cu want=0 ;;
+    host-c) emit=host-c want=0 ;;
     fx) emit=fx want=0 ;;
     annotate | language) emit= sub=annotate want=0 ;;
     explain) emit= sub='explain --no-compile' want=0 ;;
@@ -66,7 +67,7 @@ check_spec() { # STAGE FILE
     fi
 }
 
-for stage in parse ir fx fuse plan cuda annotate explain language error; do
+for stage in parse ir fx fuse plan cuda host-c annotate explain language error; do
     folder=$here/$stage
     [ $stage != language ] || folder=$here/../language # whose specs have values beside them too
     if ! cd "$folder" 2>"$work/why"; then

@@ -419,6 +419,11 @@ START_TEST(test_special_values) {
     ck_assert(isnan(eval_one(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){NAN, 1, 2}), "K"), &e)) && e == 0);
     e = bound_of(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){3e38, 3e38, -3e38}), "K"));
     ck_assert(isinf(e));
+    double half = FLT_MAX * 0x1p-25; /* constant factors of up to 2^24 may be moved into the sum */
+    e = bound_of(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){half, half, 0}), "K"));
+    ck_assert(isfinite(e));
+    e = bound_of(b, reduce(b, RED_SUM, load(b, FX_F32, "K", (double[]){half, half, half * 0x1p-20}), "K"));
+    ck_assert(isinf(e));
     e = bound_of(b, reduce(b, RED_PROD, load(b, FX_F32, "K", (double[]){1e30, 1e30, 1e-30}), "K"));
     ck_assert(isinf(e));
     ck_assert(isnan(eval_one(b, reduce(b, RED_MAX, load(b, FX_F32, "K", (double[]){1, NAN, 2}), "K"), &e)));

@@ -755,6 +755,33 @@ START_TEST(test_nothing_to_launch) {
 }
 END_TEST
 
+/* More shared memory than any kernel has is asked for when it is loaded; what it has anyway is not. */
+START_TEST(test_shared_memory) {
+    static const struct {
+        int64_t bytes;
+        const char *asked;
+    } rows[] = {{0, "0"}, {49152, "0"}, {49153, "49153"}, {INT_MAX, "2147483647"}, {INT64_MAX, "2147483647"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena a;
+        jmp_buf oom;
+        struct buf text;
+        char wanted[80];
+        arena_init(&a, &oom);
+        buf_init(&text, &a);
+        const struct fx_term term = {FX_T_CONST, rows[i].bytes};
+        const struct fx_variant variant = {.entry = "e", .config = "c", .smem = {1, &term}};
+        const struct fx_launch launch = {.name = "l", .driver = "d", .n_variants = 1, .variants = &variant};
+        const struct fx_kernel kernel = {.name = "f", .n_launches = 1, .launches = &launch};
+        const struct fx_plan p = {.file = "t.fx", .arch = "sm_90a", .source = "", .n_kernels = 1, .kernels = &kernel};
+        emit_host_c(&text, &p);
+        snprintf(wanted, sizeof wanted, "fx_entry(find, user, \"e\", %s, &m->launch0[0])", rows[i].asked);
+        ck_assert_msg(strstr(text.s, wanted) != NULL, "no %s for %lld bytes in\n%s", wanted, (long long)rows[i].bytes,
+            text.s);
+        arena_release(&a);
+    }
+}
+END_TEST
+
 /* Every launcher above compiles with the toolkit's own cuda.h as well, where there is one. */
 START_TEST(has_cuda_h) {
     if (!cuda_include()) SKIP_TEST("no cuda.h: the launchers were compiled with a stand-in for it alone");
@@ -769,6 +796,7 @@ int main(void) {
     tcase_add_loop_test(t, test_random_plan, 0, 6);
     tcase_add_loop_test(t, test_random_conditions, 0, 2);
     tcase_add_test(t, test_nothing_to_launch);
+    tcase_add_test(t, test_shared_memory);
     tcase_add_test(t, has_cuda_h);
     suite_add_tcase(s, t);
     return run_suite(s);
