@@ -39,6 +39,20 @@ static struct fx_variant copy_variant(struct recipe_room *r, const struct fx_var
     return c;
 }
 
+static const struct fx_map *copy_maps(struct recipe_room *r, const struct fx_launch *l) {
+    struct fx_map *to = PUT(r, l->maps, l->n_maps);
+    for (int i = 0; i < l->n_maps; i++) {
+        struct fx_map m = l->maps[i];
+        m.offset = copy_expr(r, &m.offset);
+        for (int d = 0; d < m.rank; d++) {
+            m.extents[d] = copy_expr(r, &m.extents[d]);
+            m.strides[d] = copy_expr(r, &m.strides[d]);
+        }
+        if (to) to[i] = m;
+    }
+    return to;
+}
+
 static struct fx_launch copy_launch(struct recipe_room *r, const struct fx_launch *l) {
     struct fx_launch c = *l;
     struct fx_variant *variants = PUT(r, l->variants, l->n_variants);
@@ -48,6 +62,7 @@ static struct fx_launch copy_launch(struct recipe_room *r, const struct fx_launc
     c.bytes = copy_expr(r, &l->bytes);
     c.written = copy_expr(r, &l->written);
     c.args = PUT(r, l->args, l->n_args);
+    c.maps = copy_maps(r, l);
     c.variants = variants;
     for (int i = 0; i < l->n_variants; i++) {
         struct fx_variant v = copy_variant(r, &l->variants[i]);

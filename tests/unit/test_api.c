@@ -3,6 +3,7 @@
  * a process of its own, over the stand-ins for driver and NVRTC. */
 #include <check.h>
 #include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "fx.h"
 #include "fx_runtime.h"
+#include "lib/runtime.h"
 #include "suite.h"
 
 static const char spec[] = "kernel f(x: f32[M,N], a: f32 = 0.5) -> y: f32[M,N] { y = a * x }\n"
@@ -402,6 +404,82 @@ START_TEST(a_compilation_closed_before_the_launch) {
 }
 END_TEST
 
+/* ---- recipes ---- */
+
+/* The copy's block, and what of it the copy points to. */
+static const char *block, *block_end;
+
+static void lies_within(const void *p, const char *what) {
+    ck_assert_msg(!p || ((const char *)p >= block && (const char *)p < block_end), "%s is not copied", what);
+}
+
+static void expr_lies_within(const struct fx_expr *e, const char *what) {
+    if (e->n) lies_within(e->terms, what);
+}
+
+static void launch_lies_within(const struct fx_launch *l) {
+    lies_within(l->name, "a launch's name"), lies_within(l->driver, "a driver");
+    expr_lies_within(&l->flops, "flops"), expr_lies_within(&l->bytes, "bytes"), expr_lies_within(&l->written, "written");
+    if (l->n_args) lies_within(l->args, "arguments");
+    if (l->n_maps) lies_within(l->maps, "maps");
+    for (int i = 0; i < l->n_maps; i++) {
+        expr_lies_within(&l->maps[i].offset, "a map's offset");
+        for (int d = 0; d < l->maps[i].rank; d++)
+            expr_lies_within(&l->maps[i].extents[d], "a map's extent"),
+                expr_lies_within(&l->maps[i].strides[d], "a map's stride");
+    }
+    for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_variant *x = &l->variants[v];
+        lies_within(x, "a variant"), lies_within(x->entry, "an entry"), lies_within(x->config, "a configuration");
+        expr_lies_within(&x->needs, "needs"), expr_lies_within(&x->prefers, "prefers");
+        expr_lies_within(&x->grid, "a grid"), expr_lies_within(&x->smem, "shared memory");
+    }
+}
+
+/* What is prepared owes the compilation nothing, the tensor maps of its launches neither. */
+START_TEST(recipes_hold_all_they_name) {
+    static const char text[] =
+        "kernel k(x: bf16[M,K], w: bf16[K,F=2*N], s: f32, v: bf16[F,P], b: bf16[N]) -> (y: bf16[M,F], z: bf16[M,P], c: bf16[N]) {\n"
+        "  require s > 0 && M > 1\n  y = gelu(s * (x @ w))\n  z = y @ v\n  c = -b\n}\n";
+    struct fx_options options = FX_OPTIONS;
+    fx_compilation *c;
+    options.arch = "sm_90a";
+    ck_assert_int_eq(fx_compile(text, strlen(text), "spec.fx", &options, &c), FX_OK);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    struct fx_kernel *copy = recipe_copy(k);
+    ck_assert_ptr_nonnull(copy);
+    block = (const char *)copy, block_end = block + malloc_usable_size(copy);
+    int n_maps = 0;
+    ck_assert(copy->n_equations > 0 && copy->n_checks > 0 && copy->n_extents > 3);
+    lies_within(copy->name, "the name"), lies_within(copy->receipt, "the receipt");
+    expr_lies_within(&copy->unfused_bytes, "the unfused bytes");
+    for (int i = 0; i < copy->n_extents; i++)
+        lies_within(&copy->extents[i], "an extent"), lies_within(copy->extents[i].name, "an extent's name");
+    for (int i = 0; i < copy->n_params; i++)
+        lies_within(&copy->params[i], "a parameter"), lies_within(copy->params[i].name, "a parameter's name");
+    for (int i = 0; i < copy->n_equations; i++) {
+        lies_within(&copy->equations[i], "an equation"), lies_within(copy->equations[i].text, "an equation's text");
+        expr_lies_within(&copy->equations[i].value, "an equation's value");
+    }
+    for (int i = 0; i < copy->n_buffers; i++) {
+        lies_within(&copy->buffers[i], "a buffer"), lies_within(copy->buffers[i].name, "a buffer's name");
+        expr_lies_within(&copy->buffers[i].bytes, "a buffer's bytes");
+    }
+    for (int i = 0; i < copy->n_checks; i++) {
+        lies_within(&copy->checks[i], "a condition"), lies_within(copy->checks[i].message, "a message");
+        expr_lies_within(&copy->checks[i].holds, "what must hold");
+    }
+    for (int i = 0; i < copy->n_launches; i++) {
+        lies_within(&copy->launches[i], "a launch");
+        launch_lies_within(&copy->launches[i]);
+        n_maps += copy->launches[i].n_maps;
+    }
+    ck_assert_int_gt(n_maps, 0);
+    free(copy);
+    fx_close(c);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("api");
     TCase *tests = tcase_create("api");
@@ -421,6 +499,7 @@ int main(void) {
     tcase_add_test(tests, the_last_status);
     tcase_add_test(tests, plans_for_the_oracle_are_not_prepared);
     tcase_add_test(tests, a_compilation_closed_before_the_launch);
+    tcase_add_test(tests, recipes_hold_all_they_name);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
