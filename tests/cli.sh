@@ -444,6 +444,15 @@ holds test $status = 0 -o $status = 4
 says out nvrtc
 says out '^gpu: none'
 says out "^cache: none ($work/.cache: not there yet)$"
+# NVRTC of a toolkit, in each place where one has it.
+for place in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib; do
+    mkdir -p "kit/$place"
+    ln -s "$(cd "$(dirname "$fxc")" && pwd)/tests/fake_nvrtc.so" "kit/$place/libnvrtc.so.13"
+    CUDA_PATH=$PWD/kit FX_LIBNVRTC= timeout 60 "$fxc" doctor >out 2>err </dev/null
+    line="doctor with a toolkit that has $place"
+    says out "^libnvrtc: .*/kit/$place/libnvrtc.so.13$"
+    rm -r kit
+done
 
 group blocks
 cat >blocks.fx <<'FX'

@@ -17,10 +17,9 @@ static size_t whole_pages(size_t n) { return (n + PAGE - 1) / PAGE * PAGE; }
 /* What lies around the pages that may be touched stays unreadable. */
 static char *map(size_t n_bytes, size_t apart, size_t *n_mapped) {
     *n_mapped = n_bytes + 2 * apart;
-    char *p = n_bytes > SIZE_MAX / 2
-                  ? MAP_FAILED
-                  : mmap(NULL, *n_mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *p = mmap(NULL, *n_mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return NULL;
+    /* Of a number of bytes so large that the sum has wrapped this fails. */
     if (mprotect(p + apart, n_bytes, PROT_READ | PROT_WRITE) == 0) return p;
     munmap(p, *n_mapped);
     return NULL;

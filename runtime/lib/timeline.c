@@ -48,7 +48,7 @@ static void put_text(struct timeline_line *l, const char *s) {
     for (s += n > MOST_TEXT ? n - MOST_TEXT : 0; *s; s++) {
         unsigned char c = (unsigned char)*s;
         if (c == '"' || c == '\\' || c < ' ') put(l, "\\u%04x", c);
-        else if (l->n + 1 < sizeof l->text) l->text[l->n++] = c < 0x7f ? *s : '?';
+        else put(l, "%c", c < 0x7f ? c : '?');
     }
 }
 

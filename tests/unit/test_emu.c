@@ -497,6 +497,35 @@ START_TEST(test_given) {
 }
 END_TEST
 
+/* Of tensors that share memory any may do what one may: what one was given with contents may be read by way of all. */
+START_TEST(test_given_twice) {
+    char *at = take(1024, NULL), *x = at + 64, *y = at + 512;
+    int64_t shape[] = {64};
+    void *module = compile(ENTRY "k(const float *x_, float *y_) {\n  y_[threadIdx.x] += x_[threadIdx.x];\n}\n", "k");
+    memset(at, 0, 1024);
+    for (int n = 2; n <= 3; n++) {
+        struct launch_memory memory[3];
+        for (int i = 0; i < n; i++)
+            memory[i] = (struct launch_memory){.name = i == 0 ? "x" : i == 1 ? "y" : "z",
+                .address = (uintptr_t)(i ? y : x),
+                .start = (uintptr_t)(i ? y : x),
+                .n_bytes = 256,
+                .is_read = i != 1,
+                .is_written = i != 0,
+                .is_tensor = true,
+                .rank = 1,
+                .element_bytes = 4,
+                .shape = shape};
+        emu_announce(memory, n);
+        bool is_fine = launch(1, 64, 0, false, (void *[]){&x, &y});
+        emu_conclude(is_fine ? FX_OK : FX_ERR_GPU);
+        ck_assert_msg(is_fine == (n == 3), "%d tensors: %s", n, words);
+        if (!is_fine) ck_assert_msg(strstr(words, "nobody has written") != NULL, "%s", words);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
 /* ---- what is seen ---- */
 
 enum { MOST_SEEN = 4096 };
@@ -749,6 +778,7 @@ int main(void) {
     tcase_add_loop_test(t, test_counts, 0, (int)(sizeof counts / sizeof *counts));
     tcase_add_test(t, test_many_places);
     tcase_add_loop_test(t, test_given, 0, (int)(sizeof given / sizeof *given));
+    tcase_add_test(t, test_given_twice);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

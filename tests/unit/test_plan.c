@@ -217,6 +217,8 @@ START_TEST(refusals) {
     refused(&s, "w is bf16, but f16[K,N] is expected");
     s = good(), s.w.extents[0] = 7;
     refused(&s, "axis K of w is 7, but of x it is 4");
+    s = good(), s.y.extents[1] = 15;
+    refused(&s, "axis N of y is 15, but of w it is 5");
     s = good(), s.y.extents[2] = 3;
     refused(&s, "axis H of y is 3, but the spec fixes H = 2");
     s = good(), s.x.extents[1] = -1;

@@ -120,7 +120,7 @@ void figure_flow(struct buf *out, const struct trace *t) {
 
 /* ---- fragments ---- */
 
-enum { M = 16, N = 8, CELL = 25, MARGIN = 28, SPACE = 40 };
+enum { M = 16, N = 8, CELL = 25, EDGE = 4, MARGIN = 28, SPACE = 40 };
 
 static void put_element(
     struct buf *out, char matrix, int x, int y, int row, int column, int lane, int word, int part, int n_parts) {
@@ -164,8 +164,8 @@ void figure_fragments(struct buf *out, const char *shape) {
             : !strcmp(shape, "m16n8k16") ? 16
                                          : 32,
         parts = k / 8; /* elements of a register */
-    int xa = MARGIN, xb = xa + k * CELL + SPACE, yb = MARGIN, ya = yb + k * CELL + SPACE, w = xb + N * CELL + 4,
-        h = ya + M * CELL + 4;
+    int xa = MARGIN, xb = xa + k * CELL + SPACE, yb = MARGIN, ya = yb + k * CELL + SPACE, w = xb + N * CELL + EDGE,
+        h = ya + M * CELL + EDGE;
     open_fragments(out, shape, w, h);
     put_name(out, "A (m down, k to the right)", xa, ya);
     put_name(out, "B (k down, n)", xb, yb);

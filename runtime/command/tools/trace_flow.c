@@ -56,14 +56,8 @@ static const char *next_item(const char *item) {
     return *item == ',' ? skip_blanks(item + 1) : NULL;
 }
 
-/* Code points of json.c's escapes are below 0x10000. */
-static void put_point(struct buf *out, unsigned c) {
-    if (c < 0x80) buf_putc(out, (char)c);
-    else if (c < 0x800) buf_printf(out, "%c%c", (char)(0xc0 | c >> 6), (char)(0x80 | (c & 63)));
-    else buf_printf(out, "%c%c%c", (char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63)));
-}
-
-/* A string decoded; NULL for what is none. */
+/* A string decoded, of names, places or expressions, which have nothing that json.c writes as a number; NULL for what
+ * is none. */
 static const char *text_of(struct arena *a, const char *s) {
     struct buf out;
     if (!s || *s != '"') return NULL;
@@ -75,8 +69,6 @@ static const char *text_of(struct arena *a, const char *s) {
         }
         s++;
         if (*s == 'n') buf_putc(&out, '\n');
-        else if (*s == 'u' && strlen(s) > 4)
-            put_point(&out, (unsigned)strtoul((char[]){s[1], s[2], s[3], s[4], 0}, NULL, 16)), s += 4;
         else if (*s) buf_putc(&out, *s);
         else break;
     }
