@@ -419,7 +419,8 @@ static void expr_lies_within(const struct fx_expr *e, const char *what) {
 
 static void launch_lies_within(const struct fx_launch *l) {
     lies_within(l->name, "a launch's name"), lies_within(l->driver, "a driver");
-    expr_lies_within(&l->flops, "flops"), expr_lies_within(&l->bytes, "bytes"), expr_lies_within(&l->written, "written");
+    expr_lies_within(&l->flops, "flops"), expr_lies_within(&l->bytes, "bytes");
+    expr_lies_within(&l->written, "written");
     if (l->n_args) lies_within(l->args, "arguments");
     if (l->n_maps) lies_within(l->maps, "maps");
     for (int i = 0; i < l->n_maps; i++) {
@@ -439,7 +440,8 @@ static void launch_lies_within(const struct fx_launch *l) {
 /* What is prepared owes the compilation nothing, the tensor maps of its launches neither. */
 START_TEST(recipes_hold_all_they_name) {
     static const char text[] =
-        "kernel k(x: bf16[M,K], w: bf16[K,F=2*N], s: f32, v: bf16[F,P], b: bf16[N]) -> (y: bf16[M,F], z: bf16[M,P], c: bf16[N]) {\n"
+        "kernel k(x: bf16[M,K], w: bf16[K,F=2*N], s: f32, v: bf16[F,P], b: bf16[N])\n"
+        "    -> (y: bf16[M,F], z: bf16[M,P], c: bf16[N]) {\n"
         "  require s > 0 && M > 1\n  y = gelu(s * (x @ w))\n  z = y @ v\n  c = -b\n}\n";
     struct fx_options options = FX_OPTIONS;
     fx_compilation *c;
