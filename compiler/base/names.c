@@ -72,7 +72,7 @@ struct identifier { /* a name that was asked for */
     int next; /* the number to try first where it is the base of another; 0: 2 */
 };
 
-struct taken {
+struct taken_name {
     struct identifier *it, *base; /* base NULL: it is its own */
     int next;                     /* base's before */
 };
@@ -101,17 +101,17 @@ const char *identifiers_take(struct identifiers *s, const char *base) {
     it->is_taken = true;
     if (it != b) b->next = i;
     if (s->n == s->most) { /* room is kept when names are given back */
-        struct taken *more = NEW_ARRAY(s->arena, struct taken, s->most = s->most ? 2 * s->most : FIRST_SLOTS);
+        struct taken_name *more = NEW_ARRAY(s->arena, struct taken_name, s->most = s->most ? 2 * s->most : FIRST_SLOTS);
         if (s->n) memcpy(more, s->taken, (size_t)s->n * sizeof *more);
         s->taken = more;
     }
-    s->taken[s->n++] = (struct taken){it, it == b ? NULL : b, next};
+    s->taken[s->n++] = (struct taken_name){it, it == b ? NULL : b, next};
     return name;
 }
 
 void identifiers_give_back(struct identifiers *s, int n) {
     while (s->n > n) {
-        const struct taken *t = &s->taken[--s->n];
+        const struct taken_name *t = &s->taken[--s->n];
         t->it->is_taken = false;
         if (t->base) t->base->next = t->next;
     }

@@ -24,7 +24,7 @@ struct identifiers { /* taken in one scope */
     struct arena *arena;
     const struct identifiers *around; /* the scope it lies in, whose names are taken here too; or NULL */
     struct names table;               /* to struct identifier */
-    struct taken *taken;              /* in order */
+    struct taken_name *taken;              /* in order */
     int n, most;                      /* how many; how many there is room for */
 };
 

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-struct range { /* from 0 to below the extent of axis, divided */
+struct drawn_range { /* from 0 to below the extent of axis, divided */
     int axis;
     struct fx_term divisor; /* a constant or an extent; op FX_T_CONST, v 1: not divided */
     bool is_count;          /* may be the extent itself */
 };
 
-static void set_range(struct cx *cx, struct param *p, const struct range *r) {
+static void set_range(struct cx *cx, struct param *p, const struct drawn_range *r) {
     struct fx_term terms[] = {
         {FX_T_EXTENT, r->axis}, r->divisor, {FX_T_DIV, 0}, {FX_T_CONST, r->is_count}, {FX_T_ADD, 0}};
     enum { N_TERMS = sizeof terms / sizeof *terms };
@@ -34,7 +34,7 @@ static bool as_divisor(const struct value *v, struct fx_term *out) {
 
 /* Goes down from a position, as far as it is a sum, a choice or a multiple of what is below; each value once, marked in
  * seen. */
-static void visit(struct cx *cx, struct kernel *k, const struct value *v, struct range r, bool *seen) {
+static void visit(struct cx *cx, struct kernel *k, const struct value *v, struct drawn_range r, bool *seen) {
     if (seen[v->id]) return;
     seen[v->id] = true;
     if (v->kind == V_LOAD) set_range(cx, &k->params[v->param], &r);
@@ -64,7 +64,7 @@ void check_draw(struct cx *cx, struct kernel *k) {
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
         for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++)
-            visit(cx, k, v->args[1 + j], (struct range){v->at[j], one, false},
+            visit(cx, k, v->args[1 + j], (struct drawn_range){v->at[j], one, false},
                 NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
     }
     for (int i = 0; i < k->n_values; i++) {
@@ -74,7 +74,7 @@ void check_draw(struct cx *cx, struct kernel *k) {
             int axis = index_axis(v->args[j]);
             bool is_equal = v->op == O_EQ || v->op == O_NE;
             if (axis >= 0)
-                visit(cx, k, v->args[1 - j], (struct range){axis, one, !is_equal},
+                visit(cx, k, v->args[1 - j], (struct drawn_range){axis, one, !is_equal},
                     NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
         }
     }

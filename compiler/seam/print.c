@@ -9,7 +9,7 @@ struct shown {
     int level; /* 0 or, 1 and, 2 compare, 3 sum, 4 product, 5 atom */
 };
 
-static const struct form {
+static const struct notation {
     const char *infix; /* or the function's name when level is 5 */
     int level;
 } forms[] = {
@@ -59,7 +59,7 @@ void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx
         case FX_T_NOT: stack[n - 1] = (struct shown){arena_printf(a, "!%s", wrap(a, stack[n - 1], 5)), 5}; continue;
         default: break;
         }
-        const struct form *f = &forms[t->op];
+        const struct notation *f = &forms[t->op];
         struct shown r = stack[--n], l = stack[--n];
         stack[n++] = f->level == 5 ? (struct shown){arena_printf(a, "%s(%s, %s)", f->infix, l.s, r.s), 5}
                                    : (struct shown){arena_printf(a, "%s%s%s", wrap(a, l, f->level), f->infix,

@@ -227,24 +227,25 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
 
 enum { WG_ROWS = 16, WG_K = 16, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
 
-struct view { /* an operand in shared memory, as its descriptor says */
+struct wgmma_operand { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
     bool is_mn_major;
 };
 
-static struct view view_of(unsigned long long descriptor, bool is_mn_major) {
-    return (struct view){(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
+static struct wgmma_operand view_of(unsigned long long descriptor, bool is_mn_major) {
+    return (struct wgmma_operand){(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
         (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major};
 }
 
 /* Where the element at m or n and k lies. */
-static unsigned element_at(const struct view *v, unsigned mn, unsigned k) {
+static unsigned element_at(const struct wgmma_operand *v, unsigned mn, unsigned k) {
     unsigned offset = v->is_mn_major ? mn / 64 * v->leading + k / 8 * v->stride + k % 8 * 128 + mn % 64 * 2
                                      : mn / 8 * v->stride + mn % 8 * 128 + k * 2;
     return swizzle_128(v->start + offset);
 }
 
-static double value_at(const struct fiber *f, const struct view *v, unsigned mn, unsigned k, const struct product *p) {
+static double value_at(
+    const struct fiber *f, const struct wgmma_operand *v, unsigned mn, unsigned k, const struct wgmma_product *p) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
     if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
@@ -255,23 +256,23 @@ static double value_at(const struct fiber *f, const struct view *v, unsigned mn,
 }
 
 /* Of an operand that a lane reads for its warp. */
-static void touch_view(struct fiber *f, const struct view *v, unsigned from, unsigned n, const void *pc) {
+static void touch_view(struct fiber *f, const struct wgmma_operand *v, unsigned from, unsigned n, const void *pc) {
     for (unsigned mn = from; mn < from + n; mn += v->is_mn_major ? 8 : 1)
         for (unsigned k = 0; k < WG_K; k += v->is_mn_major ? 1 : 8)
             watch_touch(&f->view, f->view.shared + (element_at(v, mn, k) - EMU_ADDRESS_0), PIECE, EMU_READ, pc);
 }
 
-static void touch_product(struct warp *w, const struct product *p) {
-    struct view a = view_of(p->a, p->a_mn), b = view_of(p->b, p->b_mn);
+static void touch_product(struct warp *w, const struct wgmma_product *p) {
+    struct wgmma_operand a = view_of(p->a, p->a_mn), b = view_of(p->b, p->b_mn);
     touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
     touch_view(w->fibers, &b, 0, (unsigned)p->n, p->pc);
 }
 
 /* The warp's rows: thread 4 g + t has of rows g and g + 8 columns 8 i + 2 t and the next. Products are exact in double,
  * the sum of a step of k is rounded once. */
-static void multiply(struct warp *w, const struct product *p) {
+static void multiply(struct warp *w, const struct wgmma_product *p) {
     double a[WG_ROWS][WG_K], b[WG_K];
-    struct view va = view_of(p->a, p->a_mn), vb = view_of(p->b, p->b_mn);
+    struct wgmma_operand va = view_of(p->a, p->a_mn), vb = view_of(p->b, p->b_mn);
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
         for (unsigned k = 0; k < WG_K; k++) a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
@@ -290,8 +291,8 @@ static void add_product(struct warp *w) {
     struct emu_machine *m = machine_now;
     const struct emu_thread *first = &w->fibers[0].view;
     if (w->n_products == MOST_PRODUCTS) machine_fail(m, NULL, "too many products on their way");
-    struct product *p = &w->products[w->n_products++];
-    *p = (struct product){.a = first->words[2] | (unsigned long long)first->words[3] << 32,
+    struct wgmma_product *p = &w->products[w->n_products++];
+    *p = (struct wgmma_product){.a = first->words[2] | (unsigned long long)first->words[3] << 32,
         .b = first->words[4] | (unsigned long long)first->words[5] << 32,
         .n = (int)first->words[6],
         .is_bf16 = first->words[7] & 1,
@@ -314,7 +315,7 @@ static void add_product(struct warp *w) {
 static void end_products(struct warp *w, int n_batches) {
     int kept = 0;
     for (int i = 0; i < w->n_products; i++) {
-        const struct product *p = &w->products[i];
+        const struct wgmma_product *p = &w->products[i];
         if (p->group >= w->n_batches - n_batches) {
             if (kept++ < i) w->products[kept - 1] = *p;
             continue;

@@ -1,7 +1,7 @@
 /* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entries wanted. Out: the shared
  * object's bytes, which each of them gets, or the compiler's messages within the error. The text is compiled as it
- * stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so that nothing remains in any folder,
- * whatever ends the process. */
+ * stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so that
+ * nothing remains in any folder, whatever ends the process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,7 +70,7 @@ static char *read_bytes(int fd, size_t *n) {
 
 /* ---- the entries ---- */
 
-struct unit { /* what is compiled at once: entries of one source */
+struct together { /* what is compiled at once: entries of one source */
     struct compile *wanted[MOST_TOGETHER];
     int n;
 };
@@ -87,7 +87,7 @@ static bool find_parameters(const char *source, const char *entry, char *text, s
     return false;
 }
 
-static bool is_wanted(const struct unit *u, long number) {
+static bool is_wanted(const struct together *u, long number) {
     bool is = false;
     for (int i = 0; i < u->n; i++) is |= u->wanted[i]->only == number || u->wanted[i]->only == NO_ENTRY;
     return is;
@@ -95,7 +95,7 @@ static bool is_wanted(const struct unit *u, long number) {
 
 /* The emitted text. It asks of each entry whether FX_ONLY, of which there is one, is its number: the answer for all
  * that are wanted stands in the place of the question. */
-static bool write_emitted(const struct unit *u, int fd) {
+static bool write_emitted(const struct together *u, int fd) {
     static const char question[] = "|| FX_ONLY == ";
     const char *from = u->wanted[0]->source;
     for (const char *at; (at = strstr(from, question));) {
@@ -118,7 +118,7 @@ static bool write_entry(int fd, const char *entry, const char *parameters) {
 
 /* What is compiled: the twin, the text, the entries. Their lines are counted apart, by the names that messages and
  * debug information then have. */
-static fx_status write_source(const struct unit *u, int fd) {
+static fx_status write_source(const struct together *u, int fd) {
     const struct compile *first = u->wanted[0];
     bool is_fine = write_text(fd, "#line 1 \"ptx_emu.h\"\n") && write_text(fd, fx_text_emu_calls) &&
                    write_text(fd, fx_text_ptx_emu) && write_text(fd, "\n#line 1 \"kernel.cu\"\n") &&
@@ -177,8 +177,8 @@ static void make_argv(const char *path, char **argv) {
     argv[n++] = (char *)path;
     const char *list[MOST_OPTIONS];
     for (int i = 0, n_options = list_options(list); i < n_options; i++) argv[n++] = (char *)list[i];
-    argv[n++] = "-DFX_ONLY", argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm", argv[n++] = "-lc",
-    argv[n++] = "-lgcc", argv[n] = NULL;
+    argv[n++] = "-DFX_ONLY", argv[n++] = "-o", argv[n++] = "/proc/self/fd/3", argv[n++] = "-", argv[n++] = "-lm",
+    argv[n++] = "-lc", argv[n++] = "-lgcc", argv[n] = NULL;
 }
 
 struct files { /* of one run of the compiler; -1: none */
@@ -212,7 +212,7 @@ static fx_status refused(const char *path, const char *file, int code, int log) 
     return status;
 }
 
-static fx_status compile_in(const struct unit *u, const char *path, const struct files *f, struct cache_entry *e) {
+static fx_status compile_in(const struct together *u, const char *path, const struct files *f, struct cache_entry *e) {
     char *argv[MOST_OPTIONS + 10];
     size_t n;
     if (f->source < 0 || f->image < 0 || f->log < 0) return error_nomem();
@@ -229,7 +229,7 @@ static fx_status compile_in(const struct unit *u, const char *path, const struct
     return error_nomem();
 }
 
-static fx_status compile(const struct unit *u, const char *path, struct cache_entry *e) {
+static fx_status compile(const struct together *u, const char *path, struct cache_entry *e) {
     struct files f = {open_memory(), open_memory(), open_memory()};
     const int fds[] = {f.source, f.image, f.log};
     fx_status status = compile_in(u, path, &f, e);
@@ -252,7 +252,7 @@ fx_status emu_find_compiler(void) {
 }
 
 /* Gives the image, or a copy of it, to every entry of the unit. */
-static fx_status hand_out(const struct unit *u, struct cache_entry *e, bool was_cached) {
+static fx_status hand_out(const struct together *u, struct cache_entry *e, bool was_cached) {
     fx_status status = FX_OK;
     for (int i = 0; i < u->n; i++) {
         struct compile *c = u->wanted[i];
@@ -271,7 +271,7 @@ static fx_status hand_out(const struct unit *u, struct cache_entry *e, bool was_
 }
 
 /* The cache knows a unit by all its entries: what code is made for one of them depends on the others. */
-static void key_of(const struct unit *u, char *only, size_t size) {
+static void key_of(const struct together *u, char *only, size_t size) {
     size_t n = (size_t)snprintf(only, size, "-DFX_ONLY=");
     for (int i = 0; i < u->n && n < size; i++)
         n += (size_t)snprintf(only + n, size - n, "%s%d", i ? "," : "", u->wanted[i]->only);
@@ -281,7 +281,7 @@ fx_status emu_compile(struct compile *const *wanted, int n) {
     char path[PATH_MAX], library[LIBRARY_TEXT], only[16 * (MOST_TOGETHER + 1)];
     const char *list[MOST_OPTIONS];
     const struct compile *first = wanted[0];
-    struct unit u = {.n = n};
+    struct together u = {.n = n};
     struct cache_entry e = {0};
     struct stat s;
     for (int i = 0; i < n; i++) {

@@ -147,7 +147,7 @@ struct fiber { /* a CUDA thread */
     uint64_t global_stamp;  /* time, block and thread */
 };
 
-struct product { /* of a warpgroup, a warp's share, on its way */
+struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     unsigned long long a, b; /* descriptors */
     float *d[WARP];          /* of each lane */
     int n;                   /* columns */
@@ -179,7 +179,7 @@ struct warp {
     enum emu_operation operation;
     unsigned operand;
     const void *pc;            /* of who came last */
-    struct product products[MOST_PRODUCTS];
+    struct wgmma_product products[MOST_PRODUCTS];
     int n_products, n_batches; /* on their way; closed so far */
     int registers;             /* of a lane, since it took or gave some; 0: it has not yet */
 };

@@ -6,9 +6,11 @@
 
 #include "lib/runtime.h"
 
-enum { CAPTURES_EARLY_STARTS = 12030 }; /* the driver's version as of which a graph may hold launches that start early */
+enum {
+    CAPTURES_EARLY_STARTS = 12030
+}; /* the driver's version as of which a graph may hold launches that start early */
 
-fx_status scope_enter(fx_context *ctx, struct scope *s) {
+fx_status scope_enter(fx_context *ctx, struct context_scope *s) {
     void *current = NULL;
     s->is_pushed = false;
     if (!ctx) return error_null("the context");
@@ -25,7 +27,7 @@ fx_status scope_enter(fx_context *ctx, struct scope *s) {
     return status;
 }
 
-fx_status scope_leave(fx_context *ctx, struct scope *s, fx_status status) {
+fx_status scope_leave(fx_context *ctx, struct context_scope *s, fx_status status) {
     void *popped;
     if (!s->is_pushed) return status;
     s->is_pushed = false;

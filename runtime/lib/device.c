@@ -21,7 +21,7 @@ static fx_status told(uint64_t began, const char *what, size_t n_bytes, fx_statu
 static uint64_t address_of(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
-    struct scope s;
+    struct context_scope s;
     uint64_t address = 0, began = timeline_begin();
     if (!out) return error_null("the place for an address");
     *out = NULL;
@@ -32,13 +32,13 @@ fx_status fx_device_alloc(fx_context *ctx, size_t n_bytes, void **out) {
 }
 
 void fx_device_free(fx_context *ctx, void *p) {
-    struct scope s;
+    struct context_scope s;
     if (!p || !ctx || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuMemFree(address_of(p))));
 }
 
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes) {
-    struct scope s;
+    struct context_scope s;
     uint64_t began = timeline_begin();
     if (!ctx || (n_bytes && (!device || !host)))
         return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
@@ -53,7 +53,7 @@ fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_
 }
 
 fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes) {
-    struct scope s;
+    struct context_scope s;
     uint64_t began = timeline_begin();
     if (!ctx || (n_bytes && (!device || !host)))
         return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
@@ -64,7 +64,7 @@ fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t
 }
 
 fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream) {
-    struct scope s;
+    struct context_scope s;
     uint64_t began = timeline_begin();
     if (!ctx || (n_bytes && !device)) return error_null(!ctx ? "the context" : "the device's address");
     if (n_bytes == 0) return FX_OK;
@@ -77,7 +77,7 @@ fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size
 /* ---- streams ---- */
 
 fx_status fx_stream_open(fx_context *ctx, void **stream) {
-    struct scope s;
+    struct context_scope s;
     if (!stream) return error_null("the place for a stream");
     *stream = NULL;
     fx_status status = scope_enter(ctx, &s);
@@ -85,13 +85,13 @@ fx_status fx_stream_open(fx_context *ctx, void **stream) {
 }
 
 void fx_stream_close(fx_context *ctx, void *stream) {
-    struct scope s;
+    struct context_scope s;
     if (!stream || !ctx || atomic_load(&ctx->lost) || scope_enter(ctx, &s) != FX_OK) return;
     (void)scope_leave(ctx, &s, CU(ctx, cuStreamDestroy(stream)));
 }
 
 fx_status fx_stream_wait(fx_context *ctx, void *stream) {
-    struct scope s;
+    struct context_scope s;
     uint64_t began = timeline_begin();
     fx_status status = scope_enter(ctx, &s);
     if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuStreamSynchronize(stream)));
@@ -101,7 +101,7 @@ fx_status fx_stream_wait(fx_context *ctx, void *stream) {
 /* ---- timers ---- */
 
 fx_status fx_timer_open(fx_context *ctx, fx_timer **out) {
-    struct scope s;
+    struct context_scope s;
     if (!out) return error_null("the place for a timer");
     *out = NULL;
     fx_timer *t = calloc(1, sizeof *t);
@@ -119,7 +119,7 @@ fx_status fx_timer_open(fx_context *ctx, fx_timer **out) {
 }
 
 void fx_timer_close(fx_timer *t) {
-    struct scope s;
+    struct context_scope s;
     if (!t) return;
     if ((t->start || t->stop) && !atomic_load(&t->ctx->lost) && scope_enter(t->ctx, &s) == FX_OK) {
         if (t->start) (void)cuda_driver.cuEventDestroy(t->start);
@@ -130,7 +130,7 @@ void fx_timer_close(fx_timer *t) {
 }
 
 static fx_status record(fx_timer *t, void *event, void *stream) {
-    struct scope s;
+    struct context_scope s;
     fx_status status = scope_enter(t->ctx, &s);
     return status == FX_OK ? scope_leave(t->ctx, &s, CU(t->ctx, cuEventRecord(event, stream))) : status;
 }
@@ -143,7 +143,7 @@ fx_status fx_timer_stop(fx_timer *t, void *stream) {
 }
 
 fx_status fx_timer_read(fx_timer *t, double *microseconds) {
-    struct scope s;
+    struct context_scope s;
     float milliseconds = 0;
     uint64_t began = timeline_begin();
     if (!microseconds) return error_null("the place for a time");

@@ -236,7 +236,7 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
     struct ready ready[FX_MAX_LAUNCHES];
     size_t offsets[FX_MAX_BUFFERS];
     uint64_t buffers[FX_MAX_BUFFERS];
-    struct scope scope;
+    struct context_scope scope;
     fx_status status = arguments_bind(p, args, n_args, true, &b);
     if (status != FX_OK) return status;
     struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};

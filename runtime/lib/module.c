@@ -72,7 +72,7 @@ struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, 
 }
 
 void programs_release(fx_context *ctx) {
-    struct scope scope = {0};
+    struct context_scope scope = {0};
     bool is_usable = ctx->programs && !atomic_load(&ctx->lost) && scope_enter(ctx, &scope) == FX_OK;
     while (ctx->programs) {
         struct compiled_program *p = ctx->programs;
@@ -188,7 +188,7 @@ static fx_status load_failed(fx_status status, const char *entry, const struct c
 }
 
 static void load_tasks(fx_context *ctx, struct batch *b) {
-    struct scope scope;
+    struct context_scope scope;
     fx_status status = scope_enter(ctx, &scope);
     for (int i = 0; i < b->n; i++) {
         struct task *t = &b->tasks[i];

@@ -57,14 +57,14 @@ struct fx_context {
     struct compiled_program *programs; /* everything loaded */
 };
 
-struct scope { /* of driver calls that need the context current */
+struct context_scope { /* of driver calls that need the context current */
     bool is_pushed;
 };
 
 /* Makes the context current unless it is. FX_ERR_GPU when it is lost. */
-fx_status scope_enter(fx_context *ctx, struct scope *s);
+fx_status scope_enter(fx_context *ctx, struct context_scope *s);
 /* Restores what was current; returns status, or a failure to do so. */
-fx_status scope_leave(fx_context *ctx, struct scope *s, fx_status status);
+fx_status scope_leave(fx_context *ctx, struct context_scope *s, fx_status status);
 
 /* ---- nvrtc.c ---- */
 enum { NO_ENTRY = -1 };

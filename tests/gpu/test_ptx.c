@@ -350,7 +350,7 @@ static size_t most_bytes(bool is_in) {
 
 /* What the case needs, and with it all of its file that have as many threads. */
 static void compile_cases(struct device *m, const struct test *first) {
-    struct scope s;
+    struct context_scope s;
     void *module, *function;
     write_source(first->file, first->block);
     struct compile c = {.source = source,
@@ -405,7 +405,7 @@ static fx_status launch(struct device *m, int which) {
         .n_attributes = 1};
     struct cuda_tensor_map map = {{0}};
     void *arguments[] = {&m->in, &m->out, &m->flags, &which, &map};
-    struct scope s;
+    struct context_scope s;
     fx_status status = scope_enter(m->context, &s);
     if (status == FX_OK && c->rank) status = encode(m, c, &map);
     if (status == FX_OK) status = CU(m->context, cuLaunchKernelEx(&config, m->functions[which], arguments, NULL));

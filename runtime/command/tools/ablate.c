@@ -21,7 +21,7 @@ struct candidate { /* the kernel whole, or without a term */
     int registers;                  /* a thread, of the entry with the most; 0: not known */
 };
 
-struct table {
+struct terms_table {
     struct candidate whole, *without; /* each of the terms, in order */
     int n_terms;
     char (*extents)[96];              /* "LABEL=N" as bound */
@@ -29,11 +29,12 @@ struct table {
     bool is_plan_only;
 };
 
-static struct candidate *candidate(struct table *t, int i) { return i ? &t->without[i - 1] : &t->whole; }
+static struct candidate *candidate(struct terms_table *t, int i) { return i ? &t->without[i - 1] : &t->whole; }
 
 /* ---- kernels ---- */
 
-static fx_status open_candidate(struct table *t, const struct request *r, const struct machine *machine, int number) {
+static fx_status open_candidate(
+    struct terms_table *t, const struct request *r, const struct machine *machine, int number) {
     static const struct limits nothing = {-1, -1}; /* beyond which all is: no argument is drawn */
     struct candidate *c = candidate(t, number);
     c->request = *r;
@@ -50,7 +51,7 @@ static fx_status open_candidate(struct table *t, const struct request *r, const 
 }
 
 /* The extents of the whole kernel, by which its terms are found. */
-static fx_status list_extents(struct table *t) {
+static fx_status list_extents(struct terms_table *t) {
     const struct job *job = &t->whole.job;
     int n = job->kernel->n_extents;
     t->extents = calloc((size_t)n + 1, sizeof *t->extents);
@@ -64,7 +65,7 @@ static fx_status list_extents(struct table *t) {
     return FX_OK;
 }
 
-static fx_status open_all(struct table *t, const struct request *r, const struct machine *machine) {
+static fx_status open_all(struct terms_table *t, const struct request *r, const struct machine *machine) {
     fx_status status = open_candidate(t, r, machine, 0);
     if (status == FX_OK) status = list_extents(t);
     if (status != FX_OK) return status;
@@ -79,7 +80,7 @@ static fx_status open_all(struct table *t, const struct request *r, const struct
     return status;
 }
 
-static void close_all(struct table *t) {
+static void close_all(struct terms_table *t) {
     for (int i = t->without ? t->n_terms : 0; i >= 0; i--) {
         struct candidate *c = candidate(t, i);
         if (c->is_gpu) gpu_close(&c->gpu);
@@ -119,7 +120,7 @@ static fx_status check_candidate(struct candidate *c) {
 }
 
 /* One repetition of every kernel after the other. */
-static fx_status time_in_turn(struct table *t, struct rotation *r, fx_timer *timer) {
+static fx_status time_in_turn(struct terms_table *t, struct rotation *r, fx_timer *timer) {
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i <= t->n_terms; i++) {
         struct candidate *c = candidate(t, i);
@@ -135,7 +136,7 @@ static fx_status time_in_turn(struct table *t, struct rotation *r, fx_timer *tim
     return status;
 }
 
-static fx_status time_all(struct table *t) {
+static fx_status time_all(struct terms_table *t) {
     struct rotation rotation = {0};
     fx_timer *timer = NULL;
     fx_status status = FX_OK;
@@ -164,7 +165,7 @@ static void print_term(const struct fx_ablation *term) {
     printf("; instead %s\n", term->instead);
 }
 
-static void print_plans(struct table *t) {
+static void print_plans(struct terms_table *t) {
     printf("terms of %s\n  line  place         kernels        bytes        flops  what is left out\n",
         t->whole.job.kernel->name);
     for (int i = 0; i <= t->n_terms; i++) {
@@ -180,7 +181,7 @@ static void print_plans(struct table *t) {
     }
 }
 
-static void print_times(struct table *t) {
+static void print_times(struct terms_table *t) {
     const struct timing *whole = &t->whole.timing;
     printf(
         "%s on %s, whole: %.2f us, %d kernel%s, %d registers (median of %d x %d launches, in turn with those below)\n",
@@ -201,7 +202,7 @@ static void print_times(struct table *t) {
 
 /* ---- JSON ---- */
 
-static void put_candidate(struct json *j, const struct table *t, const struct candidate *c) {
+static void put_candidate(struct json *j, const struct terms_table *t, const struct candidate *c) {
     int64_t flops = 0, bytes = 0;
     json_open(j, '{');
     if (c->term) {
@@ -233,7 +234,7 @@ static void put_candidate(struct json *j, const struct table *t, const struct ca
     json_close(j, '}');
 }
 
-static fx_status print_json(struct table *t) {
+static fx_status print_json(struct terms_table *t) {
     struct arena arena;
     jmp_buf oom;
     struct buf b;
@@ -268,7 +269,7 @@ static fx_status print_json(struct table *t) {
 }
 
 fx_status ablate_request(const struct request *r, const struct machine *machine) {
-    struct table t = {.is_plan_only = is_given(r->cmd, OPT_PLAN_ONLY)};
+    struct terms_table t = {.is_plan_only = is_given(r->cmd, OPT_PLAN_ONLY)};
     bool is_json = is_given(r->cmd, OPT_JSON);
     fx_status status = FX_OK;
     if (!t.is_plan_only && !machine->context) return complain(machine->status, "no GPU: %s", machine->no_gpu);
