@@ -10,16 +10,6 @@
  * others compute too. */
 enum { AT_ELEMENT = 1, AT_ROW = 2, ELSEWHERE = 4 };
 
-static bool is_over_elements(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
-    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
-    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < r->n_reduced; k++)
-            if (axes[i] == r->reduced[k]) return true;
-    return !r->is_row;
-}
-
 /* Whether group r finds n in memory, written by another. */
 static bool is_in_buffer(const struct partition *p, const struct group *r, const struct node *n) {
     int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
@@ -39,13 +29,21 @@ static bool is_own(const struct graph *g, const struct group *r, const struct no
     return !(places & ELSEWHERE);
 }
 
-enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param) {
+/* What a group reads of what a parameter held before the kernel. */
+enum old_reads {
+    READS_NOTHING,
+    READS_OWN,    /* each element only where it computes the value stored at the same element */
+    READS_OTHERS, /* other elements too, or one element by several threads: it must not be overwritten meanwhile */
+};
+
+static enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param) {
     unsigned char *places = arena_alloc(&g->cx->arena, (size_t)g->n_nodes + 1); /* by node: where it is computed */
     enum old_reads reads = READS_NOTHING;
     if (r->is_copy) return READS_NOTHING;
-    for (int s = 0; s < r->n_stores; s++)
-        places[store_element(g, r, &r->stores[s])->id] |= is_over_elements(g, p, r, &r->stores[s]) ? AT_ELEMENT
-                                                                                                   : AT_ROW;
+    for (int s = 0; s < r->n_stores; s++) {
+        bool is_over_rows = r->is_row && !row_stores_elements(g, p, r, &r->stores[s]);
+        places[store_element(g, r, &r->stores[s])->id] |= is_over_rows ? AT_ROW : AT_ELEMENT;
+    }
     for (int i = 0; i < r->n_sums; i++) /* the tiles of a mainloop are read by many blocks */
         for (int s = 0; s < 2; s++)
             if (r->sums[i].buffer[s] < 0) places[r->sums[i].factor[s]->id] |= ELSEWHERE;

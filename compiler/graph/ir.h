@@ -62,7 +62,8 @@ struct output {            /* what a parameter of the kernel receives */
 struct buffer {            /* a value written by one GPU kernel and read by later ones */
     struct node *value;
     enum fx_dtype dtype;   /* as stored */
-    bool is_split; /* f32 stored in parts, three bf16 that lie a plane of all elements apart: a factor of what is_split */
+    bool is_split; /* f32 stored in parts, three bf16 that lie a plane of all elements apart: a factor of what is_split
+                    */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
     const char *why;       /* why it is written to memory */
@@ -208,15 +209,12 @@ bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 /* The buffer of p holding value as dtype, or -1; in parts. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
 int find_split_buffer(const struct partition *p, const struct node *value);
+/* Whether store s of row program r is over the elements of rows, not over rows. */
+bool row_stores_elements(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s);
 
-/* inplace.c: what a group reads of what a parameter held before the kernel. */
-enum old_reads {
-    READS_NOTHING,
-    READS_OWN,    /* each element only where it computes the value stored at the same element */
-    READS_OTHERS, /* other elements too, or one element by several threads: it must not be overwritten meanwhile */
-};
-enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param);
-/* Why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it may. */
+/* inplace.c: why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it
+ * may. */
 const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o);
 
 /* ir_print.c: text of the graph; with partitions, of each proposal. */

@@ -145,6 +145,16 @@ int find_split_buffer(const struct partition *p, const struct node *value) {
     return -1;
 }
 
+bool row_stores_elements(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
+    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
+    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < r->n_reduced; k++)
+            if (axes[i] == r->reduced[k]) return true;
+    return false;
+}
+
 struct graph *graph_like(const struct graph *g) {
     struct graph *out = NEW(&g->cx->arena, struct graph);
     out->cx = g->cx;

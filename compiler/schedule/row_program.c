@@ -6,16 +6,6 @@
  * element, a row's value, or what scans left in the same pass. */
 #include "schedule/row_program.h"
 
-bool row_stores_elements(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
-    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
-    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < r->n_reduced; k++)
-            if (axes[i] == r->reduced[k]) return true;
-    return false;
-}
-
 bool row_is_along(const struct row_program *x, const struct tensor *t) {
     int at = find_run(t, &x->along);
     return at >= 0 && at + x->along.n == t->n_axes;

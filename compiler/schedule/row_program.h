@@ -41,9 +41,6 @@ struct row_program {
 };
 
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
-/* Whether the store is over the rows' elements, not over rows alone. */
-bool row_stores_elements(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct store *s);
 /* Whether t lies along the vectors of x: all of `along` as its last labels. */
 bool row_is_along(const struct row_program *x, const struct tensor *t);
 

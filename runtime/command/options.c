@@ -38,12 +38,16 @@ static bool belongs(int option, enum subcommand sub) { return options[option].in
 
 /* ---- messages ---- */
 
-fx_status complain(fx_status status, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
+static void say(const char *fmt, va_list ap) {
     fputs("fxc: ", stderr);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
+}
+
+fx_status complain(fx_status status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
     va_end(ap);
     return status;
 }
@@ -55,9 +59,7 @@ static void print_try_help(enum subcommand sub) {
 fx_status usage_error(const struct command *cmd, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    fputs("fxc: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    say(fmt, ap);
     va_end(ap);
     print_try_help(cmd->sub);
     return FX_ERR_USAGE;

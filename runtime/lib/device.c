@@ -37,14 +37,19 @@ void fx_device_free(fx_context *ctx, void *p) {
     (void)scope_leave(ctx, &s, CU(ctx, cuMemFree(address_of(p))));
 }
 
+/* Before a copy of n_bytes. */
+static fx_status copy_begin(
+    fx_context *ctx, const void *device, const void *host, size_t n_bytes, struct context_scope *s) {
+    if (!ctx || (n_bytes && (!device || !host)))
+        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
+    return n_bytes ? scope_enter(ctx, s) : FX_OK;
+}
+
 fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_t n_bytes) {
     struct context_scope s;
     uint64_t began = timeline_begin();
-    if (!ctx || (n_bytes && (!device || !host)))
-        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
-    if (n_bytes == 0) return FX_OK;
-    fx_status status = scope_enter(ctx, &s);
-    if (status != FX_OK) return status;
+    fx_status status = copy_begin(ctx, device, host, n_bytes, &s);
+    if (status != FX_OK || n_bytes == 0) return status;
     status = CU(ctx, cuMemcpyHtoD(address_of(device), host, n_bytes));
     /* A copy from pageable memory may still be under way when the call returns, and our streams do not wait for the
      * default one. */
@@ -55,12 +60,10 @@ fx_status fx_device_write(fx_context *ctx, void *device, const void *host, size_
 fx_status fx_device_read(fx_context *ctx, void *host, const void *device, size_t n_bytes) {
     struct context_scope s;
     uint64_t began = timeline_begin();
-    if (!ctx || (n_bytes && (!device || !host)))
-        return error_null(!ctx ? "the context" : !device ? "the device's address" : "the host's address");
-    if (n_bytes == 0) return FX_OK;
-    fx_status status = scope_enter(ctx, &s);
-    if (status == FX_OK) status = scope_leave(ctx, &s, CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes)));
-    return told(began, "read", n_bytes, status);
+    fx_status status = copy_begin(ctx, device, host, n_bytes, &s);
+    if (status != FX_OK || n_bytes == 0) return status;
+    status = CU(ctx, cuMemcpyDtoH(host, address_of(device), n_bytes));
+    return told(began, "read", n_bytes, scope_leave(ctx, &s, status));
 }
 
 fx_status fx_device_fill(fx_context *ctx, void *device, unsigned char byte, size_t n_bytes, void *stream) {
