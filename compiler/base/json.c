@@ -79,7 +79,7 @@ void json_real(struct json *j, double v) {
     buf_puts(j->out, number);
 }
 
-void json_bool(struct json *j, bool v) {
+static void json_bool(struct json *j, bool v) {
     begin_value(j);
     buf_puts(j->out, v ? "true" : "false");
 }

@@ -19,7 +19,6 @@ void json_bytes(struct json *j, const char *s, size_t len);
 void json_int(struct json *j, int64_t v);
 /* As few digits as read back the same; what is no finite number becomes null. */
 void json_real(struct json *j, double v);
-void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
 /* A member of an object: its key and value, or its key and what opens the value. */
 void json_member_text(struct json *j, const char *key, const char *s);

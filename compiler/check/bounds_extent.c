@@ -11,7 +11,8 @@
 
 /* ---- what is kept ---- */
 
-int bounds_new_atom(struct bounds *s, struct atom a) {
+/* -1 where there are too many. */
+static int new_atom(struct bounds *s, struct atom a) {
     if (s->n_atoms == UINT16_MAX) return -1;
     if (s->n_atoms == s->room) {
         struct atom *wider = NEW_ARRAY(&s->c->cx->arena, struct atom, 2 * s->room + 32);
@@ -24,7 +25,7 @@ int bounds_new_atom(struct bounds *s, struct atom a) {
 }
 
 void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p) {
-    int atom = bounds_new_atom(s, a);
+    int atom = new_atom(s, a);
     poly_atom(p, atom < 0 ? 0 : atom);
     p->is_lost = atom < 0;
 }
@@ -172,11 +173,11 @@ static void normalise_at(struct bounds *s, struct poly *p, int depth) {
     }
 }
 
-void bounds_normalise(struct bounds *s, struct poly *p) { normalise_at(s, p, 0); }
+static void normalise(struct bounds *s, struct poly *p) { normalise_at(s, p, 0); }
 
 void bounds_extent(struct bounds *s, int axis, struct poly *p) {
     poly_atom(p, s->axis_atoms[axis]);
-    bounds_normalise(s, p);
+    normalise(s, p);
 }
 
 /* ---- terms of the plan ---- */
@@ -288,7 +289,7 @@ static void define(struct bounds *s, int atom, const struct poly *p) {
     for (int i = 0; i < s->n_facts; i++) {
         if (stale_atom(s, s->facts[i].p, 0) < 0) continue;
         poly_copy(&fact, s->facts[i].p);
-        bounds_normalise(s, &fact);
+        normalise(s, &fact);
         bounds_assume(s, &fact);
         s->facts[i] = s->facts[--s->n_facts];
         i--;
@@ -410,7 +411,7 @@ static int new_param_atom(struct bounds *s, const struct param *p) {
     struct atom a = {.kind = ATOM_RANGE, .axis = NO_AXIS};
     if (!p->is_scalar || !fx_is_integer(p->dtype)) return -1;
     bounds_integer_limits(p->dtype, &a.lo, &a.hi);
-    return bounds_new_atom(s, a);
+    return new_atom(s, a);
 }
 
 static int *grown(struct bounds *s, int *old, int n_old, int n) {
@@ -427,7 +428,7 @@ static void read_names(struct bounds *s) {
         s->room_axes = 2 * k->n_axes;
     }
     for (; s->n_axes < k->n_axes; s->n_axes++)
-        s->axis_atoms[s->n_axes] = bounds_new_atom(
+        s->axis_atoms[s->n_axes] = new_atom(
             s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = s->n_axes});
     if (s->n_params < k->n_params) s->param_atoms = grown(s, s->param_atoms, s->n_params, k->n_params);
     for (; s->n_params < k->n_params; s->n_params++)

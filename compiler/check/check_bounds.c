@@ -334,10 +334,3 @@ bool bounds_prove(struct checker *c, const struct value *v, int axis, const char
     return ok;
 }
 
-bool bounds_same_extent(struct checker *c, int axis_a, int axis_b) {
-    struct bounds *s = bounds_of(c);
-    struct poly a, b;
-    bounds_extent(s, axis_a, &a);
-    bounds_extent(s, axis_b, &b);
-    return poly_equal(&a, &b);
-}

@@ -88,14 +88,12 @@ struct bounds { /* what is known of a kernel's extents, and the state of the pro
 struct bounds *bounds_of(struct checker *c); /* with every equation and requirement so far read, no proof begun */
 void bounds_extent(struct bounds *s, int axis, struct poly *p); /* the extent in terms of extents without an equation */
 void bounds_integer_limits(enum fx_dtype t, wide *lo, wide *hi); /* of the type's values; of conditions 0 and 1 */
-void bounds_normalise(struct bounds *s, struct poly *p);
 /* The atom of a / b rounded down, or what it simplifies to. */
 void bounds_quotient(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_either(
     struct bounds *s, const struct cond *when, const struct poly *a, const struct poly *b, struct poly *p);
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p);
-int bounds_new_atom(struct bounds *s, struct atom a); /* -1 where there are too many */
 void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p); /* lost where there are too many */
 const struct poly *bounds_keep(struct bounds *s, const struct poly *p);
 const struct cond *bounds_cond(struct bounds *s, struct cond c); /* NULL where there are too many */

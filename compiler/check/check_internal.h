@@ -142,8 +142,6 @@ int check_labels(
 /* The labels an argument of a call names for one axis parameter; a label that nothing has yet is introduced if
  * `may_add`. As check_labels. */
 int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes);
-/* A new label of the scope at hand. */
-int check_add_label(struct checker *c, struct name n, struct span at);
 struct value *check_index(
     struct checker *c, const int *axes, int n, const struct ast_expr *e); /* row-major over several */
 struct value *check_size(struct checker *c, const int *axes, int n, const struct ast_expr *e);  /* their product */
@@ -165,8 +163,6 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
  * was not shown, *why says what was not, for a message. Equations and requirements count from when they are in the
  * kernel. */
 bool bounds_prove(struct checker *c, const struct value *v, int axis, const char **why);
-/* Whether two axes are as long, whatever arguments are bound. */
-bool bounds_same_extent(struct checker *c, int axis_a, int axis_b);
 
 
 /* ---- check_call.c ---- */

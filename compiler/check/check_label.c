@@ -32,7 +32,8 @@ int check_find_labels(struct checker *c, struct name n, int *axes) {
     return *axes >= 0;
 }
 
-int check_add_label(struct checker *c, struct name n, struct span at) {
+/* A new label of the scope at hand. */
+static int add_label(struct checker *c, struct name n, struct span at) {
     int axis = add_axis(c, n, at, -1, c->n_calls > 0);
     if (!c->n_calls) return axis;
     struct axis_binding *b = NEW(&c->cx->arena, struct axis_binding);
@@ -68,13 +69,13 @@ static bool is_introduced(const struct checker *c, struct name n) {
 int check_body_labels(struct checker *c, struct name n, struct span at, int *axes) {
     int found = check_find_labels(c, n, axes);
     if (found || !is_introduced(c, n)) return found;
-    return axes[0] = check_add_label(c, n, at), 1;
+    return axes[0] = add_label(c, n, at), 1;
 }
 
 int check_label_argument(struct checker *c, struct name n, struct span at, bool may_add, int *axes) {
     int found = check_body_labels(c, n, at, axes);
     if (found) return found;
-    if (may_add) return axes[0] = check_add_label(c, n, at), 1;
+    if (may_add) return axes[0] = add_label(c, n, at), 1;
     diag_error(c->cx, check_user_span(c, at), D_UNKNOWN_AXIS, "%s no axis " NAME_FMT,
         c->n_calls ? "this fn has" : "the kernel has", NAME_ARG(n));
     if (c->n_calls)
@@ -230,7 +231,7 @@ static bool read_to(struct checker *c, const struct ast_expr *e, const struct va
     for (const struct ast_axis *a = e->to; a; a = a->next) {
         int axes[MAX_AXES], n = check_find_labels(c, a->name, axes);
         bool is_new = n == 0;
-        if (is_new) axes[0] = check_add_label(c, a->name, a->span), n = 1;
+        if (is_new) axes[0] = add_label(c, a->name, a->span), n = 1;
         for (int i = 0; i < n; i++)
             if (value_has_axis(v, axes[i])) {
                 diag_error(c->cx, check_user_span(c, a->span), D_RELABEL,

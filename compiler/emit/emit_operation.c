@@ -128,7 +128,7 @@ const char *value_fma(struct values *w, enum fx_dtype t, const char *a, const ch
 /* ---- conversions ---- */
 
 /* arg, of compute type t, as the float that a further rounding to a narrower type rounds once. */
-const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg) {
+static const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg) {
     const char *form = t == FX_F32   ? "%s"
                        : t == FX_F64 ? "fx_f64_to_f32_odd(%s)"
                        : t == FX_I64 ? "fx_f64_to_f32_odd(fx_i64_to_f64_odd(%s))"

@@ -184,7 +184,8 @@ static void hoist(struct values *w, struct scope *p, struct node *n, const bool 
             hoist(w, p, n->args[i], bound); /* positions and what is outside: needed wherever it is */
 }
 
-void value_hoist(struct values *w, struct scope *p, struct node *n, const int *axes, int n_axes) {
+/* Computes in p what stands below n and does not depend on the axes that an inner scope will bind. */
+static void value_hoist(struct values *w, struct scope *p, struct node *n, const int *axes, int n_axes) {
     bool *bound = NEW_ARRAY(value_arena(w), bool, w->g->kernel->n_axes + 1);
     for (int i = 0; i < n_axes; i++) bound[axes[i]] = true;
     w->n_hoists++;

@@ -49,8 +49,6 @@ const char *scope_index(const struct values *w, const struct scope *p, int axis)
 /* What is computed in p as one assignment goes to `place`; `known` may spare its variable the computing. */
 void scope_set_place(struct values *w, struct scope *p, const struct node *n, const char *place);
 void scope_set_known(struct values *w, struct scope *p, const struct node *n, const char *known);
-/* Computes in p what stands below n and does not depend on the axes that an inner scope will bind. */
-void value_hoist(struct values *w, struct scope *p, struct node *n, const int *axes, int n_axes);
 /* Writes what computes n in p, unless that was done, and returns what names it. */
 const char *value_at(struct values *w, struct scope *p, struct node *n);
 /* Assigns n to `place` in p, computed there if it was not. */
@@ -78,7 +76,6 @@ const char *value_comment(const struct graph *g, const struct node *n);
 const char *value_ctype(enum fx_dtype t); /* of a compute type */
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
-const char *value_as_f32(struct values *w, enum fx_dtype t, const char *arg);
 const char *value_literal(struct values *w, const struct node *n);
 /* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
 struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);

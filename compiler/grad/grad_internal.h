@@ -47,7 +47,6 @@ struct value *grad_zero(struct grad *g, enum fx_dtype t);
 struct value *grad_reduction(struct grad *g, enum reduction r, struct value *a, const int *axes, int n);
 /* a * b, either NULL for 1; `is_summed` if it is added up at once. */
 struct value *grad_multiply(struct grad *g, struct value *a, struct value *b, bool is_summed);
-bool product_sums(const struct adjoint_product *p, int axis);
 void product_sum_over(struct adjoint_product *p, int axis);
 /* Sums over the labels of `of` that `to` lacks. */
 void product_sum_missing(struct adjoint_product *p, const struct value *of, const struct value *to);

@@ -56,7 +56,7 @@ struct value *grad_multiply(struct grad *g, struct value *a, struct value *b, bo
 
 /* ---- products ---- */
 
-bool product_sums(const struct adjoint_product *p, int axis) {
+static bool product_sums(const struct adjoint_product *p, int axis) {
     for (int i = 0; i < p->n_summed; i++)
         if (p->summed[i] == axis) return true;
     return false;

@@ -116,11 +116,6 @@ struct approx bound_op_float(const struct value *v, const struct grain *g, const
     return bounded(g, f, change + op_rounding(g, ulps, largest));
 }
 
-struct approx bound_op(const struct value *v, const struct approx x[3]) {
-    if (fx_is_integer(v->dtype) || fx_is_integer(v->args[0]->dtype)) return bound_op_integer(v, x);
-    return bound_op_float(v, grain_of(v->dtype), x);
-}
-
 struct approx bound_cast(const struct value *v, struct approx x) {
     enum fx_dtype from = v->args[0]->dtype;
     if (!fx_is_float(v->to) || !fx_is_float(from)) return bound_cast_integer(v, x);

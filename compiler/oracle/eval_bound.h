@@ -60,8 +60,7 @@ static inline double deviation(double x, double v) {
 
 /* A number of compute type t, as that holds it. */
 struct approx bound_leaf(enum fx_dtype t, double v);
-/* The pointwise op of v over operands x; of floats and conditions alone, g the grain of v. */
-struct approx bound_op(const struct value *v, const struct approx x[3]);
+/* The pointwise op of v, of floats and conditions alone, over operands x; g is the grain of v. */
 struct approx bound_op_float(const struct value *v, const struct grain *g, const struct approx x[3]);
 /* x as the cast v makes of it. */
 struct approx bound_cast(const struct value *v, struct approx x);
@@ -73,9 +72,6 @@ int bound_corners(struct approx x, bool is_condition, double at[4]);
 /* Integers: an op whose operands or result are such, a cast from or to one. */
 struct approx bound_op_integer(const struct value *v, const struct approx x[3]);
 struct approx bound_cast_integer(const struct value *v, struct approx x);
-/* x as type t takes it where it is exact; where it is not, open as soon as it may wrap. f is about the value before it
- * wraps. */
-struct approx bound_wrap(enum fx_dtype t, int64_t x, double f, double e);
 bool integer_less(enum fx_dtype t, int64_t a, int64_t b);
 int64_t integer_least(enum fx_dtype t);
 int64_t integer_most(enum fx_dtype t);
@@ -121,7 +117,8 @@ struct recurrence { /* h = a h + b over the elements so far */
     double n;          /* how many */
     double magnitude;  /* h with every a and b taken by its magnitude, errors included; */
     double most;       /* the largest so far */
-    double roundings;  /* that one by one a and b undergo: 2 for each element that follows, times its part of magnitude */
+    double
+        roundings; /* that one by one a and b undergo: 2 for each element that follows, times its part of magnitude */
     double ending;     /* the largest product of adjacent magnitudes of a that ends here; */
     double growth;     /* the largest so far, 1 at least */
     double since;      /* h is not finite: the product of the magnitudes of a since it was */

@@ -17,7 +17,7 @@ bool integer_less(enum fx_dtype t, int64_t a, int64_t b) { return t == FX_U64 ? 
 /* A double of an integer or of a difference is off by less than this where it is large. */
 static double blur(double f) { return fabs(f) > 0x1p52 ? fabs(f) * 0x1p-50 : 0; }
 
-struct approx bound_wrap(enum fx_dtype t, int64_t x, double f, double e) {
+static struct approx bound_wrap(enum fx_dtype t, int64_t x, double f, double e) {
     struct approx r = {.i = fx_wrap(t, x), .e = e};
     if (e == 0) return r;
     r.e += blur(fabs(f) + e);

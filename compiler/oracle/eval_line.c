@@ -139,7 +139,8 @@ static void license_line(const struct licence *l, const struct oracle_line *x, i
     }
 }
 
-/* Products are the inner loop of every contraction: what bound_op would say, in closed form. May work in place. */
+/* Products are the inner loop of every contraction: what bound_op_float would say, in closed form. May work in place.
+ */
 static void multiply_line(
     const struct value *v, const struct oracle_line *a, const struct oracle_line *b, int n, struct oracle_line *out) {
     const struct grain g = *grain_of(v->dtype);

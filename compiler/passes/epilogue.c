@@ -15,8 +15,8 @@ struct epilogue epilogue_open(const struct graph *g) {
 
 static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST || n->kind == N_SHARE; }
 
-/* What depends on product c, and how. */
-void epilogue_find(struct epilogue *e, const struct node *c) {
+/* Fills in what depends on product c, and how: c is then at hand. */
+static void epilogue_find(struct epilogue *e, const struct node *c) {
     for (int i = 0; i < e->g->n_nodes; i++) {
         const struct node *n = e->g->nodes[i];
         bool reads_element = n == c;

@@ -13,8 +13,6 @@ struct epilogue {
 };
 
 struct epilogue epilogue_open(const struct graph *g);
-/* Fills in what depends on product c, and how: c is then at hand. */
-void epilogue_find(struct epilogue *e, const struct node *c);
 /* The last product that f is an element of, seen from which nothing else that it reads comes later; it is then at hand.
  * NULL: there is none. */
 struct node *epilogue_host(struct epilogue *e, const struct node *f);

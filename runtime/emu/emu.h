@@ -106,8 +106,6 @@ void seen_begin(struct watch *w);
 void seen_end(struct watch *w, bool is_fine);
 void seen_tell(
     const struct fiber *f, const char *memory, uint64_t offset, unsigned n, enum emu_access access, const void *pc);
-/* As module_lines, with lines of the spec. */
-void seen_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out);
 /* "line 12, within line 30 (line 3 of the spec)", "" where it cannot be said. */
 void seen_line(const struct module *m, const void *pc, char *text, size_t size);
 

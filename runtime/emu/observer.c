@@ -64,7 +64,8 @@ static int spec_line(const char *source, int line) {
     return 0;
 }
 
-void seen_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out) {
+/* As module_lines, with lines of the spec. */
+static void seen_lines(const struct module *m, const void *const *pcs, int n, struct emu_line *out) {
     module_lines(m, pcs, n, out);
     for (int i = 0; i < n && m->entry->source; i++)
         for (int d = 0; d < EMU_DEPTH && out[i].lines[d] && !out[i].spec_line; d++)
