@@ -247,6 +247,120 @@ static void put_tensor(struct buf *out, const struct fx_kernel *k, const struct 
     if (p->align) buf_printf(out, " align %d", p->align);
 }
 
+/* ---- what entries need: conditions that the same entries have are said once, under a number ---- */
+
+struct condition {
+    const char *text;
+    bool *is_of; /* by variant */
+    int number;  /* of those of the same variants; 0: none, it is said with each */
+};
+
+struct conditions {
+    struct condition *of;
+    int n, n_numbers;
+};
+
+static void add_condition(struct conditions *c, struct arena *a, const char *text, int variant, int n_variants) {
+    struct condition *at = c->of;
+    while (at < c->of + c->n && strcmp(at->text, text) != 0) at++;
+    if (at == c->of + c->n) {
+        PUSH(a, c->of, c->n) = (struct condition){text, NEW_ARRAY(a, bool, n_variants), 0};
+        at = &c->of[c->n - 1];
+    }
+    at->is_of[variant] = true;
+}
+
+/* Adds those that the variant's `needs` joins by `&&`. */
+static void add_conditions(
+    struct conditions *c, struct arena *a, const struct fx_kernel *k, const struct fx_launch *l, int v) {
+    const struct fx_expr *e = &l->variants[v].needs;
+    struct buf text;
+    int depth = 0;
+    if (e->n == 0) return;
+    buf_init(&text, a);
+    plan_print_expr(&text, k, e);
+    char *from = text.s;
+    for (char *at = from; *at && e->terms[e->n - 1].op == FX_T_AND; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (depth || strncmp(at, " && ", 4) != 0) continue;
+        *at = 0;
+        add_condition(c, a, from, v, l->n_variants);
+        from = at + 4;
+    }
+    add_condition(c, a, from, v, l->n_variants);
+}
+
+/* Two or more that two or more variants have alike get a number. */
+static void number_conditions(struct conditions *c, int n_variants) {
+    for (int i = 0; i < c->n; i++) {
+        int n_of = 0, n_alike = 0;
+        for (int v = 0; v < n_variants; v++) n_of += c->of[i].is_of[v];
+        for (int j = i; j < c->n; j++) n_alike += memcmp(c->of[i].is_of, c->of[j].is_of, (size_t)n_variants) == 0;
+        if (c->of[i].number || n_of < 2 || n_alike < 2) continue;
+        c->n_numbers++;
+        for (int j = i; j < c->n; j++)
+            if (memcmp(c->of[i].is_of, c->of[j].is_of, (size_t)n_variants) == 0) c->of[j].number = c->n_numbers;
+    }
+}
+
+static void put_numbered(struct buf *out, const struct conditions *c) {
+    for (int number = 1; number <= c->n_numbers; number++) {
+        const char *between = "";
+        buf_printf(out, "//     [%d]: ", number);
+        for (int i = 0; i < c->n; i++) {
+            if (c->of[i].number != number) continue;
+            buf_printf(out, "%s%s", between, c->of[i].text);
+            between = " && ";
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+static void put_needs(struct buf *out, const struct conditions *c, int variant) {
+    const char *between = "//       needs ";
+    int said = 0; /* numbers stand in the order of the conditions */
+    for (int i = 0; i < c->n; i++) {
+        if (!c->of[i].is_of[variant] || (c->of[i].number && c->of[i].number <= said)) continue;
+        if (c->of[i].number) buf_printf(out, "%s[%d]", between, said = c->of[i].number);
+        else buf_printf(out, "%s%s", between, c->of[i].text);
+        between = " && ";
+    }
+    buf_puts(out, *between == '/' ? "//       needs nothing\n" : "\n");
+}
+
+static void put_launch(struct buf *out, const struct fx_kernel *k, int i) {
+    const struct fx_launch *l = &k->launches[i];
+    struct conditions needs = {0};
+    if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
+    else buf_puts(out, "//   launch");
+    if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
+    buf_puts(out, " one of these, with arguments (");
+    for (int a = 0; a < l->n_args; a++)
+        buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(out->arena, k, &l->args[a]));
+    buf_puts(out, "), tensors row-major, extents");
+    bool has_strides = l->n_args && l->args[l->n_args - 1].kind == FX_ARG_STRIDE; /* they stand last */
+    buf_puts(out, has_strides ? " and strides (of axes of one element 0) as long long\n" : " as long long\n");
+    for (int m = 0; m < l->n_maps; m++) {
+        buf_printf(out, "//     tensor map %d: ", m);
+        plan_print_map(out, k, &l->maps[m]);
+        buf_puts(out, ", swizzled in 128 bytes\n");
+    }
+    for (int v = 0; v < l->n_variants; v++) add_conditions(&needs, out->arena, k, l, v);
+    number_conditions(&needs, l->n_variants);
+    put_numbered(out, &needs);
+    for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_variant *e = &l->variants[v];
+        buf_printf(out, "//     %s: block %d, %s%sgrid ", e->entry, e->block,
+            e->takes_maps ? "the tensor maps as one more argument, " : "",
+            e->starts_early ? "programmatic dependent launch where wanted, " : "");
+        plan_print_expr(out, k, &e->grid);
+        buf_puts(out, ", dynamic shared memory ");
+        plan_print_expr(out, k, &e->smem);
+        buf_putc(out, '\n');
+        put_needs(out, &needs, v);
+    }
+}
+
 static void put_contract(struct buf *out, const struct fx_kernel *k) {
     buf_printf(out, "//\n// kernel %s(", k->name);
     bool is_out = false;
@@ -263,35 +377,7 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         buf_printf(out, " bytes, 256-byte aligned%s\n",
             k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
     }
-    for (int i = 0; i < k->n_launches; i++) {
-        const struct fx_launch *l = &k->launches[i];
-        if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
-        else buf_puts(out, "//   launch");
-        if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
-        buf_puts(out, " one of these, with arguments (");
-        for (int a = 0; a < l->n_args; a++)
-            buf_printf(out, "%s%s", a ? ", " : "", plan_arg_name(out->arena, k, &l->args[a]));
-        buf_puts(out, "), tensors row-major, extents");
-        bool has_strides = l->n_args && l->args[l->n_args - 1].kind == FX_ARG_STRIDE; /* they stand last */
-        buf_puts(out, has_strides ? " and strides (of axes of one element 0) as long long\n" : " as long long\n");
-        for (int m = 0; m < l->n_maps; m++) {
-            buf_printf(out, "//     tensor map %d: ", m);
-            plan_print_map(out, k, &l->maps[m]);
-            buf_puts(out, ", swizzled in 128 bytes\n");
-        }
-        for (int v = 0; v < l->n_variants; v++) {
-            const struct fx_variant *e = &l->variants[v];
-            buf_printf(out, "//     %s: block %d, %s%sgrid ", e->entry, e->block,
-                e->takes_maps ? "the tensor maps as one more argument, " : "",
-                e->starts_early ? "programmatic dependent launch where wanted, " : "");
-            plan_print_expr(out, k, &e->grid);
-            buf_puts(out, ", dynamic shared memory ");
-            plan_print_expr(out, k, &e->smem);
-            buf_puts(out, "\n//       needs ");
-            plan_print_expr(out, k, &e->needs);
-            buf_puts(out, "\n");
-        }
-    }
+    for (int i = 0; i < k->n_launches; i++) put_launch(out, k, i);
 }
 
 /* The spec's file name without its folders, in characters that can stand in a comment. */
@@ -332,7 +418,8 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
         FX_VERSION, file, u->cx->arch->name);
     buf_puts(out,
         "// How to launch (cdiv(a, b) is a / b rounded up; align(x) the alignment of x in bytes; more than 48 KB of shared memory needs the\n"
-        "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best.\n");
+        "// kernel's maximum raised). Of several entries take the first that its needs allow, or the one that suits the extents best;\n"
+        "// [1] among them stands for the conditions listed so.\n");
     for (int i = 0; i < plan->n_kernels; i++) put_contract(out, &plan->kernels[i]);
     buf_putc(out, '\n');
     put_pieces(out, a, &generated);
