@@ -859,9 +859,12 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
                               fix_of_operator(t));
     if (foreign_call(p, t, expected)) return true;
     if (expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID && foreign_assignment(p, t)) return true;
-    if (t->code == T_LBRACKET && expected[T_ASSIGN] && p->in_body)
+    if (t->code == T_LBRACKET && expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID) {
+        struct name target = name_of(t - 1);
         return report_foreign(p, span_of(p, t), "a value is assigned whole, not by elements",
-                              "choose between values: `y = where(c, a, b)`");
+                              arena_printf(a, "choose between values: `" NAME_FMT " = where(idx(N) == i, v, " NAME_FMT ")`, in place where " NAME_FMT " is `inout`",
+                                           NAME_ARG(target), NAME_ARG(target), NAME_ARG(target)));
+    }
     if (is_slice(p, t))
         return report_foreign(p, span_of(p, t), "`:` does not slice",
                               "name the axes that are indexed, `x[N: 0]`; the others pass through, and `x[N: J+1]` shifts");

@@ -140,6 +140,14 @@ kernel recurrence_down(a: f32[B,K], b: f32[B,K,N]) -> (h: f32[B,K,N], m: f32[B,K
 test recurrence_down { B=2 K=50 N=9 a.init: uniform(-1,1) }
 test recurrence_down { B=2 K=50 N=128 a.init: uniform(-1,1) }
 test recurrence_down { B=2 K=5000 N=7 a.init: uniform(-1,1) }
+kernel recurrences(a: f32[H,W], x: f32[H,W], u: inout f32[W,H]) -> (y: f32[H,W], l: f32[H]) {
+  h = recur[W](a, recur[H](a, x))
+  y = recur[W](a, h) + cumsum[W](h)
+  l = sum[W](y)
+  u = recur[W](a, u)
+}
+test recurrences { H=40 W=50 a.init: uniform(-0.5,0.5) }
+test recurrences { H=7 W=1100 a.init: uniform(-0.5,0.5) }
 kernel extremes(x: f32[B,T]) -> (a: f32[B,T], i: f32[B,T]) {
   a = cummax[T](x)
   i = cummin[T](x) + sum[T](x)

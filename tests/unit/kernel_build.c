@@ -168,6 +168,13 @@ struct value *scan(struct build *b, enum reduction r, struct value *x, char labe
     return v;
 }
 
+struct value *recurrence(struct build *b, struct value *a, struct value *x, char label) {
+    struct value *v = scan(b, RED_RECUR, x, label);
+    v->args[v->n_args++] = a;
+    widen(v, a);
+    return v;
+}
+
 struct value *access_at(
     struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill) {
     struct value *v = value(b, V_ACCESS, x->dtype);

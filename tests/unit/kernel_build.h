@@ -55,6 +55,7 @@ struct value *in_f64(struct value *v);
 struct value *running_index(struct build *b, char label);
 struct value *size_of(struct build *b, char label);
 struct value *scan(struct build *b, enum reduction r, struct value *x, char label);
+struct value *recurrence(struct build *b, struct value *a, struct value *x, char label); /* h = a h + x */
 /* x at the positions along the axes `at`, "HW"; fill may be NULL. */
 struct value *access_at(
     struct build *b, struct value *x, const char *at, struct value *const *positions, struct value *fill);

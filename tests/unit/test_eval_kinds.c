@@ -649,6 +649,57 @@ START_TEST(test_scan_within) {
 }
 END_TEST
 
+/* In runs of 7 that are joined, as an implementation may: of a run the product of its a's and what it gives from 0. */
+static float by_runs(const float *a, const float *x, int n) {
+    float h = 0;
+    for (int first = 0; first < n; first += 7) {
+        float product = 1, sum = 0;
+        for (int t = first; t < n && t < first + 7; t++) product *= t ? a[t] : 0, sum = (t ? a[t] : 0) * sum + x[t];
+        h = product * h + sum;
+    }
+    return h;
+}
+
+START_TEST(test_recurrence) {
+    enum { T = 300 };
+    struct build *b = BUILD("MT", 3, T);
+    struct value *x = random_load(b, FX_F32, "T"), *a = random_load(b, FX_F32, "T");
+    struct result r = eval(b, "T", recurrence(b, a, x, 'T'));
+    float as[T], xs[T];
+    for (int t = 0; t < T; t++) as[t] = (float)element(b, a, t), xs[t] = (float)element(b, x, t);
+    for (int t = 0; t < T; t++) {
+        double h = by_runs(as, xs, t + 1);
+        ck_assert_msg(fabs(h - r.v[t]) <= r.e[t], "%d: %g is not %g within %g", t, h, r.v[t], r.e[t]);
+        if (isfinite(r.e[t]) && fabs(xs[t]) > 1e-2) ck_assert(!fx_is_right(FX_F32, h + 0.5 * xs[t], r.v[t], r.e[t]));
+    }
+    struct result m = eval(b, "MT", recurrence(b, load(b, FX_F32, "M", (double[]){1, -1, 2}), integer_load(b, FX_F32, "T"), 'T'));
+    for (int t = 0; t < 2 * T; t++) ck_assert_double_eq(m.e[t], 0); /* integers, none beyond 2^24 */
+    ck_assert(isinf(m.e[3 * T - 1]));                               /* a product of 2s overflows */
+    release(b);
+}
+END_TEST
+
+START_TEST(test_recurrence_specials) {
+    struct build *b = BUILD("T", 5);
+    struct value *x = load(b, FX_F32, "T", (double[]){3, 1, INFINITY, 2, 1});
+    struct result r = eval(b, "T", recurrence(b, load(b, FX_F32, "T", (double[]){NAN, 2, 1, 0.5, 0}), x, 'T'));
+    const double want[] = {3, 7, INFINITY, INFINITY, NAN}; /* nothing stands before the first */
+    for (int t = 0; t < 5; t++) ck_assert(r.e[t] == 0 && (isnan(want[t]) ? isnan(r.v[t]) : r.v[t] == want[t]));
+    x = load(b, FX_F32, "T", (double[]){0, 0, 0, 0, 1});
+    r = eval(b, "T", recurrence(b, load(b, FX_F32, "T", (double[]){1, 1e30, 1e30, 1e-30, 0}), x, 'T'));
+    ck_assert(r.e[1] < 1e-6 && isinf(r.e[2]) && isinf(r.e[4])); /* the product of a run may overflow where h does not */
+    struct value *n = load(b, FX_I32, "T", (double[]){5, 1 << 20, 1 << 20, 3, -1});
+    r = eval(b, "T", recurrence(b, n, n, 'T'));
+    uint32_t h = 0;
+    for (int t = 0; t < 5; t++) {
+        uint32_t v = (uint32_t)(int32_t)element(b, n, t);
+        h = t ? v * h + v : v;
+        ck_assert(r.i[t] == (int32_t)h && r.e[t] == 0);
+    }
+    release(b);
+}
+END_TEST
+
 START_TEST(test_scan_sparse) { /* more elements than cells: rows up to what is needed */
     struct build *b = BUILD("MNT", 1 << 14, 1 << 10, 8);
     struct value *x = integer_load(b, FX_F32, "MT"), *w = integer_load(b, FX_F32, "NT");
@@ -891,6 +942,8 @@ int main(void) {
     tcase_add_test(tests, test_f64);
     tcase_add_loop_test(tests, test_scan, 0, 2);
     tcase_add_test(tests, test_scan_within);
+    tcase_add_test(tests, test_recurrence);
+    tcase_add_test(tests, test_recurrence_specials);
     tcase_add_test(tests, test_scan_sparse);
     tcase_add_test(tests, test_argmax);
     tcase_add_test(tests, test_argmax_open);
