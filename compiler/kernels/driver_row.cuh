@@ -77,7 +77,7 @@ struct fx_row_share {
   static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
   static constexpr int THREADS = LANES * ACROSS, ROWS = ACROSS * SUMS;     // of a block
   static_assert(ALONG_ROWS || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
-  static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0;
+  static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0, AHEAD = SCANS_DOWN && !RESIDENT;
   const PROBLEM &p;                              // the problem
   const index cols;                              // elements of a row
   index begin, end;                              // those of the part at hand
@@ -103,13 +103,21 @@ struct fx_row_share {
     end = begin + size < cols ? (index)(begin + size) : cols;
   }
 
-  FX_DEVICE void fetch(index first) {
+  FX_DEVICE void fetch(frag (&to)[CHUNKS], index first) const {
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
-      f[c] = frag{};
+      to[c] = frag{};
       if constexpr (!__is_empty(frag))
-        if (has(col(first, c))) p.fetch(f[c], row, col(first, c));
+        if (has(col(first, c))) p.fetch(to[c], row, col(first, c));
     }
+  }
+  // the chunks of the next round, fetched while lanes wait for each other
+  struct round_ahead {
+    frag f[CHUNKS];
+  };
+  FX_DEVICE void turn(const round_ahead &next) {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) f[c] = next.f[c];
   }
 
   template <int P>
@@ -153,45 +161,55 @@ struct fx_row_share {
     before = in_warp == 0 ? warps : p.combine(fx_scan<I>(), warps, below);
   }
 
-  // what the lanes of a column before this one add up to, and all of them, for V columns; scans run down columns
+  // what stands before this lane's elements of V columns, and so far with those of all lanes; scans run down columns
   template <int I, class T>
-  FX_DEVICE void scan_lanes_down(const T (&mine)[V], T (&before)[V], T (&all)[V]) const {
+  FX_DEVICE void scan_lanes_down(const T (&mine)[V], T (&before)[V], T (&so_far)[V]) const {
     if constexpr (LANES == 1) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) before[v] = p.identity(fx_scan<I>()), all[v] = mine[v];
+      for (int v = 0; v < V; ++v) before[v] = so_far[v], so_far[v] = p.combine(fx_scan<I>(), so_far[v], mine[v]);
     } else {
-      constexpr int WITHIN = ACROSS < 32 ? 32 / ACROSS : 1, GROUPS = LANES / WITHIN, SETS = GROUPS * ACROSS * V;  // lanes of a column in a warp, and such groups
+      constexpr int WITHIN = ACROSS < 32 ? 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // lanes of a column in a warp, and such groups
+      constexpr int WORDS = V * (int)sizeof(T) / 4, PIECE = WORDS < 4 ? WORDS : 4;
       static_assert(LANES % WITHIN == 0, "warps share no columns in part");
       const int within = lane % WITHIN, group = lane / WITHIN;
-      unsigned *slots = (unsigned *)fx_smem();
-      fx_barrier();  // everyone has read what stood there, of the scan before or of sums
+      const unsigned slots = fx_shared(fx_smem()) + team * (PIECE * 4);
+      unsigned w[WORDS];
+      T sum[V], groups[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        T sum = mine[v];
+        sum[v] = mine[v];
 #pragma unroll
         for (int d = 1; d < WITHIN; d *= 2) {
-          const T below = fx_from_lane_below(sum, d * ACROSS);
-          if (within >= d) sum = p.combine(fx_scan<I>(), below, sum);
+          const T below = fx_from_lane_below(sum[v], d * ACROSS);
+          if (within >= d) sum[v] = p.combine(fx_scan<I>(), below, sum[v]);
         }
-        if (within == WITHIN - 1) fx_words<T>::of(sum).put(slots, SETS, (group * V + v) * ACROSS + team);
         before[v] = p.identity(fx_scan<I>());
+        groups[v] = so_far[v];
         if constexpr (WITHIN > 1) {
-          const T below = fx_from_lane_below(sum, ACROSS);
+          const T below = fx_from_lane_below(sum[v], ACROSS);
           if (within > 0) before[v] = below;
         }
       }
+      memcpy(w, sum, sizeof w);
+      fx_barrier();  // everyone has read what stood there, of the scan before or of sums
+      if (within == WITHIN - 1) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i += PIECE) fx_shared_put<PIECE>(slots + (group * WORDS + i) * (ACROSS * 4), &w[i]);
+      }
       fx_barrier();  // the groups' totals are there
 #pragma unroll
-      for (int v = 0; v < V; ++v) {
-        T groups = p.identity(fx_scan<I>());
-        all[v] = groups;
+      for (int g = 0; g < GROUPS; ++g) {
 #pragma unroll
-        for (int i = 0; i < GROUPS; ++i) {
-          if (i == group) groups = all[v];
-          all[v] = p.combine(fx_scan<I>(), all[v], fx_words<T>::from(slots, SETS, (i * V + v) * ACROSS + team));
+        for (int i = 0; i < WORDS; i += PIECE) fx_shared_get<PIECE>(&w[i], slots + (g * WORDS + i) * (ACROSS * 4));
+        memcpy(sum, w, sizeof w);
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          if (g == group) groups[v] = so_far[v];
+          so_far[v] = p.combine(fx_scan<I>(), so_far[v], sum[v]);
         }
-        before[v] = p.combine(fx_scan<I>(), groups, before[v]);
       }
+#pragma unroll
+      for (int v = 0; v < V; ++v) before[v] = p.combine(fx_scan<I>(), groups[v], before[v]);
     }
   }
 
@@ -211,16 +229,13 @@ struct fx_row_share {
             if (c > 0) x[v] = p.combine(fx_scan<I>(), p.values(fx_scan<I>(), s[c > 0 ? c - 1 : 0])[v], x[v]);
           }
         }
-        typename PROBLEM::template scans<V> below, sums;
+        typename PROBLEM::template scans<V> below;
         auto &before = p.values(fx_scan<I>(), below);
-        auto &all = p.values(fx_scan<I>(), sums);
-        scan_lanes_down<I>(p.values(fx_scan<I>(), s[CHUNKS - 1]), before, all);
+        scan_lanes_down<I>(p.values(fx_scan<I>(), s[CHUNKS - 1]), before, so_far);
 #pragma unroll
-        for (int v = 0; v < V; ++v) {
-          const auto ahead = p.combine(fx_scan<I>(), so_far[v], before[v]);
+        for (int c = 0; c < CHUNKS; ++c) {
 #pragma unroll
-          for (int c = 0; c < CHUNKS; ++c) p.values(fx_scan<I>(), s[c])[v] = p.combine(fx_scan<I>(), ahead, p.values(fx_scan<I>(), s[c])[v]);
-          so_far[v] = p.combine(fx_scan<I>(), so_far[v], all[v]);
+          for (int v = 0; v < V; ++v) p.values(fx_scan<I>(), s[c])[v] = p.combine(fx_scan<I>(), before[v], p.values(fx_scan<I>(), s[c])[v]);
         }
       }
       scan_down<P, I + 1>(s, carry, first);
@@ -303,9 +318,12 @@ struct fx_row_share {
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
     typename PROBLEM::template scans<SUMS> carry;
     start_scans<0>(carry);
+    if (AHEAD) fetch(f, begin);
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
-      if (!RESIDENT || P == 0) fetch(first);
+      if (!AHEAD && (!RESIDENT || P == 0)) fetch(f, first);
+      round_ahead next;
+      if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
       typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
       if constexpr (SCANS_DOWN) scan_down<P, 0>(sums, carry, first);
 #pragma unroll
@@ -318,6 +336,7 @@ struct fx_row_share {
             p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
         }
       }
+      if (AHEAD) turn(next);
       if (RESIDENT) break;
     }
   }
@@ -372,15 +391,18 @@ struct fx_row_share {
   // the last pass, which stores elements; what only it reads is under way for all chunks at once where registers allow
   FX_DEVICE void store() {
     typedef typename PROBLEM::template tail<V> tail;
-    constexpr bool AHEAD = CHUNKS * sizeof(tail) <= 64;
+    constexpr bool ALL = CHUNKS * sizeof(tail) <= 64;
     typename PROBLEM::template scans<SUMS> carry;
     start_scans<0>(carry);
+    if (AHEAD) fetch(f, begin);
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
-      tail t[AHEAD ? CHUNKS : 1];
-      if (!RESIDENT || PROBLEM::PASSES == 0) fetch(first);
+      tail t[ALL ? CHUNKS : 1];
+      if (!AHEAD && (!RESIDENT || PROBLEM::PASSES == 0)) fetch(f, first);
+      round_ahead next;
+      if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
 #pragma unroll
-      for (int c = 0; c < (AHEAD ? CHUNKS : 0); ++c) {
+      for (int c = 0; c < (ALL ? CHUNKS : 0); ++c) {
         t[c] = tail{};
         fetch_tail(t[c], col(first, c));
       }
@@ -391,9 +413,10 @@ struct fx_row_share {
         const index at = col(first, c);
         if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
         if (!has(at)) continue;
-        if (!AHEAD) fetch_tail(t[0], at);
-        p.template store<RESIDENT, V>(f[c], t[AHEAD ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
+        if (!ALL) fetch_tail(t[0], at);
+        p.template store<RESIDENT, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
       }
+      if (AHEAD) turn(next);
       if (RESIDENT) break;
     }
   }

@@ -179,18 +179,18 @@ FX_DEVICE void fx_load_words(unsigned (&w)[N], const void *p) {
   }
 }
 
-// fx_store_words: the counterpart of loading N adjacent words
+// fx_store_words: the counterpart of loading N adjacent words; as one store, which the compiler takes apart where it is not told
 template <int N>
 FX_DEVICE void fx_store_words(void *p, const unsigned (&w)[N]) {
   static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
   if constexpr (N == 1) {
     *(unsigned *)p = w[0];
   } else if constexpr (N == 2) {
-    *(uint2 *)p = make_uint2(w[0], w[1]);
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]) : "memory");
   } else {
 #pragma unroll
     for (int i = 0; i < N; i += 4)
-      ((uint4 *)p)[i / 4] = make_uint4(w[i], w[i + 1], w[i + 2], w[i + 3]);
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global((uint4 *)p + i / 4)), "r"(w[i]), "r"(w[i + 1]), "r"(w[i + 2]), "r"(w[i + 3]) : "memory");
   }
 }
 

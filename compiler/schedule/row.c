@@ -117,6 +117,18 @@ enum {
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
+static int words_of_scan(const struct node *n) {
+    return (n->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(n->dtype) / 32;
+}
+
+/* Words of the running sum that takes most. */
+static int widest_scan(const struct row_program *x) {
+    int most = 0;
+    for (int i = 0; i < x->n_scans; i++)
+        if (words_of_scan(x->scans[i]) > most) most = words_of_scan(x->scans[i]);
+    return most;
+}
+
 /* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as a constant extent
  * and registers allow. */
 static int vector_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
@@ -140,6 +152,7 @@ static int vector_of(const struct graph *g, const struct partition *p, const str
     }
     int v = x->along.n == 0 || narrowest == 0 ? 1 : 16 / narrowest;
     if (v > 8) v = 8;
+    while (v > 1 && x->is_along_rows && v * widest_scan(x) > 8) v /= 2; /* what lanes tell each other is for each of V */
     while (v > 1 && (v * total > 256 || (extent >= 0 && extent % v))) v /= 2;
     return v;
 }
@@ -152,24 +165,12 @@ static int chunk_words(const struct row_program *x, int v) {
     return words ? words : 1;
 }
 
-/* Words of the running sum that takes most, 2 at least where there is one. */
-static int scan_words(const struct row_program *x) {
-    int most = 0;
-    for (int i = 0; i < x->n_scans; i++) {
-        int words = (x->scans[i]->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(x->scans[i]->dtype) / 32;
-        if (words < 2) words = 2;
-        if (words > most) most = words;
-    }
-    return most;
-}
-
-/* Words of registers a chunk takes where running sums go down columns: those of all chunks are held at once, and what
- * was read is let go meanwhile. */
+/* Words of registers a chunk takes where running sums go down columns: those of all chunks, and what is read ahead for
+ * the next round. */
 static int scan_chunk_words(const struct row_program *x, int v) {
-    int words = 0, held = chunk_words(x, v);
-    for (int i = 0; i < x->n_scans; i++)
-        words += v * (x->scans[i]->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(x->scans[i]->dtype) / 32;
-    return words > held ? words : held;
+    int words = chunk_words(x, v);
+    for (int i = 0; i < x->n_scans; i++) words += v * words_of_scan(x->scans[i]);
+    return words;
 }
 
 static int smem_bytes(const struct row_program *x, const struct team *t, int v) {
@@ -178,7 +179,7 @@ static int smem_bytes(const struct row_program *x, const struct team *t, int v) 
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
     int within = t->across < 32 ? 32 / t->across : 1; /* lanes of a column in a warp */
     int slots = x->is_along_rows ? t->lanes > 1 ? t->lanes / within * t->across * v : 0 : t->lanes > 32 ? 33 : 0;
-    slots *= 4 * scan_words(x);
+    slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
     return sums < slots ? slots : sums;
 }
 
