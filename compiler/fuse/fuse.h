@@ -12,7 +12,7 @@ struct fuser {
     bool rows;       /* whether reductions become row programs where they fit one */
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
-    bool splits;     /* whether contractions of f32 may read their factors in parts */
+    bool splits;     /* whether contractions of f32 may read their factors in parts, those of tf32 turned */
     bool chains;     /* whether contractions become a chain where they fit one */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
@@ -64,6 +64,8 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g);
 /* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
 bool fuse_is_split(const struct graph *g, const struct product *x);
 bool fuse_has_split(const struct graph *g);
+/* Whether factor s of x, of tf32, is to be stored with k contiguous first. */
+bool fuse_is_turned(const struct graph *g, const struct product *x, int s);
 /* The storage order of factor s of x in parts; false where it has none. */
 bool fuse_split_order(const struct graph *g, const struct product *x, int s, int *axes);
 

@@ -201,6 +201,12 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
     x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
     if (x->is_split) return;
+    if (f->splits && fuse_is_turned(f->g, x, s)) {
+        x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
+            arena_printf(&f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take tf32", ir_quote(f->g, n)),
+            n->span);
+        return;
+    }
     if (is_in_memory(f->g, n, x->dtype[s])) return;
     if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n))
         place_loops_below(f, n);

@@ -1,7 +1,8 @@
-/* Of the fuse pass: which contractions of f32 are added up from products of bf16, and how their factors lie.
+/* Of the fuse pass: factors of f32 that are stored as the tensor cores of sm_90a take them: in parts, whose products of
+ * bf16 are added up, or as tf32, turned so that k is contiguous.
  *
  * In: a contraction. Out: whether its factors are to be stored in parts (kernels/driver_split.cuh), and the storage
- * order of a factor. Extents have to be fixed, as the distance of parts and the alignment of tensor maps are. Invariant:
+ * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment of tensor maps are. Invariant:
  * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
 #include <string.h>
 
@@ -13,6 +14,9 @@
  * below 2^40 bytes. */
 static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, SPLIT_SECONDS = 3e-6,
                     MOST_ELEMENTS = 0x1p38;
+
+/* Likewise of tf32 as it lies and turned; bytes of an element of a factor, as many as turning it takes the time of. */
+static const double RATE_TF32 = 800, RATE_TURNED = 1600, TURNED_BYTES = 22;
 
 enum { STEP = 8, LEAST_EXTENT = 64 };
 
@@ -71,13 +75,27 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
+bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
+    const struct arch *m = g->cx->arch;
+    const struct node *v = x->factor[s];
+    struct tensor t;
+    if (!m->has_wgmma || !x->sum->may_tf32 || x->dtype[s] != FX_F32 || !is_matrix_product(g, x->sum) ||
+        !tensor_of_factor(g, v, &t) || t.dtype != FX_F32 || t.is_strided || !t.n_axes ||
+        !node_has_axis(x->sum, t.axes[t.n_axes - 1]))
+        return false;
+    if (list_has(g->with, FUSE_SPLIT)) return true;
+    double flops = 2 * nominal_size(g, x->sum->reduced, x->sum->n_reduced) * nominal_size(g, x->sum->axes, x->sum->n_axes),
+           all = arch_all_cycles(m), bytes = TURNED_BYTES * nominal_size(g, v->axes, v->n_axes);
+    return flops / (RATE_TF32 * all) > flops / (RATE_TURNED * all) + bytes / m->copied + SPLIT_SECONDS;
+}
+
 bool fuse_has_split(const struct graph *g) {
     if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || list_has(g->skip, FUSE_SPLIT)) return false;
     for (int i = 0; i < g->n_nodes; i++) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;
         struct product x = fuse_product(g, g->nodes[i]);
-        if (fuse_is_split(g, &x)) return true;
+        if (fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1)) return true;
     }
     return false;
 }

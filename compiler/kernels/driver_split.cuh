@@ -91,7 +91,7 @@ struct fx_split_consumer {
       const unsigned long long a = operand_a::at(a_stage + consumer * 8192), b = operand_b::at(b_stage + ENGINE::A_BYTES + J * ENGINE::B_BYTES);
 #pragma unroll
       for (int step = 0; step < ENGINE::BK / 16; ++step)
-        ENGINE::columns::template multiply<true, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR>(
+        ENGINE::columns::template multiply<true, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, false>(
             to[J], a + step * (operand_a::STEP >> 4), b + step * (operand_b::STEP >> 4), step > 0 || !begins);
       multiply<SEGMENT, J + 1>(to, a_stage, b_stage, begins);
     }

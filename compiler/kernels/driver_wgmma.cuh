@@ -1,7 +1,7 @@
-/* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats lie in memory as tensor maps say, on wgmma.
+/* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats, or of f32 as tf32, lie in memory as tensor maps say, on wgmma.
    A block walks over output tiles, as many blocks as multiprocessors. One thread of its first warpgroup, the producer, copies boxes of the operands into a ring of stages; two or
    three warpgroups, the consumers, multiply what has landed. In turns (IS_PINGPONG) each of two has a tile of its own, and its epilogue runs under the other's products; else they
-   share a tile, as many of its rows each. A stage holds 64 k of A's rows and of the columns of every B in boxes of 64 x 64 elements, 8 KB, swizzled in 128 bytes. Two memory
+   share a tile, as many of its rows each. A stage holds 128 bytes of k of A's rows and of the columns of every B in boxes of 64 x 64 elements, of tf32 64 x 32 with k contiguous, 8 KB, swizzled in 128 bytes. Two memory
    barriers a stage say that it is full, by the bytes of its boxes, and that it is empty, by a lane of every warp that read it; both count phases throughout the tiles.
    Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
    Invariant: any m and n, k of at least 1 in every segment; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
@@ -9,36 +9,36 @@
 // fx_columns_64: the instruction of 64 columns
 struct fx_columns_64 {
   static constexpr int N = 64;
-  template <bool BF16, int A_MN, int B_MN>
+  template <bool BF16, int A_MN, int B_MN, bool TF32>
   static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
-    fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b, adds);
+    fx_wgmma_64<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
   }
 };
 
 // fx_columns_128: the instruction of 128 columns
 struct fx_columns_128 {
   static constexpr int N = 128;
-  template <bool BF16, int A_MN, int B_MN>
+  template <bool BF16, int A_MN, int B_MN, bool TF32>
   static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
-    fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b, adds);
+    fx_wgmma_128<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
   }
 };
 
 // fx_columns_192: the instruction of 192 columns
 struct fx_columns_192 {
   static constexpr int N = 192;
-  template <bool BF16, int A_MN, int B_MN>
+  template <bool BF16, int A_MN, int B_MN, bool TF32>
   static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
-    fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b, adds);
+    fx_wgmma_192<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
   }
 };
 
 // fx_columns_256: the instruction of 256 columns
 struct fx_columns_256 {
   static constexpr int N = 256;
-  template <bool BF16, int A_MN, int B_MN>
+  template <bool BF16, int A_MN, int B_MN, bool TF32>
   static FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
-    fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b, adds);
+    fx_wgmma_256<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
   }
 };
 
@@ -52,12 +52,12 @@ template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, int CONSUM
 struct fx_wgmma {
   typedef T_ T;
   typedef COLUMNS columns;
-  static constexpr int BM = BM_, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_;
+  static constexpr int BM = BM_, BN = COLUMNS::N, BK = 128 / (int)sizeof(T), STAGES = STAGES_, CHUNK = CHUNK_;
   static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
   static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
   static constexpr int PARTS = ROWS / 64;                         // instructions that cover them
-  static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T);
+  static constexpr int BOX_BYTES = 64 * 128;
   static constexpr int A_BYTES = BM / 64 * BOX_BYTES, B_BYTES = BN / 64 * BOX_BYTES, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;  // bytes of a staged row: the rows that a warp writes at once lie in different banks
   static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
@@ -96,17 +96,18 @@ struct fx_wgmma_ring {
 };
 
 // fx_wgmma_blocks: counts the blocks of k that a problem's segments have together
+template <class ENGINE>
 struct fx_wgmma_blocks {
   int n;  // so far
 
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
-    n += SEGMENT::k_outer(p) * ((SEGMENT::k(p) + 63) / 64);
+    n += SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   }
   FX_DEVICE void next_segment() {}
 };
 
-// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n and 64 k
+// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n and a block of k
 template <int SIZE, class OPERAND, class PROBLEM>
 FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
 #pragma unroll
@@ -152,7 +153,7 @@ struct fx_wgmma_producer {
   FX_DEVICE void next_segment() {}
 };
 
-// fx_wgmma_operand: the descriptor of an operand that begins at an address: boxes of 64 x 64 in rows of 128 swizzled bytes; steps of 16 k within it
+// fx_wgmma_operand: the descriptor of an operand that begins at an address: boxes of 64 rows of 128 swizzled bytes; steps of 16 k within it, of 8 of tf32
 // PTX ISA, "Matrix descriptor format": address, leading and stride byte offsets in units of 16 bytes, and the swizzle. Where m or n is contiguous, the next 64 of it are the next box.
 template <int LAYOUT>
 struct fx_wgmma_operand {
@@ -179,7 +180,7 @@ struct fx_wgmma_consumer {
       const unsigned long long b = operand_b::at(b_address + J * ENGINE::B_BYTES) + step * (operand_b::STEP >> 4);
 #pragma unroll
       for (int part = 0; part < ENGINE::PARTS; ++part)
-        ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR>(
+        ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, sizeof(typename ENGINE::T) == 4>(
             acc[SEGMENT::sum(J)][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b, step > 0 || adds[SEGMENT::sum(J)]);
       multiply<SEGMENT, J + 1>(a, b_address, step);
       adds[SEGMENT::sum(J)] = 1;
@@ -197,7 +198,7 @@ struct fx_wgmma_consumer {
       const unsigned long long a = fx_wgmma_operand<SEGMENT::a::LAYOUT>::at(ring.address() + a_offset);
       fx_wgmma_begin();
 #pragma unroll
-      for (int step = 0; step < ENGINE::BK / 16; ++step) multiply<SEGMENT, 0>(a, ring.address() + ENGINE::A_BYTES, step);
+      for (int step = 0; step < 4; ++step) multiply<SEGMENT, 0>(a, ring.address() + ENGINE::A_BYTES, step);
       fx_wgmma_commit();
       fx_wgmma_wait<1>();
       give_back();
@@ -333,7 +334,7 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
   const int consumer = group - 1, warp = threadIdx.x / 32 % 4;
   const int part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
   const unsigned turn = IS_PINGPONG ? gridDim.x : 0;
-  fx_wgmma_blocks blocks = {0};
+  fx_wgmma_blocks<ENGINE> blocks = {0};
   p.accumulate(blocks);
   if (IS_PINGPONG && consumer == 1) {
     ring.skip(blocks.n);

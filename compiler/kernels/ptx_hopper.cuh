@@ -90,35 +90,37 @@ FX_DEVICE void fx_wgmma_wait() {
 
 // fx_wgmma_64: starts d = a b, or d += a b where it adds, over 64 x 64 x 16 elements, bf16 or f16, of the warpgroup whose threads all call it; a and b in shared memory as their descriptors say
 // d is of an accumulator fragment as PTX lays it out: thread t has of row 16 (t / 32 % 4) + t % 32 / 4, and of the row 8 below it, elements 8 i + 2 (t % 4) and the next, four numbers for every i.
+// TF32: over 8 k of f32 whose low 13 bits are cut off, both with k contiguous.
 // A_MN, B_MN: 1 where that operand's m or n is contiguous, not its k. Until it is waited for, d may not be touched. PTX ISA, "wgmma.mma_async".
-template <bool BF16, int A_MN, int B_MN>
+template <bool BF16, int A_MN, int B_MN, bool TF32 = false>
 FX_DEVICE void fx_wgmma_64(float (&d)[32], unsigned long long a, unsigned long long b, int adds) {
-#define FX_WGMMA(type) \
+#define FX_WGMMA(k, type, turned) \
   asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %34, 0;\n\t" \
-               "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" \
+               "wgmma.mma_async.sync.aligned.m64n64k" k ".f32." type "." type " {" \
                "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, " \
                "%29, %30, %31" \
-               "}, %32, %33, adds, 1, 1, %35, %36; }" \
+               "}, %32, %33, adds, 1, 1" turned "; }" \
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), \
                  "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), \
                  "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), \
                  "+f"(d[31]) \
                : "l"(a), "l"(b), "r"(adds), "n"(A_MN), "n"(B_MN))
-  if constexpr (BF16) FX_WGMMA("bf16");
-  else FX_WGMMA("f16");
+  if constexpr (TF32) FX_WGMMA("8", "tf32", "");
+  else if constexpr (BF16) FX_WGMMA("16", "bf16", ", %35, %36");
+  else FX_WGMMA("16", "f16", ", %35, %36");
 #undef FX_WGMMA
 }
 
 // fx_wgmma_128: starts d = a b, or d += a b where it adds, over 64 x 128 x 16 elements of a warpgroup; see fx_wgmma_64
-template <bool BF16, int A_MN, int B_MN>
+template <bool BF16, int A_MN, int B_MN, bool TF32 = false>
 FX_DEVICE void fx_wgmma_128(float (&d)[64], unsigned long long a, unsigned long long b, int adds) {
-#define FX_WGMMA(type) \
+#define FX_WGMMA(k, type, turned) \
   asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %66, 0;\n\t" \
-               "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" \
+               "wgmma.mma_async.sync.aligned.m64n128k" k ".f32." type "." type " {" \
                "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, " \
                "%29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, " \
                "%56, %57, %58, %59, %60, %61, %62, %63" \
-               "}, %64, %65, adds, 1, 1, %67, %68; }" \
+               "}, %64, %65, adds, 1, 1" turned "; }" \
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), \
                  "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), \
                  "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), \
@@ -127,22 +129,23 @@ FX_DEVICE void fx_wgmma_128(float (&d)[64], unsigned long long a, unsigned long 
                  "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), \
                  "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
                : "l"(a), "l"(b), "r"(adds), "n"(A_MN), "n"(B_MN))
-  if constexpr (BF16) FX_WGMMA("bf16");
-  else FX_WGMMA("f16");
+  if constexpr (TF32) FX_WGMMA("8", "tf32", "");
+  else if constexpr (BF16) FX_WGMMA("16", "bf16", ", %67, %68");
+  else FX_WGMMA("16", "f16", ", %67, %68");
 #undef FX_WGMMA
 }
 
 // fx_wgmma_192: starts d = a b, or d += a b where it adds, over 64 x 192 x 16 elements of a warpgroup; see fx_wgmma_64
-template <bool BF16, int A_MN, int B_MN>
+template <bool BF16, int A_MN, int B_MN, bool TF32 = false>
 FX_DEVICE void fx_wgmma_192(float (&d)[96], unsigned long long a, unsigned long long b, int adds) {
-#define FX_WGMMA(type) \
+#define FX_WGMMA(k, type, turned) \
   asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %98, 0;\n\t" \
-               "wgmma.mma_async.sync.aligned.m64n192k16.f32." type "." type " {" \
+               "wgmma.mma_async.sync.aligned.m64n192k" k ".f32." type "." type " {" \
                "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, " \
                "%29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, " \
                "%56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, " \
                "%83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
-               "}, %96, %97, adds, 1, 1, %99, %100; }" \
+               "}, %96, %97, adds, 1, 1" turned "; }" \
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), \
                  "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), \
                  "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), \
@@ -154,23 +157,24 @@ FX_DEVICE void fx_wgmma_192(float (&d)[96], unsigned long long a, unsigned long 
                  "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), \
                  "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]) \
                : "l"(a), "l"(b), "r"(adds), "n"(A_MN), "n"(B_MN))
-  if constexpr (BF16) FX_WGMMA("bf16");
-  else FX_WGMMA("f16");
+  if constexpr (TF32) FX_WGMMA("8", "tf32", "");
+  else if constexpr (BF16) FX_WGMMA("16", "bf16", ", %99, %100");
+  else FX_WGMMA("16", "f16", ", %99, %100");
 #undef FX_WGMMA
 }
 
 // fx_wgmma_256: starts d = a b, or d += a b where it adds, over 64 x 256 x 16 elements of a warpgroup; see fx_wgmma_64
-template <bool BF16, int A_MN, int B_MN>
+template <bool BF16, int A_MN, int B_MN, bool TF32 = false>
 FX_DEVICE void fx_wgmma_256(float (&d)[128], unsigned long long a, unsigned long long b, int adds) {
-#define FX_WGMMA(type) \
+#define FX_WGMMA(k, type, turned) \
   asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %130, 0;\n\t" \
-               "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " {" \
+               "wgmma.mma_async.sync.aligned.m64n256k" k ".f32." type "." type " {" \
                "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, " \
                "%29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, " \
                "%56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, " \
                "%83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, " \
                "%108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
-               "}, %128, %129, adds, 1, 1, %131, %132; }" \
+               "}, %128, %129, adds, 1, 1" turned "; }" \
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), \
                  "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), \
                  "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), \
@@ -185,7 +189,8 @@ FX_DEVICE void fx_wgmma_256(float (&d)[128], unsigned long long a, unsigned long
                  "+f"(d[110]), "+f"(d[111]), "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), \
                  "+f"(d[119]), "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127]) \
                : "l"(a), "l"(b), "r"(adds), "n"(A_MN), "n"(B_MN))
-  if constexpr (BF16) FX_WGMMA("bf16");
-  else FX_WGMMA("f16");
+  if constexpr (TF32) FX_WGMMA("8", "tf32", "");
+  else if constexpr (BF16) FX_WGMMA("16", "bf16", ", %131, %132");
+  else FX_WGMMA("16", "f16", ", %131, %132");
 #undef FX_WGMMA
 }

@@ -321,7 +321,7 @@ static struct fx_map build_map(
         const struct axis_list *l = inner[o->layout == LAYOUT_MN_MAJOR ? 1 - i : i];
         out.extents[i] = size_expr(a, k, l, -1);
         out.strides[i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, l->axes[l->n - 1])]);
-        out.box[i] = MAP_BOX;
+        out.box[i] = i ? MAP_BOX : MAP_ROW_BYTES * 8 / fx_dtype_bits(t->dtype);
     }
     for (int i = 0; i < n; i++) {
         out.extents[MAP_INNER + i] = size_expr(a, k, map_axis_labels(shape, m->segment, &axes[i]), axes[i].label);

@@ -19,18 +19,19 @@ static const struct tile {
     int chunk;                 /* columns that the epilogue stages at a time */
     double rate;               /* flops a cycle and SM of the mainloop */
     double rate_apart;         /* likewise of several sums that do not share an A */
+    double rate_tf32;          /* likewise of tf32, tests/bench/gemm32.py on an H100, brought to that clock */
     bool stores_any;           /* there is one whose stores may lie anyhow, too */
 } tiles[] = {
-    {128, 128, 2, true, 1, 1, 32, 3300, 3300, true},
-    {128, 192, 2, true, 1, 1, 32, 3300, 3300, false},
-    {128, 256, 2, false, 1, 1, 32, 3280, 3280, false},
-    {192, 192, 3, false, 1, 1, 32, 3280, 3280, false},
-    {64, 128, 2, true, 1, 1, 64, 2700, 2700, false},
-    {64, 64, 2, true, 1, 1, 32, 1770, 1770, true},
-    {64, 128, 2, true, 2, 2, 32, 3120, 2600, false},
-    {128, 128, 2, false, 2, 3, 32, 3150, 3300, true},
-    {64, 64, 2, true, 2, 2, 64, 2480, 1700, false},
-    {128, 64, 2, false, 3, 4, 32, 2670, 2150, true},
+    {128, 128, 2, true, 1, 1, 32, 3300, 3300, 1650, true},
+    {128, 192, 2, true, 1, 1, 32, 3300, 3300, 1850, false},
+    {128, 256, 2, false, 1, 1, 32, 3280, 3280, 1720, false},
+    {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false},
+    {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false},
+    {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true},
+    {64, 128, 2, true, 2, 2, 32, 3120, 2600, 1720, false},
+    {128, 128, 2, false, 2, 3, 32, 3150, 3300, 1800, true},
+    {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false},
+    {128, 64, 2, false, 3, 4, 32, 2670, 2150, 1300, true},
 };
 
 /* ---- tensor maps ---- */
@@ -108,9 +109,9 @@ static bool are_mappable(const struct graph *g, const struct gemm_shape *shape, 
 
 /* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
 static const struct tile split_tiles[] = {
-    {128, 128, 2, false, 1, 1, 32, 550, 550, true},
-    {128, 64, 2, false, 1, 1, 32, 450, 450, true},
-    {128, 64, 2, false, 2, 2, 32, 520, 450, true},
+    {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true},
+    {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true},
+    {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true},
 };
 
 /* By the formulas of driver_wgmma.cuh and driver_split.cuh. */
@@ -122,12 +123,15 @@ static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums)
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
-    if (!shape->is_split && (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16)))
-        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16; the operands are %s and %s",
+    const bool is_tf32 = shape->a_dtype == FX_F32 && s->group->contraction->may_tf32;
+    if (!shape->is_split && !is_tf32 && (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16)))
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16 and, with `precision: tf32`, f32; the operands are %s and %s",
                    fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
                false;
     if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared))
         return *why_not = "its epilogue reduces runs of elements", false;
+    if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
+        return *why_not = "it takes tf32 with k contiguous alone", false;
     return are_mappable(g, shape, why_not);
 }
 
@@ -137,33 +141,35 @@ static void add_config(
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
         stages = MOST_STAGES;
     if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) return;
-    const bool is_split = s->gemm.is_split;
+    const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
     while (stages && smem_bytes(e, stages, b_tiles, n_sums) > g->cx->arch->block_shared) stages--;
     if (stages < LEAST_STAGES + is_split) return;
-    const char *dtype = fx_dtype_name(s->gemm.a_dtype), *bool_text[] = {"false", "true"};
+    const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
+    const int k = K_BYTES / (is_tf32 ? 4 : 2);
+    const char *type = is_tf32 ? "float" : s->gemm.a_dtype == FX_F16 ? "fx_f16" : "fx_bf16", *bool_text[] = {"false", "true"};
     s->configs[s->n_configs++] = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
         .starts_early = true,
         .tile_m = e->bm,
         .tile_n = e->bn,
-        .tile_k = K_BYTES / 2,
+        .tile_k = k,
         .stages = stages,
         .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
         .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
         .vector = vector,
-        .rate = b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart,
+        .rate = rate,
         .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
         .hides_epilogue = e->is_pingpong,
         .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
         .engine = is_split ? arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn,
                                  b_tiles, stages, n_sums, e->chunk, bool_text[!stores_any])
-                           : arena_printf(&g->cx->arena, "fx_wgmma<fx_%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
-                                 dtype, e->bn, e->bm, b_tiles, stages, e->consumers, bool_text[e->is_pingpong], n_sums,
+                           : arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
+                                 type, e->bn, e->bm, b_tiles, stages, e->consumers, bool_text[e->is_pingpong], n_sums,
                                  e->chunk, bool_text[!stores_any]),
-        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %d consumers %s%s", is_split ? "f32 in parts " : "",
-            e->bm, e->bn, K_BYTES / 2, stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
+        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %d consumers %s%s", is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "",
+            e->bm, e->bn, k, stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
             stores_any ? ", stores of any alignment" : "")};
 }
 

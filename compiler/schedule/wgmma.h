@@ -10,7 +10,7 @@ struct map_axis { /* of a tensor map, beyond k and m or n */
     int label;     /* which label of those; -1: all of them, flattened */
     int axis;      /* whose stride it has */
 };
-enum { MAP_BOX = 64, MAP_INNER = 2, MAX_MAP_AXES = FX_MAX_MAP_RANK - MAP_INNER };
+enum { MAP_BOX = 64, MAP_ROW_BYTES = 128, MAP_INNER = 2, MAX_MAP_AXES = FX_MAX_MAP_RANK - MAP_INNER };
 
 /* The axes of the map of a tensor in memory, up to MAX_MAP_AXES; how many there are, which may be more. */
 int map_axes(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct tensor *t,

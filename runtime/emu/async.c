@@ -154,9 +154,9 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill) {
     enum { LEAST = 16, ROW = 128, MOST_BOX = 256 };
-    struct emu_map m = {.mark = EMU_MAP, .base = address, .rank = (unsigned char)rank, .bytes = 2};
+    struct emu_map m = {.mark = EMU_MAP, .base = address, .rank = (unsigned char)rank, .bytes = dtype == TENSOR_MAP_TF32 ? 4 : 2};
     (void)l2_promotion;
-    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
+    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
         fill || swizzle != TENSOR_MAP_SWIZZLE_128B || (uintptr_t)address % LEAST || !address)
         return 1;
     for (unsigned i = 0; i < rank; i++) {
@@ -192,6 +192,7 @@ static void copy_row(
                             .from = row + (valid ? first : 0) * m->bytes,
                             .n_bytes = PIECE,
                             .n_valid = valid * m->bytes,
+                            .is_tf32 = m->bytes == 4,
                             .barrier = barrier,
                             .pc = pc});
     }
@@ -230,27 +231,42 @@ enum { WG_ROWS = 16, WG_K = 16, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in
 struct wgmma_operand { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
     bool is_mn_major;
+    unsigned bytes; /* of an element */
 };
 
-static struct wgmma_operand view_of(unsigned long long descriptor, bool is_mn_major) {
+static struct wgmma_operand view_of(unsigned long long descriptor, bool is_mn_major, bool is_tf32) {
     return (struct wgmma_operand){(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
-        (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major};
+        (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major, is_tf32 ? 4 : 2};
 }
+
+/* Elements of k that an instruction takes. */
+static unsigned depth_of(const struct wgmma_product *p) { return p->is_tf32 ? WG_K / 2 : WG_K; }
 
 /* Where the element at m or n and k lies. */
 static unsigned element_at(const struct wgmma_operand *v, unsigned mn, unsigned k) {
     unsigned offset = v->is_mn_major ? mn / 64 * v->leading + k / 8 * v->stride + k % 8 * 128 + mn % 64 * 2
-                                     : mn / 8 * v->stride + mn % 8 * 128 + k * 2;
+                                     : mn / 8 * v->stride + mn % 8 * 128 + k * v->bytes;
     return swizzle_128(v->start + offset);
+}
+
+/* An f32 as tensor cores take it: the low bits of its fraction do not count. */
+static double tf32_at(const char *p) {
+    unsigned bits;
+    float x;
+    memcpy(&bits, p, sizeof bits);
+    bits &= ~0x1fffu;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 static double value_at(
     const struct fiber *f, const struct wgmma_operand *v, unsigned mn, unsigned k, const struct wgmma_product *p) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
-    if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + 2 > f->view.shared_bytes)
+    if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + v->bytes > f->view.shared_bytes)
         machine_fail(machine_now, p->pc, "multiplies what is at %lld of the block's %u bytes of shared memory",
             (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
+    if (p->is_tf32) return tf32_at(f->view.shared + (address - EMU_ADDRESS_0));
     memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
     return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
 }
@@ -258,12 +274,12 @@ static double value_at(
 /* Of an operand that a lane reads for its warp. */
 static void touch_view(struct fiber *f, const struct wgmma_operand *v, unsigned from, unsigned n, const void *pc) {
     for (unsigned mn = from; mn < from + n; mn += v->is_mn_major ? 8 : 1)
-        for (unsigned k = 0; k < WG_K; k += v->is_mn_major ? 1 : 8)
+        for (unsigned k = 0; k < 2 * WG_K / v->bytes; k += v->is_mn_major ? 1 : PIECE / v->bytes)
             watch_touch(&f->view, f->view.shared + (element_at(v, mn, k) - EMU_ADDRESS_0), PIECE, EMU_READ, pc);
 }
 
 static void touch_product(struct warp *w, const struct wgmma_product *p) {
-    struct wgmma_operand a = view_of(p->a, p->a_mn), b = view_of(p->b, p->b_mn);
+    struct wgmma_operand a = view_of(p->a, p->a_mn, p->is_tf32), b = view_of(p->b, p->b_mn, p->is_tf32);
     touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
     touch_view(w->fibers, &b, 0, (unsigned)p->n, p->pc);
 }
@@ -272,16 +288,16 @@ static void touch_product(struct warp *w, const struct wgmma_product *p) {
  * the sum of a step of k is rounded once. */
 static void multiply(struct warp *w, const struct wgmma_product *p) {
     double a[WG_ROWS][WG_K], b[WG_K];
-    struct wgmma_operand va = view_of(p->a, p->a_mn), vb = view_of(p->b, p->b_mn);
+    struct wgmma_operand va = view_of(p->a, p->a_mn, p->is_tf32), vb = view_of(p->b, p->b_mn, p->is_tf32);
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
-        for (unsigned k = 0; k < WG_K; k++) a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
+        for (unsigned k = 0; k < depth_of(p); k++) a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
-        for (unsigned k = 0; k < WG_K; k++) b[k] = value_at(f, &vb, n, k, p);
+        for (unsigned k = 0; k < depth_of(p); k++) b[k] = value_at(f, &vb, n, k, p);
         for (unsigned r = 0; r < WG_ROWS; r++) {
             float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
             double sum = p->adds ? *d : 0;
-            for (unsigned k = 0; k < WG_K; k++) sum += a[r][k] * b[k];
+            for (unsigned k = 0; k < depth_of(p); k++) sum += a[r][k] * b[k];
             *d = (float)sum;
         }
     }
@@ -299,6 +315,7 @@ static void add_product(struct warp *w) {
         .a_mn = first->words[7] >> 1 & 1,
         .b_mn = first->words[7] >> 2 & 1,
         .adds = first->words[7] >> 3 & 1,
+        .is_tf32 = first->words[7] >> 4 & 1,
         .group = w->n_batches,
         .pc = w->pc};
     for (int i = 0; i < WARP; i++) {

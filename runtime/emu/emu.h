@@ -123,6 +123,7 @@ struct copy { /* an asynchronous copy under way */
     int n_bytes;
     int n_valid;            /* of those; the rest are zeros */
     unsigned barrier;       /* of a box: whom it is told to when it lands; 0: it is waited for by its group */
+    bool is_tf32;           /* f32, rounded to tf32 as they land */
     bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;
     const void *pc;         /* where it was asked for */
@@ -149,7 +150,7 @@ struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     unsigned long long a, b; /* descriptors */
     float *d[WARP];          /* of each lane */
     int n;                   /* columns */
-    bool is_bf16, a_mn, b_mn, adds;
+    bool is_bf16, is_tf32, a_mn, b_mn, adds;
     int group;               /* batch */
     const void *pc;
 };

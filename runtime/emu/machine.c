@@ -230,6 +230,12 @@ static void call_together(struct emu_thread *self, enum emu_operation operation,
 
 static void land(const struct copy *c) {
     if (c->n_valid) memcpy(c->to, c->from, (size_t)c->n_valid);
+    for (int i = 0; c->is_tf32 && i < c->n_valid; i += 4) {
+        unsigned bits;
+        memcpy(&bits, c->to + i, sizeof bits);
+        if ((bits & 0x7fffffffu) <= 0x7f800000u) bits = (bits + 0x1000u) & 0xffffe000u;
+        memcpy(c->to + i, &bits, sizeof bits);
+    }
     memset(c->to + c->n_valid, 0, (size_t)(c->n_bytes - c->n_valid));
 }
 

@@ -27,6 +27,7 @@ enum {
     STREAM_NON_BLOCKING = 1,
     TENSOR_MAP_F16 = 6,
     TENSOR_MAP_BF16 = 9,
+    TENSOR_MAP_TF32 = 11, /* f32, rounded as it is copied */
     TENSOR_MAP_SWIZZLE_128B = 3,
     TENSOR_MAP_L2_256B = 3,
     NVRTC_OUT_OF_MEMORY = 1,

@@ -96,7 +96,7 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
     if (!is_known) return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
     if (is_empty) return FX_OK;
     return CU(p->ctx,
-        cuTensorMapEncodeTiled(out, m->dtype == FX_F16 ? TENSOR_MAP_F16 : TENSOR_MAP_BF16, (unsigned)m->rank,
+        cuTensorMapEncodeTiled(out, m->dtype == FX_F16 ? TENSOR_MAP_F16 : m->dtype == FX_F32 ? TENSOR_MAP_TF32 : TENSOR_MAP_BF16, (unsigned)m->rank,
             (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,
             TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
 }

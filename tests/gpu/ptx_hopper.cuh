@@ -205,12 +205,12 @@ FX_DEVICE float value(const unsigned *tensor, int row, int column) {
 // row_of_b: of the tensor, where the box of B's columns from 64 j on begins
 FX_DEVICE int row_of_b(int j) { return 1024 + (blockIdx.x * 3 + j * 5) % 16 * 64; }
 
-template <int N, bool BF16, bool A_MN, bool B_MN>
+template <int N, bool BF16, bool A_MN, bool B_MN, bool TF32 = false>
 FX_DEVICE void multiply(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
-  if constexpr (N == 64) fx_wgmma_64<BF16, A_MN, B_MN>(d, a, b, adds);
-  if constexpr (N == 128) fx_wgmma_128<BF16, A_MN, B_MN>(d, a, b, adds);
-  if constexpr (N == 192) fx_wgmma_192<BF16, A_MN, B_MN>(d, a, b, adds);
-  if constexpr (N == 256) fx_wgmma_256<BF16, A_MN, B_MN>(d, a, b, adds);
+  if constexpr (N == 64) fx_wgmma_64<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
+  if constexpr (N == 128) fx_wgmma_128<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
+  if constexpr (N == 192) fx_wgmma_192<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
+  if constexpr (N == 256) fx_wgmma_256<BF16, A_MN, B_MN, TF32>(d, a, b, adds);
 }
 
 // product: the sums of STEPS times 16 products of the block's rows and columns and, computed by each thread itself, those of the magnitudes; one step is another one of four
@@ -249,6 +249,45 @@ FX_DEVICE void product(const unsigned *x, unsigned *y, const fx_tensor_map *map)
     float sum = adds ? fabsf(value<BF16>(x, 0, i % 64)) : 0.0f;
     for (int k = first * 16; k < (first + STEPS) * 16; ++k)
       sum += fabsf(value<BF16>(tensor, A_MN ? row + k : row + m, A_MN ? m : k) * value<BF16>(tensor, row_of_b(n / 64) + (B_MN ? k : n % 64), B_MN ? n % 64 : k));
+    y[N / 2 + i] = fx_bits(sum);
+  }
+}
+
+// product_tf32: the same of 32 k of f32, words of the tensor whose low bits do not count, k contiguous in both operands
+template <int N>
+FX_DEVICE void product_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  const unsigned a = fx_shared(fx_smem()), b = a + 8192, barrier = b + N / 64 * 8192;
+  const int row = blockIdx.x * 64, adds = blockIdx.x / 8 % 2 == 0;
+  const unsigned *tensor = first_word<32>(x), high = 0xffffe000u;
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 8192 + N / 64 * 8192);
+    const int at[2] = {0, row};
+    fx_tma_load(a, map, barrier, at);
+    for (int j = 0; j < N / 64; ++j) {
+      const int at_b[2] = {0, row_of_b(j)};
+      fx_tma_load(b + j * 8192, map, barrier, at_b);
+    }
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  float d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) d[i] = fx_from_bits(x[i % 32]);
+  fx_wgmma_begin();
+#pragma unroll 1
+  for (int step = 0; step < 4; ++step) multiply<N, false, false, false, true>(d, descriptor<false>(a, step), descriptor<false>(b, step), step > 0 || adds);
+  fx_wgmma_commit();
+  fx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) y[i] = fx_bits(d[i]);
+#pragma unroll 1
+  for (int i = 0; i < N / 2; ++i) {
+    const int m = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, n = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    float sum = adds ? fabsf(fx_from_bits(x[i % 32])) : 0.0f;
+    for (int k = 0; k < 32; ++k)
+      sum += fabsf(fx_from_bits(tensor[(row + m) * 32 + k] & high) * fx_from_bits(tensor[(row_of_b(n / 64) + n % 64) * 32 + k] & high));
     y[N / 2 + i] = fx_bits(sum);
   }
 }
@@ -371,3 +410,15 @@ FX_DEVICE void test_wgmma_256_f16(const unsigned *x, unsigned *y, const fx_tenso
 // case fx_wgmma_256: h32 -> 256, sum of 16, box 64x64 of 64x2048
 // case fx_wgmma_256: H32 -> 256, sum of 16, box 64x64 of 64x2048
 FX_DEVICE void test_wgmma_256_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<256, false, 1>(x, y, map); }
+
+// case fx_wgmma_64: b32 -> 64, sum of 32, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_64_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) { product_tf32<64>(x, y, map); }
+
+// case fx_wgmma_128: b32 -> 128, sum of 32, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_128_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) { product_tf32<128>(x, y, map); }
+
+// case fx_wgmma_192: b32 -> 192, sum of 32, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_192_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) { product_tf32<192>(x, y, map); }
+
+// case fx_wgmma_256: b32 -> 256, sum of 32, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_256_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) { product_tf32<256>(x, y, map); }

@@ -51,6 +51,19 @@ test narrow {}
 test strided_x { init: integers(-200,200) }
 test strict {}
 
+# tf32: factors whose m or n is contiguous are turned.
+kernel turned(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { precision: tf32 } { y = relu(x @ w + b) }
+kernel both_turned(x: f32[B,K,M], w: f32[B,K,N]) -> y: f32[B,M,N] with { precision: tf32 } { y = x @[K] w }
+kernel gate_turned(x: f32[M,K], w: f32[K,N], v: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = (x @[K] w) * tanh(x @[K] v) }
+kernel as_it_lies(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = where(idx(K) == 3 * idx(M), -inf, x) @[K] w }
+test turned { M=72 K=80 N=72 init: integers(-9,9) }
+test turned { M=72 K=81 N=70 init: integers(-9,9) }
+test turned { M=136 K=36 N=200 }
+test both_turned { B=2 M=68 K=40 N=72 init: integers(-9,9) }
+test both_turned { B=2 M=68 K=40 N=72 }
+test gate_turned { M=72 K=64 N=72 init: integers(-2,2) }
+test as_it_lies { M=72 K=64 N=40 init: integers(0,2) }
+
 # Sums that are computed again: of subnormal numbers, infinities and NaN. Numbers beyond the largest bf16, and next to subnormal ones.
 kernel ends(x: f32[M=40,K=64], w: f32[K,N=40]) -> y: f32[M,N] { y = x @ w }
 kernel infinite(x: f32[M=40,K=64], w: f32[K,N=40]) -> y: f32[M,N] { y = where(idx(K) == 3 * idx(M), inf, x) @ w }
