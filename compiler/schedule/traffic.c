@@ -149,7 +149,7 @@ static void put_read(struct bytes *b, const struct read *x) {
 static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
     if (!s->parts) return NULL;
     bool reads = s->pass < s->row->n_passes || s->row->stores_elements;
-    return reads ? s->row->passes[s->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    return reads ? s->row->passes[s->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
 }
 
 struct fx_expr traffic_read(const struct graph *g, const struct partition *p, const struct scheduled *s) {

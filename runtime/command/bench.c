@@ -205,7 +205,7 @@ static fx_status bench_spec(const struct command *cmd, const struct spec *spec, 
         status = request_open(cmd, spec, NULL, &r);
         if (status == FX_OK && is_given(cmd, OPT_ABLATE)) status = ablate_next(&r, machine, true), is_listed = true;
         else if (status == FX_OK) status = bench_request(&r, machine, &median);
-        request_close(&r);
+        request_release(&r);
     }
     if (is_listed && is_given(cmd, OPT_JSON)) printf("]\n");
     return status;

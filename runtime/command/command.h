@@ -106,7 +106,7 @@ struct request { /* of one kernel: the command line's words, and a block's where
 };
 fx_status request_open(
     const struct command *cmd, const struct spec *spec, const struct fx_test *block, struct request *r);
-void request_close(struct request *r);
+void request_release(struct request *r);
 /* The value that the last pair of that name has, or NULL. */
 const char *find_pair(const char *const *pairs, int n, const char *name);
 

@@ -249,7 +249,7 @@ static fx_status compile_one(
     if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
     if (status == FX_OK) status = write_stage(c, stage, to);
     fx_close(c);
-    request_close(&request);
+    request_release(&request);
     spec_release(&spec);
     free(to);
     return status;

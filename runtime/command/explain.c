@@ -23,7 +23,7 @@ static bool want_entries(const struct fx_kernel *k, int sm_count, const struct f
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         const struct fx_resources **of = is_free ? NULL : calloc((size_t)l->n_variants, sizeof *of);
-        for (int v = 0; of && v < l->n_variants; v++) of[v] = &compiled[l->variants[v].number];
+        for (int v = l->n_variants; of && v-- > 0;) of[v] = &compiled[l->variants[v].number];
         int chosen = of ? fx_choose_compiled(l, &env, of) : -1;
         for (int v = 0; v < l->n_variants; v++) {
             int number = l->variants[v].number;
@@ -83,7 +83,7 @@ fx_status command_explain(const struct command *cmd) {
     if (status == FX_OK) status = compile_spec(&request, arch, false, &c);
     if (status == FX_OK) status = print_receipts(cmd, c, is_json);
     fx_close(c);
-    request_close(&request);
+    request_release(&request);
     spec_release(&spec);
     return status;
 }

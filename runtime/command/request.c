@@ -95,11 +95,11 @@ fx_status request_open(
     fx_status status = r->defines && r->extents && r->inputs ? take_given(r) : complain(FX_ERR_NOMEM, "out of memory");
     if (status == FX_OK && block) take_block(r, block);
     if (status == FX_OK) status = read_seed(r);
-    if (status != FX_OK) request_close(r);
+    if (status != FX_OK) request_release(r);
     return status;
 }
 
-void request_close(struct request *r) {
+void request_release(struct request *r) {
     free(r->defines);
     free(r->extents);
     free(r->inputs);
@@ -184,7 +184,7 @@ fx_status act_on_request(
     if (status == FX_OK && wants_machine) machine_open_any(cmd, &machine);
     if (status == FX_OK) status = act(&request, &machine);
     machine_close(&machine);
-    request_close(&request);
+    request_release(&request);
     spec_release(&spec);
     return status;
 }

@@ -23,11 +23,11 @@ fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, cons
         fx_status status = request_open(cmd, spec, &blocks[i], &r);
         if (status == FX_OK) status = act(&r, machine, user);
         if (first == FX_OK) first = status;
-        request_close(&r);
+        request_release(&r);
         ++*n;
     }
     fx_close(c);
-    request_close(&list);
+    request_release(&list);
     return first;
 }
 

@@ -318,7 +318,7 @@ static fx_status trace_spec(const struct command *cmd, const struct spec *spec, 
     if (status != FX_OK || n_blocks) return status;
     status = request_open(cmd, spec, NULL, &request);
     if (status == FX_OK) status = trace_on(&request, machine);
-    request_close(&request);
+    request_release(&request);
     return status;
 }
 
