@@ -142,6 +142,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (f->takes_maps)
         buf_printf(out, "  fx_gemm_%s<%s>(%s{", s->gemm.is_split ? "split" : "wgmma", f->engine, l->struct_name);
+    else if (f->is_skinny)
+        buf_printf(out, "  fx_skinny%s<%s, %s>(%s{", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
     else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);

@@ -20,6 +20,7 @@ struct maker { /* an operand being written */
     struct leaf *leaves;
     int n_leaves;
     bool *is_uniform;              /* by node: the same for a whole chunk */
+    const bool *are_bits;          /* by node: a field that casts take as it stands in its word */
     bool is_making;                /* in make, not in fetch */
     struct value_names *names;
     struct values w;
@@ -48,8 +49,10 @@ static void find_leaves(struct maker *b) {
 }
 
 static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
-    return f->kind == LEAF_WORD ? emit_ctype(b->g->kernel->params[f->node->param].packed.storage)
-                                : value_ctype(f->node->dtype);
+    const struct param *x = f->kind == LEAF_WORD ? &b->g->kernel->params[f->node->param] : NULL;
+    if (!x) return value_ctype(f->node->dtype);
+    return arena_printf(arena(b), "fx_fields<V, ALIGNED, %s, %d, %s, %s>", emit_ctype(x->packed.storage), fx_dtype_bits(x->dtype),
+        fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false", x->packed.is_msb ? "true" : "false");
 }
 
 /* What names a value that need not be computed: what was fetched, an element of a buffer. */
@@ -65,10 +68,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
         if (f->kind == LEAF_PIECE) return arena_printf(arena(b), "%s[v]", f->name);
         if (f->kind == LEAF_HELD || f->kind == LEAF_SHARED)
             return value_of_element(w, f->tensor.dtype, arena_printf(arena(b), "%s[v]", f->name));
-        const struct param *x = &b->g->kernel->params[n->param];
-        return arena_printf(arena(b), "fx_field<%d, %s, %s>(r.%s, %s %% %d + v)", fx_dtype_bits(x->dtype),
-            fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false", x->packed.is_msb ? "true" : "false", f->name,
-            along_var(b), x->packed.factor);
+        return arena_printf(arena(b), "r.%s.%s(%s, v)", f->name, b->are_bits[n->id] ? "bits" : "get", along_var(b));
     }
     if (n->kind != N_INPUT && node_is_loaded(b->g, b->at->c->partition, b->at->l->kernel->group, n, &t))
         return value_element(w, p, b->at->buffers[t.buffer], &t);
@@ -170,8 +170,8 @@ static const char *held_address(struct maker *b, const struct scope *p, const st
     return arena_printf(arena(b), "&%s[%s]", operand_tensor_name(b->at, t, true), address_offset(&b->w, p, t));
 }
 
-/* The word that has the fields of a packed chunk. */
-static const char *word_of(struct maker *b, const struct scope *p, const struct node *n) {
+/* Where the words lie that have the fields of a packed chunk. */
+static const char *words_of(struct maker *b, const struct scope *p, const struct node *n) {
     const struct param *t = &b->g->kernel->params[n->param];
     struct buf s;
     buf_init(&s, arena(b));
@@ -180,7 +180,7 @@ static const char *word_of(struct maker *b, const struct scope *p, const struct 
         if (i == t->packed.axis) index = arena_printf(arena(b), "(%s / %d)", index, t->packed.factor);
         address_add(&s, arena_printf(arena(b), "(long long)%s", index), address_word_stride(&b->w, n->param, i));
     }
-    return arena_printf(arena(b), "%s[%s]", b->at->params[n->param], s.s);
+    return arena_printf(arena(b), "&%s[%s]", b->at->params[n->param], s.s);
 }
 
 static void emit_fetch_context(struct maker *b) {
@@ -251,7 +251,8 @@ static void emit_fetch(struct maker *b) {
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         has_many |= f->kind == LEAF_MANY;
-        if (f->kind != LEAF_ONE && f->kind != LEAF_WORD) continue;
+        if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s.load(%s, n_valid);", f->name, words_of(b, chunk, f->node));
+        if (f->kind != LEAF_ONE) continue;
         has_ones = true;
         value_line(&b->w, "r.%s = 0;", f->name);
     }
@@ -262,7 +263,6 @@ static void emit_fetch(struct maker *b) {
         for (int i = 0; i < b->n_leaves; i++) {
             const struct leaf *f = &b->leaves[i];
             if (f->kind == LEAF_ONE) value_put(&b->w, p, f->node, arena_printf(arena(b), "r.%s", f->name));
-            if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s = %s;", f->name, word_of(b, chunk, f->node));
         }
         value_close_block(&b->w, block, "}");
     }
@@ -363,6 +363,8 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
     b.w.axis_names = at->axes;
     b.w.stride_names = at->strides;
     find_leaves(&b);
+    b.w.is_pair = value_pairs(&b.w);
+    b.are_bits = value_bits(&b.w);
     static const struct {
         const char *name, *classes, *what; /* of the function, of its template, what it fills */
         void (*statements)(struct maker *b);

@@ -167,6 +167,41 @@ static double magnitude_of(const struct values *w, const struct node *n, int dep
     return n->op == O_MUL ? a * b : a + b;
 }
 
+/* Whether the cast is written as fx_small_to_float alone: exact. */
+static bool is_small_cast(const struct values *w, const struct node *n) {
+    if (n->kind != N_CAST || n->args[0]->dtype != FX_I32 || !fx_is_float(n->to)) return false;
+    double most = magnitude_of(w, n->args[0], 0);
+    return n->to == FX_F32    ? most < 0x1p22
+           : n->to == FX_F16  ? most <= 0x1p11
+           : n->to == FX_BF16 ? most <= 0x1p8
+                              : false;
+}
+
+const bool *value_bits(struct values *w) {
+    bool *are_bits = NEW_ARRAY(value_arena(w), bool, w->g->n_nodes + 1);
+    for (int i = 0; i < w->g->n_nodes; i++) {
+        const struct node *n = w->g->nodes[i];
+        const struct param *p = n->kind == N_INPUT ? &w->g->kernel->params[n->param] : NULL;
+        are_bits[i] = p && p->packed.factor && fx_dtype_class_of(p->dtype) == FX_CLASS_U && n->dtype == FX_I32;
+        for (int a = 0; a < n->n_args; a++)
+            are_bits[n->args[a]->id] &= is_small_cast(w, n) || (w->is_pair && w->is_pair[i] && a == 0);
+    }
+    for (int i = 0; i < w->g->n_outputs; i++) are_bits[w->g->outputs[i].value->id] = false;
+    return are_bits;
+}
+
+const bool *value_pairs(struct values *w) {
+    bool *is_pair = NEW_ARRAY(value_arena(w), bool, w->g->n_nodes + 1);
+    for (int i = 0; i < w->g->n_nodes; i++) {
+        const struct node *n = w->g->nodes[i];
+        is_pair[i] = n->kind == N_OP && n->op == O_SUB && n->dtype == FX_I32 &&
+                     magnitude_of(w, n->args[0], 0) < 0x1p21 && magnitude_of(w, n->args[1], 0) < 0x1p21;
+        for (int a = 0; a < n->n_args; a++) is_pair[n->args[a]->id] &= is_small_cast(w, n);
+    }
+    for (int i = 0; i < w->g->n_outputs; i++) is_pair[w->g->outputs[i].value->id] = false;
+    return is_pair;
+}
+
 const char *value_cast(struct values *w, const struct node *n, const char *arg) {
     struct arena *a = value_arena(w);
     enum fx_dtype from = n->args[0]->dtype, to = n->to;
@@ -178,9 +213,10 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (fx_is_integer(to))
         return fx_dtype_bits(to) >= 32 ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg)
                                        : arena_printf(a, "fx_wrap_%s((int)%s)", fx_dtype_name(to), arg);
-    if (to == FX_F32 && from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
-        return arena_printf(a, "fx_small_to_float(%s)", arg);
+    if (is_small_cast(w, n)) return arena_printf(a, "fx_small_to_float(%s)", arg);
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
+    if (from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
+        return arena_printf(a, "fx_to_float(fx_from_float<%s>(fx_small_to_float(%s)))", emit_ctype(to), arg);
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(to), value_as_f32(w, from, arg));
 }
 

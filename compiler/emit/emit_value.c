@@ -359,6 +359,7 @@ static const char *compute(struct values *w, struct scope *p, struct node *n) {
     default:
         for (int i = 0; i < n->n_args; i++) narrow &= is_narrow(w, n->args[i]);
         for (int i = 0; i < n->n_args; i++) args[i] = narrow ? narrow_at(w, p, n->args[i]) : wide_at(w, p, n->args[i]);
+        if (w->is_pair && w->is_pair[n->id]) return arena_printf(value_arena(w), "%s, %s", args[0], args[1]);
         what = is_narrow(w, n) ? value_narrow_operation(w, n, args) : value_operation(w, n, args);
         break;
     }

@@ -35,6 +35,7 @@ struct values { /* statements being written */
     void *user;                  /* for `available` */
     struct value_names *names;   /* of the struct they stand in */
     int *hoisted, n_hoists;      /* by node: the pass that met it last */
+    const bool *is_pair; /* by node: a difference named by its two terms, which casts alone read; NULL: none is */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
 };
 
@@ -74,6 +75,10 @@ const char *value_comment(const struct graph *g, const struct node *n);
 
 /* emit_operation.c: the text of one operation; nothing is written. */
 const char *value_ctype(enum fx_dtype t); /* of a compute type */
+/* By node: a difference of small integers that casts to floats alone read, so that each may take both terms. */
+const bool *value_pairs(struct values *w);
+/* By node: a packed input without signs that those casts, or such a difference as its first term, alone read. */
+const bool *value_bits(struct values *w);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
 const char *value_literal(struct values *w, const struct node *n);

@@ -13,15 +13,14 @@ FX_DEVICE bool fx_is_true(fx_bool x) { return x.byte != 0; }
 FX_DEVICE fx_bool fx_to_bool(bool x) { return fx_bool{(unsigned char)(x ? 1 : 0)}; }
 
 // fx_small_to_f32: the value of a float of 1 + E + M bits; the largest exponent stands for infinity and NaN where HAS_INF, else only all ones for NaN
+// Its magnitude, in the place of a float's, is the value times a power of two, of subnormal ones too.
 template <int E, int M, bool HAS_INF>
 FX_DEVICE float fx_small_to_f32(unsigned bits) {
   const int BIAS = (1 << (E - 1)) - 1;
-  const unsigned magnitude = bits & ((1u << (E + M)) - 1), exponent = magnitude >> M, fraction = magnitude & ((1u << M) - 1);
-  const unsigned sign = (bits >> (E + M)) << 31;
-  if (HAS_INF && exponent == (1u << E) - 1) return fx_from_bits(sign | (fraction ? 0x7fffffffu : 0x7f800000u));
-  if (!HAS_INF && magnitude == (1u << (E + M)) - 1) return fx_from_bits(sign | 0x7fffffffu);
-  if (exponent == 0) return fx_from_bits(sign | fx_bits((float)fraction * fx_from_bits((unsigned)(128 - BIAS - M) << 23)));
-  return fx_from_bits(sign | (exponent + 127 - BIAS) << 23 | fraction << (23 - M));
+  const unsigned magnitude = bits & ((1u << (E + M)) - 1), infinity = ((1u << E) - 1) << M;
+  const unsigned value = fx_bits(fx_from_bits(magnitude << (23 - M)) * fx_from_bits((unsigned)(254 - BIAS) << 23));
+  const unsigned special = HAS_INF && magnitude == infinity ? 0x7f800000u : 0x7fffffffu;
+  return fx_from_bits((bits >> (E + M)) << 31 | (magnitude >= (HAS_INF ? infinity : (1u << (E + M)) - 1) ? special : value));
 }
 
 // fx_f32_to_small: x rounded to the nearest such float, ties to even, saturated at MOST, the largest finite one; NaN as the bits NOT_A_NUMBER
@@ -53,6 +52,40 @@ struct fx_f8e5m2 {
 };
 FX_DEVICE float fx_to_float(fx_f8e5m2 x) { return fx_small_to_f32<5, 2, true>(x.bits); }
 template <> FX_DEVICE fx_f8e5m2 fx_from_float<fx_f8e5m2>(float x) { return fx_f8e5m2{fx_f32_to_small<5, 2, 0x7b, 0x7e>(x)}; }
+
+// fx_fields: V adjacent fields of BITS bits, in the words that have them: V fields of one word, or those of several whole ones, which lie aligned where ALIGNED
+template <int V, bool ALIGNED, class WORD, int BITS, bool SIGNED, bool MSB>
+struct fx_fields {
+  static constexpr int EACH = (int)sizeof(WORD) * 8 / BITS, WORDS = V > EACH ? V / EACH : 1;
+  WORD w[WORDS];  // the words
+
+  // From p on; those without a field before n_valid are 0.
+  FX_DEVICE void load(const WORD *p, int n_valid) {
+#pragma unroll
+    for (int i = 0; i < WORDS; ++i) w[i] = 0;
+    if constexpr (ALIGNED && WORDS > 1) {
+      unsigned all[WORDS * sizeof(WORD) / 4];
+      if (n_valid <= 0) return;
+      fx_load_words(all, p);
+      memcpy(w, all, sizeof all);
+    } else {
+#pragma unroll
+      for (int i = 0; i < WORDS; ++i)
+        if (i * EACH < n_valid) w[i] = p[i];
+    }
+  }
+  // Field v of a chunk that begins at index `first` of the tensor, as bits of a word or as its value.
+  FX_DEVICE fx_bits_of<BITS> bits(int first, int v) const {
+    const int i = V % EACH == 0 ? v % EACH : first % EACH + v, shift = MSB ? (int)sizeof(WORD) * 8 - BITS * (i + 1) : BITS * i;
+    const WORD word = V % EACH == 0 ? w[v / EACH] : w[0];
+    if constexpr (sizeof(WORD) == 8) return {(unsigned)((unsigned long long)word >> shift / 32 * 32), shift % 32};
+    else return {(unsigned)word, shift};
+  }
+  FX_DEVICE int get(int first, int v) const {
+    if constexpr (V % EACH == 0) return fx_field<BITS, SIGNED, MSB>(w[v / EACH], v % EACH);
+    else return fx_field<BITS, SIGNED, MSB>(w[0], first % EACH + v);
+  }
+};
 
 // fx_load_items: V adjacent elements as stored, zeros from n_valid on; ALIGNED as in fx_load
 template <int V, bool ALIGNED, class T>

@@ -1,8 +1,24 @@
 /* Pointwise functions that are no one-liners, in f32. NaN in, NaN out; the errors stated are relative to the exact value of the f32 argument, and hold
    wherever that value is a normal number. compiler/base/ops.def states the same errors in units of 2**-24. */
 
+// fx_bits_of: WIDTH bits of a word from `shift` on, none of them beyond its half
+template <int WIDTH>
+struct fx_bits_of {
+  unsigned word;  // the word
+  int shift;      // where they begin
+};
+
 // fx_small_to_float: an integer of magnitude below 2^22, exactly: added to the bits of 1.5 * 2^23, whose units are ones; converting takes several times longer
+// Of two their difference. Bits of a word need not be shifted to its end: they are units of a power of two, which an exact multiply-add divides by.
 FX_DEVICE float fx_small_to_float(int x) { return fx_from_bits(0x4b400000u + (unsigned)x) - 12582912.0f; }
+FX_DEVICE float fx_small_to_float(int x, int y) { return fx_from_bits(0x4b400000u + (unsigned)x) - fx_from_bits(0x4b400000u + (unsigned)y); }
+template <int WIDTH>
+FX_DEVICE float fx_small_to_float(fx_bits_of<WIDTH> x, int y = 0) {
+  const int low = x.shift % 16;
+  const unsigned half = x.shift >= 16 ? x.word >> 16 : x.word;
+  const float unit = fx_from_bits((unsigned)(127 - low) << 23);
+  return fmaf(fx_from_bits(fx_and_or(half, ((1u << WIDTH) - 1) << low, 0x4b000000u)), unit, -(8388608.0f * unit + fx_small_to_float(y)));
+}
 
 // fx_gelu: x Phi(x), the erf form; within 7e-7 for |x| <= 4, within 1.1e-5 in the farther negative tail
 // With a = |x|, gelu(x) = max(x, 0) - a Phi(-a), and Phi(-a) = exp(-a a / 2) t P(t), t = 1 / (1 + 0.305 a); P is a weighted least-squares fit driven to the

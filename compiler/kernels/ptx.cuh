@@ -179,6 +179,17 @@ FX_DEVICE void fx_load_words(unsigned (&w)[N], const void *p) {
   }
 }
 
+// fx_load_once: a multiple of 4 adjacent words, aligned to 16 bytes, that nobody reads again: not kept in the first cache, and fetched 256 bytes at a time to the second
+template <int N>
+FX_DEVICE void fx_load_once(unsigned (&w)[N], const void *p) {
+  static_assert(N % 4 == 0, "no such vector");
+#pragma unroll
+  for (int i = 0; i < N; i += 4)
+    asm volatile("ld.global.L1::no_allocate.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[i]), "=r"(w[i + 1]), "=r"(w[i + 2]), "=r"(w[i + 3])
+                 : "l"(__cvta_generic_to_global((const unsigned *)p + i)));
+}
+
 // fx_store_words: the counterpart of loading N adjacent words; as one store, which the compiler takes apart where it is not told
 template <int N>
 FX_DEVICE void fx_store_words(void *p, const unsigned (&w)[N]) {
@@ -219,6 +230,13 @@ FX_DEVICE unsigned fx_load_u32_if(const void *p, bool valid) {
                : "=r"(x)
                : "l"(__cvta_generic_to_global(p)), "r"((unsigned)valid));
   return x;
+}
+
+// fx_and_or: the bits of x that are in the mask, and those of y: one instruction, which compilers make two where both are constants
+FX_DEVICE unsigned fx_and_or(unsigned x, unsigned mask, unsigned y) {
+  unsigned z;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(z) : "r"(x), "r"(mask), "r"(y));
+  return z;
 }
 
 // fx_permute: four of the eight bytes of hi:lo, each named by a nibble of the selector

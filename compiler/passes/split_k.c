@@ -72,6 +72,17 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
     return least;
 }
 
+/* Seconds of a product with so few rows that the skinny driver takes it, which reads the other factor once: by its bytes,
+ * of which an SM reads no more than it can. NEVER where it does not take it. */
+static const double NEVER = 1e30;
+static double skinny_seconds(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
+    enum { TILE = 16 };
+    static const double ALONE = 2.5; /* times its share of the bandwidth that an SM reads where others are idle */
+    double tiles = batches * up(cols, TILE), busy = tiles * ALONE / m->sms;
+    if (rows > (bits <= 16 ? 16 : bits <= 32 ? 8 : 4)) return NEVER;
+    return batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1);
+}
+
 /* Slices that contraction n is cut in along label *k; 1: it is not. */
 static int count_slices(const struct slicer *s, const struct node *n, int *k) {
     const struct graph *g = s->g;
@@ -83,13 +94,19 @@ static int count_slices(const struct slicer *s, const struct node *n, int *k) {
            rows = a < b ? a : b, cols = a < b ? b : a, batches = elements / (a * b),
            depth = nominal_size(g, n->reduced, n->n_reduced);
     enum fx_dtype da = stored_dtype(g, c.a), db = stored_dtype(g, c.b);
-    double rate = flops_a_cycle(g, n, fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db),
-           whole = product_seconds(m, rows, cols, batches, depth, rate), best = WORTH * whole;
+    enum fx_dtype wider = fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db;
+    int bits = fx_dtype_bits(wider);
+    double rate = flops_a_cycle(g, n, wider),
+           whole = product_seconds(m, rows, cols, batches, depth, rate),
+           skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
+           best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[*k].extent;
     int slices = 1;
     for (int d = 2; d <= m->sms && extent / d >= LEAST_SLICE; d++) {
         if (extent % d || extent / d % SLICE_STEP) continue;
-        double seconds = product_seconds(m, rows, cols, batches * d, depth / d, rate) + JOIN_SECONDS +
+        double product = product_seconds(m, rows, cols, batches * d, depth / d, rate),
+               sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits),
+               seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +
                          2.0 * d * elements * fx_dtype_bits(n->dtype) / 8 / m->copied;
         if (seconds < best) best = seconds, slices = d;
     }

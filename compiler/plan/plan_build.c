@@ -139,7 +139,16 @@ static struct fx_expr prefers(
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }
-    for (int i = 0; l->kernel->group->contraction && i < l->kernel->n_configs; i++) {
+    if (f->wants_few) {
+        int from = x.n;
+        grid(&x, c, l, f);
+        terms_push(&x, FX_T_SM_COUNT, 0);
+        terms_constant(&x, f->wants_few);
+        terms_op(&x, FX_T_MUL);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    for (int i = 0; l->kernel->group->contraction && !f->is_skinny && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
         bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
                           other->most_k < f->most_k; /* where it takes what there is, it is faster */

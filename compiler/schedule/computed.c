@@ -132,6 +132,20 @@ struct computed computed_open(const struct graph *g, const struct partition *p, 
     return m;
 }
 
+int computed_most_chunk(const struct graph *g, const struct operand *o, const struct computed *m, int most) {
+    for (int i = 0; i <= o->value->id; i++) {
+        const struct node *n = g->nodes[i];
+        bool is_along = false;
+        for (int j = 0; j < m->along->n; j++) is_along |= node_has_axis(n, m->along->axes[j]);
+        if (!is_along || !m->is_uniform[i] || n->kind != N_OP || n->op != O_FLOORDIV) continue;
+        while (most > COMPUTED_CHUNK && n->args[1]->integer % most) most /= 2;
+    }
+    for (int i = 0; i < m->n_leaves; i++)
+        if (m->leaves[i].kind == LEAF_WORD && g->kernel->params[m->leaves[i].node->param].is_strided)
+            return COMPUTED_CHUNK < most ? COMPUTED_CHUNK : most; /* words need not be adjacent */
+    return most;
+}
+
 bool computed_is_fixed(const struct computed *m, const struct segment *e) {
     for (int i = 0; i < m->n_leaves; i++) {
         const struct leaf *f = &m->leaves[i];

@@ -40,6 +40,8 @@ bool computed_is_fixed(const struct computed *m, const struct segment *e);
  * fx_gemm_computed (kernels/computed.cuh); chunks of `chunk` elements, blocks of bk k for `turns` blocks. 0: nothing
  * waits there. */
 int computed_staged_bytes(const struct computed *m, const struct segment *e, int n_mn, int bk, int chunk, int turns);
+/* The longest chunk up to `most`, a power of two, for which what m says holds. */
+int computed_most_chunk(const struct graph *g, const struct operand *o, const struct computed *m, int most);
 /* The nodes that o reads. Returns how many, at most `max`. */
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
     struct node **leaves, int max);

@@ -10,6 +10,7 @@
 
 #include "schedule/computed.h"
 #include "graph/operand.h"
+#include "schedule/skinny.h"
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
 
@@ -443,11 +444,24 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
     return sms * (rounds * (both > tile ? both : tile) + epilogue);
 }
 
+/* Whether f is of the skinny driver and takes the nominal extents. */
+static bool is_skinny_here(const struct graph *g, const struct scheduled *s, const struct config *f) {
+    return f->is_skinny && skinny_seconds(g, s, f, 0) >= 0;
+}
+
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct gemm_shape *shape = &s->gemm;
     double least = -1, flops, ops, instructions = group_footprint(g, p, s->group).instructions;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        s->bytes += operand_bytes(g, p, s->group, &e->a);
+        for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
+    }
+    s->bytes += scheduled_bytes(g, p, s);
+    double memory = s->bytes / g->cx->arch->copied;
     for (int i = 0; i < s->n_configs; i++) {
         const struct config *f = &s->configs[i];
+        if (f->is_skinny) continue;
         int warpgroups = f->block > 128 ? f->block / 128 : 1;
         double epilogue = f->epilogue > 0
                               ? f->epilogue
@@ -457,12 +471,10 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }
-    for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = &shape->segments[i];
-        s->bytes += operand_bytes(g, p, s->group, &e->a);
-        for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
-    }
-    s->bytes += scheduled_bytes(g, p, s);
-    double memory = s->bytes / g->cx->arch->copied;
     s->seconds = least > memory ? least : memory;
+    for (int i = 0; i < s->n_configs; i++) { /* a launch takes it where it can */
+        if (!is_skinny_here(g, s, &s->configs[i])) continue;
+        s->seconds = skinny_seconds(g, s, &s->configs[i], s->bytes);
+        break;
+    }
 }

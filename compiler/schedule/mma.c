@@ -1,6 +1,7 @@
 /* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and
  * of 8-bit integers. */
 #include "schedule/computed.h"
+#include "schedule/skinny.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
@@ -75,12 +76,16 @@ static int blocks_of(const struct arch *m, const struct tile *t, int smem, int n
 
 static const char *byte_ctype(enum fx_dtype t) { return t == FX_I8 ? "signed char" : "unsigned char"; }
 
+static const char *product_of_bytes(const struct graph *g, enum fx_dtype a, enum fx_dtype b) {
+    return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
+}
+
 /* The engine's first template argument; NULL where it does not multiply the operands. */
 static const char *product_of(const struct graph *g, const struct scheduled *s, enum kind *kind) {
     enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
     *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
     if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8)
-        return arena_printf(&g->cx->arena, "fx_mma_8<%s, %s>", byte_ctype(a), byte_ctype(b));
+        return product_of_bytes(g, a, b);
     if (a == b && (a == FX_F16 || a == FX_BF16))
         return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
     return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
@@ -106,12 +111,20 @@ bool schedule_mma_configure(
                false;
     int vector = gemm_vector(g, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
+    const struct skinny skinny = {
+        .element = kind == KIND_16 ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype)) : "float",
+        .product = kind == KIND_32 ? NULL : multiplied,
+        .swapped = kind == KIND_8 ? product_of_bytes(g, s->gemm.b_dtype, s->gemm.a_dtype) : NULL,
+        .size = size,
+        .sum = kind == KIND_8 ? FX_I32 : FX_F32,
+        .vector = vector};
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY,
              strided = gemm_is_strided(&s->gemm) || any_stride;
         bool through_registers = strided || transposes || gemm_is_computed(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
+        if (ways[j] != KIND_UNIT) skinny_add(g, p, s, &skinny, aligned);
         for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
             const struct tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32),

@@ -150,24 +150,29 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
 
 /* Vector loads of what a computed operand reads along its chunks. */
 static void need_computed(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
-    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
+    const struct operand *o, const struct segment *e, const struct axis_list *mn, int chunk) {
     const struct kernel *k = c->graph->kernel;
     struct computed m = computed_open(c->graph, c->partition, s->group, o, e, mn);
-    need_multiple(x, n, k, m.along->axes, m.along->n, COMPUTED_CHUNK);
+    need_multiple(x, n, k, m.along->axes, m.along->n, chunk);
     for (int i = 0; i < m.n_leaves; i++) {
         const struct leaf *f = &m.leaves[i];
+        if (f->kind == LEAF_WORD && chunk > COMPUTED_CHUNK) { /* words side by side */
+            struct tensor t = tensor_of_param(c->graph, f->node->param);
+            need_aligned(x, n, k, &t, chunk * fx_dtype_bits(t.dtype) / 8);
+        }
         if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED && f->kind != LEAF_PIECE) continue;
-        int bytes = COMPUTED_CHUNK * bytes_of(&f->tensor);
-        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, COMPUTED_CHUNK);
+        int bytes = chunk * bytes_of(&f->tensor);
+        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, chunk);
         need_aligned(x, n, k, &f->tensor, bytes < 16 ? bytes : 16);
-        need_strides(x, n, k, &f->tensor, COMPUTED_CHUNK);
+        need_strides(x, n, k, &f->tensor, chunk);
     }
 }
 
 static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
-    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
-    if (o->is_computed) need_computed(x, n, c, s, o, e, mn);
+    const struct operand *o, const struct segment *e, const struct axis_list *mn, int chunk) {
+    if (o->is_computed) need_computed(x, n, c, s, o, e, mn, chunk > COMPUTED_CHUNK ? chunk : COMPUTED_CHUNK);
     else need_copied(x, n, c->graph, o, &e->k, mn);
+    if (chunk) need_multiple(x, n, c->graph->kernel, e->k.axes, e->k.n, chunk);
 }
 
 /* Vector accesses of V elements along `run`: it is a multiple of V, tensors that end in it are aligned. */
@@ -250,8 +255,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
         terms_also(x, n, from);
     }
     bool is_aligned = f->is_aligned && !e->is_ragged;
-    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m);
-    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, s, &e->b[j], e, &shape->n);
+    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0);
+    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, s, &e->b[j], e, &shape->n, f->swaps ? 0 : f->chunk);
     bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
     if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);
@@ -282,6 +287,8 @@ struct terms schedule_needs(
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
         if (f->most_k) need_at_most(&x, &n, k, &s->chain->first.segments[0].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);
+        if (f->is_skinny)
+            need_at_most(&x, &n, k, f->swaps ? &s->gemm.n : &s->gemm.m, f->swaps ? f->tile_n : f->tile_m);
         if (f->is_aligned && !f->stores_any) need_vectors(&x, &n, c, s, &s->gemm.n, f->vector);
         return x;
     }

@@ -160,18 +160,30 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_ph
     return true;
 }
 
+/* Leaves out the configurations of s that are no phases. Returns whether there were any. */
+static bool drop_skinny(struct scheduled *s) {
+    int n = 0, n_all = s->n_configs;
+    for (int i = 0; i < n_all; i++)
+        if (!s->configs[i].is_skinny) s->configs[n++] = s->configs[i];
+    s->n_configs = n;
+    return n < n_all;
+}
+
 /* Gives every kernel of launch j the schedule that it has as a phase, and its price. */
 static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i], t = *s;
         const char *why_not;
-        if (s->schedule->as_phase == s->schedule) continue;
+        bool is_same = s->schedule->as_phase == s->schedule;
         t.schedule = s->schedule->as_phase;
-        t.n_configs = 0;
         t.bytes = 0;
-        if (!t.schedule->configure(c->graph, c->partition, &t, &why_not) ||
-            !schedule_apply_pins(c->graph, &t, &why_not))
-            return false;
+        if (!is_same) {
+            t.n_configs = 0;
+            if (!t.schedule->configure(c->graph, c->partition, &t, &why_not) ||
+                !schedule_apply_pins(c->graph, &t, &why_not))
+                return false;
+        }
+        if (!drop_skinny(&t) && is_same) continue;
         t.schedule->price(c->graph, c->partition, &t);
         c->seconds += t.seconds - s->seconds;
         drop_impossible(cx, c, &t);

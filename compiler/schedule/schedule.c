@@ -89,13 +89,15 @@ bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char 
     if (!g->kernel->n_pins || !s->group->contraction) return true;
     buf_init(&have, &g->cx->arena);
     for (int i = 0; i < s->n_configs; i++) {
+        if (s->configs[i].is_skinny) continue; /* a pin is of the tiles that take any extents */
         fits[kind_of(&s->configs[i])] |= fits_pins(g->kernel, &s->configs[i]);
         any |= fits_pins(g->kernel, &s->configs[i]);
         buf_printf(&have, "%s%s with %d warps", i ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
     }
     if (!any) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
     for (int i = 0; i < s->n_configs; i++)
-        if (!fits[kind_of(&s->configs[i])] || fits_pins(g->kernel, &s->configs[i])) s->configs[n++] = s->configs[i];
+        if (!s->configs[i].is_skinny && (!fits[kind_of(&s->configs[i])] || fits_pins(g->kernel, &s->configs[i])))
+            s->configs[n++] = s->configs[i];
     s->n_configs = n;
     return true;
 }

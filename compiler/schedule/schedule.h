@@ -42,7 +42,7 @@ struct pointwise_shape { /* rows are decoded label by label, columns lie contigu
     struct axis_list rows, cols;
 };
 
-enum { MAX_VARIANTS = 16 };
+enum { MAX_VARIANTS = 24 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
@@ -55,6 +55,9 @@ struct config { /* one entry point: a tile and what it assumes */
     bool is_small;       /* indices fit 32 bits */
     bool starts_early;   /* its driver waits for the kernel before */
     bool stores_any;     /* aligned operands, but what the epilogue reads and writes may lie anyhow */
+    bool is_skinny;      /* of the skinny driver: the side that is not `wide` has no more rows than its tile */
+    bool swaps;          /* likewise: the wide side is A */
+    int chunk;           /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -64,6 +67,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
+    int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
     double epilogue;     /* cycles of a tile's epilogue, where configurations are chosen by them; else 0 */
@@ -71,9 +75,10 @@ struct config { /* one entry point: a tile and what it assumes */
 };
 
 /* Configurations of a kind assume the same of memory, and stand in for each other. */
-enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_STORES_ANY, KIND_UNIT, N_CONFIG_KINDS };
+enum config_kind { KIND_ANY, KIND_ALIGNED, KIND_STORES_ANY, KIND_UNIT, KIND_SKINNY, KIND_SKINNY_ANY, N_CONFIG_KINDS };
 static inline enum config_kind kind_of(const struct config *f) {
-    return f->stores_any   ? KIND_STORES_ANY
+    return f->is_skinny    ? f->is_aligned ? KIND_SKINNY : KIND_SKINNY_ANY
+           : f->stores_any ? KIND_STORES_ANY
            : f->is_aligned ? KIND_ALIGNED
            : f->needs_unit ? KIND_UNIT
                            : KIND_ANY;

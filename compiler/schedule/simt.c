@@ -1,5 +1,5 @@
 /* The gemm driver over the simt engine: ordinary multiply-adds of f32, f64 and integers of 32 and 64 bits. */
-#include "schedule/schedule.h"
+#include "schedule/skinny.h"
 
 bool schedule_simt_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
@@ -72,7 +72,10 @@ bool schedule_simt_configure(
                false;
     enum { N_TILES = sizeof tiles / sizeof *tiles };
     int size = fx_dtype_bits(kind->dtype) / 8, vector = gemm_vector(g, s, 16 / size);
-    for (int aligned = 1; aligned >= 0; aligned--)
+    const struct skinny skinny = {
+        .element = kind->ctype, .size = size, .sum = kind->dtype, .vector = vector};
+    for (int aligned = 1; aligned >= 0; aligned--) {
+        skinny_add(g, p, s, &skinny, aligned);
         for (int i = 0, before = s->n_configs; i < N_TILES; i++) {
             const struct tile *e = &tiles[i];
             int threads = e->warps_m * e->warps_n * 32,
@@ -108,6 +111,7 @@ bool schedule_simt_configure(
             c->text = arena_printf(&g->cx->arena, "simt %s %dx%dx%d, %d stages, %s", fx_dtype_name(kind->dtype), e->bm,
                 e->bn, e->bk, e->stages, aligned ? "16-byte copies" : "any alignment");
         }
+    }
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     return true;
 }

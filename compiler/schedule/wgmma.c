@@ -3,6 +3,7 @@
  * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
  * engine, which take what is not aligned. */
 #include "schedule/wgmma.h"
+#include "schedule/skinny.h"
 
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -179,12 +180,21 @@ bool schedule_wgmma_configure(
     if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
+    const bool is_f32 = s->gemm.a_dtype == FX_F32;
+    const char *element = is_f32 ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
+    const struct skinny skinny = {.element = element,
+        .product = is_f32 ? NULL : arena_printf(&g->cx->arena, "fx_mma_16<%s>", element),
+        .size = is_f32 ? 4 : 2,
+        .sum = FX_F32,
+        .vector = gemm_vector(g, s, 8)};
     const struct tile *all = s->gemm.is_split ? split_tiles : tiles;
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
+    if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
+    int n_skinny = s->n_configs;
     for (int i = 0; i < n_tiles; i++) add_config(g, s, &all[i], instructions, false);
     for (int i = 0; i < n_tiles; i++)
         if (all[i].stores_any) add_config(g, s, &all[i], instructions, true);
-    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
     if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;

@@ -157,6 +157,11 @@ inline void fx_load_words(unsigned (&w)[N], const void *p) {
   for (int i = 0; i < N; i += EACH) emu_get<4 * EACH>(w + i, (const unsigned *)p + i);
 }
 template <int N>
+inline void fx_load_once(unsigned (&w)[N], const void *p) {
+  static_assert(N % 4 == 0, "no such vector");
+  for (int i = 0; i < N; i += 4) emu_get<16>(w + i, (const unsigned *)p + i);
+}
+template <int N>
 inline void fx_store_words(void *p, const unsigned (&w)[N]) {
   static_assert(N == 1 || N == 2 || N % 4 == 0, "no such vector");
   constexpr int EACH = N < 4 ? N : 4;
@@ -389,6 +394,7 @@ inline double fx_u64_to_f64_odd(unsigned long long x) {
 inline unsigned fx_funnel(unsigned lo, unsigned hi, int bits) {
     return (unsigned)(((unsigned long long)hi << 32 | lo) >> (bits & 31));
 }
+inline unsigned fx_and_or(unsigned x, unsigned mask, unsigned y) { return (x & mask) | y; }
 inline unsigned fx_permute(unsigned lo, unsigned hi, unsigned selector) {
   const unsigned long long bytes = (unsigned long long)hi << 32 | lo;
   unsigned r = 0;

@@ -106,6 +106,9 @@ FX_DEVICE void test_u64_to_f64_odd(const unsigned *x, unsigned *y, unsigned long
 // case fx_funnel: www -> 1, exact
 FX_DEVICE void test_funnel(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_funnel(x[0], x[1], x[2] % 32); }
 
+// case fx_and_or: www -> 1, exact
+FX_DEVICE void test_and_or(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_and_or(x[0], x[1], x[2]); }
+
 // case fx_permute: www -> 1, exact
 FX_DEVICE void test_permute(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_permute(x[0], x[1], x[2]); }
 
@@ -175,6 +178,13 @@ FX_DEVICE void test_load_if(const unsigned *x, unsigned *y, unsigned long long *
   y[1] = fx_load_u16_if(x[3] ? p + x[0] % 4 * 2 : nullptr, x[3]);
   y[2] = fx_load_u32_if(x[2] ? p + x[0] % 2 * 4 : nullptr, x[2]);
   y[3] = fx_load_u8_if(p + x[1] % 8, true) << 16 | fx_load_u16_if(p + x[1] % 4 * 2, true);
+}
+
+// case fx_load_once: wwwwwwwwwwwwwwww -> 12, exact
+FX_DEVICE void test_load_once(const unsigned *x, unsigned *y, unsigned long long *) {
+  unsigned c[4], d[8];
+  fx_load_once(c, x + 4), fx_load_once(d, x + 8);
+  for (int i = 0; i < 12; ++i) y[i] = i < 4 ? c[i] : d[i - 4];
 }
 
 // case fx_load_24_if: wwwwwwv -> 6, exact

@@ -22,6 +22,7 @@ static const enum fx_dtype types[N_TYPES] = {FX_F32, FX_F64, FX_I32, FX_U32, FX_
 static const char prelude[] =
     "#include <math.h>\n#include <string.h>\n#define FX_DEVICE static inline\n"
     "FX_DEVICE float fx_from_bits(unsigned b) { float x; memcpy(&x, &b, 4); return x; }\n"
+    "FX_DEVICE unsigned fx_and_or(unsigned x, unsigned mask, unsigned y) { return (x & mask) | y; }\n"
     "FX_DEVICE float fx_max(float x, float y) { return x != x || y != y ? x + y : x > y ? x : y; }\n"
     "FX_DEVICE float fx_min(float x, float y) { return x != x || y != y ? x + y : x < y ? x : y; }\n"
     "FX_DEVICE float fx_exp2_approx(float x) { float y = exp2f(x); return y < 1.17549435e-38f ? 0 : y; }\n"

@@ -1,0 +1,228 @@
+/* The skinny driver: contractions of which one side has a few rows, which take as long as the other side takes to be
+ * read. Its configurations stand before those of an engine of the gemm driver, for launches that have so few rows.
+ *
+ * In: a group whose shape is known, and what the engine multiplies. Out: configurations for up to 16 rows by tensor
+ * cores, up to 8 by ordinary multiply-adds; what they cost. The wide side is n where m may be small, else m. */
+#include "schedule/skinny.h"
+
+#include "schedule/computed.h"
+
+enum {
+    WARPS = 4,
+    RING_WORDS = 48,
+    WORK_WORDS = 72,
+    MOST_LINE_BYTES = 64,
+    MOST_CHUNK = 32,
+    MOST_BLOCKS = 8,
+    MANY_TILES = 3
+};
+
+/* The extents of l multiplied, or -1 where they are not fixed. */
+static int64_t fixed_size(const struct graph *g, const struct axis_list *l) {
+    int64_t size = 1;
+    for (int i = 0; i < l->n && size >= 0; i++) {
+        int64_t e = g->kernel->axes[l->axes[i]].extent;
+        size = e < 0 ? -1 : size * e;
+    }
+    return size;
+}
+
+struct wide { /* the side that is read once */
+    bool is_a;
+    int n; /* operands of a segment, at most */
+    enum layout layout;
+    bool is_computed;
+};
+
+static const struct operand *wide_operand(const struct segment *e, bool is_a, int j) { return is_a ? &e->a : &e->b[j]; }
+
+/* All operands of the wide side lie alike. */
+static bool find_wide(const struct gemm_shape *shape, bool is_a, struct wide *w) {
+    *w = (struct wide){.is_a = is_a, .n = 1, .layout = wide_operand(&shape->segments[0], is_a, 0)->layout};
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        for (int j = 0; j < (is_a ? 1 : e->n_sums); j++) {
+            const struct operand *o = wide_operand(e, is_a, j);
+            if (o->layout != w->layout) return false;
+            w->is_computed |= o->is_computed;
+            if (j + 1 > w->n) w->n = j + 1;
+        }
+    }
+    return true;
+}
+
+/* What computed operands of the wide side read: bits of the narrowest tensor that lies along chunks, bits an element of
+ * all of them, values a chunk, and the longest chunk for which that holds. */
+struct reads {
+    int narrowest, bits, values, most;
+};
+
+static struct reads wide_reads(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, const struct wide *w) {
+    struct reads all = {.narrowest = 128, .most = MOST_CHUNK};
+    for (int i = 0; i < s->gemm.n_segments; i++) {
+        const struct segment *e = &s->gemm.segments[i];
+        for (int j = 0; j < (w->is_a ? 1 : e->n_sums); j++) {
+            const struct operand *o = wide_operand(e, w->is_a, j);
+            struct reads own = {0};
+            if (!o->is_computed) continue;
+            struct computed m = computed_open(g, p, s->group, o, e, w->is_a ? &s->gemm.m : &s->gemm.n);
+            int most = computed_most_chunk(g, o, &m, MOST_CHUNK);
+            if (most < all.most) all.most = most;
+            for (int k = 0; k < m.n_leaves; k++) {
+                const struct leaf *f = &m.leaves[k];
+                int bits = f->kind == LEAF_ONE || f->kind == LEAF_MANY ? 0
+                           : f->kind == LEAF_WORD ? fx_dtype_bits(g->kernel->params[f->node->param].dtype)
+                                                  : fx_dtype_bits(f->tensor.dtype);
+                own.values += f->kind == LEAF_ONE;
+                own.bits += f->kind == LEAF_MANY ? 32 : bits;
+                if (bits && bits < all.narrowest) all.narrowest = bits;
+            }
+            if (own.bits > all.bits) all.bits = own.bits;
+            if (own.values > all.values) all.values = own.values;
+        }
+    }
+    return all;
+}
+
+/* Elements of k that a lane reads at a time, or adjacent columns: 16 bytes of the narrowest tensor, as far as what else
+ * is read allows; whole products of `least`. 0: there is no such length. */
+static int chunk_of(const struct wide *w, const struct reads *r, int size, int least, bool is_aligned) {
+    int chunk = least;
+    if (w->layout == LAYOUT_MN_MAJOR) {
+        chunk = size == 8 ? 2 : 4;
+        return w->is_computed && r->narrowest <= 8 && size <= 2 ? 8 : chunk;
+    }
+    if (!w->is_computed) return chunk;
+    while (is_aligned && chunk * 2 <= r->most && chunk * 2 * r->narrowest <= 128 &&
+           chunk * 2 * r->bits <= MOST_LINE_BYTES * 8)
+        chunk *= 2;
+    return chunk <= r->most ? chunk : 0;
+}
+
+/* Registers of what a lane reads of one row at a time. */
+static int line_words(const struct wide *w, const struct reads *r, int size, int chunk) {
+    return w->is_computed ? (r->bits * chunk + 31) / 32 + r->values : chunk * size / 4 > 0 ? chunk * size / 4 : 1;
+}
+
+struct way { /* to multiply */
+    bool uses_mma;
+    int small; /* rows of the other side, at most */
+};
+
+static const char *product_text(
+    const struct graph *g, const struct skinny *x, const struct wide *w, struct way way, int rows) {
+    struct arena *a = &g->cx->arena;
+    if (!way.uses_mma)
+        return arena_printf(
+            a, "fx_skinny_fma<%s, %s, %d, %d>", x->element, x->size == 2 ? "float" : x->element, way.small, rows);
+    return arena_printf(a, "fx_skinny_mma<%s, %d>", w->is_a || !x->swapped ? x->product : x->swapped, way.small);
+}
+
+static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
+    const struct wide *w, struct way way, bool is_aligned) {
+    struct reads r = wide_reads(g, p, s, w);
+    bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
+    int n_sums = s->group->n_sums, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
+    if (!chunk) return;
+    int group = is_k && !way.uses_mma ? 32 : 4,
+        rows = !is_k                            ? chunk
+               : way.uses_mma || way.small == 1 ? 2
+                                                : 4,
+        lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
+    const struct axis_list *wide_axes = w->is_a ? &s->gemm.m : &s->gemm.n;
+    int words = line_words(w, &r, x->size, chunk) * lines * w->n,
+        made = w->is_computed ? chunk * x->size / 4 * lines : 0;
+    double k = nominal_size(g, s->gemm.segments[0].k.axes, s->gemm.segments[0].k.n),
+           tiles = nominal_size(g, s->gemm.batch.axes, s->gemm.batch.n) *
+                   nominal_size(g, wide_axes->axes, wide_axes->n) / (32 / group * rows),
+           sms = g->cx->arch->sms;
+    bool are_many = tiles > MANY_TILES * sms;
+    /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
+    if (!is_aligned || w->is_computed || (are_many && way.uses_mma)) ahead = 2;
+    while (!w->is_computed && way.uses_mma && warps < 16 && tiles * warps < (is_k ? 6 : 12) * sms) warps *= 2;
+    while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
+    while (warps > 1 && warps * step > k) warps /= 2;
+    int wide = 32 / group * rows,
+        sums = rows * (way.uses_mma ? way.small / 4 : way.small) * n_sums * (is_double ? 2 : 1),
+        smem = warps * n_sums * wide * way.small * (is_double ? 8 : 4);
+    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + way.small / 2 + (way.uses_mma ? 0 : 32 * (w->n - 1)),
+        blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
+    if (smem > g->cx->arch->block_shared || sums > 128 || s->n_configs == MAX_VARIANTS) return;
+    s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
+        .stores_any = true,
+        .is_skinny = true,
+        .swaps = w->is_a,
+        .starts_early = g->cx->arch->has_wgmma,
+        .chunk = is_k ? chunk : 0,
+        .tile_m = w->is_a ? wide : way.small,
+        .tile_n = w->is_a ? way.small : wide,
+        .tile_k = ahead * step * warps,
+        .block = warps * 32,
+        .min_blocks = blocks < 1             ? 1
+                      : blocks > MOST_BLOCKS ? MOST_BLOCKS
+                                             : blocks,
+        .smem_bytes = smem,
+        .vector = x->vector,
+        .wants_few = way.small == 16 && !w->is_computed ? MANY_TILES : 0,
+        .rate = 1,
+        .suffix = arena_printf(&g->cx->arena, "skinny%d%s", way.small, is_aligned ? "" : "_any"),
+        .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",
+            product_text(g, x, w, way, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
+            w->is_a ? "true" : "false", !way.uses_mma || are_many ? "true" : "false"),
+        .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s", way.small,
+            w->is_a ? "columns" : "rows", way.uses_mma ? "mma" : "multiply-adds", warps, warps == 1 ? "" : "s",
+            is_aligned ? "16-byte loads" : "any alignment")};
+}
+
+void skinny_add(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x, bool is_aligned) {
+    static const struct way ways[] = {{false, 1}, {false, 4}, {false, 8}, {true, 8}, {true, 16}};
+    int64_t m = fixed_size(g, &s->gemm.m), cols = fixed_size(g, &s->gemm.n), before = 0;
+    int most = x->product ? 16 : x->size == 8 ? 4 : 8;
+    struct node **shared;
+    struct wide w;
+    bool is_a = cols >= 0 && cols <= most && (m < 0 || m > cols);
+    int64_t rows = is_a ? cols : m;
+    if (!is_aligned && x->product) return; /* their tiles read what is not aligned in wider pieces */
+    if (s->block || gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return;
+    if (rows > most || !find_wide(&s->gemm, is_a, &w)) return;
+    if ((w.layout == LAYOUT_STRIDED && is_aligned) || (w.layout == LAYOUT_MN_MAJOR && x->size == 1)) return;
+    bool is_plain = !w.is_computed && w.layout != LAYOUT_MN_MAJOR && is_aligned;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (ways[i].uses_mma != (x->product != NULL) && !(x->size == 2 && is_plain && ways[i].small == 1)) continue;
+        if (ways[i].small > most || (rows >= 0 && (rows <= before || rows > ways[i].small))) continue;
+        add_config(g, p, s, x, &w, ways[i], is_aligned);
+        before = ways[i].small;
+    }
+}
+
+/* Operations of computed elements, positions among them, that an SM does in a cycle. */
+static const double ISSUED = 200;
+/* How much more than its share of the bandwidth an SM reads where others are idle. */
+static const double ALONE = 2.5;
+
+double skinny_seconds(const struct graph *g, const struct scheduled *s, const struct config *f, double bytes) {
+    const struct gemm_shape *shape = &s->gemm;
+    const struct arch *arch = g->cx->arch;
+    double batches = nominal_size(g, shape->batch.axes, shape->batch.n), m = nominal_size(g, shape->m.axes, shape->m.n),
+           n = nominal_size(g, shape->n.axes, shape->n.n), small = f->swaps ? n : m, wide = f->swaps ? m : n, ops = 0;
+    int wide_tile = f->swaps ? f->tile_m : f->tile_n, small_tile = f->swaps ? f->tile_n : f->tile_m;
+    double tiles = batches * (double)(int64_t)((wide + wide_tile - 1) / wide_tile);
+    if (small > small_tile || (f->wants_few && tiles > f->wants_few * arch->sms)) return -1;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        double k = batches * nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
+        bool is_fma = fx_dtype_bits(shape->a_dtype) > 16;
+        ops += k * e->a.ops * (f->swaps ? m : small_tile * tiles / batches);
+        for (int j = 0; j < e->n_sums; j++) {
+            ops += k * e->b[j].ops * (f->swaps ? small_tile * tiles / batches : n);
+            ops += k * wide * (is_fma ? small_tile : 1);
+        }
+    }
+    double rounds = (double)(int64_t)((tiles + arch->sms - 1) / arch->sms), reading = bytes / arch->copied,
+           alone = bytes / tiles * rounds * arch->sms / (ALONE * arch->copied),
+           computing = ops / (arch_all_cycles(arch) * ISSUED) * rounds * arch->sms / tiles;
+    if (tiles > 4 * arch->sms) computing = ops / (arch_all_cycles(arch) * ISSUED); /* many blocks are evened out */
+    return computing > reading ? computing : alone > reading ? alone : reading;
+}
