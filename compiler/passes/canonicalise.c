@@ -129,12 +129,11 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
     return taken && nodes_same_axes(taken->axes, taken->n_axes, n->axes, n->n_axes) ? taken : NULL;
 }
 
-enum { MAX_CONJUNCTS = 8, MAX_BELOW = 64 };
+enum { MAX_CONJUNCTS = 8, MAX_BELOW = 8 }; /* levels of conditions joined, of operations below a choice */
 
 struct assumption { /* what is known of conditions where one operand of a choice is taken */
     const struct node *condition; /* of the choice */
     bool holds;
-    int room; /* nodes that may still be looked at */
 };
 
 /* Whether a is one of the conditions that b joins, or all of several of them. */
@@ -146,15 +145,15 @@ static bool is_implied(const struct node *a, const struct node *b, int depth) {
 }
 
 /* n where the assumption holds: choices that it decides are what they take. */
-static struct node *assume(struct rewrite *w, struct assumption *x, struct node *n) {
+static struct node *assume(struct rewrite *w, const struct assumption *x, struct node *n, int depth) {
     struct node copy = *n;
     bool has_changed = false;
-    if ((n->kind != N_OP && n->kind != N_CAST) || x->room-- <= 0) return n;
+    if ((n->kind != N_OP && n->kind != N_CAST) || depth == MAX_BELOW) return n;
     if (node_is_op(n, O_WHERE) &&
         (x->holds ? is_implied(n->args[0], x->condition, 0) : is_implied(x->condition, n->args[0], 0)))
-        return assume(w, x, n->args[x->holds ? 1 : 2]);
+        return assume(w, x, n->args[x->holds ? 1 : 2], depth + 1);
     for (int i = 0; i < n->n_args; i++) {
-        copy.args[i] = assume(w, x, n->args[i]);
+        copy.args[i] = assume(w, x, n->args[i], depth + 1);
         has_changed |= copy.args[i] != n->args[i];
     }
     copy.name = (struct name){0};
@@ -166,7 +165,7 @@ static struct node *where_within(struct rewrite *w, struct node *n) {
     if (!node_is_op(n, O_WHERE)) return NULL;
     struct node copy = *n;
     for (int side = 1; side <= 2; side++)
-        copy.args[side] = assume(w, &(struct assumption){n->args[0], side == 1, MAX_BELOW}, n->args[side]);
+        copy.args[side] = assume(w, &(struct assumption){n->args[0], side == 1}, n->args[side], 0);
     if (copy.args[1] == n->args[1] && copy.args[2] == n->args[2]) return NULL;
     struct node *to = build_node(w->g, copy);
     return nodes_same_axes(to->axes, to->n_axes, n->axes, n->n_axes) ? to : NULL;
