@@ -259,6 +259,10 @@ static double tf32_at(const char *p) {
     return x;
 }
 
+static double number(const struct wgmma_product *p, unsigned short bits) {
+    return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
+}
+
 static double value_at(
     const struct fiber *f, const struct wgmma_operand *v, unsigned mn, unsigned k, const struct wgmma_product *p) {
     unsigned address = element_at(v, mn, k);
@@ -268,7 +272,14 @@ static double value_at(
             (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
     if (p->is_tf32) return tf32_at(f->view.shared + (address - EMU_ADDRESS_0));
     memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
-    return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
+    return number(p, bits);
+}
+
+/* Element k of the warp's row r of an operand in registers: thread 4 g + t has of rows g and g + 8 elements 2 t and the
+ * next, then those 8 further along k. */
+static double held_at(const struct wgmma_product *p, unsigned r, unsigned k) {
+    unsigned word = p->held[r % 8 * 4 + k % 8 / 2][k / 8 * 2 + r / 8];
+    return number(p, (unsigned short)(word >> k % 2 * 16));
 }
 
 /* Of an operand that a lane reads for its warp. */
@@ -280,7 +291,7 @@ static void touch_view(struct fiber *f, const struct wgmma_operand *v, unsigned 
 
 static void touch_product(struct warp *w, const struct wgmma_product *p) {
     struct wgmma_operand a = view_of(p->a, p->a_mn, p->is_tf32), b = view_of(p->b, p->b_mn, p->is_tf32);
-    touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
+    if (!p->is_held) touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
     touch_view(w->fibers, &b, 0, (unsigned)p->n, p->pc);
 }
 
@@ -291,7 +302,8 @@ static void multiply(struct warp *w, const struct wgmma_product *p) {
     struct wgmma_operand va = view_of(p->a, p->a_mn, p->is_tf32), vb = view_of(p->b, p->b_mn, p->is_tf32);
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
-        for (unsigned k = 0; k < depth_of(p); k++) a[r][k] = value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
+        for (unsigned k = 0; k < depth_of(p); k++)
+            a[r][k] = p->is_held ? held_at(p, r, k) : value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
         for (unsigned k = 0; k < depth_of(p); k++) b[k] = value_at(f, &vb, n, k, p);
         for (unsigned r = 0; r < WG_ROWS; r++) {
@@ -308,22 +320,24 @@ static void add_product(struct warp *w) {
     const struct emu_thread *first = &w->fibers[0].view;
     if (w->n_products == MOST_PRODUCTS) machine_fail(m, NULL, "too many products on their way");
     struct wgmma_product *p = &w->products[w->n_products++];
-    *p = (struct wgmma_product){.a = first->words[2] | (unsigned long long)first->words[3] << 32,
-        .b = first->words[4] | (unsigned long long)first->words[5] << 32,
-        .n = (int)first->words[6],
-        .is_bf16 = first->words[7] & 1,
-        .a_mn = first->words[7] >> 1 & 1,
-        .b_mn = first->words[7] >> 2 & 1,
-        .adds = first->words[7] >> 3 & 1,
-        .is_tf32 = first->words[7] >> 4 & 1,
+    *p = (struct wgmma_product){.a = first->words[4] | (unsigned long long)first->words[5] << 32,
+        .b = first->words[6] | (unsigned long long)first->words[7] << 32,
+        .n = (int)first->words[8],
+        .is_bf16 = first->words[9] & 1,
+        .a_mn = first->words[9] >> 1 & 1,
+        .b_mn = first->words[9] >> 2 & 1,
+        .adds = first->words[9] >> 3 & 1,
+        .is_held = first->words[9] >> 4 & 1,
+        .is_tf32 = first->words[9] >> 5 & 1,
         .group = w->n_batches,
         .pc = w->pc};
     for (int i = 0; i < WARP; i++) {
-        if (memcmp(w->fibers[i].view.words + 2, first->words + 2, 6 * sizeof *first->words) != 0)
+        if (memcmp(w->fibers[i].view.words + 4, first->words + 4, 6 * sizeof *first->words) != 0)
             machine_fail(m, w->pc, "lane %d multiplies something else than lane 0", i);
         memcpy(&p->d[i], w->fibers[i].view.words, sizeof p->d[i]);
+        memcpy(&p->held[i], w->fibers[i].view.words + 2, sizeof p->held[i]);
     }
-    if (p->a >> 62 != SWIZZLED || p->b >> 62 != SWIZZLED)
+    if ((!p->is_held && p->a >> 62 != SWIZZLED) || p->b >> 62 != SWIZZLED)
         machine_fail(m, w->pc, "multiplies what is not swizzled in 128 bytes");
     if (first->is_watched) touch_product(w, p);
     if (!m->schedule.is_late) multiply(w, p);

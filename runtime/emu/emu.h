@@ -149,8 +149,9 @@ struct fiber { /* a CUDA thread */
 struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     unsigned long long a, b; /* descriptors */
     float *d[WARP];          /* of each lane */
+    const unsigned *held[WARP]; /* likewise: its elements of a, where registers have them */
     int n;                   /* columns */
-    bool is_bf16, is_tf32, a_mn, b_mn, adds;
+    bool is_bf16, is_tf32, a_mn, b_mn, adds, is_held;
     int group;               /* batch */
     const void *pc;
 };

@@ -263,6 +263,12 @@ inline void fx_store_release(unsigned long long *p, unsigned long long x) {
   if (emu_self->is_watched) emu_self->calls->release(emu_self, p);
   emu_put_flag(p, x);
 }
+inline unsigned long long fx_exchange(unsigned long long *p, unsigned long long x) {
+  emu_check<8>(p, EMU_WRITE);
+  const unsigned long long before = emu_get_flag(p);
+  emu_put_flag(p, x);
+  return before;
+}
 inline unsigned long long fx_load_acquire(const unsigned long long *p) {
   emu_check<8>(p, EMU_READ);
   const unsigned long long x = emu_get_flag(p);
@@ -342,23 +348,33 @@ inline void fx_wgmma_begin() { emu_self->calls->together(emu_self, EMU_WGMMA_BEG
 inline void fx_wgmma_commit() { emu_self->calls->together(emu_self, EMU_WGMMA_COMMIT, 0); }
 template <int N> inline void fx_wgmma_wait() { emu_self->calls->together(emu_self, EMU_WGMMA_WAIT, N); }
 
-// emu_wgmma: the warp's share of a product; the sums lie where d says until they are waited for
+// emu_wgmma: the warp's share of a product; the sums lie where d says until they are waited for, as do the elements of a
+// where `held` says
 template <int N, bool BF16, int A_MN, int B_MN, bool TF32>
-inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, const unsigned *held, unsigned long long b, int adds) {
   emu_thread *self = emu_self;
   float *sums = d;
   __builtin_memcpy(self->words, &sums, sizeof sums);
-  __builtin_memcpy(self->words + 2, &a, sizeof a);
-  __builtin_memcpy(self->words + 4, &b, sizeof b);
-  self->words[6] = N, self->words[7] = (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3 | TF32 << 4;
+  __builtin_memcpy(self->words + 2, &held, sizeof held);
+  __builtin_memcpy(self->words + 4, &a, sizeof a);
+  __builtin_memcpy(self->words + 6, &b, sizeof b);
+  self->words[8] = N;
+  self->words[9] = (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3 | (held != nullptr) << 4 | TF32 << 5;
   self->calls->together(self, EMU_WGMMA, 0);
 }
 #define FX_EMU_STARTS template <bool BF16, int A_MN, int B_MN, bool TF32 = false> inline void
 #define FX_EMU_OPERANDS unsigned long long a, unsigned long long b, int adds
-FX_EMU_STARTS fx_wgmma_64(float (&d)[32], FX_EMU_OPERANDS) { emu_wgmma<64, BF16, A_MN, B_MN, TF32>(d, a, b, adds); }
-FX_EMU_STARTS fx_wgmma_128(float (&d)[64], FX_EMU_OPERANDS) { emu_wgmma<128, BF16, A_MN, B_MN, TF32>(d, a, b, adds); }
-FX_EMU_STARTS fx_wgmma_192(float (&d)[96], FX_EMU_OPERANDS) { emu_wgmma<192, BF16, A_MN, B_MN, TF32>(d, a, b, adds); }
-FX_EMU_STARTS fx_wgmma_256(float (&d)[128], FX_EMU_OPERANDS) { emu_wgmma<256, BF16, A_MN, B_MN, TF32>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_64(float (&d)[32], FX_EMU_OPERANDS) { emu_wgmma<64, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
+FX_EMU_STARTS fx_wgmma_128(float (&d)[64], FX_EMU_OPERANDS) { emu_wgmma<128, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
+FX_EMU_STARTS fx_wgmma_192(float (&d)[96], FX_EMU_OPERANDS) { emu_wgmma<192, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
+FX_EMU_STARTS fx_wgmma_256(float (&d)[128], FX_EMU_OPERANDS) { emu_wgmma<256, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
+#undef FX_EMU_STARTS
+#undef FX_EMU_OPERANDS
+#define FX_EMU_STARTS template <bool BF16, int B_MN> inline void
+#define FX_EMU_OPERANDS const unsigned (&a)[4], unsigned long long b, int adds
+FX_EMU_STARTS fx_wgmma_held_64(float (&d)[32], FX_EMU_OPERANDS) { emu_wgmma<64, BF16, 0, B_MN, false>(d, 0, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_held_128(float (&d)[64], FX_EMU_OPERANDS) { emu_wgmma<128, BF16, 0, B_MN, false>(d, 0, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_held_256(float (&d)[128], FX_EMU_OPERANDS) { emu_wgmma<256, BF16, 0, B_MN, false>(d, 0, a, b, adds); }
 #undef FX_EMU_STARTS
 #undef FX_EMU_OPERANDS
 

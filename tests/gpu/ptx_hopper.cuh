@@ -422,3 +422,106 @@ FX_DEVICE void test_wgmma_192_tf32(const unsigned *x, unsigned *y, const fx_tens
 
 // case fx_wgmma_256: b32 -> 256, sum of 32, box 64x64 of 64x2048
 FX_DEVICE void test_wgmma_256_tf32(const unsigned *x, unsigned *y, const fx_tensor_map *map) { product_tf32<256>(x, y, map); }
+
+template <int N, bool BF16, bool B_MN>
+FX_DEVICE void multiply_held(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b, int adds) {
+  if constexpr (N == 64) fx_wgmma_held_64<BF16, B_MN>(d, a, b, adds);
+  if constexpr (N == 128) fx_wgmma_held_128<BF16, B_MN>(d, a, b, adds);
+  if constexpr (N == 256) fx_wgmma_held_256<BF16, B_MN>(d, a, b, adds);
+}
+
+// held_product: as product, with the block's rows in registers; four steps are under way at once, each of words of its own
+template <int N, bool BF16, int STEPS, bool B_MN>
+FX_DEVICE void held_product(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  const unsigned b = fx_shared(fx_smem()), barrier = b + N / 64 * 8192;
+  const int row = blockIdx.x * 64, first = STEPS == 4 ? 0 : blockIdx.x / 4 % 4, adds = blockIdx.x / 8 % 2 == 0;
+  const unsigned *tensor = first_word<32>(x);
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, N / 64 * 8192);
+    for (int j = 0; j < N / 64; ++j) {
+      const int at_b[2] = {0, row_of_b(j)};
+      fx_tma_load(b + j * 8192, map, barrier, at_b);
+    }
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  const int m0 = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+  unsigned a[STEPS][4];
+#pragma unroll
+  for (int i = 0; i < STEPS * 4; ++i) a[i / 4][i % 4] = tensor[(row + m0 + i % 2 * 8) * 32 + (first + i / 4) * 8 + i % 4 / 2 * 4 + threadIdx.x % 4];
+  float d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) d[i] = value<BF16>(x, 0, i % 64);
+  fx_wgmma_begin();
+#pragma unroll
+  for (int step = 0; step < STEPS; ++step) multiply_held<N, BF16, B_MN>(d, a[step], descriptor<B_MN>(b, first + step), step > 0 || adds);
+  fx_wgmma_commit();
+  fx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) y[i] = fx_bits(d[i]);
+#pragma unroll 1
+  for (int i = 0; i < N / 2; ++i) {
+    const int m = m0 + i / 2 % 2 * 8, n = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    float sum = adds ? fabsf(value<BF16>(x, 0, i % 64)) : 0.0f;
+    for (int k = first * 16; k < (first + STEPS) * 16; ++k)
+      sum += fabsf(value<BF16>(tensor, row + m, k) * value<BF16>(tensor, row_of_b(n / 64) + (B_MN ? k : n % 64), B_MN ? n % 64 : k));
+    y[N / 2 + i] = fx_bits(sum);
+  }
+}
+
+// held_products: in block b, B's n is contiguous where b is odd
+template <int N, bool BF16, int STEPS>
+FX_DEVICE void held_products(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  if (blockIdx.x % 2) held_product<N, BF16, STEPS, true>(x, y, map);
+  else held_product<N, BF16, STEPS, false>(x, y, map);
+}
+
+// case fx_wgmma_held_64: b32 -> 64, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_64: p32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_64_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<64, true, 4>(x, y, map); }
+
+// case fx_wgmma_held_64: b32 -> 64, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_64: B32 -> 64, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_64_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<64, true, 1>(x, y, map); }
+
+// case fx_wgmma_held_64: h32 -> 64, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_64: q32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_64_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<64, false, 4>(x, y, map); }
+
+// case fx_wgmma_held_64: h32 -> 64, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_64: H32 -> 64, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_64_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<64, false, 1>(x, y, map); }
+
+// case fx_wgmma_held_128: b32 -> 128, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_128: p32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_128_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<128, true, 4>(x, y, map); }
+
+// case fx_wgmma_held_128: b32 -> 128, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_128: B32 -> 128, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_128_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<128, true, 1>(x, y, map); }
+
+// case fx_wgmma_held_128: h32 -> 128, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_128: q32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_128_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<128, false, 4>(x, y, map); }
+
+// case fx_wgmma_held_128: h32 -> 128, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_128: H32 -> 128, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_128_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<128, false, 1>(x, y, map); }
+
+// case fx_wgmma_held_256: b32 -> 256, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_256: p32 -> 256, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_256_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<256, true, 4>(x, y, map); }
+
+// case fx_wgmma_held_256: b32 -> 256, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_256: B32 -> 256, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_256_bf16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<256, true, 1>(x, y, map); }
+
+// case fx_wgmma_held_256: h32 -> 256, sum of 64, box 64x64 of 64x2048
+// case fx_wgmma_held_256: q32 -> 256, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_256_f16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<256, false, 4>(x, y, map); }
+
+// case fx_wgmma_held_256: h32 -> 256, sum of 16, box 64x64 of 64x2048
+// case fx_wgmma_held_256: H32 -> 256, sum of 16, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_held_256_f16_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { held_products<256, false, 1>(x, y, map); }

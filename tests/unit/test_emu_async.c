@@ -278,6 +278,45 @@ START_TEST(test_products) {
 }
 END_TEST
 
+/* The same with the first factor in registers, which have the rows as boxes hold them: 3 x 2 instructions of each type. */
+START_TEST(test_held_products) {
+    enum { K = 64, MOST_N = 256 };
+    int n = (int[]){64, 128, 256}[_i % 3], b_mn = _i / 3 % 2, is_f16 = _i / 6;
+    char source[2048];
+    unsigned short *rows = malloc((K + MOST_N) * K * 2);
+    struct cuda_tensor_map map;
+    for (int i = 0; i < (K + MOST_N) * K; i++)
+        fx_store_double(is_f16 ? FX_F16 : FX_BF16, rows, (size_t)i, number(i / K, i % K));
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(float *y_, const __grid_constant__ fx_tensor_maps<1> maps_) {\n  const unsigned at = fx_shared(fx_smem()), full = at + 40960;\n"
+        "  if (threadIdx.x == 0) {\n    fx_mbarrier_init(full, 1), fx_mbarrier_publish(), fx_mbarrier_expect(full, %d);\n"
+        "    for (int i = 0; i < %d; ++i) {\n      const int from[2] = {0, 64 * i};\n      fx_tma_load(at + i * 8192, maps_.of, full, from);\n    }\n  }\n"
+        "  fx_barrier();\n  fx_mbarrier_wait(full, 0);\n  const int m = threadIdx.x / 32 * 16 + threadIdx.x %% 32 / 4, c = threadIdx.x %% 4 * 2;\n"
+        "  float d[%d];\n  unsigned a[4][4];\n  for (int i = 0; i < %d; ++i) d[i] = i;\n"
+        "  for (int i = 0; i < 16; ++i) {\n    const int row = m + i %% 2 * 8, k = i / 4 * 16 + i %% 4 / 2 * 8 + c;\n"
+        "    a[i / 4][i %% 4] = *(const unsigned *)(fx_smem() + row * 128 + (k / 8 ^ row %% 8) * 16 + k %% 8 * 2);\n  }\n  fx_wgmma_begin();\n"
+        "  for (int i = 0; i < 4; ++i) {\n"
+        "    const unsigned long long b = at + 8192 + i * %d, high = (unsigned long long)(64 | 1u << 30) << 32;\n"
+        "    fx_wgmma_held_%d<%d, %d>(d, a[i], b >> 4 | %d << 16 | high, i > 0);\n  }\n  fx_wgmma_commit();\n  fx_wgmma_wait<0>();\n"
+        "  for (int i = 0; i < %d; ++i) y_[(m + i / 2 %% 2 * 8) * %d + i / 4 * 8 + c + i %% 2] = d[i];\n}\n",
+        8192 * (1 + n / 64), 1 + n / 64, n / 2, n / 2, b_mn ? 2048 : 32, n, !is_f16, b_mn, b_mn ? 512 : 1, n / 2, n);
+    void *module = compile(source, "k"), *x = take((K + MOST_N) * K * 2, rows), *y = take(64 * MOST_N * 4, NULL);
+    ck_assert_int_eq(encode(&map, x, 2, (uint64_t[]){K, K + MOST_N}, (unsigned[]){64, 64}), 0);
+    ck_assert_msg(launch(1, 128, 40968, false, (void *[]){&y, &map}), "%s", words);
+    for (int m = 0; m < 64; m++)
+        for (int c = 0; c < n; c++) {
+            float want = 0, got = ((float *)y)[m * n + c];
+            for (int k = 0; k < K; k++)
+                want += (float)(number(m, k) * (b_mn ? number(64 + c / 64 * 64 + k, c % 64) : number(64 + c, k)));
+            ck_assert_msg(got == want, "n %d, mn %d, f16 %d: row %d, column %d is %g, not %g", n, b_mn, is_f16, m, c,
+                (double)got, (double)want);
+        }
+    cuda_driver.cuModuleUnload(module);
+    free(rows);
+}
+END_TEST
+
 START_TEST(test_bad_products) {
     holds(BARRIERS BOX WAIT MULTIPLY DONE "  y_[t] = d[5];");
     fails(BARRIERS BOX WAIT PRODUCT(OPERAND " + (t == 37 ? 2 : 0)", OPERAND),
@@ -372,6 +411,7 @@ int main(void) {
     tcase_add_test(t, test_barriers);
     tcase_add_test(t, test_named_barriers);
     tcase_add_loop_test(t, test_products, 0, 32);
+    tcase_add_loop_test(t, test_held_products, 0, 12);
     tcase_add_test(t, test_bad_products);
     suite_add_tcase(s, t);
     t = tcase_create("watched");
