@@ -141,7 +141,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (f->takes_maps)
-        buf_printf(out, "  fx_gemm_%s<%s>(%s{", s->gemm.is_split ? "split" : "wgmma", f->engine, l->struct_name);
+        buf_printf(out, "  fx_%s<%s>(%s{",
+            s->chain ? "chain_wgmma" : s->gemm.is_split ? "gemm_split" : "gemm_wgmma", f->engine, l->struct_name);
     else if (f->is_skinny)
         buf_printf(out, "  fx_skinny%s<%s, %s>(%s{", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
     else if (s->group->contraction)
@@ -165,6 +166,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_puts(out, ", ");
         put_product(out, c, l, &s->gemm.batch);
     }
+    if (f->takes_maps && s->chain)
+        buf_printf(out, ", %s", s->has_flags ? l->buffer_names[plan_flags_buffer(c)] : "nullptr");
     buf_puts(out, ");\n");
 }
 
@@ -197,7 +200,7 @@ static void emit_parameter(struct buf *out, const struct scheduled_graph *c, con
     const char *name = emit_argument(phases, a);
     struct buf s;
     if (a->kind == FX_ARG_BUFFER && a->index == plan_flags_buffer(c)) {
-        buf_printf(out, "unsigned long long *%s", name);
+        buf_printf(out, emit_has_word(statements, name) ? "unsigned long long *%s" : "unsigned long long * /* %s */", name);
         return;
     }
     for (int i = 0; i < n; i++)

@@ -5,6 +5,8 @@
  * reductions, values made of them; for each pass over the intermediate the sums it takes. `find_maxima` finds what
  * shifts exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second
  * contraction's factor. */
+#include <math.h>
+
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
@@ -198,14 +200,19 @@ static void emit_combine(struct chain_problem *b, int pass, const char *type, st
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float (&acc)[INNER_SUMS][N], "
-        "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
-        pass, pass);
+        "  template <int N, bool%s = true> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float "
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        b->x->mask ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     struct scope *p = at_element(b, pass);
+    if (b->x->mask) {
+        const char *holds = value_at(&b->w, p, b->x->mask), *name = emit_local_as(b->w.names, "counts_");
+        value_line(&b->w, b->x->is_negated ? "const bool %s = IS_CUT && %s;" : "const bool %s = !IS_CUT || %s;", name, holds);
+        p->text[b->x->mask->id] = name;
+    }
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -247,7 +254,8 @@ static void emit_rescale(struct chain_problem *b, int pass) {
                    *scale = emit_local_as(b->w.names, "scale_");
         value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
         value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
-            start_of(b, f->maximum), scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], shift)));
+            start_of(b, f->maximum),
+            arena_printf(arena(b), f->e->op == O_EXP2 ? "a.%s - %s" : "fx_chain_change(a.%s, %s)", b->shift[k], shift));
         for (int s = 0; s < b->r->n_steps; s++)
             if (b->x->exp_of[b->r->steps[s]->id] == k)
                 value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
@@ -285,11 +293,12 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
         if (!over->sums[i] || !b->x->is_element[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_exps; k++) {
             if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
-            const char *shifted = arena_printf(
-                arena(b), "%s - a.%s", value_at(&b->w, p, b->x->exps[k].x), b->shift[k]);
+            const char *x = value_at(&b->w, p, b->x->exps[k].x);
             p->text[i] = emit_local(b->w.names, n);
-            value_line(&b->w, "const float %s = fx_exp2_approx(%s);%s", p->text[i], scaled(b, k, shifted),
-                value_comment(b->w.g, n));
+            value_line(&b->w,
+                n->op == O_EXP2 ? "const float %s = fx_exp2_approx(%s - a.%s);%s"
+                                : "const float %s = fx_chain_exp(%s, a.%s);%s",
+                p->text[i], x, b->shift[k], value_comment(b->w.g, n));
         }
         if (p->text[i]) continue;
         late[i] = is_last && chain_undeferred(b->x, n) >= 0;
@@ -362,6 +371,14 @@ void emit_chain_results(struct values *w, struct scope *p, const struct launch *
     }
 }
 
+/* Whether 1 / n is finite wherever n, made of a sum of exponentials of which one is 1, is not 0. */
+static bool has_reciprocal(const struct node *n) {
+    if (n->kind == N_CONST) return n->num == 0 || fabs(n->num) >= 0x1p-100;
+    for (int i = 0; i < n->n_args && n->kind == N_OP; i++)
+        if (!has_reciprocal(n->args[i])) return false;
+    return true;
+}
+
 void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc) {
     const struct chain *x = l->kernel->chain;
     const struct node *n = l->kernel->group->contraction;
@@ -371,8 +388,8 @@ void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, c
     const char *sum = x->outer_exp >= 0 ? arena_printf(a, "%s * %s.last", acc, results) : acc;
     for (int i = x->n_deferred - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
         const char *by = value_at(w, p, x->deferred[i].by);
-        sum = arena_printf(a, x->deferred[i].is_choice ? "(%s ? %s * 0.0f : %s)" : "%s / %s",
-            x->deferred[i].is_choice ? by : sum, x->deferred[i].is_choice ? acc : by, sum);
+        if (x->deferred[i].is_choice) sum = arena_printf(a, "(%s ? %s * 0.0f : %s)", by, acc, sum);
+        else sum = arena_printf(a, has_reciprocal(x->deferred[i].by) ? "%s * (1.0f / %s)" : "%s / %s", sum, by);
     }
     p->text[id] = acc;
     if (x->outer_exp < 0) return;

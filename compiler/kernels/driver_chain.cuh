@@ -12,6 +12,18 @@ template <int W> struct fx_chain_pass {};
 // fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 
+// fx_chain_unit: what differences from a shift are multiplied by to be exponents of 2; of a shift whose multiple would overflow, a power of 2 by which all but 0 stay far below any exponent
+FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.7e38f ? 1.44269504f : 8.07793566946e-28f; }
+
+// fx_chain_exp: exp(x - shift); the shift's multiple is rounded once for all elements, so that it cancels where sums of them are divided
+FX_DEVICE float fx_chain_exp(float x, float shift) { return fx_exp2_approx(fmaf(x, fx_chain_unit(shift), -(shift * fx_chain_unit(shift)))); }
+
+// fx_chain_change: the exponent of 2 by which exponentials so shifted change with their shift
+FX_DEVICE float fx_chain_change(float from, float to) {
+  const float unit = fx_chain_unit(to);
+  return fx_chain_unit(from) == unit ? from * unit - to * unit : fx_from_bits(0xff800000u);
+}
+
 // fx_chain_rescale: exp2(by), by which sums go on after a shift has changed; 0 where they are empty so far, never infinite, so that 0 stays 0
 FX_DEVICE float fx_chain_rescale(bool is_empty, float by) { return is_empty ? 0.0f : fminf(exp2f(by), 3.402823466e38f); }
 

@@ -32,6 +32,9 @@ FX_DEVICE unsigned long long fx_load_acquire(const unsigned long long *p) {
   return x;
 }
 
+// fx_exchange: puts a double word into global memory and gives what was there, in one step for all threads of the GPU
+FX_DEVICE unsigned long long fx_exchange(unsigned long long *p, unsigned long long x) { return atomicExch(p, x); }
+
 // fx_grid_barrier: waits for all blocks of the grid, all of which must be resident; what they wrote to memory before is visible after
 // A block says in its flag that it has arrived. The first block, once it has seen and cleared all of them, changes the first flag, which every block had read
 // before it arrived: that lets them go. So flags need no preparation: they may hold anything but ARRIVED, which nothing leaves behind.

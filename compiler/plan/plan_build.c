@@ -66,10 +66,10 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
     terms_op(x, FX_T_CDIV);
 }
 
-/* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
+/* The grid of configuration f: blocks that walk over tiles are no more than SMs. Those of a chain have a tile each. */
 static void blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     grid(x, c, l, f);
-    if (!f->takes_maps) return;
+    if (!f->takes_maps || l->kernel->chain) return;
     terms_push(x, FX_T_SM_COUNT, 0);
     terms_op(x, FX_T_MIN);
 }
@@ -312,9 +312,9 @@ static struct fx_expr size_expr(struct arena *a, const struct kernel *k, const s
 }
 
 /* k and m or n, whichever is contiguous first, then the others. */
-static struct fx_map build_map(
-    struct arena *a, const struct scheduled_graph *c, const struct gemm_shape *shape, const struct map *m) {
+static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
     const struct graph *g = c->graph;
+    const struct gemm_shape *shape = m->shape;
     const struct kernel *k = g->kernel;
     const struct operand *o = m->operand;
     const struct tensor *t = &o->tensor;
@@ -377,7 +377,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .n_maps = d->n_maps,
         .variants = variants};
     struct fx_map *maps = NEW_ARRAY(a, struct fx_map, d->n_maps + 1);
-    for (int i = 0; i < d->n_maps; i++) maps[i] = build_map(a, c, &phases->kernel->gemm, &d->maps[i]);
+    for (int i = 0; i < d->n_maps; i++) maps[i] = build_map(a, c, &d->maps[i]);
     out->maps = maps;
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {
@@ -396,23 +396,50 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
             .takes_maps = f->takes_maps,
             .starts_early = f->starts_early,
             .kind = kind_of(&leader->kernel->configs[i]),
-            .most_local = leader->kernel->group->contraction ? 0 : -1};
+            .most_local = leader->kernel->group->contraction ? leader->kernel->configs[i].most_local : -1};
     }
 }
 
-/* A flag for every block that is resident at once. */
-static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
-    const struct scheduled_graph *c = u->kernels[index];
-    struct terms x = {.a = a};
+/* Flags of blocks that wait for each other: one for every block that is resident at once. */
+static void resident_flags(struct terms *x, const struct scheduled_graph *c) {
     int most = 1;
     for (int i = 0; i < c->n_launches; i++)
         for (int v = 0; c->launches[i].n > 1 && v < c->kernels[c->launches[i].first].n_configs; v++) {
             int blocks = c->kernels[c->launches[i].first].configs[v].min_blocks;
             if (blocks > most) most = blocks;
         }
-    terms_push(&x, FX_T_SM_COUNT, 0);
-    terms_constant(&x, most * 8);
-    terms_op(&x, FX_T_MUL);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_constant(x, most * 8);
+    terms_op(x, FX_T_MUL);
+}
+
+/* Flags of a chain: one for every tile, of the least rows and columns that a configuration has. */
+static void tile_flags(struct terms *x, const struct scheduled_graph *c, const struct launch *l) {
+    struct config least = {.tile_m = INT32_MAX, .tile_n = INT32_MAX};
+    for (int v = 0; v < l->kernel->n_configs; v++) {
+        const struct config *f = &l->kernel->configs[v];
+        if (!f->takes_maps) continue;
+        if (f->tile_m < least.tile_m) least.tile_m = f->tile_m;
+        if (f->tile_n < least.tile_n) least.tile_n = f->tile_n;
+    }
+    grid(x, c, l, &least);
+    terms_constant(x, 8);
+    terms_op(x, FX_T_MUL);
+}
+
+/* What all launches need for their flags, one after the other. */
+static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
+    const struct scheduled_graph *c = u->kernels[index];
+    struct terms x = {.a = a};
+    bool waits = false;
+    int n = 0;
+    for (int i = 0; i < c->n_kernels; i++) waits |= c->kernels[i].waits;
+    if (waits) resident_flags(&x, c), n++;
+    for (int i = 0; i < c->n_kernels; i++) {
+        if (!c->kernels[i].has_flags) continue;
+        tile_flags(&x, c, &u->launches[index][i]);
+        if (n++) terms_op(&x, FX_T_MAX);
+    }
     return terms_done(&x);
 }
 

@@ -5,6 +5,7 @@
 #include "plan/unit.h"
 
 #include "base/names.h"
+#include "schedule/chain_program.h"
 #include "schedule/wgmma.h"
 
 /* An identifier of the spec as one of the emitted file. */
@@ -64,11 +65,11 @@ static void join_args(
         [FX_ARG_BUFFER] = plan_flags_buffer(c) + 1,
         [FX_ARG_EXTENT] = c->graph->kernel->n_axes,
         [FX_ARG_STRIDE] = fx_stride_index(c->graph->kernel->n_params, 0)};
-    bool waits = false;
-    for (int i = 0; i < d->n; i++) waits |= phases[i].kernel->waits;
+    bool has_flags = false;
+    for (int i = 0; i < d->n; i++) has_flags |= phases[i].kernel->waits || phases[i].kernel->has_flags;
     for (enum fx_arg_kind kind = FX_ARG_PARAM; kind <= FX_ARG_STRIDE; kind++)
         for (int index = 0; index < most[kind]; index++) {
-            bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && waits;
+            bool is_taken_by_any = kind == FX_ARG_BUFFER && index == plan_flags_buffer(c) && has_flags;
             for (int i = 0; i < d->n; i++)
                 for (int k = 0; k < phases[i].n_args; k++)
                     is_taken_by_any |= phases[i].args[k].kind == kind && phases[i].args[k].index == index;
@@ -130,13 +131,19 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
     }
 }
 
+static void join_operands(struct arena *a, const struct gemm_shape *shape, bool has_a, struct plan_launch *d) {
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        if (has_a) PUSH(a, d->maps, d->n_maps) = (struct map){shape, e, &e->a, true};
+        for (int j = 0; j < e->n_sums; j++) PUSH(a, d->maps, d->n_maps) = (struct map){shape, e, &e->b[j], false};
+    }
+}
+
 /* The operands of a launch whose entries take tensor maps. */
 static void join_maps(struct arena *a, const struct scheduled *s, struct plan_launch *d) {
-    for (int i = 0; has_maps(s) && i < s->gemm.n_segments; i++) {
-        const struct segment *e = &s->gemm.segments[i];
-        PUSH(a, d->maps, d->n_maps) = (struct map){e, &e->a, true};
-        for (int j = 0; j < e->n_sums; j++) PUSH(a, d->maps, d->n_maps) = (struct map){e, &e->b[j], false};
-    }
+    if (!has_maps(s)) return;
+    if (s->chain) join_operands(a, &s->chain->first, true, d);
+    join_operands(a, s->chain ? &s->chain->second : &s->gemm, !s->chain, d);
 }
 
 /* The entries of one launch and what they take. */

@@ -347,12 +347,15 @@ static void find_bound(const struct group *r, struct chain *x) {
     for (int i = 0; i < r->n_steps; i++)
         if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
             return;
-    c = c->args[0];
+    struct node *mask = c->args[0];
+    c = mask;
     if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
         c->args[0]->dtype != FX_I64)
         return;
     bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
     if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return;
+    x->mask = mask;
+    x->is_negated = is_negated;
     x->before = c->args[swap];
     x->bound = c->args[!swap];
     x->is_below = (c->op == O_LT || c->op == O_GT) != is_negated;

@@ -47,6 +47,8 @@ struct chain {
     int outer_exp;            /* the one by which D is scaled, or -1 */
     int n_deferred;
     struct deferred deferred[MAX_DEFERRED];
+    struct node *mask;        /* the condition by which elements count, where that is known of whole blocks; or NULL */
+    bool is_negated;          /* it says which do not */
     struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the intermediate,
                                     is at most `bound`, the same for a row; or NULL */
     bool is_below;            /* likewise: less than `bound` */

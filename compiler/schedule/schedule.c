@@ -176,6 +176,7 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
     for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
     const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
+    for (int i = 0; i < c->n_kernels; i++) c->has_flags |= c->kernels[i].has_flags;
     c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - n_free) * PHASE_SECONDS;
     return c;
 }

@@ -65,6 +65,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
+    int most_local;      /* of a contraction: bytes of local memory that its compiled code may have */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
@@ -107,6 +108,7 @@ struct scheduled {
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
+    bool has_flags;      /* of a chain: its blocks tell each other something, a flag for each */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
     int n_configs;
     struct config configs[MAX_VARIANTS];
@@ -150,7 +152,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     struct scheduled *kernels; /* in order; rows in parts take one a pass */
     int n_launches;
     struct launch_phases *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
-    bool has_flags;            /* some phase waits: a buffer of flags stands after the partials */
+    bool has_flags;            /* some phase waits, or some kernel has flags: a buffer of them stands after the partials */
     const char *why_apart;     /* why two launches could not be joined, or NULL */
     const struct buffer *apart; /* what is handed over between those two, or NULL */
     int n_partials;

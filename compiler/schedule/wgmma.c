@@ -90,13 +90,12 @@ static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, c
     return true;
 }
 
-/* All operands are matrices in memory, those of a segment's sums with as many axes. */
-static bool are_mappable(const struct graph *g, const struct gemm_shape *shape, const char **why_not) {
+bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not) {
     struct map_axis axes[MAX_MAP_AXES];
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         if (e->is_ragged) return *why_not = "the rows of an operand are no multiple of 16 bytes", false;
-        if (!is_mappable(g, shape, e, &e->a, &shape->m, why_not)) return false;
+        if (has_a && !is_mappable(g, shape, e, &e->a, &shape->m, why_not)) return false;
         for (int j = 0; j < e->n_sums; j++) {
             if (!is_mappable(g, shape, e, &e->b[j], &shape->n, why_not)) return false;
             if (map_axes(g, shape, e, &e->b[j].tensor, axes) != map_axes(g, shape, e, &e->b[0].tensor, axes))
@@ -133,7 +132,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
         return *why_not = "its epilogue reduces runs of elements", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;
-    return are_mappable(g, shape, why_not);
+    return are_mappable(g, shape, true, why_not);
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */

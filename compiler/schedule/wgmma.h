@@ -18,6 +18,9 @@ int map_axes(const struct graph *g, const struct gemm_shape *shape, const struct
 /* The labels that a map's axis is over. */
 const struct axis_list *map_axis_labels(
     const struct gemm_shape *shape, const struct segment *e, const struct map_axis *x);
+/* All operands are matrices in memory that tensor maps can describe, those of a segment's sums with as many axes; has_a:
+ * A is one. */
+bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not);
 /* Whether configurations of s take tensor maps. */
 bool has_maps(const struct scheduled *s);
 

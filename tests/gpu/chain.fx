@@ -14,6 +14,8 @@ test causal { B=1 H=2 S=63 T=65 D=63 scale=0.2 }
 test causal { B=1 H=2 S=64 T=129 D=7 scale=0.2 }
 test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 tol: exact }
 test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
+test causal { B=2 H=1 S=400 T=500 D=128 scale=0.1 }
+test causal { B=1 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 
 # strides of what the intermediate reads, and of results
 kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strided, r: f16[S] strided) -> (o: bf16[B,S,D] strided, l: f32[B,S] strided) with { fuse: require } {
@@ -87,6 +89,12 @@ kernel exact(x: f16[M,K], w: f16[K,H], u: f16[H,N]) -> y: f32[M,N] with { fuse: 
 test exact { M=129 K=16 H=65 N=130 init: integers(-1,1) tol: exact }
 test exact { M=64 K=128 H=128 N=128 init: integers(-1,1) tol: exact }
 test exact { M=63 K=17 H=63 N=9 init: integers(-1,1) tol: exact }
+test exact { M=150 K=120 H=700 N=120 init: integers(-1,1) tol: exact }
+test exact { M=70 K=250 H=300 N=200 init: integers(-1,1) tol: exact }
+kernel exact_turned(x: bf16[K,M], w: bf16[K,H], u: bf16[N,H]) -> y: f32[M,N] with { fuse: require } {
+  y = max(x @[K] w, -3) @[H] u
+}
+test exact_turned { M=136 K=64 H=520 N=72 init: integers(-1,1) tol: exact }
 
 # several walks: what the second contraction reads is known only after two of the intermediate
 kernel walks(q: f32[S,D], k: f32[T,D], v: f32[T,N]) -> (o: f32[S,N], d: f32[S]) with { fuse: require } {

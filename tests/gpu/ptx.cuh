@@ -54,6 +54,27 @@ FX_DEVICE void test_release(const unsigned *x, unsigned *y, unsigned long long *
   y[1] = *(y + 2 * (other - i));
 }
 
+// case fx_exchange: ww -> 1, exact, grid
+// Every thread takes a flag of its own, then all threads of the grid one after another each other's: what they got is what was there, each once.
+FX_DEVICE void test_exchange(const unsigned *x, unsigned *y, unsigned long long *flags) {
+  const unsigned long long mine = (unsigned long long)x[0] << 32 | x[1], zero = 0;
+  unsigned long long *at = flags + blockIdx.x;
+  fx_barrier();
+  if (threadIdx.x == 0) fx_exchange(at, zero);
+  fx_barrier();
+  const unsigned long long before = fx_exchange(at, mine);
+  unsigned long long *shared = (unsigned long long *)fx_smem();
+  shared[threadIdx.x] = before ^ mine;  // over all threads the values cancel but for the last one put
+  fx_barrier();
+  unsigned long long all = threadIdx.x == 0 ? fx_exchange(at, zero) : zero;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < (int)blockDim.x; ++i) all ^= shared[i];
+    shared[blockDim.x] = all;
+  }
+  fx_barrier();
+  y[0] = (unsigned)(shared[blockDim.x] | shared[blockDim.x] >> 32);
+}
+
 // case fx_grid_barrier: w -> 3, exact, grid
 FX_DEVICE void test_grid_barrier(const unsigned *x, unsigned *y, unsigned long long *flags) {
   const int i = blockIdx.x * 128 + threadIdx.x, n = gridDim.x * 128;

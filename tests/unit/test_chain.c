@@ -28,7 +28,7 @@ static const struct {
 } chains[] = {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED "{ o = softmax[T](q @ k) @ v }",
         {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {true}, KEEPS[PASSES] = {false}", "SCALED = true, STORES_ROWS = false",
-            "acc[0][v] * r.last / "}},
+            "acc[0][v] * r.last * (1.0f / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
         {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true",
@@ -50,7 +50,7 @@ static const struct {
     /* 0 in place of a quotient by 0 is put in place of the sum */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
-        {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last / "}},
+        {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last * (1.0f / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }",
         {"PASSES = 1;", "ENDS = false"}},

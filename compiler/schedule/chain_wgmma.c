@@ -1,0 +1,89 @@
+/* The chain driver over the wgmma engine: one first contraction of f16 or of bf16 and one pass over the intermediate,
+ * on sm_90a, operands copied as boxes of tensor maps.
+ *
+ * In: a group that is a chain. Out: configurations for aligned operands, and behind them those of the other engines,
+ * which take what is not aligned, or summed over further. */
+#include "schedule/chain_program.h"
+#include "schedule/wgmma.h"
+
+bool schedule_chain_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+bool schedule_chain_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+
+enum { ROWS = 64, WARPGROUP = 128, BOX_BYTES = 64 * 64 * 2 };
+
+/* A tile: the most that is summed over first, intermediate and columns a block takes at a time, consumers of 64 rows
+ * each. */
+static const struct tile {
+    int bk, bt, bn, consumers, stages;
+    double rate; /* flops a cycle and SM, of both contractions */
+} tiles[] = {
+    {64, 128, 64, 2, 2, 2000},
+    {64, 128, 128, 2, 2, 2200},
+    {128, 128, 64, 2, 2, 2200},
+    {128, 128, 128, 2, 2, 2400},
+    {256, 64, 128, 2, 2, 2000},
+    {256, 64, 256, 2, 2, 2200},
+};
+
+/* By the formula of driver_chain_wgmma.cuh. */
+static int smem_bytes(const struct tile *e, const struct chain *x) {
+    enum { CHUNK_PITCH = 32 * 4 + 32 };
+    int a = e->bk / 64 * e->consumers, b = e->bk / 64 * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
+        staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 + 2 * e->stages * 16,
+        words = (8 * e->consumers + 4) * 4, rows = e->consumers * ROWS * x->result_words * 4;
+    return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
+}
+
+static void add_config(const struct graph *g, struct scheduled *s, const struct tile *e, int vector) {
+    struct arena *a = &g->cx->arena;
+    int rows = e->consumers * ROWS;
+    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+        .takes_maps = true,
+        .starts_early = true,
+        .tile_m = rows,
+        .tile_n = e->bn,
+        .tile_k = e->bk,
+        .stages = e->stages,
+        .block = WARPGROUP * (1 + e->consumers),
+        .min_blocks = 1,
+        .smem_bytes = smem_bytes(e, s->chain),
+        .vector = vector,
+        .most_local = e->bn > 128 ? 64 : 0, /* what is spilled beside so many sums is read once a tile */
+        .most_k = e->bk,
+        .rate = e->rate * e->bn / (e->bk + e->bn),
+        .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),
+        .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d>",
+            fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->consumers, e->stages),
+        .text = arena_printf(a,
+            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in turns",
+            rows, e->bt, e->bn, e->bk, e->stages, e->consumers)};
+}
+
+static bool takes(const struct graph *g, const struct chain *x, const char **why_not) {
+    enum fx_dtype dtype = x->second.b_dtype;
+    if (dtype != FX_F16 && dtype != FX_BF16)
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16; the operands are %s",
+                   fx_dtype_name(dtype)),
+               false;
+    if (x->parts.n_inner > 1) return *why_not = "there are several first contractions", false;
+    if (x->n_passes > 1) return *why_not = "the intermediate is walked over more than once", false;
+    if (x->first.segments[0].k_outer.n) return *why_not = "the axes summed over first do not lie side by side", false;
+    return are_mappable(g, &x->first, true, why_not) && are_mappable(g, &x->second, false, why_not);
+}
+
+bool schedule_chain_wgmma_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct arch *arch = g->cx->arch;
+    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+    if (!schedule_chain_configure(g, p, s, why_not) || !takes(g, s->chain, why_not)) return false;
+    struct config others[MAX_VARIANTS];
+    int n_others = s->n_configs;
+    for (int i = 0; i < n_others; i++) others[i] = s->configs[i];
+    s->n_configs = 0;
+    s->has_flags = s->chain->bound != NULL;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        if (smem_bytes(&tiles[i], s->chain) <= arch->block_shared) add_config(g, s, &tiles[i], gemm_vector(g, s, 8));
+    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    for (int i = 0; i < n_others && s->n_configs < MAX_VARIANTS; i++) s->configs[s->n_configs++] = others[i];
+    return true;
+}
