@@ -333,6 +333,25 @@ static bool is_running(const struct node *n, int axis, int depth) {
     return false;
 }
 
+/* Whether condition c, which says what counts, or what does not, ends rows: what it compares. */
+static bool ends_rows(struct chain *x, const struct node *c, bool is_negated) {
+    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
+        c->args[0]->dtype != FX_I64)
+        return false;
+    bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
+    if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return false;
+    x->before = c->args[swap];
+    x->bound = c->args[!swap];
+    x->is_below = (c->op == O_LT || c->op == O_GT) != is_negated;
+    return true;
+}
+
+/* Whether one of several conditions ends rows, all of which have to hold, or, negated, any. */
+static bool some_ends_rows(struct chain *x, const struct node *c, bool is_negated, int depth) {
+    if (!node_is_op(c, is_negated ? O_OR : O_AND) || depth > 8) return ends_rows(x, c, is_negated);
+    return some_ends_rows(x, c->args[0], is_negated, depth + 1) || some_ends_rows(x, c->args[1], is_negated, depth + 1);
+}
+
 /* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second
  * contraction take of it: they end there, as long as what it is multiplied by is finite, which the kernel looks up in
  * memory. */
@@ -347,18 +366,9 @@ static void find_bound(const struct group *r, struct chain *x) {
     for (int i = 0; i < r->n_steps; i++)
         if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
             return;
-    struct node *mask = c->args[0];
-    c = mask;
-    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
-        c->args[0]->dtype != FX_I64)
-        return;
-    bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
-    if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return;
-    x->mask = mask;
+    if (!some_ends_rows(x, c->args[0], is_negated, 0)) return;
     x->is_negated = is_negated;
-    x->before = c->args[swap];
-    x->bound = c->args[!swap];
-    x->is_below = (c->op == O_LT || c->op == O_GT) != is_negated;
+    if (ends_rows(x, c->args[0], is_negated)) x->mask = c->args[0];
 }
 
 /* ---- rows ---- */

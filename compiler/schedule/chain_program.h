@@ -47,7 +47,7 @@ struct chain {
     int outer_exp;            /* the one by which D is scaled, or -1 */
     int n_deferred;
     struct deferred deferred[MAX_DEFERRED];
-    struct node *mask;        /* the condition by which elements count, where that is known of whole blocks; or NULL */
+    struct node *mask;        /* the condition by which elements count, where `bound` is all that it says; or NULL */
     bool is_negated;          /* it says which do not */
     struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the intermediate,
                                     is at most `bound`, the same for a row; or NULL */

@@ -17,6 +17,13 @@ test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
 test causal { B=2 H=1 S=400 T=500 D=128 scale=0.1 }
 test causal { B=1 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 
+# a window and keys that are left out: rows end, whatever else a mask says
+kernel window(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,N], keep: bool[B,T]) -> o: bf16[B,S,N] with { fuse: require } {
+  o = softmax[T](where(idx(T) <= idx(S) && keep && idx(T) > idx(S) - 90, (q @ k) * 0.1, -inf)) @ v
+}
+test window { B=2 S=300 T=400 D=64 N=64 }
+test window { B=1 S=65 T=130 D=40 N=33 }
+
 # strides of what the intermediate reads, and of results
 kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strided, r: f16[S] strided) -> (o: bf16[B,S,D] strided, l: f32[B,S] strided) with { fuse: require } {
   s = (q @ k) * r + m

@@ -47,6 +47,16 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }",
         {"PASSES = 1;", "ENDS = false"}},
+    /* several conditions, of which one ends rows: the others are asked of every element */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], n: i64[S]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) > idx(S) - 100 && idx(T) != n && idx(T) <= idx(S), q @ k, -inf)) @ v }",
+        {"PASSES = 1;", "ENDS = true", "template <int N, bool = true> FX_DEVICE void find_maxima"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], keep: bool[T]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(keep[T: idx(T)] || idx(T) > idx(S), -inf, q @ k)) @ v }",
+        {"PASSES = 1;", "ENDS = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], keep: bool[T]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(keep[T: idx(T)] || idx(T) <= idx(S), q @ k, -inf)) @ v }",
+        {"PASSES = 1;", "ENDS = false"}},
     /* 0 in place of a quotient by 0 is put in place of the sum */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
