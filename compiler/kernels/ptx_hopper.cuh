@@ -52,6 +52,32 @@ FX_DEVICE void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barri
 #undef FX_TMA_LOAD
 }
 
+// fx_tma_store: starts copying a box from shared memory to these coordinates, the contiguous axis first; what lies outside the tensor is not written
+// Of the contiguous axis 16 bytes are written, or none: its extent is a multiple of them.
+template <int RANK>
+FX_DEVICE void fx_tma_store(const fx_tensor_map *map, unsigned from, const int (&at)[RANK]) {
+  static_assert(RANK >= 2 && RANK <= 5, "no such tensor map");
+#define FX_TMA_STORE(rank, coordinates, ...) \
+  asm volatile("cp.async.bulk.tensor." rank "d.global.shared::cta.tile.bulk_group [%0, {" coordinates "}], [%1];" ::"l"(map), "r"(from), __VA_ARGS__ : "memory")
+  if constexpr (RANK == 2) FX_TMA_STORE("2", "%2, %3", "r"(at[0]), "r"(at[1]));
+  if constexpr (RANK == 3) FX_TMA_STORE("3", "%2, %3, %4", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  if constexpr (RANK == 4) FX_TMA_STORE("4", "%2, %3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  if constexpr (RANK == 5) FX_TMA_STORE("5", "%2, %3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#undef FX_TMA_STORE
+}
+
+// fx_tma_publish: what the thread wrote to shared memory is seen by the boxes that are stored behind a barrier
+FX_DEVICE void fx_tma_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// fx_tma_commit: closes the thread's group of stored boxes
+FX_DEVICE void fx_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+// fx_tma_wait: waits until the boxes of all but the N latest groups have been read: shared memory may be written again, or the block may end
+template <int N>
+FX_DEVICE void fx_tma_wait() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
 // fx_named_barrier: waits for so many threads of the block, whole warps, at the barrier of that number, 1 to 15
 FX_DEVICE void fx_named_barrier(int number, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory"); }
 

@@ -154,9 +154,14 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill) {
     enum { LEAST = 16, ROW = 128, MOST_BOX = 256 };
-    struct emu_map m = {.mark = EMU_MAP, .base = address, .rank = (unsigned char)rank, .bytes = dtype == TENSOR_MAP_TF32 ? 4 : 2};
+    bool is_tf32 = dtype == TENSOR_MAP_TF32, is_f32 = is_tf32 || dtype == TENSOR_MAP_F32;
+    struct emu_map m = {.mark = EMU_MAP,
+        .base = address,
+        .rank = (unsigned char)rank,
+        .is_tf32 = is_tf32,
+        .bytes = is_f32 ? 4 : 2};
     (void)l2_promotion;
-    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
+    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && !is_f32) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
         fill || swizzle != TENSOR_MAP_SWIZZLE_128B || (uintptr_t)address % LEAST || !address)
         return 1;
     for (unsigned i = 0; i < rank; i++) {
@@ -175,53 +180,80 @@ _Static_assert(sizeof(struct emu_map) <= sizeof(struct cuda_tensor_map), "a map 
 
 enum { PIECE = 16 }; /* bytes: a box is copied in such, and begins at a multiple of them */
 
-/* The row of a box that begins at these coordinates. */
-static void copy_row(
-    struct fiber *f, const struct emu_map *m, unsigned to, const long long *at, unsigned barrier, const void *pc) {
+/* A row of a box: where the tensor has it, and how far it goes; not at all outside the other axes. */
+static const char *row_of(const struct emu_map *m, const long long *at, long long *end) {
     const char *row = m->base;
     bool is_inside = true;
     for (int i = 1; i < m->rank; i++) {
         is_inside &= at[i] >= 0 && (uint64_t)at[i] < m->extents[i];
         if (is_inside) row += (uint64_t)at[i] * m->strides[i - 1];
     }
-    long long per_piece = PIECE / m->bytes, end = is_inside ? (long long)m->extents[0] : 0;
+    *end = is_inside ? (long long)m->extents[0] : 0;
+    return row;
+}
+
+/* The row of a box that begins at these coordinates, to shared memory or, without a barrier, from there. */
+static void copy_row(
+    struct fiber *f, const struct emu_map *m, unsigned shared, const long long *at, unsigned barrier, const void *pc) {
+    long long per_piece = PIECE / m->bytes, end;
+    const char *row = row_of(m, at, &end);
     for (int i = 0; i < m->box[0] / per_piece; i++) {
         long long first = at[0] + i * per_piece, left = first < 0 ? 0 : end - first;
         int valid = (int)(left < 0 ? 0 : left < per_piece ? left : per_piece); /* elements inside the tensor */
-        machine_copy(f, &(struct copy){.to = f->view.shared + (swizzle_128(to + (unsigned)i * PIECE) - EMU_ADDRESS_0),
-                            .from = row + (valid ? first : 0) * m->bytes,
-                            .n_bytes = PIECE,
-                            .n_valid = valid * m->bytes,
-                            .is_tf32 = m->bytes == 4,
-                            .barrier = barrier,
-                            .pc = pc});
+        char *here = f->view.shared + (swizzle_128(shared + (unsigned)i * PIECE) - EMU_ADDRESS_0);
+        const char *there = row + (valid ? first : 0) * m->bytes;
+        if (barrier)
+            machine_copy(f, &(struct copy){.to = here,
+                                .from = there,
+                                .n_bytes = PIECE,
+                                .n_valid = valid * m->bytes,
+                                .is_tf32 = m->is_tf32,
+                                .barrier = barrier,
+                                .pc = pc});
+        else if (valid) /* an H100 writes the whole of a piece that has an element of the tensor */
+            machine_send(f, &(struct copy){.to = (char *)(uintptr_t)there,
+                                .from = here,
+                                .n_bytes = PIECE,
+                                .n_valid = PIECE,
+                                .pc = pc});
     }
 }
 
-void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank) {
+/* All rows of a box. */
+static void copy_box(struct emu_thread *self, unsigned shared, const void *map, unsigned barrier, const int *at,
+    int rank, const void *pc) {
     enum { ALIGN = 1024 };
     struct fiber *f = fiber_of(self);
     struct emu_map m;
     memcpy(&m, map, sizeof m);
     if (m.mark != EMU_MAP || m.rank != rank)
-        machine_fail(machine_now, CALLER, "copies by what is no tensor map of %d axes", rank);
+        machine_fail(machine_now, pc, "copies by what is no tensor map of %d axes", rank);
     unsigned n_rows = 1, row_bytes = (unsigned)m.box[0] * m.bytes;
     for (int i = 1; i < rank; i++) n_rows *= m.box[i];
-    if (to % ALIGN || to < EMU_ADDRESS_0 || to - EMU_ADDRESS_0 + n_rows * row_bytes > self->shared_bytes)
-        machine_fail(machine_now, CALLER, "copies a box of %u bytes to %lld of the block's %u bytes of shared memory",
-            n_rows * row_bytes, (long long)to - EMU_ADDRESS_0, self->shared_bytes);
+    if (shared % ALIGN || shared < EMU_ADDRESS_0 || shared - EMU_ADDRESS_0 + n_rows * row_bytes > self->shared_bytes)
+        machine_fail(machine_now, pc, "copies a box of %u bytes %s %lld of the block's %u bytes of shared memory",
+            n_rows * row_bytes, barrier ? "to" : "from", (long long)shared - EMU_ADDRESS_0, self->shared_bytes);
     if (at[0] * m.bytes % PIECE)
-        machine_fail(machine_now, CALLER, "copies a box that begins at element %d of rows, no multiple of %d bytes",
-            at[0], PIECE);
-    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
-    if (!b) machine_fail(machine_now, CALLER, "copies a box for a memory barrier that there is not");
+        machine_fail(
+            machine_now, pc, "copies a box that begins at element %d of rows, no multiple of %d bytes", at[0], PIECE);
     for (unsigned r = 0; r < n_rows; r++) {
         long long first[FX_MAX_MAP_RANK] = {at[0]};
         unsigned rest = r;
         for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
-        copy_row(f, &m, to + r * row_bytes, first, barrier, CALLER);
+        copy_row(f, &m, shared + r * row_bytes, first, barrier, pc);
     }
+}
+
+void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank) {
+    struct fiber *f = fiber_of(self);
+    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
+    if (!b) machine_fail(machine_now, CALLER, "copies a box for a memory barrier that there is not");
+    copy_box(self, to, map, barrier, at, rank, CALLER);
     if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
+}
+
+void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank) {
+    copy_box(self, from, map, 0, at, rank, CALLER);
 }
 
 /* ---- products of warpgroups ---- */

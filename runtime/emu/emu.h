@@ -117,12 +117,13 @@ enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
 enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, AT_MBARRIER, AT_NAMED, RETURNED };
 enum { MOST_WARPS = 32, MOST_MBARRIERS = 64, NAMED_BARRIERS = 16, MOST_PRODUCTS = 64 };
 
+enum { EMU_SENT = 1 }; /* to memory, waited for by groups of its own */
 struct copy { /* an asynchronous copy under way */
     char *to;
     const char *from;
     int n_bytes;
     int n_valid;            /* of those; the rest are zeros */
-    unsigned barrier;       /* of a box: whom it is told to when it lands; 0: it is waited for by its group */
+    unsigned barrier;       /* of a box: whom it is told to when it lands, or EMU_SENT; 0: it is waited for by its group */
     bool is_tf32;           /* f32, rounded to tf32 as they land */
     bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;
@@ -138,7 +139,7 @@ struct fiber { /* a CUDA thread */
     enum state state;
     struct copy *copies;    /* those that have not landed */
     int n_copies, copies_room;
-    int n_groups;           /* committed so far */
+    int n_groups, n_sent;   /* groups committed so far; of boxes sent */
     unsigned waits_for, parity; /* at a memory barrier, or a named one's number */
     unsigned turn;          /* times that it has waited for others */
     unsigned time;          /* watched: of its block, when it last waited for others */
@@ -242,6 +243,7 @@ void machine_stop(struct fiber *f, enum state state);
 void machine_ready(struct fiber *f);
 void machine_run_next(struct emu_machine *m);
 void machine_copy(struct fiber *f, const struct copy *c);
+void machine_send(struct fiber *f, const struct copy *c);
 void machine_land(struct fiber *f, const struct copy *c);
 
 /* ---- async.c: what goes on beside the threads on sm_90a ---- */
@@ -249,6 +251,7 @@ void machine_land(struct fiber *f, const struct copy *c);
 struct emu_map { /* a tensor map as the emulator encodes it */
     unsigned mark;
     unsigned char rank, bytes;         /* bytes: of an element */
+    bool is_tf32;                      /* f32, rounded as they are fetched */
     unsigned short box[FX_MAX_MAP_RANK];
     const char *base;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK - 1]; /* strides in bytes, from the second axis on */
@@ -261,6 +264,7 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
 void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value);
 void call_named(struct emu_thread *self, int number, int threads, int waits);
 void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank);
+void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank);
 /* Lands the boxes that threads wait for; whether that lets one go on. */
 bool land_all(struct emu_machine *m);
 void do_products(struct warp *w);

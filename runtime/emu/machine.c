@@ -244,22 +244,37 @@ void machine_land(struct fiber *f, const struct copy *c) {
     if (f->view.is_watched) watch_landed(f, c);
 }
 
+static void keep(struct fiber *f, const struct copy *c) {
+    if (f->n_copies == f->copies_room) {
+        int room = f->copies_room ? 2 * f->copies_room : 64;
+        struct copy *more = realloc(f->copies, (size_t)room * sizeof *more);
+        if (!more) machine_fail(machine_now, NULL, "out of memory");
+        f->copies = more, f->copies_room = room;
+    }
+    f->copies[f->n_copies++] = *c;
+}
+
 void machine_copy(struct fiber *f, const struct copy *asked) {
-    struct emu_machine *m = machine_now;
     struct copy c = *asked;
-    c.has_landed = !m->schedule.is_late;
+    c.has_landed = !machine_now->schedule.is_late;
     c.group = c.barrier ? INT_MAX : f->n_groups;
     if (f->view.is_watched) watch_copy(f, &c);
     if (c.has_landed) land(&c);
     if (c.has_landed && !c.barrier && !f->view.is_watched) return;
-    if (f->n_copies == f->copies_room) {
-        int room = f->copies_room ? 2 * f->copies_room : 64;
-        struct copy *more = realloc(f->copies, (size_t)room * sizeof *more);
-        if (!more) machine_fail(m, NULL, "out of memory");
-        f->copies = more, f->copies_room = room;
-    }
     if (!c.has_landed) memset(c.to, 0xFF, (size_t)c.n_bytes); /* whoever reads it before it has landed gets NaNs */
-    f->copies[f->n_copies++] = c;
+    keep(f, &c);
+}
+
+/* Late, what is sent is read where it is waited for. */
+void machine_send(struct fiber *f, const struct copy *asked) {
+    struct copy c = *asked;
+    c.has_landed = !machine_now->schedule.is_late;
+    c.barrier = EMU_SENT;
+    c.group = f->n_sent;
+    if (f->view.is_watched) watch_touch(&f->view, c.from, (unsigned)c.n_bytes, EMU_READ, c.pc);
+    if (f->view.is_watched) watch_touch(&f->view, c.to, (unsigned)c.n_bytes, EMU_WRITE, c.pc);
+    if (c.has_landed) land(&c);
+    keep(f, &c);
 }
 
 static void call_copy(struct emu_thread *self, unsigned to, const void *from, int n_bytes, int is_valid) {
@@ -277,13 +292,35 @@ static void call_wait(struct emu_thread *self, int n_groups) {
     int kept = 0;
     for (int i = 0; i < f->n_copies; i++) {
         const struct copy *c = &f->copies[i];
-        if (c->group >= f->n_groups - n_groups) {
+        if (c->barrier || c->group >= f->n_groups - n_groups) {
             f->copies[kept++] = *c;
             continue;
         }
         machine_land(f, c);
     }
     f->n_copies = kept;
+}
+
+static void call_sent(struct emu_thread *self, int n_groups) {
+    struct fiber *f = fiber_of(self);
+    int kept = 0;
+    if (n_groups < 0) {
+        f->n_sent++;
+        return;
+    }
+    for (int i = 0; i < f->n_copies; i++) {
+        const struct copy *c = &f->copies[i];
+        if (c->barrier != EMU_SENT || c->group >= f->n_sent - n_groups) f->copies[kept++] = *c;
+        else if (!c->has_landed) land(c);
+    }
+    f->n_copies = kept;
+}
+
+/* A block that ends takes its shared memory with it. */
+static void check_sent(struct emu_machine *m, const struct fiber *f) {
+    for (int i = 0; i < f->n_copies; i++)
+        if (f->copies[i].barrier == EMU_SENT)
+            machine_fail(m, f->copies[i].pc, "ends without waiting for a box that it sends to memory");
 }
 
 /* ---- what no thread may ask for ---- */
@@ -314,6 +351,8 @@ static const struct emu_calls calls = {.barrier = call_barrier,
     .mbarrier = call_mbarrier,
     .named = call_named,
     .box = call_box,
+    .send = call_send,
+    .sent = call_sent,
     .bad_shared = call_bad_shared,
     .bad_alignment = call_bad_alignment,
     .release = watch_release,
@@ -330,6 +369,7 @@ static void start(void) {
     m->launch->module->entry->call(m->launch->arguments);
     struct fiber *f = m->now;
     check_stack(m, f);
+    check_sent(m, f);
     stop(f, RETURNED);
     f->warp->block->n_live--;
     if (--m->n_live == 0) fiber_switch(&f->stack_pointer, m->outside, NULL);
@@ -353,7 +393,7 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
         struct fiber *f = &b->warps[0].fibers[i];
         f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);
         f->view.block.x = number;
-        f->n_copies = f->n_groups = 0;
+        f->n_copies = f->n_groups = f->n_sent = 0;
         f->turn = 0;
         make_ready(f);
     }

@@ -340,6 +340,12 @@ template <int RANK>
 inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
     emu_self->calls->box(emu_self, to, map, barrier, at, RANK);
 }
+template <int RANK> inline void fx_tma_store(const fx_tensor_map *map, unsigned from, const int (&at)[RANK]) {
+  emu_self->calls->send(emu_self, from, map, at, RANK);
+}
+inline void fx_tma_publish() {}
+inline void fx_tma_commit() { emu_self->calls->sent(emu_self, -1); }
+template <int N> inline void fx_tma_wait() { emu_self->calls->sent(emu_self, N); }
 inline void fx_named_barrier(int number, int threads) { emu_self->calls->named(emu_self, number, threads, 1); }
 inline void fx_named_arrive(int number, int threads) { emu_self->calls->named(emu_self, number, threads, 0); }
 template <int N> inline void fx_take_registers() { emu_self->calls->together(emu_self, EMU_REGISTERS, N); }

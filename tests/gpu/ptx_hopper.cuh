@@ -139,6 +139,42 @@ FX_DEVICE void test_box_4(const unsigned *x, unsigned *y, const fx_tensor_map *m
 // case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x4x2x2x2 of 75x9x6x5x4
 FX_DEVICE void test_box_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<5>(x, y, map, {75, 9, 6, 5, 4}, {64, 4, 2, 2, 2}); }
 
+// send_box: a box of the thread's words that every block stores, each to another place of the outermost axis but one; it lies inside, or across the ends of the others
+// Two boxes take turns, as groups of their own: the first is written again once it has been read.
+template <int RANK>
+FX_DEVICE void send_box(const unsigned *x, const fx_tensor_map *map, const int (&box)[RANK], const int (&step)[RANK]) {
+  int words = 1, at[RANK];
+  for (int i = 0; i < RANK; ++i) words *= box[i], at[i] = 0;
+  words /= 2;
+  unsigned *s = (unsigned *)fx_smem();
+  for (int turn = 0; turn < 3; ++turn) {
+    const int first = turn % 2 * words;
+    if (threadIdx.x == 0) fx_tma_wait<1>();
+    fx_barrier();
+    for (int i = 0; i < words / 128; ++i) s[first + i * 128 + threadIdx.x] = x[i % 8] * (2 * turn + 1) + i;
+    fx_tma_publish();
+    fx_barrier();
+    for (int i = 1; i < RANK; ++i) at[i] = ((int)blockIdx.x * 3 + turn) * step[i];
+    if (threadIdx.x == 0) {
+      fx_tma_store(map, fx_shared(s + first), at);
+      fx_tma_commit();
+    }
+  }
+  if (threadIdx.x == 0) fx_tma_wait<0>();
+}
+
+// case fx_tma_store, fx_tma_publish, fx_tma_commit, fx_tma_wait: w8 -> 8, exact, to box 64x8 of 61x6139
+FX_DEVICE void test_send_2(const unsigned *x, unsigned *, const fx_tensor_map *map) { send_box<2>(x, map, {64, 8}, {0, 8}); }
+
+// case fx_tma_store: w8 -> 8, exact, to box 64x4x4 of 61x2x3070
+FX_DEVICE void test_send_3(const unsigned *x, unsigned *, const fx_tensor_map *map) { send_box<3>(x, map, {64, 4, 4}, {0, 0, 4}); }
+
+// case fx_tma_store: w8 -> 8, exact, to box 64x2x4x2 of 57x2x2x1535
+FX_DEVICE void test_send_4(const unsigned *x, unsigned *, const fx_tensor_map *map) { send_box<4>(x, map, {64, 2, 4, 2}, {0, 0, 0, 2}); }
+
+// case fx_tma_store: w8 -> 8, exact, to box 64x2x2x2x2 of 58x2x2x1x1535
+FX_DEVICE void test_send_5(const unsigned *x, unsigned *, const fx_tensor_map *map) { send_box<5>(x, map, {64, 2, 2, 2, 2}, {0, 0, 0, 0, 2}); }
+
 // case fx_mbarrier_expect, fx_tma_load: w8 -> 16, exact, box 64x16 of 200x600
 // A phase of four arrivals and the bytes of four boxes, each a warp's.
 FX_DEVICE void test_expect(const unsigned *, unsigned *y, const fx_tensor_map *map) {

@@ -64,6 +64,7 @@ struct test {
     int rank;  /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
     uint64_t extents[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK];
+    bool is_out;     /* the map is of what comes out */
     bool is_skipped; /* the GPU has no such instructions */
     size_t at;       /* of its first word among the results */
 };
@@ -139,6 +140,7 @@ static void read_case(const struct file *file, const char *line) {
     if (c->how == SUM && sscanf(how, "sum of %d", &c->k) != 1) die("no such comparison", how);
     c->is_grid = strstr(how, ", grid") != NULL;
     if ((more = strstr(how, ", box "))) read_map(c, more + 6);
+    if ((more = strstr(how, ", to box "))) read_map(c, more + 9), c->is_out = true;
     const char *at = strstr(line, "\nFX_DEVICE void ");
     if (!at || sscanf(at, "\nFX_DEVICE void %63[a-z0-9_]%1s", c->name, rest) != 2) die("no function behind", line);
     if (c->n_out < 1 || c->n_out > MAX_OUT) die("too many words", line);
@@ -390,8 +392,10 @@ static fx_status encode(const struct device *m, const struct test *c, struct cud
     uint64_t strides[FX_MAX_MAP_RANK] = {(c->extents[0] * BYTES + ALIGN - 1) / ALIGN * ALIGN};
     unsigned steps[FX_MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     for (int i = 1; i < c->rank; i++) strides[i] = strides[i - 1] * c->extents[i];
-    if (strides[c->rank - 1] > (size_t)threads_of(c) * strlen(c->in) * 4) die("more elements than words", c->name);
-    return CU(m->context, cuTensorMapEncodeTiled(out, TENSOR_MAP_BF16, (unsigned)c->rank, m->in, c->extents, strides,
+    if (strides[c->rank - 1] > (size_t)threads_of(c) * (c->is_out ? (size_t)c->n_out : strlen(c->in)) * 4)
+        die("more elements than words", c->name);
+    return CU(m->context,
+        cuTensorMapEncodeTiled(out, TENSOR_MAP_BF16, (unsigned)c->rank, c->is_out ? m->out : m->in, c->extents, strides,
                               c->box, steps, 0, TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
 }
 
