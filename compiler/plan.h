@@ -134,6 +134,7 @@ struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90
                   what lies outside (cuTensorMapEncodeTiled) */
     struct fx_arg base;      /* PARAM or BUFFER: where the tensor lies */
     enum fx_dtype dtype;     /* of an element */
+    bool is_stored;          /* else fetched: f32 is rounded to tf32 then */
     struct fx_expr offset;   /* elements from there to the first */
     int rank;                /* axes, the contiguous one first */
     struct fx_expr extents[FX_MAX_MAP_RANK]; /* elements along each */

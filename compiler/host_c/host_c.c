@@ -290,7 +290,11 @@ static void put_maps(struct host_writer *w, int i) {
     for (int j = 0; j < l->n_maps; j++) {
         const struct fx_map *m = &l->maps[j];
         put(w, "            {%s, CU_TENSOR_MAP_DATA_TYPE_%s, %d, %d, %s, {", argument_name(w, &m->base),
-            m->dtype == FX_F16 ? "FLOAT16" : m->dtype == FX_F32 ? "TFLOAT32" : "BFLOAT16", fx_dtype_bits(m->dtype) / 8, m->rank,
+            m->dtype == FX_F16    ? "FLOAT16"
+            : m->dtype == FX_BF16 ? "BFLOAT16"
+            : m->is_stored        ? "FLOAT32"
+                                  : "TFLOAT32",
+            fx_dtype_bits(m->dtype) / 8, m->rank,
             host_c_value(w, &m->offset));
         for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->extents[d]));
         put(w, "}, {");

@@ -184,7 +184,7 @@ struct fx_map {
     int64_t offset, extents[5], strides[5];
     cuuint32_t box[5];
 };
-/* Of a tensor without elements the map is empty. Of an axis of one element any stride will do. */
+/* Of a tensor without elements the map is empty. Of an axis of one element any stride will do. The L2 cache fetches 256 bytes at a time where rows begin at multiples of them. */
 static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
     for (int i = 0; i < n; i++) {
         cuuint64_t extents[5], strides[5];
@@ -201,7 +201,7 @@ static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
         if (is_empty) continue;
         const CUresult r = cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, (void *)(uintptr_t)(m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)),
                                                   extents, strides + 1, m[i].box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                                  strides[1] % 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
         if (r != CUDA_SUCCESS) return r;
     }
     return CUDA_SUCCESS;

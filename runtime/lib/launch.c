@@ -77,11 +77,19 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
 
 /* ---- tensor maps ---- */
 
+static int map_dtype(const struct fx_map *m) {
+    return m->dtype == FX_F16    ? TENSOR_MAP_F16
+           : m->dtype == FX_BF16 ? TENSOR_MAP_BF16
+           : m->is_stored        ? TENSOR_MAP_F32
+                                 : TENSOR_MAP_TF32;
+}
+
 /* A map of a tensor without elements is left as it is: nothing is copied by it. Strides are in bytes; where an axis has
- * one element any stride will do that the driver takes. */
+ * one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where rows begin at
+ * multiples of them; else most of what it fetched would be of no use. */
 static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64_t address, const struct fx_env *env,
     struct cuda_tensor_map *out) {
-    enum { ALIGN = 16 };
+    enum { ALIGN = 16, FETCHED = 256 };
     int64_t offset, extent, stride, bytes = fx_dtype_bits(m->dtype) / 8;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK], steps[FX_MAX_MAP_RANK];
@@ -96,9 +104,9 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
     if (!is_known) return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
     if (is_empty) return FX_OK;
     return CU(p->ctx,
-        cuTensorMapEncodeTiled(out, m->dtype == FX_F16 ? TENSOR_MAP_F16 : m->dtype == FX_F32 ? TENSOR_MAP_TF32 : TENSOR_MAP_BF16, (unsigned)m->rank,
+        cuTensorMapEncodeTiled(out, map_dtype(m), (unsigned)m->rank,
             (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,
-            TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
+            TENSOR_MAP_SWIZZLE_128B, strides[1] % FETCHED ? TENSOR_MAP_L2_128B : TENSOR_MAP_L2_256B, 0));
 }
 
 static fx_status encode_maps(const fx_prepared *p, const struct fx_launch *l, const struct bound *b,
