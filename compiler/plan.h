@@ -130,8 +130,8 @@ struct fx_arg { /* one argument of a GPU kernel, in its order */
 /* The strides of all parameters of a kernel are numbered by parameter and position in its storage order. */
 static inline int fx_stride_index(int param, int position) { return param * FX_MAX_RANK + position; }
 
-struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90a fetches, swizzled in 128 bytes, zeros for
-                  what lies outside (cuTensorMapEncodeTiled) */
+struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90a fetches or stores, swizzled in 128 bytes
+                  in shared memory; what lies outside is fetched as zeros and not stored (cuTensorMapEncodeTiled) */
     struct fx_arg base;      /* PARAM or BUFFER: where the tensor lies */
     enum fx_dtype dtype;     /* of an element */
     bool is_stored;          /* else fetched: f32 is rounded to tf32 then */

@@ -7,6 +7,7 @@
  * so that a reader sees each stride spelled out. */
 #include <string.h>
 
+#include "schedule/wgmma.h"
 #include "schedule/chain_program.h"
 #include "emit/emit.h"
 #include "emit/emit_address.h"
@@ -311,9 +312,14 @@ static void emit_store_items(struct body *b, const struct tensor *t, const char 
         indent, at, value);
 }
 
-static void emit_store_one(struct body *b, const struct tensor *t, const char *value) {
+static void emit_store_one(struct body *b, const struct tensor *t, const char *value, int number) {
     enum along along = along_of(b, t);
     bool converts = is_converted(t->dtype);
+    if (b->is_gemm && stores_boxes(b->l->kernel)) {
+        buf_line(b->w.out, "    to.template put<%d, V, ALIGNED>(%s, %s, n_valid);", number,
+            address(b, t, b->along_var), value);
+        return;
+    }
     switch (along) {
     case ALONG_NONE:
         buf_line(
@@ -529,13 +535,15 @@ static void mark_elements(struct body *b, bool *needed) {
 static void emit_store(struct body *b) {
     const struct group *r = b->l->kernel->group;
     struct partial_of x;
-    bool has_partials = takes_whole_tiles(b);
+    bool has_partials = takes_whole_tiles(b), to_boxes = b->is_gemm && stores_boxes(b->l->kernel);
     value_open_function(&b->w,
-        "  template <int V, bool ALIGNED> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid) const",
+        "  template <int V, bool ALIGNED%s> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid%s) const",
+        to_boxes ? ", class TO = fx_to_memory" : "",
         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], const columns<V> &c, ",
                          value_ctype(r->contraction->dtype))
                    : "",
-        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b));
+        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b),
+        to_boxes ? ", const TO &to = TO()" : "");
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
@@ -589,7 +597,7 @@ static void emit_store(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        emit_store_one(b, &t, results[s]);
+        emit_store_one(b, &t, results[s], s);
     }
     value_close_function(&b->w);
 }

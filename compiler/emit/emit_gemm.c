@@ -135,6 +135,30 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
         s.s);
 }
 
+/* What is stored by tensor maps: where its boxes lie beyond n and m. */
+static void emit_stored(struct operand_place *b, int number, int first_map) {
+    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[number]);
+    struct map_axis axes[MAX_MAP_AXES];
+    struct buf s;
+    buf_init(&s, arena(b));
+    add_view(b->g, &t);
+    int n = map_axes(b->g, b->shape, NULL, &t, axes);
+    buf_line(b->out, "  struct stored%d {  // %s", number, operand_tensor_name(b, &t, false));
+    buf_line(b->out, "    static constexpr int MAP = %d, RANK = %d;  // which of the tensor maps, and its",
+        first_map + number, MAP_INNER + n);
+    for (int d = 0; d < n; d++) {
+        const struct flat_index f = {map_axis_labels(b->shape, NULL, &axes[d]), "batch", true};
+        buf_printf(&s, "      at[%d] = %s;\n", MAP_INNER + d,
+            axes[d].label < 0 ? f.var : address_part(arena(b), b->axes, &f, axes[d].label, axes[d].label));
+    }
+    if (n)
+        emit_function(b->out,
+            arena_printf(arena(b), "    static FX_DEVICE void place(const %s &p, int batch, int (&at)[RANK])",
+                b->l->struct_name),
+            s.s);
+    buf_line(b->out, "  };");
+}
+
 /* ---- the struct ---- */
 
 static const char *operand_text(const struct operand_place *b, const struct operand *o) {
@@ -219,6 +243,15 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
     buf_line(b->out, "  };");
 }
 
+static void emit_all_stored(struct operand_place *b) {
+    int n = b->l->kernel->group->n_stores, first_map = 0;
+    for (int i = 0; i < b->shape->n_segments; i++) first_map += 1 + b->shape->segments[i].n_sums;
+    buf_line(b->out, "  static constexpr int STORED = %d;  // tensors that are stored by tensor maps", n);
+    for (int i = 0; i < n; i++) emit_stored(b, i, first_map);
+    buf_line(b->out, n == 1 ? "  template <int I> using stored = stored0;"
+                            : "  template <int I> using stored = typename fx_choose<I == 0, stored0, stored1>::type;");
+}
+
 static const char **members(struct arena *a, const char **names, int n) {
     const char **out = NEW_ARRAY(a, const char *, n + 1);
     for (int i = 0; i < n; i++) out[i] = names[i] ? arena_printf(a, "p.%s", names[i]) : NULL;
@@ -259,6 +292,7 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
     buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
     emit_gemm_segments(out, u, c, l, s, 0, true);
+    if (stores_boxes(l->kernel)) emit_all_stored(&b);
     buf_line(out, "  template <class MAINLOOP> FX_DEVICE void accumulate(MAINLOOP &mainloop) const {");
     for (int i = 0; i < s->n_segments; i++) {
         if (i) buf_line(out, "    mainloop.next_segment();");

@@ -136,6 +136,14 @@ FX_DEVICE void fx_store(T *p, const float (&x)[V], int n_valid) {
   fx_store_strided(p, 1, x, ALIGNED ? V : n_valid);
 }
 
+// fx_to_memory: where store leaves what it has computed of tensor number I: in memory
+struct fx_to_memory {
+  template <int I, int V, bool ALIGNED, class T>
+  static FX_DEVICE void put(T *p, const float (&x)[V], int n_valid) {
+    fx_store<V, ALIGNED>(p, x, n_valid);
+  }
+};
+
 // fx_chunk: V adjacent elements on their way, as they lie in memory: in words where ALIGNED, which stay packed until get() takes them apart
 template <int V, bool ALIGNED, class T>
 struct fx_chunk {

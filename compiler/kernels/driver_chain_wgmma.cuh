@@ -52,7 +52,7 @@ struct fx_wgmma_chain {
   typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // The epilogue, as fx_wgmma_epilogue asks for it.
   static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN <= 128;
-  static constexpr int PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH;
+  static constexpr int SUMS = 1, BESIDE = 1, SLABS = 0, PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH;
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, a chunk of the result for every warp, barriers, words that threads leave for others, results of the rows.
   static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
   static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, HAS_A = BARRIERS, HAS_LOOKED = BARRIERS + 8, B_BARRIERS = BARRIERS + 16, C_BARRIERS = B_BARRIERS + STAGES * 16;
@@ -295,7 +295,7 @@ struct fx_chain_consumer {
   fx_wgmma_ring<typename ENGINE::c_stages> c;      // and C's
   float s[BT / 2];                                 // S of a block, then P
   unsigned a[BT / 16][4];                          // P of the block before, rounded
-  float d[1][1][BN / 2];                           // D
+  fx_wgmma_sums<ENGINE> d;                            // D
 
   FX_DEVICE fx_chain_consumer(const fx_chain_rows<ENGINE, PROBLEM> &own_rows, int consumer)
       : rows(own_rows),
@@ -303,7 +303,7 @@ struct fx_chain_consumer {
         b{fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0},
         c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0} {
 #pragma unroll
-    for (int i = 0; i < BN / 2; ++i) d[0][0][i] = 0.0f;
+    for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] = 0.0f;
   }
   FX_DEVICE void wait_turn() { fx_named_barrier(1 + number, 256); }  // the one before has started its products
   FX_DEVICE void pass_turn() { fx_named_arrive(1 + (number + 1) % CONSUMERS, 256); }
@@ -326,7 +326,7 @@ struct fx_chain_consumer {
 #pragma unroll
     for (int step = 0; step < BT / 16; ++step)
       ENGINE::outer::template multiply<fx_is_bf16<T>::VALUE, operand_c::LAYOUT == FX_MN_MAJOR>(
-          d[0][0], a[step], y + step / 4 * (BN / 64 * BOX >> 4) + step % 4 * (fx_wgmma_operand<operand_c::LAYOUT>::STEP >> 4));
+          d.of[0][0], a[step], y + step / 4 * (BN / 64 * BOX >> 4) + step % 4 * (fx_wgmma_operand<operand_c::LAYOUT>::STEP >> 4));
     fx_wgmma_commit();
   }
   template <bool IS_WHOLE>
@@ -359,7 +359,7 @@ struct fx_chain_consumer {
     give_back(c);
     if constexpr (PROBLEM::SCALED) {
 #pragma unroll
-      for (int i = 0; i < BN / 2; ++i) d[0][0][i] *= scale[i / 2 % 2];
+      for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] *= scale[i / 2 % 2];
     }
     rows.pack(a, s);
   }
@@ -384,7 +384,7 @@ struct fx_chain_consumer {
   FX_DEVICE void tell(unsigned long long *flags) {
     float z = 0.0f;
 #pragma unroll
-    for (int i = 0; i < BN / 2; ++i) z = fmaf(d[0][0][i], 0.0f, z);
+    for (int i = 0; i < BN / 2; ++i) z = fmaf(d.of[0][0][i], 0.0f, z);
     unsigned is_special = z != 0.0f;
 #pragma unroll
     for (int mask = 1; mask < 32; mask *= 2) is_special |= fx_shuffle_xor(is_special, mask);
@@ -396,7 +396,7 @@ struct fx_chain_consumer {
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *flags) {
   typedef fx_chain_walk<ENGINE, PROBLEM> walk_type;
-  constexpr int CONSUMERS = ENGINE::CONSUMERS, V = fx_wgmma_vector<ENGINE, PROBLEM>::V;
+  constexpr int CONSUMERS = ENGINE::CONSUMERS;
   const unsigned shared = fx_shared(fx_smem());
   const int group = threadIdx.x / 128, consumer = group - 1, warp = threadIdx.x / 32 % 4;
   const fx_tile at = fx_chain_tile<ENGINE>(p, blockIdx.x, batches);
@@ -457,15 +457,14 @@ FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long 
 
   fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
   typedef fx_chain_outer<PROBLEM, ENGINE::BM> outer;
-  typename PROBLEM::template columns<V> columns;
-  const int n = at.n + threadIdx.x % (ENGINE::CHUNK / V) * V;
+  fx_wgmma_columns<ENGINE, outer> columns;
   fx_chain_consumer<ENGINE, PROBLEM> products(rows, consumer);
   products.run(walk, whole / ENGINE::BT);
   if constexpr (PROBLEM::ENDS) {
     if (consumer == 0 && warp == 0 && at.m + ENGINE::BM >= p.m()) products.tell(flags);
   }
-  if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<V, true>(p, columns, at.batch, n, p.n() - n < V ? p.n() - n : V);
+  const outer of_rows = {p, (const unsigned *)(fx_smem() + ENGINE::ROWS)};
+  if (ENGINE::HAS_ROOM) columns.fetch(of_rows, at.batch, at.n);
   products.rows.finish();
-  fx_wgmma_epilogue<ENGINE, 1>(outer{p, (const unsigned *)(fx_smem() + ENGINE::ROWS)}, at, consumer * 64 + warp * 16, columns, products.d,
-                               shared + ENGINE::STAGING + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  fx_wgmma_epilogue<ENGINE>(of_rows, at, consumer * 64 + warp * 16, columns, products.d, shared + ENGINE::STAGING + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
 }

@@ -9,12 +9,13 @@
    up to no more than 2^24, as x0 y0 is no larger than x y. */
 
 // fx_wgmma_split: tiles of 128 x COLUMNS::N elements of every sum; otherwise as fx_wgmma
-template <class COLUMNS, int B_TILES, int STAGES_, int SUMS, int CHUNK_, bool ALIGNED_>
+template <class COLUMNS, int B_TILES, int STAGES_, int SUMS_, int CHUNK_, bool ALIGNED_>
 struct fx_wgmma_split {
   typedef fx_bf16 T;
   typedef COLUMNS columns;
   static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int BM = 64 * CONSUMERS, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_, PARTS = 1;
+  static constexpr int SUMS = SUMS_, BESIDE = 1, SLABS = 0;
   static constexpr bool ALIGNED = ALIGNED_, HAS_ROOM = SUMS * BN <= 64;
   static constexpr int A_BYTES = CONSUMERS * 8192, B_BYTES = BN / 64 * 8192, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;
@@ -77,7 +78,7 @@ struct fx_split_producer {
 // fx_split_consumer: the mainloop as a consumer runs it
 template <class ENGINE, int SUMS>
 struct fx_split_consumer {
-  float (&acc)[SUMS][1][ENGINE::BN / 2];                                // the sums
+  fx_wgmma_sums<ENGINE> &acc;                                           // the sums
   float (&first)[SUMS][ENGINE::BN / 2], (&rest)[SUMS][ENGINE::BN / 2];  // of a block: of the first parts; of the others, times 256
   fx_wgmma_ring<ENGINE> &ring;                                          // of the block
   int consumer;                                                         // 0 or 1
@@ -104,7 +105,7 @@ struct fx_split_consumer {
   FX_DEVICE void total(const float (&from)[SUMS][ENGINE::BN / 2], float scale) {
     if constexpr (J < SEGMENT::SUMS) {
 #pragma unroll
-      for (int i = 0; i < ENGINE::BN / 2; ++i) acc[SEGMENT::sum(J)][0][i] += from[J][i] * scale;
+      for (int i = 0; i < ENGINE::BN / 2; ++i) acc.of[SEGMENT::sum(J)][0][i] += from[J][i] * scale;
       total<SEGMENT, J + 1>(from, scale);
     }
   }
@@ -207,7 +208,6 @@ template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
   constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
   typedef fx_split_problem<PROBLEM> amended;
-  constexpr int V = fx_wgmma_vector<ENGINE, amended>::V;
   const amended p = {problem};
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
@@ -246,15 +246,15 @@ FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, 
 #pragma unroll 1
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
     const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-    typename PROBLEM::template columns<V> columns;
-    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / V) * V;
-    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, p.n() - n < V ? p.n() - n : V);
-    float acc[SUMS][1][ENGINE::BN / 2], first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
+    fx_wgmma_columns<ENGINE, amended> columns;
+    if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
+    fx_wgmma_sums<ENGINE> acc;
+    float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
-    for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
+    for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
     fx_split_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer};
     p.accumulate(mainloop);
-    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+    fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
 }

@@ -46,13 +46,13 @@ struct fx_columns_256 {
 template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
 template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
 
-// fx_wgmma: tiles of BM x COLUMNS::N elements of every sum, by CONSUMERS warpgroups; a stage has room for B_TILES B's; the epilogue stages CHUNK columns at a time, and takes one at a time where what it
-// reads and writes is not ALIGNED
-template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS, int CHUNK_, bool ALIGNED_>
+// fx_wgmma: tiles of BM x COLUMNS::N / BESIDE elements of every sum, by CONSUMERS warpgroups; an instruction covers the columns of BESIDE B's of a stage, which has room for B_TILES; the epilogue stages
+// CHUNK columns at a time, and takes one at a time where what it reads and writes is not ALIGNED. With SLABS what is stored goes by tensor maps: a warp has so many boxes of 16 rows, 128 bytes each.
+template <class T_, class COLUMNS, int BESIDE_, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS_, int CHUNK_, int SLABS_, bool ALIGNED_>
 struct fx_wgmma {
   typedef T_ T;
   typedef COLUMNS columns;
-  static constexpr int BM = BM_, BN = COLUMNS::N, BK = 128 / (int)sizeof(T), STAGES = STAGES_, CHUNK = CHUNK_;
+  static constexpr int SUMS = SUMS_, BESIDE = BESIDE_, BM = BM_, BN = COLUMNS::N / BESIDE, BK = 128 / (int)sizeof(T), STAGES = STAGES_, CHUNK = CHUNK_, SLABS = SLABS_;
   static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
   static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
@@ -60,19 +60,40 @@ struct fx_wgmma {
   static constexpr int BOX_BYTES = 64 * 128;
   static constexpr int A_BYTES = BM / 64 * BOX_BYTES, B_BYTES = BN / 64 * BOX_BYTES, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;  // bytes of a staged row: the rows that a warp writes at once lie in different banks
-  static constexpr int STAGING_BYTES = 16 * PITCH;     // of a warp: 16 rows of a chunk of every sum
+  static constexpr int SLAB_BYTES = 16 * 128;          // a box of what is stored
+  static constexpr int STAGING_BYTES = SLABS ? SLABS * SLAB_BYTES : 16 * PITCH;  // of a warp: 16 rows of a chunk of what is stored or of every sum
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
   static constexpr bool HAS_ROOM = CONSUMERS == 2 && SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
   static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0 && BM % ROWS == 0, "no such tile");
+  static_assert(BN % 64 == 0 && SUMS % BESIDE == 0 && (BESIDE == 1 || BESIDE == B_TILES), "no such B's beside each other");
   static_assert(CONSUMERS == 2 || (CONSUMERS == 3 && !IS_PINGPONG), "no such consumers");
 };
 
-// fx_wgmma_vector: columns that the epilogue takes at a time
+// fx_wgmma_sums: those that a thread of a consumer has; those of B's beside each other are one array, as an instruction has them
+template <class ENGINE>
+struct fx_wgmma_sums {
+  float of[ENGINE::SUMS / ENGINE::BESIDE][ENGINE::PARTS][ENGINE::BESIDE * ENGINE::BN / 2];
+
+  FX_DEVICE float get(int sum, int part, int i) const { return of[sum / ENGINE::BESIDE][part][sum % ENGINE::BESIDE * (ENGINE::BN / 2) + i]; }
+};
+
+// fx_wgmma_columns: what is the same for all rows of a chunk of columns, as far as a thread takes these: V adjacent ones, or V of every eight as the sums lie
 template <class ENGINE, class PROBLEM>
-struct fx_wgmma_vector {
-  static constexpr int V = ENGINE::ALIGNED ? PROBLEM::V : 1;
+struct fx_wgmma_columns {
+  static constexpr int V = ENGINE::SLABS ? 2 : ENGINE::ALIGNED ? PROBLEM::V : 1, N = ENGINE::SLABS ? ENGINE::CHUNK / 8 : 1;
+  typename PROBLEM::template columns<V> of[N];
+
+  // Number i of them, in the chunk that begins at column n.
+  FX_DEVICE void fetch(const PROBLEM &p, int batch, int n, int i) {
+    const int at = n + i * 8 + (ENGINE::SLABS ? threadIdx.x % 4 * 2 : threadIdx.x % (ENGINE::CHUNK / V) * V);
+    if (at < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, of[i], batch, at, p.n() - at < V ? p.n() - at : V);
+  }
+  FX_DEVICE void fetch(const PROBLEM &p, int batch, int n) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) fetch(p, batch, n, i);
+  }
 };
 
 // fx_wgmma_ring: where a thread stands in the stages
@@ -164,26 +185,27 @@ struct fx_wgmma_operand {
 };
 
 // fx_wgmma_consumer: the mainloop as a consumer runs it: the products of a block start while those of the one before end, whose stage is given back then
-template <class ENGINE, int SUMS>
+template <class ENGINE>
 struct fx_wgmma_consumer {
-  float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2];  // the sums
-  fx_wgmma_ring<ENGINE> &ring;                          // of the block
-  unsigned a_offset;                                    // of the consumer's rows in a stage
-  int before;                                           // the stage of the block before; -1: none
-  int adds[SUMS];                                       // whether there is something to add to
+  fx_wgmma_sums<ENGINE> &acc;            // the sums
+  fx_wgmma_ring<ENGINE> &ring;           // of the block
+  unsigned a_offset;                     // of the consumer's rows in a stage
+  int before;                            // the stage of the block before; -1: none
+  int adds[ENGINE::SUMS / ENGINE::BESIDE];  // whether there is something to add to
 
   template <class SEGMENT, int J>
   FX_DEVICE void multiply(unsigned long long a, unsigned b_address, int step) {
     if constexpr (J < SEGMENT::SUMS) {
+      constexpr int SUM = SEGMENT::sum(J) / ENGINE::BESIDE;
       typedef fx_wgmma_operand<SEGMENT::a::LAYOUT> operand_a;
       typedef fx_wgmma_operand<SEGMENT::template b<J>::LAYOUT> operand_b;
       const unsigned long long b = operand_b::at(b_address + J * ENGINE::B_BYTES) + step * (operand_b::STEP >> 4);
 #pragma unroll
       for (int part = 0; part < ENGINE::PARTS; ++part)
         ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, sizeof(typename ENGINE::T) == 4>(
-            acc[SEGMENT::sum(J)][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b, step > 0 || adds[SEGMENT::sum(J)]);
-      multiply<SEGMENT, J + 1>(a, b_address, step);
-      adds[SEGMENT::sum(J)] = 1;
+            acc.of[SUM][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b, step > 0 || adds[SUM]);
+      multiply<SEGMENT, J + ENGINE::BESIDE>(a, b_address, step);
+      adds[SUM] = 1;
     }
   }
   FX_DEVICE void give_back() {
@@ -229,10 +251,9 @@ FX_DEVICE void fx_wgmma_get(float (&x)[V], unsigned from) {
 }
 
 // fx_wgmma_epilogue: hands a consumer's sums to the problem, V columns of a row at a time; each warp stages its 16 rows of a chunk of columns after another in shared memory of its own
-template <class ENGINE, int SUMS, class PROBLEM>
-FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, typename PROBLEM::template columns<fx_wgmma_vector<ENGINE, PROBLEM>::V> &columns,
-                                 const float (&acc)[SUMS][ENGINE::PARTS][ENGINE::BN / 2], unsigned staging) {
-  constexpr int V = fx_wgmma_vector<ENGINE, PROBLEM>::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_row, fx_wgmma_columns<ENGINE, PROBLEM> &columns, const fx_wgmma_sums<ENGINE> &acc, unsigned staging) {
+  constexpr int SUMS = ENGINE::SUMS, V = fx_wgmma_columns<ENGINE, PROBLEM>::V, CHUNK = ENGINE::CHUNK, ACROSS = CHUNK / V, STEP = 32 / ACROSS, STEPS = 16 / STEP;
   typedef typename PROBLEM::template frag<V> frag;
   constexpr bool IS_AHEAD = sizeof(frag) * STEPS <= 128 && ENGINE::HAS_ROOM && ENGINE::ALIGNED;  // registers allow asking for what all steps read before the sums are staged
   constexpr int AT_ONCE = ENGINE::HAS_ROOM ? STEPS : 1;  // steps whose sums are read ahead of their use
@@ -242,10 +263,9 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
 #pragma unroll
   for (int chunk = 0; chunk < ENGINE::BN / CHUNK; ++chunk) {
     const int n = at.n + chunk * CHUNK + col, n_valid = p.n() - n < V ? p.n() - n : V;
-    if (!ENGINE::HAS_ROOM && n_valid > 0) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, n_valid);
-    const typename PROBLEM::template columns<V> c = columns;
-    if (ENGINE::HAS_ROOM && chunk + 1 < ENGINE::BN / CHUNK && n + CHUNK < p.n())
-      fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n + CHUNK, p.n() - n - CHUNK < V ? p.n() - n - CHUNK : V);
+    if (!ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n + chunk * CHUNK);
+    const typename PROBLEM::template columns<V> c = columns.of[0];
+    if (ENGINE::HAS_ROOM && chunk + 1 < ENGINE::BN / CHUNK) columns.fetch(p, at.batch, at.n + (chunk + 1) * CHUNK);
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
       const int m = at.m + first_row + part * 64 + row, rows = n_valid > 0 ? p.m() - m : 0;
@@ -260,9 +280,9 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
       for (int j = 0; j < SUMS; ++j) {
 #pragma unroll
         for (int i = 0; i < CHUNK / 8; ++i) {
-          const float *x = acc[j][part] + (chunk * (CHUNK / 8) + i) * 4;
-          fx_shared_put2(put + (j * CHUNK + i * 8) * 4, x[0], x[1]);
-          fx_shared_put2(put + 8 * ENGINE::PITCH + (j * CHUNK + i * 8) * 4, x[2], x[3]);
+          const int x = (chunk * (CHUNK / 8) + i) * 4;
+          fx_shared_put2(put + (j * CHUNK + i * 8) * 4, acc.get(j, part, x), acc.get(j, part, x + 1));
+          fx_shared_put2(put + 8 * ENGINE::PITCH + (j * CHUNK + i * 8) * 4, acc.get(j, part, x + 2), acc.get(j, part, x + 3));
         }
       }
       fx_warp_barrier();  // the chunk of these rows is staged
@@ -294,10 +314,74 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
   }
 }
 
+// fx_to_slabs: where store leaves what it has computed of two adjacent columns of tensor number I: in a box of shared memory
+template <class ENGINE>
+struct fx_to_slabs {
+  unsigned at;  // in the box of the first tensor
+
+  template <int I, int V, bool ALIGNED, class T>
+  FX_DEVICE void put(T *p, const float (&x)[V], int) const {
+    unsigned w[V * (int)sizeof(T) / 4];
+    fx_pack<V>(w, x, p);
+    fx_shared_put<V * (int)sizeof(T) / 4>(at + I * ENGINE::SLAB_BYTES, w);
+  }
+};
+
+// fx_wgmma_send: starts copying a warp's boxes of 16 rows, which all its lanes have written, to tensor number I and those behind
+template <int I, class ENGINE, class PROBLEM>
+FX_DEVICE void fx_wgmma_send(const PROBLEM &p, const fx_tensor_map *maps, unsigned slab, int batch, int m, int n) {
+  if constexpr (I < PROBLEM::STORED) {
+    typedef typename PROBLEM::template stored<I> stored;
+    int at[stored::RANK];
+    at[0] = n, at[1] = m;
+    if constexpr (stored::RANK > 2) stored::place(p, batch, at);
+    fx_tma_store(maps + stored::MAP, slab, at);
+    fx_wgmma_send<I + 1, ENGINE>(p, maps, slab + ENGINE::SLAB_BYTES, batch, m, n);
+  }
+}
+
+// fx_wgmma_boxes: the epilogue of a problem that stores by tensor maps: computes where the sums are, two columns at a time, and packs a chunk of a warp's 16 rows into a box while the one before is read; then the chunks behind
+template <int CHUNK_NUMBER, class ENGINE, class PROBLEM>
+FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at, int first_row, fx_wgmma_columns<ENGINE, PROBLEM> &columns, const fx_wgmma_sums<ENGINE> &acc,
+                              unsigned staging) {
+  constexpr int SUMS = ENGINE::SUMS, CHUNK = ENGINE::CHUNK, PIECE = 128 / (CHUNK / 8);
+  constexpr int BOXES = ENGINE::BN / CHUNK * ENGINE::PARTS, TURNS = BOXES % 2 ? 1 : ENGINE::SLABS / PROBLEM::STORED;  // the first box of the next tile takes the next turn, too
+  const int lane = threadIdx.x % 32, row = lane / 4, n = at.n + CHUNK_NUMBER * CHUNK;
+  const fx_wgmma_columns<ENGINE, PROBLEM> c = columns;
+  if (ENGINE::HAS_ROOM && CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) columns.fetch(p, at.batch, n + CHUNK);
+#pragma unroll
+  for (int part = 0; part < ENGINE::PARTS; ++part) {
+    const unsigned slab = staging + (CHUNK_NUMBER * ENGINE::PARTS + part) % TURNS * PROBLEM::STORED * ENGINE::SLAB_BYTES;
+    const int m = at.m + first_row + part * 64;
+    if (lane == 0) fx_tma_wait<TURNS - 1>();
+    fx_warp_barrier();  // the box has been read
+#pragma unroll
+    for (int i = 0; i < CHUNK / 8; ++i) {
+      if (!ENGINE::HAS_ROOM) columns.fetch(p, at.batch, n, i);
+      const unsigned to = slab + row * 128 + ((i * PIECE + lane % 4 * (PIECE / 4)) ^ row << 4);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float x[SUMS][2];
+#pragma unroll
+        for (int v = 0; v < SUMS * 2; ++v) x[v / 2][v % 2] = acc.get(v / 2, part, (CHUNK_NUMBER * (CHUNK / 8) + i) * 4 + half * 2 + v % 2);
+        p.template store<2, true>(x, ENGINE::HAS_ROOM ? c.of[i] : columns.of[i], typename PROBLEM::template frag<2>(), at.batch, m + row + half * 8, n + i * 8 + lane % 4 * 2, 2,
+                                  fx_to_slabs<ENGINE>{to + half * 1024});
+      }
+    }
+    fx_tma_publish();
+    fx_warp_barrier();  // the box is whole
+    if (lane == 0) {
+      if (n < p.n() && m < p.m()) fx_wgmma_send<0, ENGINE>(p, maps, slab, at.batch, m, n);
+      fx_tma_commit();
+    }
+  }
+  if constexpr (CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) fx_wgmma_boxes<CHUNK_NUMBER + 1, ENGINE>(p, maps, at, first_row, columns, acc, staging);
+}
+
 // fx_gemm_wgmma: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
-  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS, V = fx_wgmma_vector<ENGINE, PROBLEM>::V;
+  constexpr int CONSUMERS = ENGINE::CONSUMERS;
   constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
@@ -343,21 +427,23 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
 #pragma unroll 1
   for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
     const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-    typename PROBLEM::template columns<V> columns;  // of the first chunk; those of the next are asked for while one is worked on
-    const int n = at.n + threadIdx.x % (ENGINE::CHUNK / V) * V;
-    if (ENGINE::HAS_ROOM && n < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, columns, at.batch, n, p.n() - n < V ? p.n() - n : V);
+    fx_wgmma_columns<ENGINE, PROBLEM> columns;  // of the first chunk; those of the next are asked for while one is worked on
+    if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
     // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
-    float acc[SUMS][ENGINE::PARTS][ENGINE::BN / 2];
+    constexpr bool IS_SET = ENGINE::SUMS == ENGINE::BESIDE;
+    constexpr int EACH = ENGINE::BESIDE * ENGINE::BN / 2;
+    fx_wgmma_sums<ENGINE> acc;
 #pragma unroll
-    for (int i = 0; SUMS == 1 && i < ENGINE::PARTS * ENGINE::BN / 2; ++i) acc[0][i / (ENGINE::BN / 2)][i % (ENGINE::BN / 2)] = 0;
+    for (int i = 0; IS_SET && i < ENGINE::PARTS * EACH; ++i) acc.of[0][i / EACH][i % EACH] = 0;
     if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
-    fx_wgmma_consumer<ENGINE, SUMS> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {SUMS == 1}};
+    fx_wgmma_consumer<ENGINE> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
     p.accumulate(mainloop);
+    if (IS_PINGPONG && number + gridDim.x < tiles) fx_named_arrive(2 - consumer, 256);
     mainloop.end();
-    if constexpr (IS_PINGPONG) {
-      if (number + gridDim.x < tiles) fx_named_arrive(2 - consumer, 256);
-      ring.skip(blocks.n);
-    }
-    fx_wgmma_epilogue<ENGINE, SUMS>(p, at, part * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+    if constexpr (IS_PINGPONG) ring.skip(blocks.n);
+    const unsigned own = staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES;
+    if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, acc, own);
+    else fx_wgmma_epilogue<ENGINE>(p, at, part * 64 + warp * 16, columns, acc, own);
   }
+  if (ENGINE::SLABS > 0 && threadIdx.x % 32 == 0) fx_tma_wait<0>();
 }

@@ -348,6 +348,35 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     return out;
 }
 
+/* n first, then m, then the others. */
+static struct fx_map build_store_map(struct arena *a, const struct scheduled_graph *c, const struct gemm_shape *shape,
+    const struct store *s) {
+    const struct graph *g = c->graph;
+    struct tensor t = tensor_of_store(g, c->partition, s);
+    const struct axis_list *inner[MAP_INNER] = {&shape->n, &shape->m};
+    struct map_axis axes[MAX_MAP_AXES];
+    add_view(g, &t);
+    int n = map_axes(g, shape, NULL, &t, axes);
+    struct fx_map out = {
+        .base = t.param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t.param} : (struct fx_arg){FX_ARG_BUFFER, t.buffer},
+        .dtype = t.dtype,
+        .is_stored = true,
+        .offset = poly_expr(a, g, &t, &t.view->offset),
+        .rank = MAP_INNER + n};
+    for (int i = 0; i < MAP_INNER; i++) {
+        out.extents[i] = size_expr(a, g->kernel, inner[i], -1);
+        out.strides[i] = poly_expr(a, g, &t, &t.view->stride[tensor_axis(&t, inner[i]->axes[inner[i]->n - 1])]);
+        out.box[i] = i ? MAP_STORED_ROWS : MAP_ROW_BYTES * 8 / fx_dtype_bits(t.dtype);
+    }
+    for (int i = 0; i < n; i++) {
+        out.extents[MAP_INNER + i] =
+            size_expr(a, g->kernel, map_axis_labels(shape, NULL, &axes[i]), axes[i].label);
+        out.strides[MAP_INNER + i] = poly_expr(a, g, &t, &t.view->stride[tensor_axis(&t, axes[i].axis)]);
+        out.box[MAP_INNER + i] = 1;
+    }
+    return out;
+}
+
 static const char *phases_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
     const char *text = phases->kernel->configs[v].text;
     for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
@@ -377,7 +406,9 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .n_maps = d->n_maps,
         .variants = variants};
     struct fx_map *maps = NEW_ARRAY(a, struct fx_map, d->n_maps + 1);
-    for (int i = 0; i < d->n_maps; i++) maps[i] = build_map(a, c, &d->maps[i]);
+    for (int i = 0; i < d->n_maps; i++)
+        maps[i] = d->maps[i].store ? build_store_map(a, c, &phases->kernel->gemm, d->maps[i].store)
+                                   : build_map(a, c, &d->maps[i]);
     out->maps = maps;
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {

@@ -134,16 +134,20 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
 static void join_operands(struct arena *a, const struct gemm_shape *shape, bool has_a, struct plan_launch *d) {
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
-        if (has_a) PUSH(a, d->maps, d->n_maps) = (struct map){shape, e, &e->a, true};
-        for (int j = 0; j < e->n_sums; j++) PUSH(a, d->maps, d->n_maps) = (struct map){shape, e, &e->b[j], false};
+        if (has_a)
+            PUSH(a, d->maps, d->n_maps) = (struct map){.shape = shape, .segment = e, .operand = &e->a, .is_a = true};
+        for (int j = 0; j < e->n_sums; j++)
+            PUSH(a, d->maps, d->n_maps) = (struct map){.shape = shape, .segment = e, .operand = &e->b[j]};
     }
 }
 
-/* The operands of a launch whose entries take tensor maps. */
+/* The operands of a launch whose entries take tensor maps, and what they store by them. */
 static void join_maps(struct arena *a, const struct scheduled *s, struct plan_launch *d) {
     if (!has_maps(s)) return;
     if (s->chain) join_operands(a, &s->chain->first, true, d);
     join_operands(a, s->chain ? &s->chain->second : &s->gemm, !s->chain, d);
+    for (int i = 0; stores_boxes(s) && i < s->group->n_stores; i++)
+        PUSH(a, d->maps, d->n_maps) = (struct map){.store = &s->group->stores[i]};
 }
 
 /* The entries of one launch and what they take. */

@@ -29,14 +29,16 @@ struct plan_launch { /* one launch of the plan: its entries run its phases one a
     struct fx_arg
         *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
     int n_maps;
-    struct map *maps; /* segment by segment, A, unless a driver makes it, and then every B: what entries of sm_90a take behind all that */
+    struct map *maps; /* segment by segment, A, unless a driver makes it, and then every B, then what is stored by maps:
+                         what entries of sm_90a take behind all that */
 };
 
 struct map { /* a tensor map of a launch */
-    const struct gemm_shape *shape;
-    const struct segment *segment;
+    const struct gemm_shape *shape; /* of an operand; else NULL */
+    const struct segment *segment;  /* likewise */
     const struct operand *operand; /* in memory */
     bool is_a;
+    const struct store *store;     /* or what is stored */
 };
 
 struct unit { /* a file: every kernel of the spec with its launches */

@@ -59,6 +59,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool swaps;          /* likewise: the wide side is A */
     int chunk;           /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
+    bool stores_boxes;   /* what is stored goes by tensor maps, too */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */

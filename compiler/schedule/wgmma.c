@@ -8,7 +8,7 @@
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
+enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2 };
 
 /* A tile: its place in the table is its rank where two would do. The rates are an H200's at the clock that it keeps up
  * through long products, without epilogues, tests/bench/gemm16.py. */
@@ -29,6 +29,7 @@ static const struct tile {
     {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false},
     {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false},
     {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true},
+    {128, 64, 2, true, 2, 2, 32, 3200, 2600, 1300, false},
     {64, 128, 2, true, 2, 2, 32, 3120, 2600, 1720, false},
     {128, 128, 2, false, 2, 3, 32, 3150, 3300, 1800, true},
     {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false},
@@ -57,13 +58,19 @@ int map_axes(const struct graph *g, const struct gemm_shape *shape, const struct
     struct map_axis *out) {
     int n = 0;
     add_axes(g, t, &shape->batch, false, out, &n);
-    add_axes(g, t, &e->k_outer, true, out, &n);
+    if (e) add_axes(g, t, &e->k_outer, true, out, &n);
     return n;
 }
 
 bool has_maps(const struct scheduled *s) {
     for (int i = 0; i < s->n_configs; i++)
         if (s->configs[i].takes_maps) return true;
+    return false;
+}
+
+bool stores_boxes(const struct scheduled *s) {
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].stores_boxes) return true;
     return false;
 }
 
@@ -115,9 +122,40 @@ static const struct tile split_tiles[] = {
 };
 
 /* By the formulas of driver_wgmma.cuh and driver_split.cuh. */
-static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums) {
-    return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
-           t->consumers * (WARPGROUP / 32) * 16 * (n_sums * t->chunk * 4 + 32) + 2 * stages * 8;
+static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums, int slabs) {
+    int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES : 16 * (n_sums * t->chunk * 4 + 32);
+    return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
+}
+
+static int most_stages(const struct graph *g, const struct tile *t, int b_tiles, int n_sums, int slabs) {
+    int stages = MOST_STAGES;
+    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs) > g->cx->arch->block_shared) stages--;
+    return stages;
+}
+
+/* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what is
+ * the same for all rows, in tensors of elements as wide that lie along n in whole pieces of 16 bytes. Returns how many
+ * stores there are, or 0. */
+static int count_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
+    const struct gemm_shape *shape = &s->gemm;
+    const struct group *r = s->group;
+    struct map_axis axes[MAX_MAP_AXES];
+    struct footprint f = group_footprint(g, p, r);
+    if (shape->a_dtype == FX_F32 || f.has_loops || f.is_general || r->n_stores > MOST_BOXES) return 0;
+    for (int i = 0; i < s->n_loads; i++)
+        for (int j = 0; j < shape->m.n; j++)
+            if (tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0) return 0;
+    for (int i = 0, bits = 0; i < r->n_stores; i++) {
+        struct tensor t = tensor_of_store(g, p, &r->stores[i]);
+        if (t.dtype != FX_F16 && t.dtype != FX_BF16 && t.dtype != FX_F32) return 0;
+        if (t.is_strided || t.is_split || (bits && fx_dtype_bits(t.dtype) != bits)) return 0;
+        bits = fx_dtype_bits(t.dtype);
+        int n_at = find_run(&t, &shape->n);
+        if (n_at < 0 || n_at + shape->n.n != t.n_axes || find_run(&t, &shape->m) < 0 || vector * bits < 128) return 0;
+        add_view(g, &t);
+        if (map_axes(g, shape, NULL, &t, axes) > MAX_MAP_AXES) return 0;
+    }
+    return r->n_stores;
 }
 
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
@@ -135,14 +173,34 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, true, why_not);
 }
 
+/* Whether one instruction can take the B's of all sums, which lie beside each other in a stage: with fewer reads of A. */
+static bool are_beside(const struct scheduled *s, int bn) {
+    const struct gemm_shape *shape = &s->gemm;
+    int n = s->group->n_sums;
+    if (n * bn > MOST_COLUMNS || shape->a_dtype == FX_F32) return false;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *e = &shape->segments[i];
+        if (e->n_sums != n) return false;
+        for (int j = 0; j < n; j++)
+            if (e->sums[j] != j || e->b[j].layout != e->b[0].layout) return false;
+    }
+    return true;
+}
+
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
-static void add_config(
-    const struct graph *g, struct scheduled *s, const struct tile *e, double instructions, bool stores_any) {
+static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct tile *e,
+    double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
-        stages = MOST_STAGES;
-    if (n_sums < e->least_sums || n_sums > e->most_sums || e->chunk / vector > 32) return;
+        beside = are_beside(s, e->bn) ? n_sums : 1, n_boxes = stores_any ? 0 : count_boxes(g, p, s, vector),
+        slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs), chunk = e->chunk;
+    if (n_boxes) {
+        struct tensor t = tensor_of_store(g, p, s->group->stores);
+        chunk = MAP_ROW_BYTES * 8 / fx_dtype_bits(t.dtype);
+        if (most_stages(g, e, b_tiles, n_sums, n_boxes) > stages)
+            stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes);
+    }
+    if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
-    while (stages && smem_bytes(e, stages, b_tiles, n_sums) > g->cx->arch->block_shared) stages--;
     if (stages < LEAST_STAGES + is_split) return;
     const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
     const int k = K_BYTES / (is_tf32 ? 4 : 2);
@@ -150,6 +208,7 @@ static void add_config(
     s->configs[s->n_configs++] = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
+        .stores_boxes = n_boxes > 0,
         .starts_early = true,
         .tile_m = e->bm,
         .tile_n = e->bn,
@@ -157,7 +216,7 @@ static void add_config(
         .stages = stages,
         .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
-        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums),
+        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs),
         .vector = vector,
         .rate = rate,
         .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
@@ -165,9 +224,10 @@ static void add_config(
         .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
         .engine = is_split ? arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn,
                                  b_tiles, stages, n_sums, e->chunk, bool_text[!stores_any])
-                           : arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %s, %d, %d, %s>",
-                                 type, e->bn, e->bm, b_tiles, stages, e->consumers, bool_text[e->is_pingpong], n_sums,
-                                 e->chunk, bool_text[!stores_any]),
+                           : arena_printf(&g->cx->arena,
+                                 "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s>", type,
+                                 beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers,
+                                 bool_text[e->is_pingpong], n_sums, chunk, slabs, bool_text[!stores_any]),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %d consumers %s%s", is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "",
             e->bm, e->bn, k, stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
             stores_any ? ", stores of any alignment" : "")};
@@ -190,9 +250,9 @@ bool schedule_wgmma_configure(
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
     if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
-    for (int i = 0; i < n_tiles; i++) add_config(g, s, &all[i], instructions, false);
+    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false);
     for (int i = 0; i < n_tiles; i++)
-        if (all[i].stores_any) add_config(g, s, &all[i], instructions, true);
+        if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
     if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;

@@ -94,7 +94,7 @@ static const char fake_driver[] = "#include <string.h>\n" EXPAND(
             "CUresult cuTensorMapEncodeTiled(CUtensorMap *m, CUtensorMapDataType t, cuuint32_t rank, void *p, const cuuint64_t *extents, const cuuint64_t *strides,\n"
             "    const cuuint32_t *box, const cuuint32_t *steps, CUtensorMapInterleave i, CUtensorMapSwizzle s, CUtensorMapL2promotion l, CUtensorMapFloatOOBfill o) {\n"
             "    cuuint64_t *w = m->opaque;\n"
-            "    if (i || s != 3 || l != 3 || o) return CUDA_ERROR_NOT_FOUND;\n"
+            "    if (i || s != 3 || l != (strides[0] % 256 ? 2 : 3) || o) return CUDA_ERROR_NOT_FOUND;\n"
             "    *w++ = (cuuint64_t)p, *w++ = t * 8u + rank;\n"
             "    for (unsigned d = 0; d < rank; d++) { *w++ = extents[d]; if (d) *w++ = strides[d - 1] << 16 | box[d]; if (steps[d] != 1) return CUDA_ERROR_NOT_FOUND; }\n"
             "    *w = box[0]; return CUDA_SUCCESS; }\n"
