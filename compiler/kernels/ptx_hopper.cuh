@@ -1,4 +1,4 @@
-/* The hardware of sm_90a, as ptx.cuh is that of all: memory barriers, copies of boxes by the tensor memory accelerator, products by warpgroups of 128 threads.
+/* The hardware of sm_90a, as ptx.cuh is that of all: memory barriers, copies of boxes by the tensor memory accelerator, clusters of blocks, products by warpgroups of 128 threads.
    Both files together are what another implementation replaces. */
 
 // fx_tensor_map: how a tensor lies in global memory and which box of it is copied at a time; the driver encodes it (cuTensorMapEncodeTiled)
@@ -101,6 +101,48 @@ FX_DEVICE void fx_wait_for_kernel() { asm volatile("griddepcontrol.wait;" ::: "m
 
 // fx_let_next_start: lets the kernel behind in the stream start, where it may start early: once all blocks have called this or have ended
 FX_DEVICE void fx_let_next_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+// fx_cluster_rank: which block of its cluster this one is
+FX_DEVICE int fx_cluster_rank() {
+  int rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// fx_cluster_blocks: blocks of a cluster, 1 where the launch has none
+FX_DEVICE int fx_cluster_blocks() {
+  int n;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+  return n;
+}
+
+// fx_cluster_arrive: arrives at the barrier of all threads of the cluster
+FX_DEVICE void fx_cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+
+// fx_cluster_wait: waits until all threads of the cluster have arrived
+FX_DEVICE void fx_cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+
+// fx_shared_of: the address, within the cluster, of what lies at this one in the shared memory of block `rank`
+FX_DEVICE unsigned fx_shared_of(unsigned at, int rank) {
+  unsigned address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(at), "r"(rank));
+  return address;
+}
+
+// fx_send2: starts writing two floats to shared memory of a block of the cluster, whose memory barrier is told of the 8 bytes; both addresses are of fx_shared_of
+FX_DEVICE void fx_send2(unsigned to, float x, float y, unsigned barrier) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to), "f"(x), "f"(y), "r"(barrier) : "memory");
+}
+
+// fx_mbarrier_arrive_of: arrives at the memory barrier of a block of the cluster, an address of fx_shared_of; what the thread read before has been read
+FX_DEVICE void fx_mbarrier_arrive_of(unsigned at) { asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(at) : "memory"); }
+
+// fx_mbarrier_wait_sent: as fx_mbarrier_wait, for what blocks of the cluster send
+FX_DEVICE void fx_mbarrier_wait_sent(unsigned at, unsigned parity) {
+  asm volatile("{ .reg .pred done;\n\t"
+               "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1; @!done bra again; }" ::"r"(at), "r"(parity)
+               : "memory");
+}
 
 // fx_wgmma_begin: before the first product of a batch, so that what was written to registers is seen by it
 FX_DEVICE void fx_wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

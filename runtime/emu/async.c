@@ -1,9 +1,10 @@
-/* What goes on beside the threads of a block on sm_90a: memory barriers, named barriers, copies of boxes, products of
- * warpgroups. In: what threads ask for. Out: memory and sums as they are once they may be counted on.
+/* What goes on beside the threads of a block on sm_90a: memory barriers, named barriers, what blocks of a cluster send
+ * each other, copies of boxes, products of warpgroups. In: what threads ask for. Out: memory and sums as they are once
+ * they may be counted on.
  *
  * Where the schedule says late, boxes land once a thread waits for their barrier, and products are computed once their
- * batch is waited for; until then a box holds NaNs. Else both are done at once. Invariant: a barrier's phase ends when
- * all have arrived and all expected bytes have landed. PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma.mma_async and its
+ * batch is waited for; until then a box, or what is sent, holds NaNs. Else both are done at once. Invariant: a barrier's
+ * phase ends when all have arrived and all expected bytes have landed. PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma.mma_async and its
  * shared memory layouts. */
 #include <limits.h>
 #include <stdio.h>
@@ -49,16 +50,36 @@ static void end_phase(struct emu_block *b, struct mbarrier *m) {
     }
 }
 
-static void arrive(struct fiber *f, struct mbarrier *m, long n_bytes, const void *pc) {
+/* At a barrier of block b. What another block did orders nothing in it. */
+static void arrive(struct emu_block *b, struct fiber *f, struct mbarrier *m, long n_bytes, const void *pc) {
     if (m->pending == 0) machine_fail(machine_now, pc, "arrives at a memory barrier once more than it counts");
-    if (f->view.is_watched) watch_signal(f, m->before[m->phase & 1]);
+    if (f->view.is_watched && f->warp->block == b) watch_signal(f, m->before[m->phase & 1]);
     m->pending--;
     m->n_bytes += n_bytes;
-    end_phase(f->warp->block, m);
+    end_phase(b, m);
 }
 
-/* Boxes on their way to the barrier. */
+/* What other blocks have sent to the barrier; its first thread passes for who wrote it. */
+static void land_sent(struct emu_block *b, struct mbarrier *m) {
+    struct fiber *f = &b->warps[0].fibers[0];
+    int kept = 0;
+    for (int i = 0; i < b->n_sent; i++) {
+        const struct sent *s = &b->sent[i];
+        if (s->barrier != m->at) {
+            b->sent[kept++] = *s;
+            continue;
+        }
+        memcpy(f->view.shared + (s->to - EMU_ADDRESS_0), s->words, sizeof s->words);
+        if (f->view.is_watched) watch_sent(f, s->to - EMU_ADDRESS_0, sizeof s->words, false);
+        m->n_bytes -= (long)sizeof s->words;
+    }
+    if (kept < b->n_sent && f->view.is_watched) watch_signal(f, m->before[m->phase & 1]);
+    b->n_sent = kept;
+}
+
+/* Boxes on their way to the barrier, and what was sent. */
 static void land_boxes(struct emu_block *b, struct mbarrier *m) {
+    land_sent(b, m);
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *f = &b->warps[0].fibers[i];
         int kept = 0;
@@ -99,19 +120,37 @@ static void wait_mbarrier(struct fiber *f, struct mbarrier *m, unsigned parity) 
     if (f->view.is_watched) watch_heed(f, m->before[parity]);
 }
 
+/* A GPU takes these instructions for illegal ones where the launch has no clusters. */
+static void need_cluster(const struct emu_thread *self, const void *pc) {
+    if (self->cluster == 1) machine_fail(machine_now, pc, "a block of a cluster in a launch without clusters");
+}
+
+/* The block of the cluster that an address is of, whose own address it becomes. */
+static struct emu_block *block_at(struct fiber *f, unsigned *at, const void *pc) {
+    unsigned rank = *at / EMU_WINDOW;
+    if (!rank) return f->warp->block;
+    need_cluster(&f->view, pc);
+    if (rank > f->view.cluster) machine_fail(machine_now, pc, "the cluster has no block %u", rank - 1);
+    struct emu_block *b = &machine_now->blocks[rank - 1];
+    if (!b->n_live) machine_fail(machine_now, pc, "block %u of the cluster has ended", rank - 1);
+    *at %= EMU_WINDOW;
+    return b;
+}
+
 void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value) {
     struct fiber *f = fiber_of(self);
     if (what == EMU_MBARRIER_INIT) {
         init_mbarrier(f, at, (int)value, CALLER);
         return;
     }
-    struct mbarrier *m = find_mbarrier(f->warp->block, at);
+    struct emu_block *b = what == EMU_MBARRIER_ARRIVE ? block_at(f, &at, CALLER) : f->warp->block;
+    struct mbarrier *m = find_mbarrier(b, at);
     if (!m)
         machine_fail(
             machine_now, CALLER, "there is no memory barrier at %lld of shared memory", (long long)at - EMU_ADDRESS_0);
     switch (what) {
-    case EMU_MBARRIER_EXPECT: arrive(f, m, value, CALLER); break;
-    case EMU_MBARRIER_ARRIVE: arrive(f, m, 0, CALLER); break;
+    case EMU_MBARRIER_EXPECT: arrive(b, f, m, value, CALLER); break;
+    case EMU_MBARRIER_ARRIVE: arrive(b, f, m, 0, CALLER); break;
     default: wait_mbarrier(f, m, value); break;
     }
 }
@@ -144,6 +183,54 @@ void call_named(struct emu_thread *self, int number, int threads, int waits) {
     }
     if (self->is_watched && waits) watch_heed(f, n->before);
     *n = (struct named){0};
+}
+
+/* ---- clusters ---- */
+
+/* Every thread of the cluster arrives in every phase: one that has returned does not count. */
+void call_cluster(struct emu_thread *self, int waits) {
+    struct emu_machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    need_cluster(self, CALLER);
+    if (!waits) {
+        if (f->cluster_phase > m->cluster_phase)
+            machine_fail(m, CALLER, "arrives twice at the cluster's barrier");
+        f->cluster_phase = m->cluster_phase + 1;
+        if (++m->n_at_cluster < (long)m->n_blocks * m->blocks[0].n_threads) return;
+        m->n_at_cluster = 0;
+        m->cluster_phase++;
+        for (int i = 0; i < m->n_blocks * m->blocks[0].n_threads; i++)
+            if (m->fibers[i].state == AT_CLUSTER) machine_ready(&m->fibers[i]);
+        return;
+    }
+    if (!f->cluster_phase) machine_fail(m, CALLER, "waits at the cluster's barrier without having arrived");
+    if (f->cluster_phase <= m->cluster_phase) return;
+    machine_stop(f, AT_CLUSTER);
+    machine_run_next(m);
+}
+
+void call_put(struct emu_thread *self, unsigned to, unsigned barrier) {
+    struct emu_machine *m = machine_now;
+    struct fiber *f = fiber_of(self);
+    need_cluster(self, CALLER);
+    struct emu_block *b = block_at(f, &to, CALLER), *of = block_at(f, &barrier, CALLER);
+    struct sent s = {.to = to, .barrier = barrier, .words = {self->words[0], self->words[1]}};
+    if (to % sizeof s.words || to < EMU_ADDRESS_0 || to - EMU_ADDRESS_0 + sizeof s.words > self->shared_bytes)
+        machine_fail(m, CALLER, "sends %zu bytes to %lld of %u bytes of shared memory", sizeof s.words,
+            (long long)to - EMU_ADDRESS_0, self->shared_bytes);
+    struct mbarrier *told = find_mbarrier(of, barrier);
+    if (b != of || !told) machine_fail(m, CALLER, "sends to a memory barrier that the block has not");
+    if (b->n_sent == b->sent_room) {
+        int room = b->sent_room ? 2 * b->sent_room : 1024;
+        struct sent *more = realloc(b->sent, (size_t)room * sizeof *more);
+        if (!more) machine_fail(m, NULL, "out of memory");
+        b->sent = more, b->sent_room = room;
+    }
+    b->sent[b->n_sent++] = s;
+    struct fiber *first = &b->warps[0].fibers[0];
+    memset(first->view.shared + (to - EMU_ADDRESS_0), 0xFF, sizeof s.words); /* NaNs, until it has landed */
+    if (self->is_watched) watch_sent(first, to - EMU_ADDRESS_0, sizeof s.words, true);
+    else if (!m->schedule.is_late) land_sent(b, told), end_phase(b, told);
 }
 
 /* ---- boxes ---- */

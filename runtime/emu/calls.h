@@ -10,6 +10,7 @@ struct emu_index {
 
 enum emu_limits {
     EMU_ADDRESS_0 = 4096,  /* shared-memory address of the first byte: no address is 0 */
+    EMU_WINDOW = 1 << 24,  /* address in a cluster: that in block `rank`, and rank + 1 times this */
     EMU_WORDS = 12,        /* most words that a lane brings to an operation of its warp */
     EMU_STACK = 1 << 17    /* bytes of stack that a thread has */
 };
@@ -55,6 +56,9 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*send)(struct emu_thread *self, unsigned from, const void *map, const int *at,
         int rank); /* a box to memory; asynchronous */
     void (*sent)(struct emu_thread *self, int n_groups); /* waits for boxes sent; -1: closes a group of them */
+    void (*cluster)(struct emu_thread *self, int waits); /* arrives at the cluster's barrier, or waits there */
+    void (*put)(struct emu_thread *self, unsigned to,
+        unsigned barrier); /* words[0] and [1], to a block of the cluster */
     void (*bad_shared)(struct emu_thread *self, unsigned address, int n_bytes, enum emu_access access);
     void (*bad_alignment)(struct emu_thread *self, const void *address, int n_bytes, enum emu_access access);
     void (*release)(struct emu_thread *self,
@@ -67,6 +71,7 @@ struct emu_calls { /* `self` is the thread that calls */
 
 struct emu_thread { /* the thread that runs */
     struct emu_index thread, block, block_dim, grid_dim;
+    unsigned cluster;          /* blocks of one */
     char *shared;              /* the block's shared memory */
     unsigned shared_bytes;
     unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */

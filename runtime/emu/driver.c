@@ -156,16 +156,20 @@ static bool run_all(struct emu_launch *l) {
     return is_fine;
 }
 
-static int launch(const struct cuda_launch_config *c, void *function, void **arguments, bool is_cooperative) {
+static int launch(
+    const struct cuda_launch_config *c, void *function, void **arguments, bool is_cooperative, unsigned cluster) {
+    enum { MOST_CLUSTER = 8 };
     struct module *m = function;
     struct emu_launch l = {.module = m,
         .grid = c->grid[0],
         .n_threads = c->block[0],
         .shared_bytes = c->shared_bytes,
+        .cluster = cluster,
         .is_cooperative = is_cooperative,
         .arguments = arguments};
     if (c->grid[1] != 1 || c->grid[2] != 1 || c->block[1] != 1 || c->block[2] != 1 || !l.grid || !l.n_threads ||
-        l.n_threads > 1024 || l.shared_bytes > most_shared())
+        l.n_threads > 1024 || l.shared_bytes > most_shared() || !cluster || cluster > MOST_CLUSTER ||
+        l.grid % cluster || (is_cooperative && cluster > 1))
         return 1;
     pthread_mutex_lock(&m->lock);
     bool is_fine = run_all(&l);
@@ -175,13 +179,14 @@ static int launch(const struct cuda_launch_config *c, void *function, void **arg
 
 static int emu_launch_ex(const struct cuda_launch_config *c, void *function, void **arguments, void **extra) {
     bool is_cooperative = false;
+    unsigned cluster = 1;
     (void)extra;
     for (unsigned i = 0; i < c->n_attributes; i++) {
         if (c->attributes[i].id == LAUNCH_ATTRIBUTE_COOPERATIVE)
             is_cooperative = c->attributes[i].value.cooperative != 0;
-        if (c->attributes[i].id == LAUNCH_ATTRIBUTE_CLUSTER && c->attributes[i].value.cluster[0] > 1) return 1;
+        if (c->attributes[i].id == LAUNCH_ATTRIBUTE_CLUSTER) cluster = c->attributes[i].value.cluster[0];
     }
-    return launch(c, function, arguments, is_cooperative);
+    return launch(c, function, arguments, is_cooperative, cluster);
 }
 
 static int emu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -191,7 +196,7 @@ static int emu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned
         .shared_bytes = shared_bytes,
         .stream = stream};
     (void)extra;
-    return launch(&c, function, arguments, false);
+    return launch(&c, function, arguments, false, 1);
 }
 
 /* ---- the device ---- */

@@ -114,7 +114,7 @@ void seen_line(const struct module *m, const void *pc, char *text, size_t size);
  * few lines of the cache. */
 enum { WARP = 32, STACK_BYTES = EMU_STACK, STACK_STEP = STACK_BYTES + 5 * 64, MACHINE_TEXT = 2048 };
 enum order { ORDER_UP, ORDER_DOWN, ORDER_RANDOM };
-enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, AT_MBARRIER, AT_NAMED, RETURNED };
+enum state { READY, AT_BARRIER, AT_OPERATION, AT_GRID_BARRIER, AT_MBARRIER, AT_NAMED, AT_CLUSTER, RETURNED };
 enum { MOST_WARPS = 32, MOST_MBARRIERS = 64, NAMED_BARRIERS = 16, MOST_PRODUCTS = 64 };
 
 enum { EMU_SENT = 1 }; /* to memory, waited for by groups of its own */
@@ -142,6 +142,7 @@ struct fiber { /* a CUDA thread */
     int n_groups, n_sent;   /* groups committed so far; of boxes sent */
     unsigned waits_for, parity; /* at a memory barrier, or a named one's number */
     unsigned turn;          /* times that it has waited for others */
+    unsigned cluster_phase; /* of the cluster's barrier: that it has arrived in, and 1 */
     unsigned time;          /* watched: of its block, when it last waited for others */
     unsigned stamp;         /* time and thread, in shared memory */
     uint64_t global_stamp;  /* time, block and thread */
@@ -155,6 +156,11 @@ struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     bool is_bf16, is_tf32, a_mn, b_mn, adds, is_held;
     int group;               /* batch */
     const void *pc;
+};
+
+struct sent { /* by a block of the cluster, on its way */
+    unsigned to, barrier; /* in the shared memory of who gets it */
+    unsigned words[2];
 };
 
 struct mbarrier { /* in shared memory */
@@ -194,6 +200,8 @@ struct emu_block {
     struct mbarrier mbarriers[MOST_MBARRIERS];
     int n_mbarriers;
     struct named named[NAMED_BARRIERS];
+    struct sent *sent;         /* to this block, not landed */
+    int n_sent, sent_room;
     struct shared shared;
     struct sight *sight;       /* where accesses are watched, else NULL */
 };
@@ -208,6 +216,7 @@ struct emu_schedule { /* how threads take turns, and when copies land */
 struct emu_launch {
     struct module *module;
     unsigned grid, n_threads, shared_bytes;
+    unsigned cluster;          /* blocks of one, of which the grid is a multiple */
     bool is_cooperative;
     void **arguments;
     struct watch *watch;       /* what is known of its accesses; NULL where they are not watched */
@@ -216,7 +225,7 @@ struct emu_launch {
 struct emu_machine {
     const struct emu_launch *launch;
     struct emu_schedule schedule;
-    struct emu_block *blocks;      /* those that are alive: one, or all of a cooperative launch */
+    struct emu_block *blocks;      /* those that are alive: a cluster, or all of a cooperative launch */
     int n_blocks;
     struct fiber *fibers;      /* of all of them */
     char *stacks;
@@ -225,11 +234,16 @@ struct emu_machine {
     void *outside;             /* stack of the one who runs the machine */
     unsigned long long random;
     long n_at_grid_barrier, n_live;
+    long n_at_cluster;         /* threads that have arrived at the cluster's barrier, in this phase */
+    unsigned cluster_phase;
     bool has_failed;
     char error[MACHINE_TEXT];
     const void *error_pc;      /* where, or NULL */
     struct fiber *culprit;     /* whose error it is, or NULL */
 };
+
+/* Blocks that are alive at once: those of a cluster, or all of a cooperative launch. */
+static inline unsigned emu_alive(const struct emu_launch *l) { return l->is_cooperative ? l->grid : l->cluster; }
 
 extern _Thread_local struct emu_machine *machine_now; /* that this operating-system thread runs, or NULL */
 /* Ends the launch from within one of its threads. */
@@ -263,6 +277,8 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
     int fill);
 void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value);
 void call_named(struct emu_thread *self, int number, int threads, int waits);
+void call_cluster(struct emu_thread *self, int waits);
+void call_put(struct emu_thread *self, unsigned to, unsigned barrier);
 void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank);
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank);
 /* Lands the boxes that threads wait for; whether that lets one go on. */
@@ -351,6 +367,8 @@ void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
 /* An asynchronous copy is asked for; has landed, as far as its thread can tell. */
 void watch_copy(struct fiber *f, const struct copy *c);
 void watch_landed(struct fiber *f, const struct copy *c);
+/* What a block of the cluster sends to that of f is under way, or has landed. */
+void watch_sent(struct fiber *f, unsigned at, unsigned n, bool is_coming);
 /* Threads have waited for each other: n of a block, all of it, all of the grid. */
 void watch_some_met(struct emu_block *b, struct fiber *const *fibers, int n);
 void watch_block_met(struct emu_block *b);

@@ -1,8 +1,8 @@
 /* A launch on the CPU. In: compiled code, grid, block, arguments, and how threads take turns. Out: memory as the kernel
  * leaves it, or what went wrong.
  *
- * Every CUDA thread is a fiber; blocks run one after another, those of a cooperative launch together. A fiber runs
- * until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a time, and which
+ * Every CUDA thread is a fiber; blocks run one after another, those of a cluster or of a cooperative launch together. A
+ * fiber runs until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a time, and which
  * one is next follows from the schedule alone. */
 #include <limits.h>
 #include <stdarg.h>
@@ -76,11 +76,12 @@ static void describe_deadlock(const struct emu_machine *m, char *text, size_t si
     size_t n = (size_t)snprintf(text, size, "deadlock:");
     for (int b = 0, n_said = 0; b < m->n_blocks && n_said < 4; b++) {
         const struct emu_block *block = &m->blocks[b];
-        int n_returned = block->n_threads - block->n_live, n_grid = 0, n_memory = 0, n_named = 0;
+        int n_returned = block->n_threads - block->n_live, n_grid = 0, n_memory = 0, n_named = 0, n_cluster = 0;
         for (int i = 0; i < block->n_threads; i++) {
             n_grid += block->warps[0].fibers[i].state == AT_GRID_BARRIER;
             n_memory += block->warps[0].fibers[i].state == AT_MBARRIER;
             n_named += block->warps[0].fibers[i].state == AT_NAMED;
+            n_cluster += block->warps[0].fibers[i].state == AT_CLUSTER;
         }
         if (n_returned == block->n_threads) continue;
         if (n < size)
@@ -90,6 +91,8 @@ static void describe_deadlock(const struct emu_machine *m, char *text, size_t si
         if (n < size && (n_memory || n_named))
             n += (size_t)snprintf(
                 text + n, size - n, " %d at memory barriers, %d at named ones;", n_memory, n_named);
+        if (n < size && n_cluster)
+            n += (size_t)snprintf(text + n, size - n, " %d at the cluster's barrier;", n_cluster);
         for (int i = 0; i < block->n_warps && n < size; i++) {
             const struct warp *w = &block->warps[i];
             if (w->arrived)
@@ -353,6 +356,8 @@ static const struct emu_calls calls = {.barrier = call_barrier,
     .box = call_box,
     .send = call_send,
     .sent = call_sent,
+    .cluster = call_cluster,
+    .put = call_put,
     .bad_shared = call_bad_shared,
     .bad_alignment = call_bad_alignment,
     .release = watch_release,
@@ -382,7 +387,7 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
     b->n_live = b->n_threads;
     b->n_at_barrier = 0;
     memset(b->shared.at, 0xFF, m->launch->shared_bytes);
-    b->n_mbarriers = 0;
+    b->n_mbarriers = b->n_sent = 0;
     memset(b->named, 0, sizeof b->named);
     for (int i = 0; i < b->n_warps; i++) {
         struct warp *w = &b->warps[i];
@@ -394,7 +399,7 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
         f->stack_pointer = fiber_begin(f->stack, STACK_BYTES, start);
         f->view.block.x = number;
         f->n_copies = f->n_groups = f->n_sent = 0;
-        f->turn = 0;
+        f->turn = f->cluster_phase = 0;
         make_ready(f);
     }
     if (b->sight) watch_begin_block(b);
@@ -404,7 +409,8 @@ static void run_blocks(struct emu_machine *m) {
     struct warp *first = m->schedule.order == ORDER_DOWN ? &m->blocks[m->n_blocks - 1].warps[m->blocks[0].n_warps - 1]
                                                          : &m->blocks[0].warps[0];
     m->n_live = (long)m->n_blocks * m->blocks[0].n_threads;
-    m->n_at_grid_barrier = 0;
+    m->n_at_grid_barrier = m->n_at_cluster = 0;
+    m->cluster_phase = 0;
     m->now = lane_of(m, first, m->schedule.order == ORDER_DOWN ? WARP : -1);
     *m->launch->module->entry->self = &m->now->view;
     fiber_switch(&m->outside, m->now->stack_pointer, m->now->stack);
@@ -427,6 +433,7 @@ static void lay_out_block(struct emu_machine *m, int i, struct warp *warps, int 
         f->view = (struct emu_thread){.thread = {(unsigned)t, 0, 0},
             .block_dim = {l->n_threads, 1, 1},
             .grid_dim = {l->grid, 1, 1},
+            .cluster = l->cluster,
             .shared = b->shared.at,
             .shared_bytes = l->shared_bytes,
             .calls = &f->view.table,
@@ -455,7 +462,10 @@ static bool open_blocks(struct emu_machine *m, struct warp **warps) {
 
 static void close_blocks(struct emu_machine *m, struct warp *warps) {
     for (size_t i = 0; m->fibers && i < (size_t)m->n_blocks * m->launch->n_threads; i++) free(m->fibers[i].copies);
-    for (int i = 0; m->blocks && i < m->n_blocks; i++) shared_close(&m->blocks[i].shared);
+    for (int i = 0; m->blocks && i < m->n_blocks; i++) {
+        shared_close(&m->blocks[i].shared);
+        free(m->blocks[i].sent);
+    }
     if (m->stacks) stacks_give(m->stacks, m->stacks_bytes);
     free(m->fibers);
     free(m->blocks);
@@ -465,7 +475,7 @@ static void close_blocks(struct emu_machine *m, struct warp *warps) {
 static void run_grid(struct emu_machine *m) {
     unsigned grid = m->launch->grid, step = (unsigned)m->n_blocks;
     for (unsigned i = 0; i < grid && !m->has_failed; i += step) {
-        unsigned at = m->schedule.order == ORDER_UP || m->launch->is_cooperative ? i : grid - 1 - i;
+        unsigned at = m->schedule.order == ORDER_UP || m->launch->is_cooperative ? i : grid - step - i;
         for (unsigned b = 0; b < step; b++) begin_block(m, &m->blocks[b], at + b);
         run_blocks(m);
     }
@@ -482,7 +492,7 @@ static void describe_error(const struct emu_machine *m, char *error, size_t size
 
 bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size) {
     struct emu_machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1,
-                        .n_blocks = launch->is_cooperative ? (int)launch->grid : 1};
+                        .n_blocks = (int)emu_alive(launch)};
     struct warp *warps = NULL;
     bool is_open = fault_enter() && open_blocks(&m, &warps);
     if (is_open) {

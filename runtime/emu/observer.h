@@ -11,7 +11,7 @@
 struct emu_seen_launch { /* of one entry */
     const char *entry;
     unsigned grid, n_threads, shared_bytes;
-    unsigned n_alive; /* blocks that run at the same time: 1, or all of a cooperative launch */
+    unsigned n_alive; /* blocks that run at the same time: those of a cluster, or all of a cooperative launch */
 };
 
 struct emu_seen { /* an access, before it is done */

@@ -333,6 +333,17 @@ inline void fx_mbarrier_arrive(unsigned at) { emu_self->calls->mbarrier(emu_self
 inline void fx_mbarrier_wait(unsigned at, unsigned parity) {
     emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_WAIT, at, parity);
 }
+inline int fx_cluster_rank() { return (int)(emu_self->block.x % emu_self->cluster); }
+inline int fx_cluster_blocks() { return (int)emu_self->cluster; }
+inline void fx_cluster_arrive() { emu_self->calls->cluster(emu_self, 0); }
+inline void fx_cluster_wait() { emu_self->calls->cluster(emu_self, 1); }
+inline unsigned fx_shared_of(unsigned at, int rank) { return at + (unsigned)(rank + 1) * EMU_WINDOW; }
+inline void fx_send2(unsigned to, float x, float y, unsigned barrier) {
+    emu_self->words[0] = emu_same<unsigned>(x), emu_self->words[1] = emu_same<unsigned>(y);
+    emu_self->calls->put(emu_self, to, barrier);
+}
+inline void fx_mbarrier_arrive_of(unsigned at) { emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_ARRIVE, at, 0); }
+inline void fx_mbarrier_wait_sent(unsigned at, unsigned parity) { fx_mbarrier_wait(at, parity); }
 inline void fx_tma_prefetch(const fx_tensor_map *) {}
 inline void fx_wait_for_kernel() {}  // kernels run one after the other
 inline void fx_let_next_start() {}

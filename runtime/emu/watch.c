@@ -64,7 +64,7 @@ static void forget_released(struct watch *w) {
 static bool open_sights(struct watch *w) {
     const struct emu_launch *l = w->launch;
     size_t n_warps = (l->n_threads + WARP - 1) / WARP;
-    w->n_sights = l->is_cooperative ? (int)l->grid : 1;
+    w->n_sights = (int)emu_alive(l);
     if (!(w->sights = calloc((size_t)w->n_sights, sizeof *w->sights))) return false;
     for (int i = 0; i < w->n_sights; i++) {
         struct sight *s = &w->sights[i];
@@ -430,6 +430,14 @@ void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes) {
     unsigned char *state = sight_of((struct fiber *)self)->state;
     for (unsigned i = at - EMU_ADDRESS_0; i < at - EMU_ADDRESS_0 + (unsigned)n_bytes && i < self->shared_bytes; i++)
         state[i] |= KNOWN;
+}
+
+/* Bytes that another block of the cluster sends to that of f: under way, or there. What orders them behind accesses of
+ * the block's own threads is not known. */
+void watch_sent(struct fiber *f, unsigned at, unsigned n, bool is_coming) {
+    const struct sight *s = sight_of(f);
+    memset(s->state + at, is_coming ? COMING : KNOWN, n);
+    for (unsigned i = at; i < at + n; i++) s->written[i] = f->stamp;
 }
 
 /* From its issue on nobody has touched these bytes. */

@@ -1,5 +1,5 @@
 /* Every function of kernels/ptx_hopper.cuh, as ptx.cuh beside this has those of kernels/ptx.cuh: the same lines open a case. It may go on with `block`, how many threads make
-   one, and `box 64x16 of 200x600`: the words of all threads are then a tensor of 16-bit elements too, its rows a multiple of 16 bytes apart, and the case gets the map by
+   one, `cluster`, how many blocks, and `box 64x16 of 200x600`: the words of all threads are then a tensor of 16-bit elements too, its rows a multiple of 16 bytes apart, and the case gets the map by
    which such boxes of it are copied. Shared memory is 48 KB. */
 
 // first_word: that of the launch's first thread, each of which has N: where the tensor begins
@@ -221,6 +221,49 @@ FX_DEVICE void test_ring(const unsigned *x, unsigned *y, const fx_tensor_map *ma
     }
   }
 }
+
+// ---- clusters ----
+
+// send_around: every thread sends each block of its cluster two numbers, three times over, as one phase of a memory barrier; blocks say when they have read them
+FX_DEVICE void send_around(const unsigned *x, unsigned *y) {
+  const unsigned to = fx_shared(fx_smem()), sent = to + 8192, read = sent + 8;
+  const int rank = fx_cluster_rank(), blocks = fx_cluster_blocks();
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(sent, 1);
+    fx_mbarrier_init(read, blocks);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();
+  fx_cluster_arrive();  // every block has its memory barriers
+  y[0] = rank, y[1] = blocks;
+  fx_cluster_wait();
+  for (int round = 0; round < 3; ++round) {
+    if (round > 0) fx_mbarrier_wait(read, round % 2 ^ 1);
+    if (threadIdx.x == 0) fx_mbarrier_expect(sent, blocks * 128 * 8);
+    for (int b = 0; b < blocks; ++b)
+      fx_send2(fx_shared_of(to + (rank * 128 + threadIdx.x) * 8, b), (float)(x[round * 2] % 65536 + b), (float)(x[round * 2 + 1] % 65536), fx_shared_of(sent, b));
+    fx_mbarrier_wait_sent(sent, round % 2);
+    float sum = 0;
+    for (int b = 0; b < blocks; ++b) {
+      float other[2];
+      fx_shared_get<2>(other, to + (b * 128 + (threadIdx.x * 5 + 77 + round) % 128) * 8);
+      sum += other[0] * (b + 1) - other[1];
+    }
+    y[2 + round] = fx_bits(sum);
+    fx_barrier();  // all have read
+    if (round < 2 && threadIdx.x < blocks) fx_mbarrier_arrive_of(fx_shared_of(read, threadIdx.x));
+  }
+}
+
+// case fx_cluster_rank, fx_cluster_blocks, fx_cluster_arrive, fx_cluster_wait, fx_shared_of, fx_send2: w6 -> 5, exact, cluster 8
+FX_DEVICE void test_cluster_8(const unsigned *x, unsigned *y, const fx_tensor_map *) { send_around(x, y); }
+
+// case fx_mbarrier_arrive_of, fx_mbarrier_wait_sent, fx_send2, fx_shared_of: w6 -> 5, exact, cluster 2
+FX_DEVICE void test_cluster_2(const unsigned *x, unsigned *y, const fx_tensor_map *) { send_around(x, y); }
+
+// case fx_cluster_rank, fx_cluster_blocks: w1 -> 2, exact
+// A launch without clusters: a block is alone. What reaches into other blocks is then an illegal instruction.
+FX_DEVICE void test_cluster_none(const unsigned *x, unsigned *y, const fx_tensor_map *) { y[0] = x[0] + fx_cluster_rank(), y[1] = fx_cluster_blocks(); }
 
 // ---- products of warpgroups ----
 

@@ -61,6 +61,7 @@ struct test {
     bool is_grid; /* all blocks alive at once */
     const struct file *file;
     int block; /* threads of one */
+    unsigned cluster; /* blocks of one */
     int rank;  /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
     uint64_t extents[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK];
@@ -136,6 +137,7 @@ static void read_case(const struct file *file, const char *line) {
     read_words(c);
     c->file = file;
     c->block = (more = strstr(how, ", block ")) ? atoi(more + 8) : BLOCK;
+    c->cluster = (more = strstr(how, ", cluster ")) ? (unsigned)atoi(more + 10) : 1;
     c->how = !strncmp(how, "exact", 5) ? EXACT : !strncmp(how, "exp2", 4) ? EXP2 : !strncmp(how, "rcp", 3) ? RCP : SUM;
     if (c->how == SUM && sscanf(how, "sum of %d", &c->k) != 1) die("no such comparison", how);
     c->is_grid = strstr(how, ", grid") != NULL;
@@ -402,6 +404,8 @@ static fx_status encode(const struct device *m, const struct test *c, struct cud
 static fx_status launch(struct device *m, int which) {
     const struct test *c = &cases[which];
     struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = c->is_grid};
+    if (c->cluster > 1)
+        a = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {c->cluster, 1, 1}};
     struct cuda_launch_config config = {.grid = {(unsigned)blocks_of(c), 1, 1},
         .block = {(unsigned)c->block, 1, 1},
         .shared_bytes = SHARED,

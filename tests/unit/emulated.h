@@ -43,8 +43,12 @@ static inline void *take(size_t n_bytes, const void *from) {
     return (void *)(uintptr_t)at;
 }
 
+static unsigned cluster = 1; /* blocks of one, of the launches to come */
+
 static inline bool launch(unsigned grid, unsigned block, unsigned shared_bytes, bool is_cooperative, void **arguments) {
     struct cuda_launch_attribute a = {.id = LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = is_cooperative};
+    if (cluster > 1)
+        a = (struct cuda_launch_attribute){.id = LAUNCH_ATTRIBUTE_CLUSTER, .value.cluster = {cluster, 1, 1}};
     struct cuda_launch_config c = {.grid = {grid, 1, 1},
         .block = {block, 1, 1},
         .shared_bytes = shared_bytes,

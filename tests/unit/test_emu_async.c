@@ -23,7 +23,7 @@ static int encode(struct cuda_tensor_map *map, void *at, unsigned rank, const ui
         TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0);
 }
 
-/* One kernel of one block of 256 threads: 256 rows of 64 elements, all 1, of which map 0 fetches boxes of 64 rows; map
+/* One kernel of one block of 256 threads, or of a cluster of them: 256 rows of 64 elements, all 1, of which map 0 fetches boxes of 64 rows; map
  * 1 is none. Two stages of one box, and behind them room for four memory barriers. */
 static bool run(const char *body) {
     char source[4096];
@@ -40,7 +40,7 @@ static bool run(const char *body) {
     struct cuda_tensor_map maps[2] = {{{0}}};
     memset(y, 0, THREADS * 4);
     ck_assert_int_eq(encode(maps, x, 2, (uint64_t[]){COLUMNS, ROWS}, (unsigned[]){64, 64}), 0);
-    bool is_fine = launch(1, THREADS, SHARED, false, (void *[]){&x, &y, maps});
+    bool is_fine = launch(cluster, THREADS, SHARED, false, (void *[]){&x, &y, maps});
     cuda_driver.cuMemFree((uintptr_t)x), cuda_driver.cuMemFree((uintptr_t)y), cuda_driver.cuModuleUnload(module);
     free(ones);
     return is_fine;
@@ -245,6 +245,39 @@ START_TEST(test_named_barriers) {
 }
 END_TEST
 
+/* ---- clusters ---- */
+
+/* Two blocks that send each other. */
+#define MET "  fx_cluster_arrive(); fx_cluster_wait();\n"
+#define EXPECT(bytes) "  if (t == 0) fx_mbarrier_expect(full, " bytes ");\n"
+#define SEND                                                                                     \
+    "  fx_send2(fx_shared_of(at + t * 8, fx_cluster_rank() ^ 1), (float)t, (float)blockIdx.x, " \
+    "fx_shared_of(full, fx_cluster_rank() ^ 1));\n"
+#define SENT "  fx_mbarrier_wait_sent(full, 0);\n"
+#define READ "  if (blockIdx.x == 0) y_[t] = ((float *)s)[t * 2 + 1];\n"
+START_TEST(test_clusters) {
+    fails(BARRIERS MET, "line 6 a block of a cluster in a launch without clusters");
+    fails(BARRIERS "  fx_mbarrier_arrive_of(fx_shared_of(empty, 0));", "in a launch without clusters");
+    fails(BARRIERS "  fx_send2(fx_shared_of(at, 0), 0, 0, fx_shared_of(full, 0));", "in a launch without clusters");
+    cluster = 2;
+    holds(BARRIERS MET EXPECT("2048") SEND SENT READ);
+    fails(BARRIERS MET EXPECT("2056") SEND SENT, "256 at memory barriers");
+    fails(BARRIERS MET EXPECT("2048") SEND READ SENT, "leaves something else");
+    fails(BARRIERS MET "  fx_send2(fx_shared_of(at, 2), 0, 0, fx_shared_of(full, 2));", "the cluster has no block 2");
+    fails(BARRIERS MET "  fx_send2(fx_shared_of(at, 0), 0, 0, fx_shared_of(full, 1));",
+        "sends to a memory barrier that the block has not");
+    fails(BARRIERS MET "  fx_send2(fx_shared_of(at, 1), 0, 0, fx_shared_of(full + 16, 1));",
+        "sends to a memory barrier that the block has not");
+    fails(BARRIERS MET "  fx_send2(fx_shared_of(at + 4, 1), 0, 0, fx_shared_of(full, 1));", "sends 8 bytes to 4 of");
+    fails(BARRIERS MET "  fx_send2(fx_shared_of(at + 16416, 1), 0, 0, fx_shared_of(full, 1));", "sends 8 bytes to 16416 of");
+    fails(BARRIERS MET "  if (blockIdx.x == 1) return;\n" SEND, "of the cluster has ended");
+    fails("  fx_cluster_wait();", "line 5 waits at the cluster's barrier without having arrived");
+    fails("  fx_cluster_arrive(); fx_cluster_arrive();", "line 5 arrives twice at the cluster's barrier");
+    fails("  if (t > 0) fx_cluster_arrive(), fx_cluster_wait();", "255 at the cluster's barrier");
+    cluster = 1;
+}
+END_TEST
+
 /* ---- products ---- */
 
 /* What the rows of the tensor hold: small integers, so that sums are exact. */
@@ -415,6 +448,15 @@ START_TEST(test_watched) {
 }
 END_TEST
 
+/* What is sent, read before it is waited for; the same value stands there before. */
+START_TEST(test_watched_clusters) {
+    cluster = 2;
+    holds(BARRIERS MET EXPECT("2048") SEND SENT READ);
+    fails(BARRIERS MET EXPECT("2048") SEND READ SENT, "that nobody has written");
+    cluster = 1;
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("emu_async");
     TCase *t = tcase_create("refused");
@@ -426,6 +468,7 @@ int main(void) {
     tcase_add_test(t, test_sent_boxes);
     tcase_add_test(t, test_barriers);
     tcase_add_test(t, test_named_barriers);
+    tcase_add_test(t, test_clusters);
     tcase_add_loop_test(t, test_products, 0, 32);
     tcase_add_loop_test(t, test_held_products, 0, 12);
     tcase_add_test(t, test_bad_products);
@@ -434,6 +477,7 @@ int main(void) {
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup_watched, NULL);
     tcase_add_loop_test(t, test_watched, 0, (int)(sizeof watched / sizeof *watched));
+    tcase_add_test(t, test_watched_clusters);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
