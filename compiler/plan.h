@@ -150,10 +150,11 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     const char *config;    /* one line for people: "mma 128x128x32, 4 stages, aligned" */
     struct fx_expr needs;   /* without it the entry would be wrong: alignments, extents */
     struct fx_expr prefers; /* where it is the faster choice: extents, SM count */
+    struct fx_expr cost;    /* beside others of its kind, of which the cheapest is preferred; n == 0: it has none */
     struct fx_expr grid;   /* blocks in x; 0 means nothing to do */
     struct fx_expr smem;   /* dynamic shared memory, bytes */
     int block;             /* threads in x */
-    int cluster;           /* blocks a cluster, 1 when none */
+    struct fx_expr cluster; /* blocks a cluster, of which the grid is a multiple; n == 0: there are none */
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
     bool takes_maps;       /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
                               tensor without elements a map may hold anything */

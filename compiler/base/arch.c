@@ -1,6 +1,7 @@
 /* The table of machines. */
 #include "base/arch.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -17,4 +18,9 @@ const struct arch *arch_find(const char *name) {
     for (int i = 0; arch_row(i); i++)
         if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
+}
+
+int arch_cluster_blocks(const struct arch *m, double tiles) {
+    double sms = m->sms;
+    return 1 + (fmod(tiles - 1, sms) * 2 + 1 < sms) + 2 * (tiles * 44 <= sms * 10) + 4 * (tiles * 88 <= sms * 10);
 }

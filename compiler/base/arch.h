@@ -25,6 +25,10 @@ struct arch {
 const struct arch *arch_find(const char *name);
 /* Row number i, NULL past the end. */
 const struct arch *arch_row(int i);
+/* Blocks of a cluster that shares the k of each of so many tiles out, 1 where none does: 2 where the tiles of the last
+ * round leave half of the SMs idle, 4 or 8 where all tiles fit at once so. Of clusters of more than 2 blocks an H200
+ * holds as many as ten elevenths of its SMs make up. */
+int arch_cluster_blocks(const struct arch *m, double tiles);
 /* Cycles that all SMs together have in a second. */
 static inline double arch_all_cycles(const struct arch *m) { return m->sms * m->cycles; }
 

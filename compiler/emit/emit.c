@@ -142,7 +142,11 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (f->takes_maps)
         buf_printf(out, "  fx_%s<%s>(%s{",
-            s->chain ? "chain_wgmma" : s->gemm.is_split ? "gemm_split" : "gemm_wgmma", f->engine, l->struct_name);
+            s->chain           ? "chain_wgmma"
+            : s->gemm.is_split ? "gemm_split"
+            : f->splits_k      ? "gemm_wgmma_cluster"
+                               : "gemm_wgmma",
+            f->engine, l->struct_name);
     else if (f->is_skinny)
         buf_printf(out, "  fx_skinny%s<%s, %s>(%s{", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
     else if (s->group->contraction)
@@ -359,6 +363,10 @@ static void put_launch(struct buf *out, const struct fx_kernel *k, int i) {
             e->takes_maps ? "the tensor maps as one more argument, " : "",
             e->starts_early ? "programmatic dependent launch where wanted, " : "");
         plan_print_expr(out, k, &e->grid);
+        if (e->cluster.n) {
+            buf_puts(out, ", clusters of ");
+            plan_print_expr(out, k, &e->cluster);
+        }
         buf_puts(out, ", dynamic shared memory ");
         plan_print_expr(out, k, &e->smem);
         buf_putc(out, '\n');

@@ -266,9 +266,10 @@ static void put_choice(struct host_writer *w, int i) {
         put(w, "        {/* %s */\n", f->entry);
         put(w, "         .needs = %s,\n", host_c_condition(w, &f->needs));
         put(w, "         .prefers = %s,\n", host_c_condition(w, &f->prefers));
+        if (f->cost.n) put(w, "         .has_cost = true, .kind = %d, .cost = %s,\n", f->kind, host_c_value(w, &f->cost));
         put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
-        put(w, "         .block = %d, .cluster = %d%s%s},\n", f->block, f->cluster,
+        put(w, "         .block = %d, .cluster = %s%s%s},\n", f->block, f->cluster.n ? host_c_value(w, &f->cluster) : "1",
             f->takes_maps ? ", .takes_maps = true" : "", f->starts_early ? ", .starts_early = true" : "");
     }
     put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
@@ -311,7 +312,7 @@ static void put_maps(struct host_writer *w, int i) {
 static void put_start(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
     bool has_clusters = false;
-    for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster > 1;
+    for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster.n > 0;
     put(w, "    if (r == CUDA_SUCCESS) {\n");
     if (l->n_maps) put_maps(w, i);
     put(w, "        void *args[] = {");

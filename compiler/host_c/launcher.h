@@ -11,8 +11,12 @@
 
 struct fx_variant { /* one way to run a launch */
     bool needs, prefers; /* it is right for these arguments; it is the faster choice */
+    bool has_cost; /* the cheapest of its kind is preferred */
+    int kind;
+    int64_t cost;
     int64_t grid, shared; /* blocks; bytes of dynamic shared memory */
-    unsigned block, cluster; /* threads a block; blocks a cluster */
+    int64_t cluster; /* blocks a cluster */
+    unsigned block; /* threads */
     bool takes_maps; /* tensor maps are its last argument */
     bool starts_early; /* before the kernel ahead of it has ended, for which it waits itself */
 };
@@ -161,18 +165,21 @@ static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunct
     return cuFuncSetAttribute(*out, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);
 }
 
-/* The first variant that is right and preferred, else the first that is right. False when there is none. */
+/* The first variant that is right and preferred, or the cheapest of its kind that is; else the first that is right. False when there is none. */
 static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entries, struct fx_ready *out) {
-    int chosen = -1;
+    int chosen = -1, best = -1;
     for (int i = 0; i < n; i++) {
-        if (!v[i].needs || (chosen >= 0 && !v[i].prefers)) continue;
-        chosen = i;
-        if (v[i].prefers) break;
+        if (!v[i].needs || (best >= 0 && (!v[i].has_cost || v[i].kind != v[best].kind))) continue;
+        if (chosen < 0 || (v[i].prefers && best < 0)) chosen = i;
+        if (!v[i].prefers) continue;
+        if (!v[i].has_cost) break;
+        const int64_t cost = v[i].cost == FX_BAD ? INT64_MAX : v[i].cost, least = best >= 0 && v[best].cost != FX_BAD ? v[best].cost : INT64_MAX;
+        if (best < 0 || cost < least) chosen = best = i;
     }
     if (chosen < 0) return false;
     v += chosen;
-    if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX) return false;
-    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, v->cluster, (unsigned)v->shared, v->takes_maps, v->starts_early};
+    if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX || v->cluster < 1 || v->cluster > 8) return false;
+    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, (unsigned)v->cluster, (unsigned)v->shared, v->takes_maps, v->starts_early};
     return true;
 }
 
@@ -232,11 +239,13 @@ static CUresult fx_start_resident(const struct fx_ready *r, int64_t sm_count, CU
 /* An empty grid has nothing to do. */
 static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {
     if (r->grid == 0) return CUDA_SUCCESS;
-    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-    cluster.value.clusterDim.x = r->cluster;
-    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+    CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}, {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION}};
+    attributes[0].value.clusterDim.x = r->cluster;
+    attributes[0].value.clusterDim.y = attributes[0].value.clusterDim.z = 1;
+    attributes[1].value.programmaticStreamSerializationAllowed = 1;
+    const bool has_none = r->cluster <= 1;
     CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
                              .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
-                             .attrs = &cluster, .numAttrs = r->cluster > 1};
+                             .attrs = attributes + has_none, .numAttrs = !has_none + r->starts_early};
     return cuLaunchKernelEx(&config, r->entry, args, NULL);
 }

@@ -155,19 +155,21 @@ struct fx_wgmma_producer {
       load_b<SEGMENT, J + 1>(p, outer, k);
     }
   }
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void load(const PROBLEM &p, int outer, int k) {
+    fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
+    fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
+    fx_wgmma_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), 0, at.batch, outer, at.m, k);
+    load_b<SEGMENT, 0>(p, outer, k);
+    ring.next();
+  }
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
     const int n_outer = SEGMENT::k_outer(p), k_end = SEGMENT::k(p);
 #pragma unroll 1
     for (int outer = 0; outer < n_outer; ++outer) {
 #pragma unroll 1
-      for (int k = 0; k < k_end; k += ENGINE::BK) {
-        fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
-        fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
-        fx_wgmma_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), 0, at.batch, outer, at.m, k);
-        load_b<SEGMENT, 0>(p, outer, k);
-        ring.next();
-      }
+      for (int k = 0; k < k_end; k += ENGINE::BK) load<SEGMENT>(p, outer, k);
     }
     map += 1 + SEGMENT::SUMS;
   }
@@ -211,9 +213,8 @@ struct fx_wgmma_consumer {
   FX_DEVICE void give_back() {
     if (before >= 0 && threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, before));
   }
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+  template <class SEGMENT>
+  FX_DEVICE void run(int blocks) {
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block) {
       fx_mbarrier_wait(ring.full(), ring.parity);
@@ -227,6 +228,10 @@ struct fx_wgmma_consumer {
       before = ring.stage;
       ring.next();
     }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK));
   }
   FX_DEVICE void next_segment() {}
   FX_DEVICE void end() {

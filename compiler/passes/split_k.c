@@ -2,8 +2,8 @@
  *
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I new
  * labels of the kernel with fixed extents, for a contraction that takes a quarter less time so at nominal extents: one
- * whose tiles leave most multiprocessors idle. S is then one more batch axis: slices run beside each other, and what adds them up
- * does the epilogue. The extent of K has to be fixed, and slices are as long as one another. Terms are added in another
+ * whose tiles leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one
+ * more batch axis: slices run beside each other, and what adds them up does the epilogue. The extent of K has to be fixed, and slices are as long as one another. Terms are added in another
  * order, as in any sum. Not where the kernel says how many GPU kernels it wants or that every contraction is to be by
  * itself, and not where a factor is made of another reduction: that may be a chain, which is one kernel. */
 #include <string.h>
@@ -29,7 +29,7 @@ static double flops_a_cycle(const struct graph *g, const struct node *n, enum fx
     if (fx_dtype_bits(factor) <= 16) return g->cx->arch->has_wgmma ? 2700 : 1500;
     return n->may_tf32 ? 800 : fx_dtype_bits(n->dtype) == 64 ? 60 : 230;
 }
-static const double JOIN_SECONDS = 4e-6, WORTH = 0.75;
+static const double JOIN_SECONDS = 4e-6, WORTH = 0.75, EXCHANGE_SECONDS = 2e-6; /* of clusters */
 
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     while (n->kind == N_CAST || n->kind == N_ACCESS) n = n->args[0];
@@ -57,8 +57,10 @@ static double extent_of(const struct graph *g, const struct node *n, const struc
     return size;
 }
 
-/* Seconds of a product of so many batches, by the tile that suits it best; `rate` is that of the largest. */
-static double product_seconds(const struct arch *m, double rows, double cols, double batches, double depth, double rate) {
+/* Seconds of a product of so many batches, by the tile that suits it best; `rate` is that of the largest. Clusters may
+ * share out the k of a tile. */
+static double product_seconds(const struct arch *m, double rows, double cols, double batches, double depth, double rate,
+    bool has_clusters) {
     static const struct {
         int rows, cols;
         double rate; /* of the largest's */
@@ -68,6 +70,9 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
         double n = batches * up(rows, tiles[i].rows) * up(cols, tiles[i].cols),
                seconds = up(n, m->sms) * 2.0 * tiles[i].rows * tiles[i].cols * depth / (rate * tiles[i].rate) / m->cycles;
         if (i == 0 || seconds < least) least = seconds;
+        int blocks = has_clusters ? arch_cluster_blocks(m, n) : 1;
+        seconds *= up(n * blocks, m->sms) / up(n, m->sms) / blocks;
+        if (blocks > 1 && seconds + EXCHANGE_SECONDS < least) least = seconds + EXCHANGE_SECONDS;
     }
     return least;
 }
@@ -95,16 +100,17 @@ static int count_slices(const struct slicer *s, const struct node *n, int *k) {
            depth = nominal_size(g, n->reduced, n->n_reduced);
     enum fx_dtype da = stored_dtype(g, c.a), db = stored_dtype(g, c.b);
     enum fx_dtype wider = fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db;
+    bool has_clusters = m->has_wgmma && (da == FX_F16 || da == FX_BF16) && da == db;
     int bits = fx_dtype_bits(wider);
     double rate = flops_a_cycle(g, n, wider),
-           whole = product_seconds(m, rows, cols, batches, depth, rate),
+           whole = product_seconds(m, rows, cols, batches, depth, rate, has_clusters),
            skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
            best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[*k].extent;
     int slices = 1;
     for (int d = 2; d <= m->sms && extent / d >= LEAST_SLICE; d++) {
         if (extent % d || extent / d % SLICE_STEP) continue;
-        double product = product_seconds(m, rows, cols, batches * d, depth / d, rate),
+        double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits),
                seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +
                          2.0 * d * elements * fx_dtype_bits(n->dtype) / 8 / m->copied;

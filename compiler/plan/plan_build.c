@@ -1,7 +1,7 @@
 /* The launch recipe of everything emitted: arguments, grids, conditions, sizes, as plain data over extents.
  *
  * In: the kernels of a file, scheduled and named. Out: the plan; what a variant needs comes from plan_need.c. Which
- * configuration is preferred is itself an expression: tiles an SM has to do, times what a tile costs, compared with
+ * configuration is preferred is itself an expression: tiles an SM has to do, times what a tile costs, beside that of
  * every other configuration of the same alignment. */
 #include <math.h>
 #include <string.h>
@@ -66,12 +66,55 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
     terms_op(x, FX_T_CDIV);
 }
 
+/* Tiles, as many times as `of` says, are no more than so many in `among` of the SMs. */
+static void fits(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f,
+    int of, int among) {
+    grid(x, c, l, f);
+    terms_constant(x, of);
+    terms_op(x, FX_T_MUL);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_constant(x, among);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_LE);
+}
+
+/* Blocks of a cluster, as arch_cluster_blocks has them, of the SMs that there are. */
+static void cluster(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    terms_constant(x, 1);
+    grid(x, c, l, f);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_SUB);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_MOD);
+    terms_constant(x, 2);
+    terms_op(x, FX_T_MUL);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_ADD);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_LT);
+    terms_op(x, FX_T_ADD);
+    for (int more = 2; more <= 4; more *= 2) {
+        fits(x, c, l, f, 22 * more, 10);
+        terms_constant(x, more);
+        terms_op(x, FX_T_MUL);
+        terms_op(x, FX_T_ADD);
+    }
+}
+
 /* The grid of configuration f: blocks that walk over tiles are no more than SMs. Those of a chain have a tile each. */
 static void blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     grid(x, c, l, f);
     if (!f->takes_maps || l->kernel->chain) return;
     terms_push(x, FX_T_SM_COUNT, 0);
+    if (f->splits_k) {
+        cluster(x, c, l, f);
+        terms_op(x, FX_T_DIV);
+    }
     terms_op(x, FX_T_MIN);
+    if (f->splits_k) {
+        cluster(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+    }
 }
 
 enum { PARTS = 16 }; /* of a cycle, in which tiles are priced */
@@ -106,6 +149,10 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
     const struct gemm_shape *s = &l->kernel->gemm;
     int64_t epilogue = llround(PARTS * f->epilogue);
     grid(x, c, l, f);
+    if (f->splits_k) {
+        cluster(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+    }
     terms_push(x, FX_T_SM_COUNT, 0);
     terms_op(x, FX_T_CDIV);
     if (!epilogue) {
@@ -123,8 +170,30 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
     } else {
         add_constant(x, epilogue);
     }
+    if (f->splits_k) {
+        cluster(x, c, l, f);
+        terms_op(x, FX_T_CDIV);
+        add_constant(x, llround(PARTS * f->exchange));
+    }
     terms_op(x, FX_T_MUL);
     if (f->hides_epilogue) add_constant(x, epilogue);
+}
+
+/* Whether some configurations take no more than so much k, and are preferred where they do. */
+static bool has_limits(const struct launch *l) {
+    bool any = false;
+    for (int i = 0; i < l->kernel->n_configs; i++) any |= l->kernel->configs[i].most_k > 0;
+    return any;
+}
+
+/* Where configurations are chosen by what they cost alone, that. */
+static struct fx_expr costs(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    int n_of_kind = 0;
+    for (int i = 0; i < l->kernel->n_configs; i++) n_of_kind += kind_of(&l->kernel->configs[i]) == kind_of(f);
+    if (l->kernel->group->contraction && !f->is_skinny && !has_limits(l) && n_of_kind > 1) cost(&x, c, l, f);
+    return terms_done(&x);
 }
 
 static struct fx_expr prefers(
@@ -148,7 +217,7 @@ static struct fx_expr prefers(
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }
-    for (int i = 0; l->kernel->group->contraction && !f->is_skinny && i < l->kernel->n_configs; i++) {
+    for (int i = 0; has_limits(l) && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
         bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
                           other->most_k < f->most_k; /* where it takes what there is, it is faster */
@@ -413,17 +482,19 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {
         const struct config *f = &phases->kernel->configs[i];
-        struct terms smem = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
+        struct terms smem = {.a = a}, of_cluster = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
         terms_constant(&smem, f->smem_bytes);
+        if (f->splits_k) cluster(&of_cluster, c, phases, f);
         variants[i] = (struct fx_variant){.entry = d->entries[i].name,
             .number = d->entries[i].number,
             .config = phases_config(a, phases, d->n, i),
             .needs = terms_done(&need),
             .prefers = prefers(a, c, leader, &leader->kernel->configs[i]),
+            .cost = costs(a, c, leader, &leader->kernel->configs[i]),
             .grid = phases_grid(a, c, phases, d->n, i),
             .smem = terms_done(&smem),
             .block = f->block,
-            .cluster = 1,
+            .cluster = terms_done(&of_cluster),
             .takes_maps = f->takes_maps,
             .starts_early = f->starts_early,
             .kind = kind_of(&leader->kernel->configs[i]),

@@ -429,7 +429,8 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
            m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
            cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n),
-           rounds = (double)(int64_t)((batches * rows * cols + sms - 1) / sms), tile = 0;
+           blocks = f->splits_k ? arch_cluster_blocks(g->cx->arch, batches * rows * cols) : 1,
+           rounds = (double)(int64_t)((batches * rows * cols * blocks + sms - 1) / sms), tile = 0;
     *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
@@ -439,7 +440,7 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         *computed_ops += batches * k * m * cols * e->a.ops;
         for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
-    if (!f->hides_epilogue) return sms * rounds * (tile + epilogue);
+    if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
     double both = (tile + epilogue) / 2;
     return sms * (rounds * (both > tile ? both : tile) + epilogue);
 }

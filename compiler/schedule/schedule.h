@@ -60,6 +60,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int chunk;           /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     bool stores_boxes;   /* what is stored goes by tensor maps, too */
+    bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
@@ -73,6 +74,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
     double epilogue;     /* cycles of a tile's epilogue, where configurations are chosen by them; else 0 */
+    double exchange;     /* cycles of what blocks of a cluster send each other, where they split k */
     bool hides_epilogue; /* it runs under the mainloop of another tile */
 };
 

@@ -11,7 +11,8 @@ bool schedule_mma_configure(const struct graph *, const struct partition *, stru
 enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2 };
 
 /* A tile: its place in the table is its rank where two would do. The rates are an H200's at the clock that it keeps up
- * through long products, without epilogues, tests/bench/gemm16.py. */
+ * through long products, without epilogues, tests/bench/gemm16.py; where k is split, what an SM has of the L2 cache
+ * when all of them read different operands, 38 bytes a cycle. */
 static const struct tile {
     int bm, bn;
     int consumers; /* warpgroups that multiply */
@@ -22,19 +23,30 @@ static const struct tile {
     double rate_apart;         /* likewise of several sums that do not share an A */
     double rate_tf32;          /* likewise of tf32, tests/bench/gemm32.py on an H100, brought to that clock */
     bool stores_any;           /* there is one whose stores may lie anyhow, too */
+    bool splits_k;             /* a cluster computes it, each block a slice of k: driver_wgmma_cluster.cuh */
 } tiles[] = {
-    {128, 128, 2, true, 1, 1, 32, 3300, 3300, 1650, true},
-    {128, 192, 2, true, 1, 1, 32, 3300, 3300, 1850, false},
-    {128, 256, 2, false, 1, 1, 32, 3280, 3280, 1720, false},
-    {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false},
-    {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false},
-    {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true},
-    {128, 64, 2, true, 2, 2, 32, 3200, 2600, 1300, false},
-    {64, 128, 2, true, 2, 2, 32, 3120, 2600, 1720, false},
-    {128, 128, 2, false, 2, 3, 32, 3150, 3300, 1800, true},
-    {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false},
-    {128, 64, 2, false, 3, 4, 32, 2670, 2150, 1300, true},
+    {128, 128, 2, true, 1, 1, 32, 3300, 3300, 1650, true, false},
+    {128, 192, 2, true, 1, 1, 32, 3300, 3300, 1850, false, false},
+    {128, 256, 2, false, 1, 1, 32, 3280, 3280, 1720, false, false},
+    {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false, false},
+    {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false, false},
+    {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true, false},
+    {128, 64, 2, true, 2, 2, 32, 3200, 2600, 1300, false, false},
+    {64, 128, 2, true, 2, 2, 32, 3120, 2600, 1720, false, false},
+    {128, 128, 2, false, 2, 3, 32, 3150, 3300, 1800, true, false},
+    {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false, false},
+    {128, 64, 2, false, 3, 4, 32, 2670, 2150, 1300, true, false},
+    {64, 64, 1, false, 1, 1, 64, 1220, 1220, 0, false, true},
+    {64, 64, 1, false, 2, 4, 64, 1620, 1220, 0, false, true},
+    {64, 128, 1, false, 1, 1, 64, 1620, 1620, 0, false, true},
+    {64, 128, 1, false, 2, 2, 64, 1950, 1620, 0, false, true},
+    {128, 64, 2, false, 1, 1, 64, 1620, 1620, 0, false, true},
+    {128, 64, 2, false, 2, 2, 64, 2430, 1620, 0, false, true},
+    {128, 128, 2, false, 1, 1, 64, 2430, 2430, 0, false, true},
 };
+
+/* Of what blocks of a cluster send each other, beside the mainloop: cycles, and bytes of a tile's sums a cycle. */
+static const double EXCHANGE_LATENCY = 2000, EXCHANGE_BYTES = 20;
 
 /* ---- tensor maps ---- */
 
@@ -116,13 +128,17 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
 
 /* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
 static const struct tile split_tiles[] = {
-    {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true},
-    {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true},
-    {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true},
+    {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true, false},
+    {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true, false},
+    {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false},
 };
 
-/* By the formulas of driver_wgmma.cuh and driver_split.cuh. */
+/* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
 static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums, int slabs) {
+    enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
+    if (t->splits_k)
+        return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
+               n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS;
     int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES : 16 * (n_sums * t->chunk * 4 + 32);
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
 }
@@ -187,11 +203,27 @@ static bool are_beside(const struct scheduled *s, int bn) {
     return true;
 }
 
+static const char *engine(
+    const struct graph *g, const struct scheduled *s, const struct tile *e, int b_tiles, int stages, int beside, int chunk,
+    int slabs, bool stores_any) {
+    const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float", *is_aligned = stores_any ? "false" : "true";
+    int n_sums = s->group->n_sums;
+    if (s->gemm.is_split)
+        return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn, b_tiles, stages,
+            n_sums, e->chunk, is_aligned);
+    if (e->splits_k)
+        return arena_printf(&g->cx->arena, "fx_wgmma_cluster<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s>", type, e->bn,
+            e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);
+    return arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s>", type,
+        beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk,
+        slabs, is_aligned);
+}
+
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct tile *e,
     double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
-        beside = are_beside(s, e->bn) ? n_sums : 1, n_boxes = stores_any ? 0 : count_boxes(g, p, s, vector),
+        beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1, n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
         slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs), chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
@@ -201,10 +233,10 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     }
     if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
+    if (e->splits_k && is_tf32) return;
     if (stages < LEAST_STAGES + is_split) return;
     const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
     const int k = K_BYTES / (is_tf32 ? 4 : 2);
-    const char *type = is_tf32 ? "float" : s->gemm.a_dtype == FX_F16 ? "fx_f16" : "fx_bf16", *bool_text[] = {"false", "true"};
     s->configs[s->n_configs++] = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
@@ -221,15 +253,16 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .rate = rate,
         .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
         .hides_epilogue = e->is_pingpong,
-        .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s", e->bm, e->bn, stores_any ? "_any" : ""),
-        .engine = is_split ? arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn,
-                                 b_tiles, stages, n_sums, e->chunk, bool_text[!stores_any])
-                           : arena_printf(&g->cx->arena,
-                                 "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s>", type,
-                                 beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers,
-                                 bool_text[e->is_pingpong], n_sums, chunk, slabs, bool_text[!stores_any]),
-        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %d consumers %s%s", is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "",
-            e->bm, e->bn, k, stages, e->consumers, e->is_pingpong ? "in turns" : "side by side",
+        .splits_k = e->splits_k,
+        .exchange = e->splits_k ? EXCHANGE_LATENCY + e->bm * e->bn * n_sums * sizeof(float) / EXCHANGE_BYTES : 0,
+        .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s%s", e->bm, e->bn, e->splits_k ? "_cluster" : "",
+            stores_any ? "_any" : ""),
+        .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, stores_any),
+        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s", is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "",
+            e->bm, e->bn, k, stages,
+            e->splits_k ? "a cluster along k"
+                        : arena_printf(&g->cx->arena, "%d consumers %s", e->consumers,
+                              e->is_pingpong ? "in turns" : "side by side"),
             stores_any ? ", stores of any alignment" : "")};
 }
 

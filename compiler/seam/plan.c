@@ -328,17 +328,22 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
 /* The variant by the rule among those compiled; with instead_of, among those of its kind that are not passed over. */
 static int choose(
     const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled, int instead_of) {
-    int first = -1;
+    int first = -1, best = -1;
+    int64_t cost, least = 0;
     for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_variant *f = &l->variants[v];
         if (compiled && !compiled[v]) continue;
-        if (instead_of >= 0 &&
-            (l->variants[v].kind != l->variants[instead_of].kind || fx_is_passed_over(l, v, compiled[v])))
+        if (instead_of >= 0 && (f->kind != l->variants[instead_of].kind || fx_is_passed_over(l, v, compiled[v])))
             continue;
-        if (!fx_expr_holds(&l->variants[v].needs, env)) continue;
-        if (fx_expr_holds(&l->variants[v].prefers, env)) return v;
+        if (best >= 0 && (!f->cost.n || f->kind != l->variants[best].kind)) continue;
+        if (!fx_expr_holds(&f->needs, env)) continue;
         if (first < 0) first = v;
+        if (!fx_expr_holds(&f->prefers, env)) continue;
+        if (!f->cost.n) return v;
+        if (!fx_expr_eval(&f->cost, env, &cost)) cost = INT64_MAX;
+        if (best < 0 || cost < least) best = v, least = cost;
     }
-    return first;
+    return best >= 0 ? best : first;
 }
 
 int fx_choose_variant(const struct fx_launch *l, const struct fx_env *env) { return choose(l, env, NULL, -1); }

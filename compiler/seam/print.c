@@ -143,9 +143,10 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
         buf_printf(out, "    %d %s: %s\n      block %d%s%s\n", v->number, v->entry, v->config, v->block,
             v->takes_maps ? ", takes maps" : "", v->starts_early ? ", may start early" : "");
         print_labelled(out, k, "      grid ", &v->grid);
+        if (v->cluster.n) print_labelled(out, k, "      cluster ", &v->cluster);
         print_labelled(out, k, "      smem ", &v->smem);
         print_labelled(out, k, "      needs ", &v->needs);
-        print_labelled(out, k, "      prefers ", &v->prefers);
+        print_labelled(out, k, v->cost.n ? "      costs " : "      prefers ", v->cost.n ? &v->cost : &v->prefers);
     }
 }
 

@@ -33,7 +33,7 @@ static fx_status no_variant(const fx_prepared *p, int i) {
 
 static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
     const struct fx_launch *l = &p->kernel->launches[i];
-    int64_t grid, shared;
+    int64_t grid, shared, cluster = 1;
     int v = stage_choose(&p->stages[i], l, env);
     if (v < 0) return no_variant(p, i);
     const struct fx_variant *variant = &l->variants[v];
@@ -42,6 +42,8 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     if (!fx_expr_eval(&variant->smem, env, &shared) || shared < 0 || shared > p->ctx->max_shared)
         return error_set(FX_ERR_USAGE, "kernel %s: %s would need more shared memory than the %d bytes of %s",
             p->kernel->name, l->name, p->ctx->max_shared, p->ctx->name);
+    if (variant->cluster.n && (!fx_expr_eval(&variant->cluster, env, &cluster) || cluster < 1 || grid % cluster))
+        return error_set(FX_ERR_INTERNAL, "kernel %s: %s has no such clusters", p->kernel->name, l->name);
     const struct module_entry *e = p->stages[i].entries[v];
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
@@ -49,7 +51,7 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
         .starts_early = variant->starts_early && p->ctx->starts_early,
         .entry = grid ? e : NULL,
         .block = variant->block,
-        .cluster = variant->cluster,
+        .cluster = (int)cluster,
         .grid = (unsigned)grid,
         .shared_bytes = (unsigned)shared,
         .is_cooperative = l->is_cooperative};

@@ -34,8 +34,10 @@ static struct fx_variant copy_variant(struct recipe_room *r, const struct fx_var
     c.config = put_text(r, v->config);
     c.needs = copy_expr(r, &v->needs);
     c.prefers = copy_expr(r, &v->prefers);
+    c.cost = copy_expr(r, &v->cost);
     c.grid = copy_expr(r, &v->grid);
     c.smem = copy_expr(r, &v->smem);
+    c.cluster = copy_expr(r, &v->cluster);
     return c;
 }
 

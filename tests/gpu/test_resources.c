@@ -95,7 +95,7 @@ static void compare_made(fx_context *context) {
     struct fx_variant variants[3] = {0};
     for (int i = 0; i < 3; i++)
         variants[i] = (struct fx_variant){
-            .entry = entries[i], .number = i, .smem = {1, none}, .grid = {1, none}, .block = 32, .cluster = 1};
+            .entry = entries[i], .number = i, .smem = {1, none}, .grid = {1, none}, .block = 32};
     const struct fx_launch launch = {.name = "made", .n_variants = 3, .variants = variants};
     const struct fx_kernel kernel = {.name = "made", .n_launches = 1, .launches = &launch};
     const struct fx_plan plan = {.file = "made.fx",

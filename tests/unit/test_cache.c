@@ -916,8 +916,8 @@ END_TEST
         }                                                                                                  \
     }
 static const struct fx_variant variants[] = {
-    {.entry = "f_0", .number = 0, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1},
-    {.entry = "f_1", .number = 1, .grid = EXPR({FX_T_CONST, 1}), .block = 32, .cluster = 1}};
+    {.entry = "f_0", .number = 0, .grid = EXPR({FX_T_CONST, 1}), .block = 32},
+    {.entry = "f_1", .number = 1, .grid = EXPR({FX_T_CONST, 1}), .block = 32}};
 static const struct fx_launch launches[] = {{.name = "f", .n_variants = 2, .variants = variants}};
 static const struct fx_launch single[] = {{.name = "f", .n_variants = 1, .variants = variants}};
 static const struct fx_kernel f = {.name = "f", .n_launches = 1, .launches = launches},

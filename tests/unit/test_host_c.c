@@ -371,17 +371,19 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
     for (int i = 0; i < k->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
-        int64_t grid, shared;
+        int64_t grid, shared, cluster = 1;
         int v = fx_choose_variant(l, &env);
+        if (v >= 0 && l->variants[v].cluster.n && !fx_expr_eval(&l->variants[v].cluster, &env, &cluster)) return -1;
         if (v < 0 || !fx_expr_eval(&l->variants[v].grid, &env, &grid) || grid < 0 || grid > INT_MAX) return -1;
         if (!fx_expr_eval(&l->variants[v].smem, &env, &shared) || shared < 0 || shared > INT_MAX) return -1;
         if (grid == 0) continue;
         if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
         struct record *r = &out[n++];
         *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
-            l->is_cooperative               ? COOPERATIVE
+            l->is_cooperative             ? COOPERATIVE
+            : cluster > 1                 ? (unsigned)cluster
             : l->variants[v].starts_early ? EARLY
-                                          : (unsigned)l->variants[v].cluster,
+                                          : 1,
             {0}, {{0}}};
         for (int a = 0; a < l->n_args; a++) {
             int at = l->args[a].index;
@@ -587,6 +589,15 @@ static struct fx_expr random_size(struct random_plan *r, int64_t below) {
     return e;
 }
 
+/* Always the same. */
+static struct fx_expr a_number(struct random_plan *r, int64_t v) {
+    struct fx_expr e = {0};
+    struct fx_term *terms = NULL;
+    PUSH(r->arena, terms, e.n) = (struct fx_term){FX_T_CONST, v};
+    e.terms = terms;
+    return e;
+}
+
 /* Comparisons of what scalars come to, half of the time true. */
 static struct fx_expr random_condition(struct random_plan *r) {
     struct fx_expr e = {0};
@@ -611,10 +622,12 @@ static struct fx_launch random_launch(struct random_plan *r, int number, int n_b
             .config = "",
             .needs = random_expr(r, 4),
             .prefers = random_expr(r, 4),
+            .cost = pick(r, 2) ? random_size(r, 100) : random_expr(r, 0),
+            .kind = pick(r, 2),
             .grid = random_size(r, 1 << 20),
             .smem = pick(r, 2) ? random_size(r, 200000) : random_expr(r, 0),
             .block = 32 << v,
-            .cluster = number == 1 && !is_cooperative ? v + 1 : 1};
+            .cluster = number == 1 && !is_cooperative ? a_number(r, v + 1) : (struct fx_expr){0}};
     for (int i = 0; i < n_args; i++) {
         static const enum fx_arg_kind kinds[] = {FX_ARG_PARAM, FX_ARG_STRIDE, FX_ARG_BUFFER, FX_ARG_EXTENT};
         args[i].kind = kinds[pick(r, n_buffers ? 4 : 2)];

@@ -366,6 +366,29 @@ START_TEST(variants) {
 }
 END_TEST
 
+/* Of a kind the cheapest that may run; of equal ones the first. Behind one of a kind another kind is not asked. */
+START_TEST(variants_by_cost) {
+    const struct fx_variant rows[] = {{.entry = "never", .kind = 1, .needs = EXPR(C(0)), .cost = EXPR(C(1))},
+        {.entry = "steep", .kind = 1, .cost = EXPR(X(0), X(0), OP(MUL))},
+        {.entry = "flat", .kind = 1, .needs = EXPR({FX_T_ALIGN, 0}, C(16), OP(EQ)), .cost = EXPR(C(100))},
+        {.entry = "as_flat", .kind = 1, .cost = EXPR(C(100))},
+        {.entry = "other", .kind = 2, .cost = EXPR(C(2))},
+        {.entry = "plain", .kind = 1}};
+    const struct fx_launch l = {.n_variants = 6, .variants = rows}, last = {.n_variants = 2, .variants = rows + 4};
+    int64_t extent = 9;
+    unsigned align = 16;
+    struct fx_env env = {&extent, &align, 1, NULL};
+    ck_assert_int_eq(fx_choose_variant(&l, &env), 1);
+    extent = 11;
+    ck_assert_int_eq(fx_choose_variant(&l, &env), 2);
+    align = 8;
+    ck_assert_int_eq(fx_choose_variant(&l, &env), 3);
+    extent = INT64_C(1) << 40; /* beyond 64 bits: the dearest */
+    ck_assert_int_eq(fx_choose_variant(&l, &env), 3);
+    ck_assert_int_eq(fx_choose_variant(&last, &env), 0);
+}
+END_TEST
+
 START_TEST(workspace) {
     int64_t extents[] = {3, 100, 2, 2};
     struct fx_env env = {.extents = extents};
@@ -405,6 +428,7 @@ int main(void) {
     tcase_add_test(tests, packed);
     tcase_add_loop_test(tests, conditions_on_scalars, 0, COUNT(scalar_rows));
     tcase_add_test(tests, variants);
+    tcase_add_test(tests, variants_by_cost);
     tcase_add_test(tests, workspace);
     tcase_add_test(tests, kernels);
     suite_add_tcase(suite, tests);

@@ -117,23 +117,21 @@ static const struct fx_variant first_of[] = {{.entry = "f_0_big",
                                                  .prefers = EXPR(C(64), X(M), OP(LT)),
                                                  .grid = EXPR(X(M), C(128), OP(CDIV)),
                                                  .smem = EXPR(C(100000)),
-                                                 .block = 256,
-                                                 .cluster = 1},
+                                                 .block = 256},
     {.entry = "f_0_aligned",
         .number = 1,
         .needs = EXPR({FX_T_ALIGN, P_X}, C(16), OP(LT), OP(NOT)),
         .grid = EXPR(X(M), C(64), OP(CDIV)),
         .smem = EXPR(C(1024)),
-        .block = 128,
-        .cluster = 1},
-    {.entry = "f_0_any", .number = 2, .grid = EXPR(X(M), C(32), OP(CDIV)), .block = 64, .cluster = 1},
-    {.entry = "f_0_huge", .number = 3, .smem = EXPR(C(1000000)), .grid = EXPR(C(1)), .block = 64, .cluster = 1}};
+        .block = 128},
+    {.entry = "f_0_any", .number = 2, .grid = EXPR(X(M), C(32), OP(CDIV)), .block = 64},
+    {.entry = "f_0_huge", .number = 3, .smem = EXPR(C(1000000)), .grid = EXPR(C(1)), .block = 64}};
 static const struct fx_variant second_of[] = {{.entry = "f_1",
     .number = 4,
     .grid = EXPR(X(M), X(K), OP(MUL), C(2), OP(MUL)),
     .smem = EXPR(X(K), C(4), OP(MUL)),
     .block = 32,
-    .cluster = 2}};
+    .cluster = EXPR(C(2))}};
 static const struct fx_arg first_args[] = {
     {FX_ARG_PARAM, P_X}, {FX_ARG_PARAM, P_W}, {FX_ARG_BUFFER, 0}, {FX_ARG_PARAM, P_A}};
 static const struct fx_arg second_args[] = {
@@ -309,8 +307,8 @@ START_TEST(hints_give_what_follows) {
 END_TEST
 
 static const struct fx_variant few_or_many[] = {
-    {.entry = "g_few", .needs = EXPR(X(M), C(10), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1},
-    {.entry = "g_many", .number = 1, .needs = EXPR(C(9), X(M), OP(LT)), .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
+    {.entry = "g_few", .needs = EXPR(X(M), C(10), OP(LT)), .grid = EXPR(C(1)), .block = 32},
+    {.entry = "g_many", .number = 1, .needs = EXPR(C(9), X(M), OP(LT)), .grid = EXPR(C(1)), .block = 32}};
 
 START_TEST(refuses_launches_beyond_the_hints) {
     struct fx_launch l = launches_of[0];
@@ -692,7 +690,7 @@ START_TEST(launches_resident_blocks) {
     struct fx_plan resident_plan = plan;
     struct call c;
     const struct fx_variant each_row[] = {
-        {.entry = "f_0_big", .grid = EXPR(X(M)), .smem = EXPR(C(100000)), .block = 256, .cluster = 1}};
+        {.entry = "f_0_big", .grid = EXPR(X(M)), .smem = EXPR(C(100000)), .block = 256}};
     l.is_cooperative = true;
     l.variants = each_row, l.n_variants = 1;
     resident_f.launches = &l, resident_f.n_launches = 1;
@@ -906,9 +904,8 @@ static const struct fx_variant strided_variants[] = {
         .needs = EXPR({FX_T_STRIDE, P_X *FX_MAX_RANK + 1}, C(1), OP(EQ), {FX_T_STRIDE, P_X *FX_MAX_RANK}, C(4), OP(MOD),
             C(0), OP(EQ), OP(AND)),
         .grid = EXPR(C(1)),
-        .block = 32,
-        .cluster = 1},
-    {.entry = "s_any", .number = 1, .grid = EXPR(C(1)), .block = 32, .cluster = 1}};
+        .block = 32},
+    {.entry = "s_any", .number = 1, .grid = EXPR(C(1)), .block = 32}};
 static const struct fx_launch strided_launch = {
     .name = "s", .n_args = 3, .n_variants = 2, .args = strided_args, .variants = strided_variants};
 
