@@ -199,14 +199,14 @@ START_TEST(test_bad_boxes) {
 END_TEST
 
 #define FILL "  for (int i = t; i < 2048; i += 256) s[i] = i;\n  fx_tma_publish(); fx_barrier();\n"
-#define SEND "  if (t == 0) fx_tma_store(maps_.of, at, origin), fx_tma_commit();\n"
+#define STORE "  if (t == 0) fx_tma_store(maps_.of, at, origin), fx_tma_commit();\n"
 
 START_TEST(test_sent_boxes) {
-    holds(FILL SEND "  if (t == 0) fx_tma_wait<0>();\n  fx_barrier(); s[t] = 0;");
-    holds(FILL SEND SEND "  if (t == 0) fx_tma_wait<1>(), fx_tma_wait<0>();");
-    fails(FILL SEND, "thread 0, line 7 ends without waiting for a box that it sends to memory");
-    fails(FILL SEND SEND "  if (t == 0) fx_tma_wait<1>();", "ends without waiting");
-    fails(FILL SEND "  fx_barrier(); s[t] = 0; fx_barrier();\n  if (t == 0) fx_tma_wait<0>();", "leaves something else");
+    holds(FILL STORE "  if (t == 0) fx_tma_wait<0>();\n  fx_barrier(); s[t] = 0;");
+    holds(FILL STORE STORE "  if (t == 0) fx_tma_wait<1>(), fx_tma_wait<0>();");
+    fails(FILL STORE, "thread 0, line 7 ends without waiting for a box that it sends to memory");
+    fails(FILL STORE STORE "  if (t == 0) fx_tma_wait<1>();", "ends without waiting");
+    fails(FILL STORE "  fx_barrier(); s[t] = 0; fx_barrier();\n  if (t == 0) fx_tma_wait<0>();", "leaves something else");
     fails(FILL "  if (t == 0) fx_tma_store(maps_.of, at + 512, origin);",
         "copies a box of 8192 bytes from 512 of the block's 16416 bytes of shared memory");
     fails(FILL "  if (t == 0) fx_tma_store(maps_.of, at, origin_3);", "copies by what is no tensor map of 3 axes");
