@@ -128,6 +128,7 @@ struct fx_split_consumer {
       multiply<SEGMENT>(rest, at[0], at[2], false);
       multiply<SEGMENT>(rest, at[2], at[0], false);
       fx_wgmma_commit();
+      fx_wgmma_begin();
       multiply<SEGMENT>(first, at[0], at[0], true);
       fx_wgmma_commit();
       fx_named_arrive(2 - consumer, 256);

@@ -146,7 +146,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     int wide = 32 / group * rows,
         sums = rows * (way.uses_mma ? way.small / 4 : way.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * way.small * (is_double ? 8 : 4);
-    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + way.small / 2 + (way.uses_mma ? 0 : 32 * (w->n - 1)),
+    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + way.small / 2 + (way.uses_mma ? 0 : 32 * (w->n - 1 + (way.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128 || s->n_configs == MAX_VARIANTS) return;
     s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,

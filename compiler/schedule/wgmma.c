@@ -37,11 +37,8 @@ static const struct tile {
     {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false, false},
     {128, 64, 2, false, 3, 4, 32, 2670, 2150, 1300, true, false},
     {64, 64, 1, false, 1, 1, 64, 1220, 1220, 0, false, true},
-    {64, 64, 1, false, 2, 4, 64, 1620, 1220, 0, false, true},
     {64, 128, 1, false, 1, 1, 64, 1620, 1620, 0, false, true},
-    {64, 128, 1, false, 2, 2, 64, 1950, 1620, 0, false, true},
     {128, 64, 2, false, 1, 1, 64, 1620, 1620, 0, false, true},
-    {128, 64, 2, false, 2, 2, 64, 2430, 1620, 0, false, true},
     {128, 128, 2, false, 1, 1, 64, 2430, 2430, 0, false, true},
 };
 

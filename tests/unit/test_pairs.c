@@ -36,7 +36,7 @@ static const struct {
     const char *kernel, *drivers;
 } taken[] = {
     {"linear_gelu", "gemm"},
-    {"split_act", "gemm"},
+    {"split_act", "gemm pointwise pointwise"},
     {"geglu", "gemm"},
     {"ln_linear_gelu", "gemm row"},
     {"lora", "gemm gemm"},

@@ -217,14 +217,14 @@ START_TEST(test_matmul) {
 }
 END_TEST
 
-/* The smallest, a 16 x 16 tile, and one that walks along k through a ring of stages: what is read later belongs to a
+/* The smallest, a part of a tile, more rows and columns than the skinny driver takes, and one that walks along k through a ring of stages: what is read later belongs to a
  * later epoch. */
 START_TEST(test_tensor_cores) {
-    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=16 -D N=16 -D K=16 -o trace.json"), FX_OK);
-    check_tiles(read_launch(), 16, 16, 16);
-    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=16 -D N=16 -D K=512 -o trace.json"), FX_OK);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=24 -D N=24 -D K=16 -o trace.json"), FX_OK);
+    check_tiles(read_launch(), 24, 24, 16);
+    ck_assert_int_eq(trace(TENSOR_CORES, "--arch=sm_90 -D M=24 -D N=24 -D K=512 -o trace.json"), FX_OK);
     const struct json_value *l = read_launch();
-    check_tiles(l, 16, 16, 512);
+    check_tiles(l, 24, 24, 512);
     ck_assert_str_eq(get(l, "mma")->text, "m16n8k16");
     /* b is read again for each row, first before anything is written. */
     const struct json_value *of_y = get(
@@ -526,7 +526,7 @@ START_TEST(test_mma) {
         {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
     };
     char options[96];
-    snprintf(options, sizeof options, "--arch=%s -D M=16 -D N=16 -D K=256 -o trace.json", cases[_i].arch);
+    snprintf(options, sizeof options, "--arch=%s -D M=24 -D N=24 -D K=256 -o trace.json", cases[_i].arch);
     ck_assert_int_eq(trace(cases[_i].spec, options), FX_OK);
     const char *mma = get(read_launch(), "mma")->text;
     ck_assert_msg(cases[_i].mma ? mma && !strcmp(mma, cases[_i].mma) : !mma, "%s: %s", cases[_i].spec, mma);
