@@ -522,7 +522,7 @@ START_TEST(test_mma) {
         {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }", "m16n8k8"},
         {"sm_90a", "kernel mm(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }", "m16n8k32"},
         {"sm_90a", "kernel mm(x: bf16[M,K], w: bf16[N,K], v: bf16[N,L=16]) -> y: f32[M,L] with { fuse: require } { y = softmax[N](x @ w) @ v }",
-            "m16n8k16"},
+            "m64n64k16"},
         {"sm_90a", "kernel mm(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }", NULL},
     };
     char options[96];

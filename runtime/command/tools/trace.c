@@ -162,6 +162,14 @@ static void find_mma(const char *source, struct trace_launch *l) {
         {"fx_wgmma<fx_f16, fx_columns_128,", "m64n128k16", "f16"},
         {"fx_wgmma<fx_f16, fx_columns_192,", "m64n192k16", "f16"},
         {"fx_wgmma<fx_f16, fx_columns_256,", "m64n256k16", "f16"},
+        {"fx_wgmma_cluster<fx_bf16, fx_columns_64,", "m64n64k16", "bf16"},
+        {"fx_wgmma_cluster<fx_bf16, fx_columns_128,", "m64n128k16", "bf16"},
+        {"fx_wgmma_cluster<fx_f16, fx_columns_64,", "m64n64k16", "f16"},
+        {"fx_wgmma_cluster<fx_f16, fx_columns_128,", "m64n128k16", "f16"},
+        {"fx_wgmma_chain<fx_bf16, fx_columns_64,", "m64n64k16", "bf16"},
+        {"fx_wgmma_chain<fx_bf16, fx_columns_128,", "m64n128k16", "bf16"},
+        {"fx_wgmma_chain<fx_f16, fx_columns_64,", "m64n64k16", "f16"},
+        {"fx_wgmma_chain<fx_f16, fx_columns_128,", "m64n128k16", "f16"},
     };
     size_t length = strlen(l->variant->entry);
     const char *at = source;
