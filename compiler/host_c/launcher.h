@@ -191,12 +191,12 @@ struct fx_map {
     int64_t offset, extents[5], strides[5];
     cuuint32_t box[5];
 };
-/* Of a tensor without elements the map is empty. Of an axis of one element any stride will do. The L2 cache fetches 256 bytes at a time where rows begin at multiples of them. */
+/* Of a tensor without elements the map is empty, and of one that lies at no multiples of 16 bytes: entries that read it need these. Of an axis of one element any stride will do. The L2 cache fetches 256 bytes at a time where rows begin at multiples of them. */
 static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
     for (int i = 0; i < n; i++) {
         cuuint64_t extents[5], strides[5];
         const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-        bool is_empty = false;
+        bool is_empty = (m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)) % 16 != 0;
         for (int w = 0; w < 16; w++) out[i].opaque[w] = 0;
         if (m[i].offset == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
         for (int d = 0; d < m[i].rank; d++) {
@@ -204,6 +204,7 @@ static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
             is_empty |= m[i].extents[d] == 0;
             extents[d] = (cuuint64_t)m[i].extents[d];
             strides[d] = m[i].extents[d] == 1 ? 16 : (cuuint64_t)(m[i].strides[d] * m[i].bytes);
+            is_empty |= d && strides[d] % 16;
         }
         if (is_empty) continue;
         const CUresult r = cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, (void *)(uintptr_t)(m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)),

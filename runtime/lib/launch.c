@@ -86,7 +86,8 @@ static int map_dtype(const struct fx_map *m) {
                                  : TENSOR_MAP_TF32;
 }
 
-/* A map of a tensor without elements is left as it is: nothing is copied by it. Strides are in bytes; where an axis has
+/* A map of a tensor without elements is left as it is: nothing is copied by it. So is one of an output that lies at no
+ * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an axis has
  * one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where rows begin at
  * multiples of them; else most of what it fetched would be of no use. */
 static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64_t address, const struct fx_env *env,
@@ -95,16 +96,18 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
     int64_t offset, extent, stride, bytes = fx_dtype_bits(m->dtype) / 8;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK], steps[FX_MAX_MAP_RANK];
-    bool is_known = fx_expr_eval(&m->offset, env, &offset), is_empty = false;
+    bool is_known = fx_expr_eval(&m->offset, env, &offset), is_empty = false, is_apart = false;
     for (int i = 0; is_known && i < m->rank; i++) {
         is_known = fx_expr_eval(&m->extents[i], env, &extent) && fx_expr_eval(&m->strides[i], env, &stride);
         is_empty |= extent == 0;
         extents[i] = (uint64_t)extent;
         strides[i] = extent == 1 ? ALIGN : (uint64_t)(stride * bytes);
+        is_apart |= i && strides[i] % ALIGN;
         box[i] = (unsigned)m->box[i], steps[i] = 1;
     }
     if (!is_known) return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
-    if (is_empty) return FX_OK;
+    is_apart |= (address + (uint64_t)(offset * bytes)) % ALIGN != 0;
+    if (is_empty || (m->is_stored && is_apart)) return FX_OK;
     return CU(p->ctx,
         cuTensorMapEncodeTiled(out, map_dtype(m), (unsigned)m->rank,
             (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,

@@ -372,3 +372,7 @@ kernel slices_computed(x: f16[B=3,M=16,K=4096], w: i8[B,N=64,K], s: f32[N]) -> y
 test slices_computed { init: integers(-2,2) }
 kernel slices_of_two(x: f16[M=32,K=2048,P=3], w: f16[K,P,N=64]) -> y: f16[M,N] { y = sum[K,P](x * w) }
 test slices_of_two { init: integers(-1,1) }
+# operands that tensor maps describe, outputs that they do not
+kernel odd_store(x: f16[M,K], w: f16[N,K]) -> y: f16[M,N] { y = x @[K] w }
+test odd_store { M=127 N=129 K=64 init: integers(-2,2) }
+test odd_store { M=70 N=133 K=72 init: integers(-2,2) }

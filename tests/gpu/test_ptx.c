@@ -35,7 +35,7 @@ enum {
     FEWEST_BLOCKS = 16,
     GRID_BLOCKS = 32,
     SHARED = 49152,
-    MAX_CASES = 120,
+    MAX_CASES = 200,
     MAX_IN = 32,
     MAX_OUT = 256,
     TEXT = 1 << 17,
