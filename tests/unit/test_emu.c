@@ -739,6 +739,7 @@ START_TEST(test_together) {
         ck_assert_int_eq(cuda_driver.cuModuleGetFunction(&function, module, of[i].entry), 0);
         ck_assert_msg(launch(1, 32, 0, false, arguments), "%s", words);
         ck_assert(y[0] == (float)of[i].only);
+        ck_assert_int_eq(cuda_driver.cuModuleUnload(module), 0);
         free(of[i].image);
         free(of[i].log);
     }
