@@ -270,13 +270,10 @@ struct conditions {
 };
 
 static void add_condition(struct conditions *c, struct arena *a, const char *text, int variant, int n_variants) {
-    struct condition *at = c->of;
-    while (at < c->of + c->n && strcmp(at->text, text) != 0) at++;
-    if (at == c->of + c->n) {
-        PUSH(a, c->of, c->n) = (struct condition){text, NEW_ARRAY(a, bool, n_variants), 0};
-        at = &c->of[c->n - 1];
-    }
-    at->is_of[variant] = true;
+    int at = 0;
+    while (at < c->n && strcmp(c->of[at].text, text) != 0) at++;
+    if (at == c->n) PUSH(a, c->of, c->n) = (struct condition){text, NEW_ARRAY(a, bool, n_variants), 0};
+    c->of[at].is_of[variant] = true;
 }
 
 /* Adds those that the variant's `needs` joins by `&&`. */
