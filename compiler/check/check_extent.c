@@ -161,7 +161,8 @@ bool extent_put(struct checker *c, const struct ast_expr *e, struct extent_terms
         if (!n) {
             diag_error(c->cx, e->span, D_UNKNOWN_NAME, "no label or constant is named " NAME_FMT, NAME_ARG(e->name));
             if (!c->n_calls && c->k->ast && !c->k->ast->kernel_axes)
-                diag_fix(c->cx, "a label that no tensor carries stands behind the kernel's name: " NAME_FMT "[" NAME_FMT "](..)",
+                diag_fix(c->cx,
+                    "a label that no tensor carries stands behind the kernel's name: " NAME_FMT "[" NAME_FMT "](..)",
                     NAME_ARG(c->k->ast->name), NAME_ARG(e->name));
             else diag_fix(c->cx, "a label that no tensor carries stands in brackets behind the kernel's name");
             return false;

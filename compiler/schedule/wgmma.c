@@ -203,7 +203,8 @@ static bool are_beside(const struct scheduled *s, int bn) {
 static const char *engine(
     const struct graph *g, const struct scheduled *s, const struct tile *e, int b_tiles, int stages, int beside, int chunk,
     int slabs, bool stores_any) {
-    const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float", *is_aligned = stores_any ? "false" : "true";
+    const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float",
+               *is_aligned = stores_any ? "false" : "true";
     int n_sums = s->group->n_sums;
     if (s->gemm.is_split)
         return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn, b_tiles, stages,
@@ -220,7 +221,8 @@ static const char *engine(
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct tile *e,
     double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
-        beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1, n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
+        beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
+        n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
         slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs), chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
