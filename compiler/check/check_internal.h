@@ -100,6 +100,12 @@ bool check_is_built_in(struct name n); /* an op or an axis operator of the langu
 bool check_call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out);
 struct value *check_reduce(struct checker *c, enum reduction r, struct value *a, const int *reduced, int n_reduced,
     const struct ast_expr *e);
+/* ---- check_product.c ---- */
+/* The sum of v, a product of three factors or more, as products of two factors; NULL where it stays as it is. */
+struct value *check_product_sum(
+    struct checker *c, struct value *v, const int *reduced, int n_reduced, const struct ast_expr *e);
+
+/* ---- check_operator.c, recurrences ---- */
 /* h = a * h + b along the axis, of values of one compute type; NULL after an error. */
 struct value *check_recurrence(struct checker *c, struct value *a, struct value *b, int axis, const struct ast_expr *e);
 struct nearest;

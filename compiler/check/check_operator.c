@@ -22,7 +22,7 @@ struct value *check_reduce(struct checker *c, enum reduction r, struct value *a,
         for (int j = 0; j < n_reduced; j++) gone |= reduced[j] == a->axes[i];
         if (!gone) v->axes[v->n_axes++] = a->axes[i];
     }
-    v->is_decided = a->is_decided;
+    v->is_decided = a->is_decided || v->n_axes == 1;
     v->dtype = r == RED_ARGMAX || r == RED_ARGMIN ? FX_I64 : a->dtype;
     return v;
 }
@@ -54,7 +54,14 @@ static struct value *call_reduction(struct checker *c, const struct ast_expr *e,
         diag_fix(c->cx, "flatten them first: %s[P](v{(A,B)->P})", reduction_name(r));
         return NULL;
     }
-    return n == 0 ? a : check_rounded(c, check_reduce(c, r, a, reduced, n, e), e);
+    if (n == 0) return a;
+    struct value *v = check_reduce(c, r, a, reduced, n, e);
+    struct value *of_products = r == RED_SUM ? check_product_sum(c, a, reduced, n, e) : NULL;
+    if (of_products) { /* its labels in the order in which they are written */
+        check_same_axes(of_products, v);
+        v = of_products;
+    }
+    return check_rounded(c, v, e);
 }
 
 static struct value *call_scan(struct checker *c, const struct ast_expr *e, enum reduction r) {

@@ -41,7 +41,9 @@ struct value *grad_reduction(struct grad *g, enum reduction r, struct value *a, 
         for (int j = 0; j < n; j++) gone |= axes[j] == a->axes[i];
         if (!gone) v->axes[v->n_axes++] = a->axes[i];
     }
-    return check_rounded(g->c, v, g->at);
+    struct value *of_products = r == RED_SUM ? check_product_sum(g->c, a, axes, n, g->at) : NULL;
+    if (of_products) check_same_axes(of_products, v);
+    return check_rounded(g->c, of_products ? of_products : v, g->at);
 }
 
 /* Products that are added up at once: no rounding stands between. */

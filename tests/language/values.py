@@ -1248,12 +1248,55 @@ def recurrences():
     c.output("dx", "f32", [1 + 10 + 50, 0, 50, 11000, 0, 4 + 4, 4])
 
 
+def products():
+    spec = "44_products"
+    for m, n, k in (4, 5, 7), (3, 2, 0):
+        c = Case(spec, "three")
+        x, w, s = c.normal("x", "f32", m, k), c.normal("w", "f32", n, k), c.uniform("s", "f32", k, low=0.5, high=2)
+        for name, f in ("y", s), ("z", s), ("q", 1 / s):
+            c.output(name, "f32", np.einsum("mk,nk,k->mn", x, w, f))
+    c = Case(spec, "ints")
+    x, w, s = c.integers("x", "i8", 3, 6, low=-128, high=127), c.integers("w", "i8", 4, 6, low=-128, high=127), c.integers("s", "i32", 6, low=-9, high=9)
+    c.output("y", "i32", np.einsum("mk,nk,k->mn", x, w, s))
+    c = Case(spec, "narrow")
+    x, w, s = c.normal("x", "f16", 2, 3, 5), c.normal("w", "f16", 2, 4, 5), c.normal("s", "f32", 2, 5)
+    c.output("y", "f32", np.einsum("bmk,bnk,bk->bmn", x, w, s))
+    c = Case(spec, "bilinear")
+    x, w, y = c.normal("x", "f32", 3, 4), c.normal("w", "f32", 2, 4, 5), c.normal("y", "f32", 3, 5)
+    c.output("z", "f32", np.einsum("bi,oij,bj->bo", x, w, y))
+    c = Case(spec, "two_weights")
+    x, u, v = c.normal("x", "f32", 3, 4), c.normal("u", "f32", 4, 5), c.normal("v", "f32", 5, 6)
+    c.output("z", "f32", np.einsum("bi,ij,jo->bo", x, u, v))
+    c = Case(spec, "ring")
+    a, b, d, e = c.normal("a", "f32", 3, 4), c.normal("b", "f32", 4, 2), c.normal("c", "f32", 2, 5), c.normal("d", "f32", 5, 3)
+    c.output("t", "f32", np.einsum("ij,jk,kl,li->", a, b, d, e))
+    c = Case(spec, "core")
+    g, a, b, d = c.normal("g", "f32", 2, 3, 2), c.normal("a", "f32", 4, 2), c.normal("b", "f32", 3, 3), c.normal("c", "f32", 5, 2)
+    c.output("t", "f32", np.einsum("pqr,ip,jq,kr->ijk", g, a, b, d))
+    c = Case(spec, "then")
+    x, u, v, z = c.normal("x", "f32", 3), c.normal("u", "f32", 3, 4), c.normal("v", "f32", 4, 2), c.normal("z", "f32", 2, 5)
+    c.output("y", "f32", np.einsum("i,ij,jo,op->p", x, u, v, z))
+    c = Case(spec, "stored")
+    x, w, s = c.normal("x", "f32", 2, 3), c.normal("w", "f32", 4, 3), c.normal("s", "f32", 3)
+    p = np.einsum("mk,nk,k->mnk", x, w, s)
+    c.output("p", "f32", p), c.output("y", "f32", p.sum(axis=2))
+    c = Case(spec, "rows")
+    x, y, z = c.normal("x", "f32", 3, 6), c.uniform("y", "f32", 3, 6, low=0.5, high=2), c.uniform("z", "f32", 6, low=0.5, high=2)
+    c.output("s", "f32", (x * y * z).sum(axis=1)), c.output("t", "f32", (x / z / y).sum(axis=1))
+    c = Case(spec, "one")
+    x, w, s = c.normal("x", "f32", 3, 4), c.normal("w", "f32", 2, 4), c.normal("s", "f32", 4)
+    c.output("y", "f32", np.einsum("mk,nk,k->mn", x, w, s))
+    c = Case(spec, "one_bwd")
+    x, w, s, dy = c.normal("x", "f32", 3, 4), c.normal("w", "f32", 2, 4), c.normal("s", "f32", 4), c.normal("dy", "f32", 3, 2)
+    c.output("dx", "f32", np.einsum("mn,nk,k->mk", dy, w, s)), c.output("dw", "f32", np.einsum("mn,mk,k->nk", dy, x, s)), c.output("ds", "f32", np.einsum("mn,mk,nk->k", dy, x, w))
+
+
 def main():
     check_rounding()
     check_philox()
     for make in (linear_gelu, split_act, geglu, ln_linear_gelu, lora, mlp2, res_drop, softmax_rows, flash, w4, bmm, conv_relu, mul_relu, row_sum, embed, add_mul_act,
                  dlinear, integers, casts, reductions, scans, parts, relabels, transposed, access, concat, index, norms, conditions, extents, fns, gradients,
-                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences):
+                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences, products):
         make()
     write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 

@@ -1,7 +1,7 @@
 # which engine multiplies what: by dtype and precision alone, tiles by shape
 kernel tf32(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }
 kernel ieee(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @ w }
-kernel unlicensed(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = sum[K](0.5 * (x * w)) }
+kernel unlicensed(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = sum[K](f32(x * w)) }
 kernel bytes(x: i8[M,K], w: u8[N,K]) -> y: i32[M,N] { y = x @ w }
 kernel transposed(x: u8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }
 kernel doubles(x: f64[M,K], w: f64[K,N]) -> y: f64[M,N] { y = x @ w }
