@@ -16,6 +16,7 @@ struct part { /* the product of a subset of factors, summed over what no other f
     bool is_valid;
     bool is_divisor;    /* one factor that divides */
     bool has_sum;
+    bool has_matrices;  /* a sum in it is a product of matrices */
     unsigned labels;    /* those left, a bit each */
     int widest, total;  /* labels of its widest product; of all products */
     unsigned left;      /* the subset that is its first operand; 0: one factor */
@@ -75,6 +76,9 @@ static unsigned carried_by(const struct product *p, unsigned subset) {
     return labels;
 }
 
+/* Whether both sides have a label of their own: of the sum of their product that is a product of matrices. */
+static bool are_matrices(unsigned a, unsigned b) { return (a & ~b) && (b & ~a); }
+
 /* The product of two parts. A label is summed where no further factor has it, and both have to carry it: what one
  * factor alone carries is no sum of products. */
 static struct part joined(const struct product *p, unsigned subset, unsigned left) {
@@ -89,6 +93,7 @@ static struct part joined(const struct product *p, unsigned subset, unsigned lef
     r.widest = b->widest > r.widest ? b->widest : r.widest;
     r.total = width + a->total + b->total;
     r.has_sum = sums != 0;
+    r.has_matrices = a->has_matrices || b->has_matrices || (sums && are_matrices(a->labels, b->labels));
     r.labels &= ~sums;
     return r;
 }
@@ -113,20 +118,16 @@ static struct part best_of(const struct product *p, unsigned subset) {
     return best;
 }
 
-/* Whether both sides have a label of their own: of the sum of their product that is a product of matrices. */
-static bool are_matrices(unsigned a, unsigned b) { return (a & ~b) && (b & ~a); }
-
 /* Whether the sum is a product of matrices as it is written. */
 static bool is_written_so(const struct product *p, const struct value *v) {
     unsigned a = labels_of(p, v->args[0]), b = labels_of(p, v->args[1]);
     return v->op == O_MUL && (a & b & p->summed) == p->summed && are_matrices(a, b);
 }
 
-/* Whether the tree found is one, or has a narrower widest product, of which the written one has all labels. */
+/* Whether the tree found has one, or a narrower widest product: the written one's has all labels. */
 static bool pays(const struct product *p, unsigned all) {
     const struct part *best = &p->parts[all];
-    if (!best->is_valid) return false;
-    return best->widest < p->n_labels || are_matrices(p->parts[best->left].labels, p->parts[all & ~best->left].labels);
+    return best->is_valid && (best->widest < p->n_labels || best->has_matrices);
 }
 
 static struct value *build(const struct product *p, unsigned subset) {

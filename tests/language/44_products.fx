@@ -10,6 +10,7 @@ kernel bilinear(x: f32[B,I], w: f32[O,I,J], y: f32[B,J]) -> z: f32[B,O] { z = su
 kernel two_weights(x: f32[B,I], u: f32[I,J], v: f32[J,O]) -> z: f32[B,O] { z = sum[I,J](x * u * v) }
 kernel ring(a: f32[I,J], b: f32[J,K], c: f32[K,L], d: f32[L,I]) -> t: f32 { t = sum[I,J,K,L](a * b * c * d) }
 kernel core(g: f32[P,Q,R], a: f32[I,P], b: f32[J,Q], c: f32[K,R]) -> t: f32[I,J,K] { t = sum[P,Q,R](g * a * b * c) }
+kernel form(x: f32[M,I], w: f32[I,J=I]) -> q: f32[M] { q = sum[I,J](x * w * x{I->J}) }
 # the order of labels is that of what is written: `@` then sums over N
 kernel then(x: f32[I], u: f32[I,J], v: f32[J,O], z: f32[O,P]) -> y: f32[P] { y = sum[I,J](x * u * v) @ z }
 # an output is what it is
