@@ -8,9 +8,9 @@ fn gelu_tanh(v) = v * sigmoid(1.5957691216057308 * (v + 0.044715 * v * v * v))
 fn dgelu(v) = 0.5 * (1 + erf(0.70710678118654752 * v)) + 0.39894228040143268 * v * exp(-0.5 * v * v)
 fn hardsigmoid(v) = clamp(v / 6.0 + 0.5, 0, 1)
 fn hardswish(v) = v * clamp(v + 3, 0, 6) / 6.0
-fn elu(v, alpha = 1.0) = where(v > 0, v, alpha * (exp(min(v, 0)) - 1))
+fn elu(v, alpha = 1.0) = where(v > 0, v, alpha * expm1(min(v, 0)))
 fn selu(v) = 1.0507009873554805 * elu(v, 1.6732632423543772)
-fn softplus(v) = max(v, 0) + log(1 + exp(-abs(v)))
+fn softplus(v) = max(v, 0) + log1p(exp(-abs(v)))
 # tanh(log(1 + e)) of e = exp(v), as (e^2 + 2e) / (e^2 + 2e + 2): one exponential; from 20 on it is 1 in every dtype.
 fn mish(v) -> y {
   e = exp(min(v, 20))

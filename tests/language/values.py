@@ -1294,12 +1294,26 @@ def products():
     c.output("dx", "f32", np.einsum("mn,nk,k->mk", dy, w, s)), c.output("dw", "f32", np.einsum("mn,mk,k->nk", dy, x, s)), c.output("ds", "f32", np.einsum("mn,mk,nk->k", dy, x, w))
 
 
+def tails():
+    spec = "45_tails"
+    c = Case(spec, "tails")
+    x = c.uniform("x", "f32", 12, low=-36, high=-32)
+    soft = np.log1p(np.exp(x))
+    c.output("a", "f32", soft), c.output("b", "f32", np.exp(x) / (1 + np.exp(x))), c.output("c", "f32", x * np.exp(x) / (1 + np.exp(x)))
+    c.output("d", "f32", gelu(x / 4)), c.output("e", "f32", x * np.tanh(soft))
+    c = Case(spec, "near_zero")
+    x = c.uniform("x", "f32", 12, low=-2e-12, high=2e-12)
+    elu = np.where(x > 0, x, np.expm1(x))
+    c.output("a", "f32", elu), c.output("b", "f32", 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)))
+    c.output("c", "f32", np.tanh(x)), c.output("d", "f32", x * np.tanh(np.log1p(np.exp(x))))
+
+
 def main():
     check_rounding()
     check_philox()
     for make in (linear_gelu, split_act, geglu, ln_linear_gelu, lora, mlp2, res_drop, softmax_rows, flash, w4, bmm, conv_relu, mul_relu, row_sum, embed, add_mul_act,
                  dlinear, integers, casts, reductions, scans, parts, relabels, transposed, access, concat, index, norms, conditions, extents, fns, gradients,
-                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences, products):
+                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences, products, tails):
         make()
     write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 
