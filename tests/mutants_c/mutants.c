@@ -8,7 +8,7 @@
  *
  *   mutants [--of TEXT] [--suites NAME,..] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS]
  *   [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
- *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,cli`; --count: as many,
+ *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,test_passes:graphs,cli`; --count: as many,
  *     drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in a piece of
  *     a run, which leaves the suites after it to the next piece; --seconds: of a piece, which then stops; --covered:
  *     keeps what was measured of the suites from piece to piece; --out: a line a mutant as it is done or left, with the
@@ -517,32 +517,49 @@ static bool is_listed_in(const char *words, const char *word) {
     return false;
 }
 
-static void add_suite(const char *name, const char *command) {
-    if (*only && !is_listed_in(only, name)) return;
+static void add_suite(const char *program, const char *name, const char *command) {
+    if (*only && !is_listed_in(only, program) && !is_listed_in(only, name)) return;
     if (n_suites == MAX_SUITES) die("too many suites", name);
     struct suite *s = &suites[n_suites++];
     snprintf(s->name, sizeof s->name, "%s", name);
     print_path(s->command, "%s", command);
 }
 
+/* A unit program; each case by itself where its source has several, so that a slow one is run last. */
+static void add_program(const char *name) {
+    static const char creates[] = "tcase_create(\"";
+    char command[PATH_SIZE], path[PATH_SIZE], suite[64];
+    size_t n = 0;
+    print_path(path, "tests/unit/%s.c", name);
+    char *text = read_text(path, &n), *first = text ? strstr(text, creates) : NULL;
+    bool is_one = !first || !strstr(first + 1, creates);
+    print_path(command, "exec %s/build/mutants_c/%s", root, name);
+    if (is_one) add_suite(name, name, command);
+    for (char *at = first; at && !is_one; at = strstr(at, creates)) {
+        at += strlen(creates);
+        int len = (int)strcspn(at, "\"");
+        if (snprintf(suite, sizeof suite, "%s:%.*s", name, len, at) >= (int)sizeof suite) die("too long a name", suite);
+        print_path(command, "export CK_RUN_CASE='%.*s'; exec %s/build/mutants_c/%s", len, at, root, name);
+        add_suite(name, suite, command);
+    }
+    free(text);
+}
+
 static void find_suites(void) {
     char command[PATH_SIZE];
     glob_t g = {0};
     glob("build/mutants_c/test_*", 0, NULL, &g);
-    for (size_t i = 0; i < g.gl_pathc; i++) {
-        if (strchr(strrchr(g.gl_pathv[i], '/'), '.')) continue;
-        print_path(command, "exec %s/%s", root, g.gl_pathv[i]);
-        add_suite(strrchr(g.gl_pathv[i], '/') + 1, command);
-    }
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        if (!strchr(strrchr(g.gl_pathv[i], '/'), '.')) add_program(strrchr(g.gl_pathv[i], '/') + 1);
     globfree(&g);
     print_path(command, "sh tests/golden/run.sh %s/build/mutants_c/fxc", root);
-    add_suite("golden", command);
+    add_suite("golden", "golden", command);
     print_path(command, "sh tests/cli.sh %s/build/mutants_c/fxc", root);
-    add_suite("cli", command);
+    add_suite("cli", "cli", command);
     print_path(command, "sh tests/docs.sh %s/build/mutants_c/fxc", root);
-    add_suite("docs", command);
+    add_suite("docs", "docs", command);
     print_path(command, "%s/build/mutants_c/fxc test --device emu tests/gpu/smallest.fx", root);
-    add_suite("emu", command);
+    add_suite("emu", "emu", command);
 }
 
 /* What addr2line says of addresses, the function in one line and `FILE:LINE` in the next, as bits of functions. */
