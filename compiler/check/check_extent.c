@@ -253,7 +253,7 @@ static void solve_fixed(struct checker *c) {
 void extent_solve(struct checker *c) {
     int errors = c->cx->n_errors;
     resolve_equations(c);
-    if (c->cx->n_errors == errors && c->k->n_equations) solve_fixed(c);
+    if (c->cx->n_errors == errors) solve_fixed(c);
 }
 
 static bool equation_mentions(const struct equation *q, int axis) {

@@ -423,14 +423,15 @@ static int add_joined_axis(struct algebra *a, int first, int second, struct span
     for (int i = 0; i < k->n_axes; i++) axes[k->n_axes].copy += name_eq(axes[i].name, axes[first].name);
     k->axes = axes;
     struct equation *equations = NEW_ARRAY(arena, struct equation, k->n_equations + 1);
-    struct fx_term *terms = NEW_ARRAY(arena, struct fx_term, 3);
+    const struct fx_term sum[] = {{FX_T_EXTENT, first}, {FX_T_EXTENT, second}, {.op = FX_T_ADD}};
+    enum { N_TERMS = sizeof sum / sizeof *sum };
+    struct fx_term *terms = NEW_ARRAY(arena, struct fx_term, N_TERMS);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    terms[0] = (struct fx_term){FX_T_EXTENT, first}, terms[1] = (struct fx_term){FX_T_EXTENT, second},
-    terms[2] = (struct fx_term){FX_T_ADD, 0};
+    memcpy(terms, sum, sizeof sum);
     const char *text = arena_printf(arena, NAME_FMT " and " NAME_FMT " end to end = " NAME_FMT " + " NAME_FMT,
         NAME_ARG(axes[first].name), NAME_ARG(axes[second].name), NAME_ARG(axes[first].name),
         NAME_ARG(axes[second].name));
-    equations[k->n_equations++] = (struct equation){.axis = k->n_axes, .value = {3, terms}, .text = text, .span = span};
+    equations[k->n_equations++] = (struct equation){.axis = k->n_axes, .value = {N_TERMS, terms}, .text = text, .span = span};
     k->equations = equations;
     a->g->kernel = k;
     return k->n_axes++;

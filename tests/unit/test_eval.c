@@ -351,6 +351,9 @@ START_TEST(test_exact) {
     ck_assert_double_eq(bound_of(b, reduce(b, RED_PROD, load(b, FX_F32, "K", (double[]){-7, 3, 0, 5}), "K")), 0);
     e = bound_of(b, reduce(b, RED_PROD, load(b, FX_F32, "K", (double[]){0.1, 3, 7, 5}), "K"));
     ck_assert(e > 0);
+    /* products of integers are exact up to 2^24, and no further */
+    ck_assert_double_eq(bound_of(b, reduce(b, RED_PROD, load(b, FX_F32, "K", (double[]){4096, 2, -2048, 1}), "K")), 0);
+    ck_assert(bound_of(b, reduce(b, RED_PROD, load(b, FX_F32, "K", (double[]){4096, 1, 4097, 1}), "K")) > 0);
     release(b);
 }
 END_TEST

@@ -675,6 +675,9 @@ START_TEST(test_recurrence) {
     struct result m = eval(b, "MT", recurrence(b, load(b, FX_F32, "M", (double[]){1, -1, 2}), integer_load(b, FX_F32, "T"), 'T'));
     for (int t = 0; t < 2 * T; t++) ck_assert_double_eq(m.e[t], 0); /* integers, none beyond 2^24 */
     ck_assert(isinf(m.e[3 * T - 1]));                               /* a product of 2s overflows */
+    double ends[T] = {0x1p24 - 1, 1, 1};
+    m = eval(b, "T", recurrence(b, num(b, 1), load(b, FX_F32, "T", ends), 'T'));
+    ck_assert(m.e[1] == 0 && m.e[2] > 0 && m.e[3] > 0); /* 2^24 is exact, 2^24 + 1 is not, nor what follows */
     release(b);
 }
 END_TEST

@@ -908,6 +908,8 @@ static const struct {
     {"2 + x", "(ADD x 2)"},
     {"2 - x", "(SUB 2 x)"},
     {"2 / x", "(DIV 2 x)"},
+    {"x / 1.5777218104420236e-30", "(MUL x 6.33825e+29)"}, /* 2^-99, exact either way: */
+    {"x / 1.9721522630525295e-31", "(DIV x 1.97215e-31)"}, /* 2^-102 is beyond what is turned round */
     {"pow(2, x)", "(POW 2 x)"}, /* order */
     {"max(1, x)", "(MAX x 1)"},
     {"where(1 == x, x, y)", "(WHERE (EQ x 1) x y)"},

@@ -219,6 +219,8 @@ START_TEST(refusals) {
     refused(&s, "axis K of w is 7, but of x it is 4");
     s = good(), s.y.extents[1] = 15;
     refused(&s, "axis N of y is 15, but of w it is 5");
+    s = good(), s.y.extents[0] = 8;
+    refused(&s, "axis M of y is 8, but of x it is 3");
     s = good(), s.y.extents[2] = 3;
     refused(&s, "axis H of y is 3, but the spec fixes H = 2");
     s = good(), s.x.extents[1] = -1;
@@ -311,6 +313,9 @@ static const struct {
     {EXPR(S(S_I), C(INT64_MIN), OP(EQ)), INT64_MIN, 0, 0, NULL},
     {EXPR(S(S_I), S(S_D), OP(DIV_EXACT), {FX_T_REAL, 0x3ff8000000000000}, OP(EQ)), 3, 0, 2, NULL}, /* 3 / 2.0 == 1.5 */
     {EXPR(S(S_I), S(S_D), OP(DIV), C(1), OP(EQ)), 3, 0, 2, NULL},
+    {EXPR({FX_T_REAL, 0x3ff0000000000000}, {FX_T_REAL, 0x4000000000000000}, OP(DIV_EXACT), S(S_D), OP(EQ)), 0, 0, 0.5,
+        NULL}, /* 1.0 / 2.0 == d, of reals alone */
+    {EXPR({FX_T_REAL, 0x4008000000000000}, C(2), OP(DIV_EXACT), S(S_D), OP(EQ)), 0, 0, 1.5, NULL},
     {EXPR(S(S_B), X(0), C(12), OP(EQ), OP(AND)), 0, 0, 0, NULL},
     {EXPR(S(S_B), OP(NOT), X(0), C(13), OP(EQ), OP(OR)), 0, 0, 0, "c: b is 1, E is 12"},
     {EXPR(S(S_D), S(S_H), OP(LT)), 0, 0, 0.4, NULL},
