@@ -275,7 +275,7 @@ static void add_operands(struct ablation *a, const bool *is_term) {
     for (int i = 0; i < a->k->n_values; i++) {
         const struct value *v = a->k->values[i];
         bool is_read = false, is_covered = a->feeds_spine[i];
-        if (v->kind != V_LOAD || !a->ops.is_live[i] || a->first_equal[i] != i) continue;
+        if (v->kind != V_LOAD) continue;
         for (int j = 0; j < a->k->n_values; j++)
             for (int arg = 0; a->ops.is_live[j] && arg < a->k->values[j]->n_args; arg++) {
                 if (a->first_equal[a->k->values[j]->args[arg]->id] != i) continue;

@@ -30,6 +30,7 @@ static const struct spec_text {
     {OUTS " h = x @ w\n y = 2 * h\n t = sum[N](h)\n i = argmax[N](h) }", NULL, 3},
     {MLP " y = softmax[H](relu(x @ w)) @ v }", NULL, 4},
     {LN " m = mean[K](x)\n y = ((x - m) @ w) * rsqrt(mean[K]((x - mean[K](x)) * (x - m))) + b }", NULL, 9},
+    {LN " y = x @ w + sum[K](x * b) }", NULL, 3},
 };
 
 static const struct case_of {
@@ -61,6 +62,8 @@ static const struct case_of {
     {4, 2, "statistics", "max of relu(x @ w)", "1", MLP " e = exp(relu(x @ w) - 1)\n y = (e / sum[H](e)) @ v }"},
     {4, 3, "statistics", "sum of exp(v - row_shift[K](v))", "1", MLP " h = relu(x @ w)\n y = exp(h - max[H](h)) @ v }"},
     {4, 4, "between", "softmax[H](relu(x @ w))", "relu(x @ w)", MLP " y = relu(x @ w) @ v }"},
+    /* a sum over what one factor alone has is no contraction */
+    {6, 2, "statistics", "sum of x * b", "1", LN " y = x @ w + 1 }"},
     /* a mean that is written twice is one statistic */
     {5, 1, "statistics", "sum of x", "1",
         LN " m = 1.0 / size(K)\n y = ((x - m) @ w) * rsqrt(mean[K]((x - m) * (x - m))) + b }"},

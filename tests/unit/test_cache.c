@@ -254,6 +254,27 @@ START_TEST(digests_are_sha256sums) {
 }
 END_TEST
 
+/* Whatever was in its memory. */
+START_TEST(opening_fills_all) {
+    struct cache c;
+    make_folder();
+    for (int is_there = 0; is_there < 2; is_there++) {
+        memset(&c, 'x', sizeof c);
+        cache_open(&c, false);
+        ck_assert_str_eq(c.path, cache_path);
+        ck_assert_str_eq(c.why_not, is_there ? "" : "not there yet");
+        ck_assert(is_there ? c.folder >= 0 : c.folder == -1);
+        cache_close(&c);
+        if (!is_there) put(&key, &entry);
+    }
+    memset(&c, 'x', sizeof c);
+    setenv("FX_CACHE", "off", 1);
+    cache_open(&c, true);
+    ck_assert(c.folder == -1 && !*c.path && !*c.library && !c.major && !c.minor);
+    remove_folder();
+}
+END_TEST
+
 /* ---- one file an entry ---- */
 
 START_TEST(keeps_an_entry) {
@@ -1090,12 +1111,17 @@ END_TEST
 /* Where the first candidate does not work, the guess is wrong: what was compiled is kept as the work of the library
  * that did it. */
 START_TEST(a_wrong_guess_costs_nothing_but_opening) {
+    static const char *const folders[] = {"/lib64", "/targets", "/targets/x86_64-linux", "/targets/x86_64-linux/lib",
+        "/targets/sbsa-linux", "/targets/sbsa-linux/lib"};
+    static const int in[] = {0, 3, 5}; /* where a toolkit has its libraries */
     char lib[PATH_ROOM], own[PATH_ROOM];
     make_folder();
     find_fakes();
-    snprintf(lib, sizeof lib, "%s/lib64", folder);
-    ck_assert_int_eq(mkdir(lib, 0755), 0);
-    snprintf(own, sizeof own, "%s/lib64/libnvrtc.so.13", folder);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(lib, sizeof lib, "%s%s", folder, folders[i]);
+        ck_assert_int_eq(mkdir(lib, 0755), 0);
+    }
+    snprintf(own, sizeof own, "%s%s/libnvrtc.so.13", folder, folders[in[_i]]);
     copy_file(fake_nvrtc, own);
     setenv("FX_LIBNVRTC", fake_cuda, 1);
     setenv("FX_CUDA_PATH", folder, 1);
@@ -1242,6 +1268,7 @@ int main(int argc, char **argv) {
     suite_add_tcase(s, t);
     t = tcase_create("entries");
     tcase_set_timeout(t, 120);
+    tcase_add_test(t, opening_fills_all);
     tcase_add_test(t, keeps_an_entry);
     tcase_add_test(t, every_field_counts);
     tcase_add_test(t, a_file_under_another_name_is_no_entry);
@@ -1274,7 +1301,7 @@ int main(int argc, char **argv) {
     tcase_add_test(t, damage_is_mended);
     tcase_add_test(t, failures_are_not_kept);
     tcase_add_test(t, another_library_is_another);
-    tcase_add_test(t, a_wrong_guess_costs_nothing_but_opening);
+    tcase_add_loop_test(t, a_wrong_guess_costs_nothing_but_opening, 0, 3);
     tcase_add_test(t, an_old_driver_is_named_on_a_hit);
     tcase_add_test(t, threads_share_a_folder);
     tcase_add_test(t, killed_writers_leave_no_half);

@@ -264,6 +264,12 @@ static const char *const written[] = {
     "kernel f(x: f32[A,B]) -> y: f32[P=A*B] { y = x{(A,B)->P} }",
     "kernel f(x: f32[A,B,C]) -> y: f32[P=A*B*C] { y = x{(B,A,C)->P} }",
     "kernel f(x: f32[P]) -> y: f32[A,B=16] { y = x{P->(A,B)} }",
+    "kernel f(x: f32[A,B,C]) -> y: f32[P=A*B*C] { y = x{(A,B,C)->P} }", /* and what is none: */
+    "kernel f(x: f32[A,B,C]) -> y: f32[P=A*B*C] { y = x[A: P // (size(B) * size(C)), B: P % size(B), C: P % size(C)] }",
+    "kernel f(x: f32[A,B,C]) -> y: f32[P=A*B*C] { y = x[A: P // (size(B) * size(C)), B: P // size(B) % size(B), C: P % size(C)] }",
+    "kernel f(x: f32[A,B]) -> y: f32[P=A*B] { y = x[A: P // size(B), B: (P + 1) % size(B)] }",
+    "kernel f(x: f32[A,B]) -> y: f32[P=A*B] { y = x[A: P % size(A), B: P % size(B)] }",
+    "kernel f(x: f32[A,B], z: f32[Q=A*B]) -> y: f32[P=A*B,Q] { y = x[A: P // size(B), B: Q % size(B)] * z }",
     "kernel f(x: f32[F=2*N], y: f32[N]) -> z: f32[N] { l, r = halves[F->N](x)\n z = l * r * y }",
     "kernel f(x: f32[F=2*N], y: f32[N]) -> z: f32[N] { l, r = evenodd[F->N](x)\n z = l * r * y }",
     "kernel f(a: f32[A], b: f32[B]) -> c: f32[P=A+B] { c = concat[P](a{A->P}, b{B->P}) }",

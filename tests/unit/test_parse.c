@@ -594,6 +594,22 @@ START_TEST(what_is_printed_short_is_how_the_whole_begins) {
 }
 END_TEST
 
+/* Of a sum of any length what is not shown is not walked either: it would take more stack than there is. */
+START_TEST(what_is_printed_short_takes_little_stack) {
+    struct ast_expr *one = random_expr(0), *sum = one;
+    for (int i = 0; i < 400000; i++) {
+        struct ast_expr *wider = NEW(&cx.arena, struct ast_expr);
+        *wider = (struct ast_expr){.kind = AST_BINARY, .op = i % 2 ? OP_ADD : OP_SUB, .a = sum, .b = one};
+        sum = wider;
+    }
+    struct buf b;
+    buf_init(&b, &cx.arena);
+    ast_print_expr_short(&b, sum, 60);
+    ck_assert_int_eq(b.len, 60);
+    ck_assert_str_eq(b.s + 57, "...");
+}
+END_TEST
+
 START_TEST(every_prefix_is_survived) {
     glob_t g = specs();
     for (size_t i = 0; i < g.gl_pathc; i++) {
@@ -655,6 +671,7 @@ int main(void) {
     tcase_add_test(t, parentheses_are_minimal);
     tcase_add_test(t, printing_random_expressions_reads_back);
     tcase_add_test(t, what_is_printed_short_is_how_the_whole_begins);
+    tcase_add_test(t, what_is_printed_short_takes_little_stack);
     tcase_add_test(t, every_prefix_is_survived);
     tcase_add_test(t, random_damage_is_survived);
     suite_add_tcase(s, t);

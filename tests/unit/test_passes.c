@@ -1190,6 +1190,7 @@ static const struct {
     {"(x: f32[M,K]) -> y: f32[M,K] { y = x{K->J}{J->K} }", "x"},
     {"(x: f32[M,K]) -> y: f32[M,J=K] { y = relu(x){K->J} }", "(MAX (at x (idx)) 0)"},
     {"(x: f32[M,K], w: f32[K,N]) -> y: f32[M,J=N] { y = (x @ w){N->J} }", "(sum (MUL x (at w (idx))))"},
+    {"(b: f32[B], x: f32[M=B,K]) -> y: f32[B] { y = b + sum[K](x){M->B} }", "(ADD b (sum (at x (idx))))"},
     {"(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,J=N], z: f32[M,N]) { z = x @ w\n y = z{N->J} }",
         "(at (sum (MUL x w)) (idx))"}, /* never computed twice */
     {"(x: f32[P=M*N], m: f32[M], n: f32[N]) -> y: f32[P] { y = (x{P->(M,N)} + m){(M,N)->P} }",

@@ -515,6 +515,57 @@ START_TEST(variants_of_much_shared_memory) {
 }
 END_TEST
 
+/* What an expression gives no number for, or one below 0, no launch can have. */
+START_TEST(variants_of_no_shared_memory) {
+    const struct fx_expr wrong[] = {EXPR(C(-16)), EXPR(C(INT64_MAX), C(1), OP(ADD)), EXPR(C(16), OP(ADD))};
+    struct fx_variant variant = first_of[2];
+    struct fx_launch launches[2];
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    memcpy(launches, launches_of, sizeof launches);
+    launches[0].n_variants = 1, launches[0].variants = &variant;
+    g.launches = launches;
+    other.kernels = &g;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    variant.smem = (struct fx_expr)EXPR(C(0));
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_OK);
+    fx_prepared_release(prepared);
+    variant.smem = wrong[_i];
+    ck_assert_int_eq(fx_prepare(context, &other, NULL, NULL, 0, &prepared), FX_ERR_USAGE);
+    says("launch f_0 of kernel f has no variant for Fake GPU");
+    close_all();
+}
+END_TEST
+
+/* A prepared kernel has a recipe of its own: that of the plan may be written over. */
+START_TEST(equations_are_kept) {
+    struct fx_term terms[][3] = {{X(M), C(2), OP(MUL)}, {X(M), C(4), OP(ADD)}};
+    char texts[][16] = {"K = 2 * M", "K = M + 4"};
+    struct fx_equation equations[] = {{K, {3, terms[0]}, texts[0]}, {K, {3, terms[1]}, texts[1]}};
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    struct call c;
+    g.equations = equations, g.n_equations = 2;
+    other.kernels = &g;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_msg(fx_prepare(context, &other, NULL, NULL, 0, &prepared) == FX_OK, "%s", fx_last_error());
+    memset(terms, 0x55, sizeof terms);
+    memset(texts, 'x', sizeof texts);
+    memset(equations, 0x55, sizeof equations);
+    make_call(&c, 4, 8);
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    make_call(&c, 8, 12);
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    ck_assert_msg(strstr(fx_last_error(), "K = 2 * M") != NULL, "%s", fx_last_error());
+    make_call(&c, 3, 6);
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    ck_assert_msg(strstr(fx_last_error(), "K = M + 4") != NULL, "%s", fx_last_error());
+    close_all();
+}
+END_TEST
+
 START_TEST(numbers_of_launches_and_variants) {
     open_all();
     for (int i = -1; i < 3; i += 3) {
@@ -1246,6 +1297,16 @@ START_TEST(the_stub_is_passed_over) {
 }
 END_TEST
 
+START_TEST(what_the_driver_answers_is_told) {
+    static char text[16384];
+    use_fakes();
+    cuda.device(12040, 90);
+    cuda.let_fail("cuInit", 1, 999);
+    fx_doctor(text, sizeof text);
+    ck_assert_msg(strstr(text, "fake_cuda.so: driver for CUDA 12.4, cuInit returns 999\n") != NULL, "%s", text);
+}
+END_TEST
+
 START_TEST(an_nvrtc_that_cannot_compile_is_passed_over) {
     static const char *const calls[] = {"nvrtcCompileProgram", "nvrtcVersion"};
     static const char *const lines[] = {
@@ -1544,6 +1605,8 @@ int main(void) {
     tcase_add_test(tests, hints_of_some_extents);
     tcase_add_test(tests, hints_stand_for_both_ends_of_alignment);
     tcase_add_test(tests, variants_of_much_shared_memory);
+    tcase_add_loop_test(tests, variants_of_no_shared_memory, 0, 3);
+    tcase_add_test(tests, equations_are_kept);
     tcase_add_test(tests, numbers_of_launches_and_variants);
     tcase_add_test(tests, threads_share_compilations);
     tcase_add_test(tests, pins_variants);
@@ -1569,6 +1632,7 @@ int main(void) {
     tcase_add_test(tests, a_log_of_any_size_is_kept);
     tcase_add_test(tests, a_driver_older_than_nvrtc_is_named);
     tcase_add_test(tests, the_stub_is_passed_over);
+    tcase_add_test(tests, what_the_driver_answers_is_told);
     tcase_add_loop_test(tests, an_nvrtc_that_cannot_compile_is_passed_over, 0, 2);
     tcase_add_test(tests, a_library_that_is_another_is_passed_over);
     tcase_add_test(tests, traces);
