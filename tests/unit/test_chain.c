@@ -62,6 +62,12 @@ static const struct {
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
         {"PASSES = 1;", "acc[0][v] * 0.0f : acc[0][v] * r.last * (1.0f / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = (where(s == 0, 0, e) / s) @ v }",
+        {"PASSES = 1;", "\n    const bool eq_ = r.s_ == 0.0f;"}}, /* once a row */
+    {"kernel f(q: f16[S,D], k: f16[T,U,D], v: f16[T,U,N]) -> o: f16[S,N]" REQUIRED /* rows of two labels do not end */
+     "{ o = sum[T,U](softmax[T,U](where(idx(T) <= idx(S), q @[D] k, -inf)) * v) }",
+        {"PASSES = 1;", "SCALED = true", "ENDS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }",
         {"PASSES = 1;", "ENDS = false"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
