@@ -105,29 +105,20 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
 }
 
-/* How a tensor map is indexed beyond k and m or n. */
-static void emit_map_axes(struct operand_place *b, const struct operand *operands, int n) {
-    struct map_axis axes[MAX_MAP_AXES], own[MAX_MAP_AXES];
-    const char **values = NEW_ARRAY(arena(b), const char *, n);
-    int n_axes = map_axes(b->g, b->shape, b->segment, &operands->tensor, axes);
+/* How a tensor map is indexed beyond k and m or n: those of operands side by side alike. */
+static void emit_map_axes(struct operand_place *b, const struct operand *operand) {
+    struct map_axis axes[MAX_MAP_AXES];
+    int n = map_axes(b->g, b->shape, b->segment, &operand->tensor, axes);
     buf_line(b->out, "    static constexpr int RANK = %d;  // of its tensor map%s",
-        MAP_INNER + n_axes + operands->tensor.is_split, operands->tensor.is_split ? ", of which the last are parts" : "");
-    if (!n_axes) return;
+        MAP_INNER + n + operand->tensor.is_split, operand->tensor.is_split ? ", of which the last are parts" : "");
+    if (!n) return;
     struct buf s;
     buf_init(&s, arena(b));
-    for (int d = 0; d < n_axes; d++) {
-        bool differs = false;
-        for (int i = 0; i < n; i++) {
-            map_axes(b->g, b->shape, b->segment, &operands[i].tensor, own);
-            const struct map_axis *x = &own[d];
-            const char *var = x->is_outer ? "ko" : "batch";
-            const struct flat_index f = {map_axis_labels(b->shape, b->segment, x), var, true};
-            values[i] = x->label < 0 ? var : address_part(arena(b), b->axes, &f, x->label, x->label);
-            differs |= strcmp(values[i], values[0]) != 0;
-        }
-        buf_printf(&s, "      at[%d] = ", MAP_INNER + d);
-        for (int i = 0; differs && i + 1 < n; i++) buf_printf(&s, "j == %d ? %s : ", i, values[i]);
-        buf_printf(&s, "%s;\n", values[n - 1]);
+    for (int d = 0; d < n; d++) {
+        const char *var = axes[d].is_outer ? "ko" : "batch";
+        const struct flat_index f = {map_axis_labels(b->shape, b->segment, &axes[d]), var, true};
+        buf_printf(&s, "      at[%d] = %s;\n", MAP_INNER + d,
+            axes[d].label < 0 ? var : address_part(arena(b), b->axes, &f, axes[d].label, axes[d].label));
     }
     emit_function(b->out,
         arena_printf(arena(b), "    static FX_DEVICE void place(const %s &p, int j, int batch, int ko, int (&at)[RANK])",
@@ -192,7 +183,7 @@ static void emit_operand(
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
-    if (has_maps(b->l->kernel)) emit_map_axes(b, operands, n);
+    if (has_maps(b->l->kernel)) emit_map_axes(b, operands);
     buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;

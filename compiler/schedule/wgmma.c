@@ -106,15 +106,23 @@ static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, c
     return true;
 }
 
+static bool have_same_axes(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct operand *a, const struct operand *b) {
+    struct map_axis x[MAX_MAP_AXES], y[MAX_MAP_AXES];
+    int n = map_axes(g, shape, e, &a->tensor, x);
+    bool same = map_axes(g, shape, e, &b->tensor, y) == n;
+    for (int i = 0; same && i < n; i++) same = x[i].axis == y[i].axis;
+    return same;
+}
+
 bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not) {
-    struct map_axis axes[MAX_MAP_AXES];
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         if (e->is_ragged) return *why_not = "the rows of an operand are no multiple of 16 bytes", false;
         if (has_a && !is_mappable(g, shape, e, &e->a, &shape->m, why_not)) return false;
         for (int j = 0; j < e->n_sums; j++) {
             if (!is_mappable(g, shape, e, &e->b[j], &shape->n, why_not)) return false;
-            if (map_axes(g, shape, e, &e->b[j].tensor, axes) != map_axes(g, shape, e, &e->b[0].tensor, axes))
+            if (!have_same_axes(g, shape, e, &e->b[j], &e->b[0]))
                 return *why_not = "weights side by side have different axes", false;
         }
     }
