@@ -5,6 +5,7 @@
 #include "oracle/eval.h"
 #include "fx.h"
 #include "kernel_build.h"
+#include "oracle/eval_internal.h"
 #include "suite.h"
 
 #include <check.h>
@@ -210,6 +211,30 @@ START_TEST(test_usage) {
 END_TEST
 
 /* Far more elements than cells: only those needed are kept. */
+/* Where elements are: by the axes that a layout has, whatever lies behind them. */
+START_TEST(test_layout) {
+    static const int axes[] = {3, 0, 2};
+    static const int64_t extents[] = {4, 9, 5, 2}, strides[] = {5, 0, 1, 20};
+    struct oracle_layout l;
+    for (int i = 0; i < MAX_AXES; i++) l.axes[i] = 1, l.extents[i] = 9, l.strides[i] = 77;
+    ck_assert(layout_init(&l, 3, axes, extents));
+    ck_assert_int_eq(l.numel, 40);
+    for (int a = 0; a < 4; a++) {
+        ck_assert_int_eq(layout_stride(&l, a), strides[a]);
+        ck_assert(layout_has(&l, a) == (a != 1));
+    }
+    for (int64_t i = 0; i < 40; i++) {
+        int64_t at[4] = {-1, 8, -1, -1};
+        layout_locate(&l, i, at);
+        ck_assert(at[3] == i / 20 && at[0] == i / 5 % 4 && at[2] == i % 5 && at[1] == 8);
+        ck_assert_int_eq(layout_offset(&l, at), i);
+    }
+    const int64_t huge[] = {INT64_C(1) << 31, 1, INT64_C(1) << 31, 2}, none[] = {4, 9, -1, 2};
+    ck_assert(!layout_init(&l, 3, axes, huge) && !layout_init(&l, 3, axes, none));
+    ck_assert(layout_init(&l, 0, axes, extents) && l.numel == 1 && layout_stride(&l, 0) == 0 && !layout_has(&l, 3));
+}
+END_TEST
+
 START_TEST(test_sparse) {
     struct build *b = BUILD("MNK", 1 << 20, 1 << 20, 2);
     struct value *x = integer_load(b, FX_F32, "MK"), *w = integer_load(b, FX_F32, "NK"),
@@ -614,6 +639,7 @@ int main(void) {
     tcase_add_test(values, test_nested_reduction);
     tcase_add_test(values, test_empty);
     tcase_add_test(values, test_usage);
+    tcase_add_test(values, test_layout);
     tcase_add_test(values, test_sparse);
     tcase_add_test(values, test_large_shared);
     tcase_add_loop_test(values, test_random, 0, 200);
