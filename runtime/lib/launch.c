@@ -218,14 +218,15 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
         if (!ready[i].entry) continue;
-        for (int a = 0; a < k->launches[i].n_args; a++) {
-            const struct fx_arg *arg = &k->launches[i].args[a];
-            arguments[a] = arg->kind == FX_ARG_PARAM    ? (void *)&b->slots[arg->index]
+        int n = 0;
+        for (; n < k->launches[i].n_args; n++) {
+            const struct fx_arg *arg = &k->launches[i].args[n];
+            arguments[n] = arg->kind == FX_ARG_PARAM    ? (void *)&b->slots[arg->index]
                            : arg->kind == FX_ARG_BUFFER ? (void *)&buffers[arg->index]
                            : arg->kind == FX_ARG_STRIDE ? (void *)&b->strides[arg->index]
                                                         : (void *)&b->extents[arg->index];
         }
-        arguments[k->launches[i].n_args] = maps;
+        arguments[n] = maps;
         uint64_t began = timeline_begin();
         if (ready[i].takes_maps) status = encode_maps(p, &k->launches[i], b, buffers, env, maps);
         if (status == FX_OK) status = enqueue(p->ctx, &ready[i], arguments, stream);

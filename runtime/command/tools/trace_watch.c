@@ -77,13 +77,14 @@ static bool open_launch(struct trace *t, struct trace_launch *l) {
 }
 
 static void release_launch(const struct trace *t, struct trace_launch *l) {
-    for (int i = 0; i < t->n_tensors; i++)
-        for (int side = 0; side < TRACE_SIDES; side++) {
-            if (l->parts) free(l->parts[i].map[side].runs);
-            for (int d = 0; d < l->n_details; d++)
-                if (l->details[d].tensors) free(l->details[d].tensors[i][side].runs);
-        }
-    for (int d = 0; d < l->n_details; d++) free(l->details[d].tensors);
+    for (int i = 0; l->parts && i < t->n_tensors; i++)
+        for (int side = 0; side < TRACE_SIDES; side++) free(l->parts[i].map[side].runs);
+    while (l->n_details > 0) {
+        struct trace_runs(*of)[TRACE_SIDES] = l->details[--l->n_details].tensors;
+        for (int i = 0; of && i < t->n_tensors; i++)
+            for (int side = 0; side < TRACE_SIDES; side++) free(of[i][side].runs);
+        free(of);
+    }
     for (unsigned b = 0; l->blocks && b < l->grid; b++) free(l->blocks[b].tensors);
     free(l->blocks);
     free(l->parts);
