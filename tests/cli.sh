@@ -89,7 +89,15 @@ says err 'unknown option --emi'
 says err "try 'fxc --help'"
 expect 2 "$fxc" --seed=1 scale.fx
 says err "one of 'fxc run'"
+holds test "$(tail -c 1 err | wc -l)" = 1
 only $files
+
+
+# An outlier stands in every row, a row being what lies along the last axis.
+group outliers
+expect 0 "$fxc" run --device=cpu scale.fx -k scale -D M=3 -D K=64 -i 'x=outlier(0,1000)' -i a=1 -o y=y.npy
+tail -c 768 y.npy | od -An -v -tf4 -w256 | awk '{ n = 0; for (i = 1; i <= 64; i++) n += $i > 500; print n }' >counts
+holds test "$(tr '\n' ' ' <counts)" = '1 1 1 '
 
 group grammar
 expect 0 "$fxc" -o a.cu scale.fx

@@ -526,6 +526,40 @@ START_TEST(test_given_twice) {
 }
 END_TEST
 
+/* Of several tensors those that share memory are one, whatever lies before them: x and y apart, z, which is written,
+ * over the end of y, which is only read. */
+START_TEST(test_given_beside) {
+    char *at = take(2048, NULL), *x = at + 64, *y = at + 512, *z = at + 640;
+    int64_t shape[] = {64};
+    void *module = compile(ENTRY "k(const float *x_, const float *y_, float *z_, int from) {\n"
+                                 "  const float v = x_[threadIdx.x] + y_[threadIdx.x];\n  fx_barrier();\n"
+                                 "  z_[(int)threadIdx.x - from] = v;\n}\n", "k");
+    char *const places[] = {x, y, z};
+    for (int from = 0; from < 2; from++) {
+        struct launch_memory memory[3];
+        memset(at, 0, 2048);
+        for (int i = 0; i < 3; i++)
+            memory[i] = (struct launch_memory){.name = i == 0 ? "x" : i == 1 ? "y" : "z",
+                .address = (uintptr_t)places[i],
+                .start = (uintptr_t)places[i],
+                .n_bytes = 256,
+                .is_read = i != 2,
+                .is_written = i == 2,
+                .is_tensor = true,
+                .rank = 1,
+                .element_bytes = 4,
+                .shape = shape};
+        int before = from ? 100 : 0; /* over the end of y, and within x */
+        emu_announce(memory, 3);
+        bool is_fine = launch(1, 64, 0, false, (void *[]){&x, &y, &z, &before});
+        emu_conclude(is_fine ? FX_OK : FX_ERR_GPU);
+        ck_assert_msg(is_fine == !from, "%d before z: %s", before, words);
+        if (!is_fine) ck_assert_msg(strstr(words, "what is only to be read") != NULL, "%s", words);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
 /* ---- what is seen ---- */
 
 enum { MOST_SEEN = 4096 };
@@ -780,6 +814,7 @@ int main(void) {
     tcase_add_test(t, test_many_places);
     tcase_add_loop_test(t, test_given, 0, (int)(sizeof given / sizeof *given));
     tcase_add_test(t, test_given_twice);
+    tcase_add_test(t, test_given_beside);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

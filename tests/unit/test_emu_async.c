@@ -326,6 +326,42 @@ START_TEST(test_products) {
 }
 END_TEST
 
+/* f32 as tf32, whose lower bits do not count: boxes of 32 k, 8 of them an instruction. */
+START_TEST(test_tf32_products) {
+    enum { K = 32, MOST_N = 128 };
+    int n = _i ? 128 : 64;
+    char source[2048];
+    float *rows = malloc((64 + MOST_N) * K * sizeof *rows);
+    struct cuda_tensor_map map;
+    for (int i = 0; i < (64 + MOST_N) * K; i++) rows[i] = (float)number(i / K, i % K) * (1 + 0x1p-12f);
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(float *y_, const __grid_constant__ fx_tensor_maps<1> maps_) {\n  const unsigned at = fx_shared(fx_smem()), full = at + 40960;\n"
+        "  if (threadIdx.x == 0) {\n    fx_mbarrier_init(full, 1), fx_mbarrier_publish(), fx_mbarrier_expect(full, %d);\n"
+        "    for (int i = 0; i < %d; ++i) {\n      const int from[2] = {0, 64 * i};\n      fx_tma_load(at + i * 8192, maps_.of, full, from);\n    }\n  }\n"
+        "  fx_barrier();\n  fx_mbarrier_wait(full, 0);\n  const int m = threadIdx.x / 32 * 16 + threadIdx.x %% 32 / 4, c = threadIdx.x %% 4 * 2;\n"
+        "  float d[%d];\n  for (int i = 0; i < %d; ++i) d[i] = i;\n  fx_wgmma_begin();\n  for (int i = 0; i < 4; ++i) {\n"
+        "    const unsigned long long a = at + i * 32, b = at + 8192 + i * 32, high = (unsigned long long)(64 | 1u << 30) << 32;\n"
+        "    fx_wgmma_%d<false, 0, 0, true>(d, a >> 4 | 1 << 16 | high, b >> 4 | 1 << 16 | high, i > 0);\n  }\n  fx_wgmma_commit();\n  fx_wgmma_wait<0>();\n"
+        "  for (int i = 0; i < %d; ++i) y_[(m + i / 2 %% 2 * 8) * %d + i / 4 * 8 + c + i %% 2] = d[i];\n}\n",
+        8192 * (1 + n / 64), 1 + n / 64, n / 2, n / 2, n, n / 2, n);
+    void *module = compile(source, "k"), *x = take((64 + MOST_N) * K * 4, rows), *y = take(64 * MOST_N * 4, NULL);
+    ck_assert_int_eq(cuda_driver.cuTensorMapEncodeTiled(&map, TENSOR_MAP_F32, 2, x, (uint64_t[]){K, 64 + MOST_N},
+                         (uint64_t[]){K * 4}, (unsigned[]){32, 64}, (unsigned[]){1, 1}, 0, TENSOR_MAP_SWIZZLE_128B,
+                         TENSOR_MAP_L2_256B, 0),
+        0);
+    ck_assert_msg(launch(1, 128, 40968, false, (void *[]){&y, &map}), "%s", words);
+    for (int m = 0; m < 64; m++)
+        for (int c = 0; c < n; c++) {
+            float want = 0, got = ((float *)y)[m * n + c];
+            for (int k = 0; k < K; k++) want += (float)(number(m, k) * number(64 + c, k));
+            ck_assert_msg(got == want, "n %d: row %d, column %d is %g, not %g", n, m, c, (double)got, (double)want);
+        }
+    cuda_driver.cuModuleUnload(module);
+    free(rows);
+}
+END_TEST
+
 /* The same with the first factor in registers, which have the rows as boxes hold them: 3 x 2 instructions of each type. */
 START_TEST(test_held_products) {
     enum { K = 64, MOST_N = 256 };
@@ -470,6 +506,7 @@ int main(void) {
     tcase_add_test(t, test_named_barriers);
     tcase_add_test(t, test_clusters);
     tcase_add_loop_test(t, test_products, 0, 32);
+    tcase_add_loop_test(t, test_tf32_products, 0, 2);
     tcase_add_loop_test(t, test_held_products, 0, 12);
     tcase_add_test(t, test_bad_products);
     suite_add_tcase(s, t);

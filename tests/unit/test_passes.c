@@ -1497,6 +1497,52 @@ START_TEST(test_partial) {
 }
 END_TEST
 
+/* How many slices split_k cuts the k of a product in on an H200; 1: it is left whole. */
+static const struct {
+    const char *spec;
+    int n;
+} slices[] = {
+    {"(x: bf16[M=16,K=16384], w: bf16[K,N=64]) -> y: bf16[M,N] { y = x @ w }", 16},
+    {"(x: bf16[M=128,K=32768], w: bf16[K,N=512]) -> y: bf16[M,N] { y = x @ w }", 16},
+    {"(x: bf16[M=128,K=16384], w: bf16[K,N=1024]) -> y: bf16[M,N] { y = x @ w }", 1}, /* clusters do as well */
+    {"(x: bf16[M=64,K=16384], w: bf16[K,N=4096]) -> y: bf16[M,N] { y = x @ w }", 1},
+    {"(x: f16[B=16,M=64,K=16384], w: f16[B,K,N=64]) -> y: f16[B,M,N] { y = x @ w }", 8},
+    {"(x: f16[M=64,K=65000], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 1}, /* not in whole steps of k */
+    {"(x: f16[M=64,K], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 1},       /* nor of unknown length */
+    {"(x: f32[M=16,K=1024], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }", 4},
+    {"(x: f32[M=4,K=65536], w: f32[K,N=512]) -> y: f32[M,N] { y = x @ w }", 2}, /* few rows: by what is read */
+    {"(x: f32[M=8,K=32768], w: f32[K,N=512]) -> y: f32[M,N] { y = x @ w }", 1},
+    {"(x: f64[M=8,K=65536], w: f64[K,N=4096]) -> y: f64[M,N] { y = x @ w }", 4},
+    {"(x: f64[M=128,K=1024], w: f64[K,N=4096]) -> y: f64[M,N] { y = x @ w }", 4},
+    {"(x: i8[M=64,K=65536], w: i8[N=64,K]) -> y: i32[M,N] { y = x @[K] w }", 128},
+    {"(x: f32[M=64,K=65536], w: f32[K]) -> y: f32[M] { y = x @ w }", 1}, /* no product of matrices */
+    {"(q: f16[S=64,D=64], k: f16[T=65536,D], v: f16[T,N=64]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }", 1},
+    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { kernels: 1 } { y = x @ w }", 1},
+    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { fuse: require } { y = x @ w }", 1},
+};
+
+START_TEST(test_slices) {
+    char text[400];
+    snprintf(text, sizeof text, "kernel f%s", slices[_i].spec);
+    struct subject *s = subject_open(text);
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    const struct graph *g = pass_split_k(pass_canonicalise(s->graph));
+    ck_assert(ir_verify(g) == NULL);
+    int64_t n = 1, whole = 1;
+    for (int i = 0; i < g->kernel->n_axes; i++) {
+        const struct axis *a = &g->kernel->axes[i];
+        size_t len = a->name.len;
+        if (len > 7 && memcmp(a->name.s + len - 7, "_slices", 7) == 0) n = a->extent;
+        if (len > 6 && memcmp(a->name.s + len - 6, "_slice", 6) == 0) whole = n * a->extent;
+    }
+    ck_assert_msg(n == slices[_i].n, "%s: %d slices", text, (int)n);
+    char extent[32];
+    snprintf(extent, sizeof extent, "K=%d", (int)whole);
+    ck_assert_msg(n == 1 || strstr(text, extent) != NULL, "%s: slices of %d in all", text, (int)whole);
+    subject_close(s);
+}
+END_TEST
+
 /* ---- the verifier: graphs broken by hand ---- */
 
 static struct node *node_of(struct graph *g, enum node_kind kind) {
@@ -1838,6 +1884,7 @@ int main(void) {
     tcase_add_loop_test(graphs, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(graphs, test_cse_of_many);
     tcase_add_loop_test(graphs, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
+    tcase_add_loop_test(graphs, test_slices, 0, (int)(sizeof slices / sizeof *slices));
     tcase_add_loop_test(graphs, test_partial, 0, (int)(sizeof partials / sizeof *partials));
     tcase_add_loop_test(graphs, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(graphs, test_broken_kind, 0, N_BROKEN_KINDS);
