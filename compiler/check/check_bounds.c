@@ -11,7 +11,6 @@
 
 enum {
     MAX_SEEN = 512, /* values looked at for a position, each as often as it is met: then it is any number */
-    MAX_MEMO = 64,  /* of these remembered, so that an index or an element met again is the same */
     MAX_NESTED = 64,
 };
 
@@ -32,7 +31,7 @@ struct bounds_walk { /* over the values of a position */
     struct bounds *s;
     int n_seen, n_memos, n_readings;
     bool may_wrap; /* arithmetic was met that was not shown to fit */
-    struct memo memos[MAX_MEMO + 1]; /* after the last one that has no value */
+    struct memo *memos; /* so that an index or an element met again is the same */
 };
 
 static void value_poly(
@@ -258,10 +257,10 @@ static void new_value_poly(
     case V_CAST: cast_poly(w, v, at, depth, p); return;
     case V_ACCESS: access_poly(w, v, at, depth, p); return;
     case V_REDUCE:
-        if (v->reduction == RED_ARGMAX || v->reduction == RED_ARGMIN) extreme_poly(w, v->reduced[0], p);
-        else any_of(w, v->dtype, p);
+        if (v->reduction != RED_ARGMAX && v->reduction != RED_ARGMIN) break;
+        extreme_poly(w, v->reduced[0], p);
         return;
-    case V_SCAN: any_of(w, v->dtype, p); return;
+    case V_SCAN: break;
     }
     any_of(w, v->dtype, p);
 }
@@ -269,19 +268,17 @@ static void new_value_poly(
 static void value_poly(
     struct bounds_walk *w, const struct value *v, const struct bounds_reading *at, int depth, struct poly *p) {
     int reading = at ? at->number : 0;
-    for (const struct memo *m = w->memos; m->v; m++)
-        if (m->v == v && m->reading == reading) {
-            poly_copy(p, m->p);
+    for (int i = 0; i < w->n_memos; i++)
+        if (w->memos[i].v == v && w->memos[i].reading == reading) {
+            poly_copy(p, w->memos[i].p);
             return;
         }
-    if (v->dtype != FX_BOOL && !fx_is_integer(v->dtype)) {
-        poly_number(p, 0);
-        p->is_lost = true;
+    if (depth > MAX_NESTED || w->n_seen++ > MAX_SEEN) {
+        any_of(w, v->dtype, p);
         return;
     }
-    if (depth > MAX_NESTED || w->n_seen++ > MAX_SEEN) any_of(w, v->dtype, p);
-    else new_value_poly(w, v, at, depth, p);
-    if (w->n_memos < MAX_MEMO) w->memos[w->n_memos++] = (struct memo){v, reading, bounds_keep(w->s, p)};
+    new_value_poly(w, v, at, depth, p);
+    PUSH(&w->s->c->cx->arena, w->memos, w->n_memos) = (struct memo){v, reading, bounds_keep(w->s, p)};
 }
 
 /* ---- proofs ---- */
@@ -320,10 +317,6 @@ bool bounds_prove(struct checker *c, const struct value *v, int axis, const char
     struct bounds *s = bounds_of(c);
     struct bounds_walk w = {.s = s};
     struct poly p, extent;
-    if (!fx_is_integer(v->dtype)) {
-        *why = "it is no integer";
-        return false;
-    }
     struct mark m = bounds_mark(s);
     assume_labels(s, v);
     value_poly(&w, v, NULL, 0, &p);

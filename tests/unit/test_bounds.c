@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "check/check_bounds.h"
+#include "fx.h"
 #include "suite.h"
 
 /* ---- a kernel by hand ---- */
@@ -644,6 +645,51 @@ START_TEST(shows) {
 }
 END_TEST
 
+/* ---- the same of specs: what only the language makes ---- */
+
+static const struct { const char *spec; bool is_inside; } spelled[] = {
+    {"(x: f32[M=256], f: f32[T]) -> y: f32[T] { y = x[M: u8(f)] }", 1}, /* a float saturates */
+    {"(x: f32[M=255], f: f32[T]) -> y: f32[T] { y = x[M: u8(f)] }", 0},
+    {"(x: f32[M=4294967296], f: f32[T]) -> y: f32[T] { y = x[M: i64(i32(f)) + 2147483648] }", 1},
+    {"(x: f32[M=4294967295], f: f32[T]) -> y: f32[T] { y = x[M: i64(i32(f)) + 2147483648] }", 0},
+    {"(x: f32[K=7], n: i32[K]) -> y: f32[] { y = x[K: argmax[K](n)] }", 1},
+    {"(x: f32[K=7], n: i32[K]) -> y: f32[] { y = x[K: argmin[K](n)] }", 1},
+    {"(x: f32[M=6], n: i32[K=7]) -> y: f32[] { y = x[M: argmin[K](n)] }", 0},
+    {"(x: f32[K=7], n: i32[K]) -> y: f32[] { y = x[K: max[K](n)] }", 0}, /* no index of it */
+    {"(x: f32[K=7], n: i32[K]) -> y: f32[] { y = x[K: min[K](n)] }", 0},
+    {"(x: f32[K=7], n: i32[K]) -> y: f32[] { y = x[K: sum[K](n)] }", 0},
+    {"(x: f32[M=4294967296], n: i32[T,K]) -> y: f32[T] { y = x[M: i64(max[K](n)) + 2147483648] }", 1},
+    {"(x: f32[M=4294967295], n: i32[T,K]) -> y: f32[T] { y = x[M: i64(max[K](n)) + 2147483648] }", 0},
+    {"(x: f32[M=4294967296], n: i32[T]) -> y: f32[T] { y = x[M: i64(cummax[T](n)) + 2147483648] }", 1},
+    {"(x: f32[M=4294967295], n: i32[T]) -> y: f32[T] { y = x[M: i64(cummax[T](n)) + 2147483648] }", 0},
+    {"(x: f32[M=1], t: f32[T]) -> y: f32[T] { y = t * x[M: i32(idx(T) < 0)] }", 1}, /* conditions are 0 and 1 */
+    {"(x: f32[M=2], e: bool[T]) -> y: f32[T] { y = x[M: i32(e)] }", 1},
+    {"(x: f32[M=1], e: bool[T]) -> y: f32[T] { y = x[M: i32(e)] }", 0},
+    {"(x: f32[M=2147483649], n: i32[T]) -> y: f32[T] { y = x[M: abs(n)] }", 0}, /* of the least it wraps */
+    {"(x: f32[M=2147483649], n: i32[T]) -> y: f32[T] { y = x[M: abs(i64(n))] }", 1},
+    {"(x: f32[M=2147483648], n: i32[T]) -> y: f32[T] { y = x[M: abs(i64(n))] }", 0},
+    {"(x: f32[M=1], t: f32[T=5]) -> y: f32[T] { p = idx(T)\n y = t * x[M: min(p, 0) + p[T: 0]] }", 1}, /* as read */
+    {"(x: f32[M=4], t: f32[T=5]) -> y: f32[T] { p = idx(T)\n y = t * x[M: p[T: 0] + min(p, 3)] }", 1},
+    {"(x: f32[M=4], t: f32[T=5]) -> y: f32[T] { p = idx(T)\n y = t * x[M: p[T: 1] + min(p, 3)] }", 0},
+    {"(x: f32[K=4], u: f32[A=4,B=4]) -> y: f32[A,B] { p = idx(A) + idx(B)\n y = u * x[K: p[A: 1, B: 2]] }", 1},
+    {"(x: f32[K=3], u: f32[A=4,B=4]) -> y: f32[A,B] { p = idx(A) + idx(B)\n y = u * x[K: p[A: 1, B: 2]] }", 0},
+    {"(x: f32[M=4294967296], s: u64, o: u64, u: f32[T]) -> y: f32[T] { y = u * x[M: i64(philox(s, o, idx(T)))] }", 1},
+    {"(x: f32[M=4294967295], s: u64, o: u64, u: f32[T]) -> y: f32[T] { y = u * x[M: i64(philox(s, o, idx(T)))] }", 0},
+};
+
+START_TEST(shows_spelled) {
+    struct fx_options options = FX_OPTIONS;
+    char text[256];
+    fx_compilation *c;
+    options.oracle_only = true;
+    snprintf(text, sizeof text, "kernel f%s", spelled[_i].spec);
+    fx_status status = fx_compile(text, strlen(text), "f.fx", &options, &c);
+    ck_assert_msg((status == FX_OK) == spelled[_i].is_inside, "%s: %s", text, fx_messages(c));
+    ck_assert_msg(status == FX_OK || strstr(fx_messages(c), "FX2026"), "%s", fx_messages(c));
+    fx_close(c);
+}
+END_TEST
+
 /* ---- limits ---- */
 
 enum { MOST_NESTED = 64, MOST_SEEN = 513 };
@@ -995,6 +1041,7 @@ int main(void) {
     Suite *s = suite_create("bounds");
     TCase *t = tcase_create("positions");
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(t, shows_spelled, 0, (int)(sizeof spelled / sizeof *spelled));
     tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
     tcase_add_test(t, size_is_limited);
     tcase_add_test(t, conditions_count_too);
