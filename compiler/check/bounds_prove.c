@@ -47,10 +47,12 @@ void bounds_limits(const struct bounds *s, const struct poly *p, wide *lo, wide 
 
 /* ---- over atom - lo ---- */
 
+enum { MOST_ATOMS = POLY_TERMS * POLY_FACTORS }; /* of a polynomial */
+
 /* p over atom - lo (sign 1), or a polynomial over these over the atoms again (sign -1). */
 static void shift(const struct bounds *s, const struct poly *p, int sign, struct poly *out) {
     struct poly by, next;
-    int done[POLY_TERMS * POLY_FACTORS], n_done = 0;
+    int done[MOST_ATOMS], n_done = 0;
     poly_copy(out, p);
     for (int i = 0; i < p->n && !out->is_lost; i++)
         for (int j = 0; j < p->t[i].n; j++) {
@@ -357,7 +359,7 @@ static bool show_between(struct bounds *s, const struct poly *goal, int atom, co
 /* q = a // b: b * q lies within [a - b + 1, a] where b >= 1. */
 static bool show_quotient(struct bounds *s, const struct poly *goal, int atom, int depth) {
     const struct poly *n = s->atoms[atom].a, *d = s->atoms[atom].b;
-    struct poly least, zero, at_zero;
+    struct poly least, zero, factor, at_zero;
     wide lo, hi;
     bounds_limits(s, d, &lo, &hi);
     if (lo >= 1) {
@@ -378,8 +380,7 @@ static bool show_quotient(struct bounds *s, const struct poly *goal, int atom, i
     poly_number(&zero, 0);
     poly_add(&zero, d, -1);
     bounds_assume(s, &zero);
-    poly_number(&zero, 0);
-    poly_substitute(&at_zero, goal, atom, &zero);
+    poly_extract(goal, atom, &factor, &at_zero);
     ok = s->is_impossible || show(s, &at_zero, depth + 1);
     bounds_undo(s, m);
     return ok;
@@ -431,9 +432,8 @@ static bool show(struct bounds *s, const struct poly *given, int depth) {
 }
 
 bool bounds_show(struct bounds *s, const struct poly *p) {
-    struct mark m = bounds_mark(s);
     bool is_base = s->is_base;
-    s->is_base = false; /* what is assumed on the way holds on the way only */
+    s->is_base = false; /* what is assumed on the way holds on the way only, and is taken back there */
     bool ok = false;
     s->may_deepen = true;
     for (s->fact_limit = 0; !ok && s->may_deepen && s->fact_limit <= BOUNDS_FACT_DEPTH; s->fact_limit++) {
@@ -443,7 +443,6 @@ bool bounds_show(struct bounds *s, const struct poly *p) {
         if (s->steps > BOUNDS_STEPS) break;
     }
     s->is_base = is_base;
-    bounds_undo(s, m);
     return ok;
 }
 

@@ -833,6 +833,40 @@ START_TEST(first_of_many_conditions) {
 }
 END_TEST
 
+/* The first of many requirements counts as the last does. */
+START_TEST(first_of_many_facts) {
+    char axes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", required[256] = "";
+    for (const char *l = axes + 1; *l; l++) sprintf(required + strlen(required), "%sA%c{", *required ? "," : "", *l);
+    for (const char *l = axes + 1; *l; l++) {
+        ck_assert_msg(is_inside(axes, required, "a", *l, FX_I64), "a in %c", *l);
+        ck_assert_msg(!is_inside(axes, required, "b", *l, FX_I64) || *l == 'B', "b in %c", *l);
+    }
+}
+END_TEST
+
+/* A condition negated so often, definitions by cases in one another, requirements one after another: up to a number. */
+START_TEST(depths) {
+    enum { MOST_NEGATED = 48, MOST_CASES = 47, MOST_IN_A_ROW = 4 };
+    for (int n = 2; n < 60; n += 2) {
+        char left[256] = "3t{";
+        for (int i = 0; i < n; i++) strcat(left, "^");
+        strcat(left, "t3-0?");
+        ck_assert_msg(is_inside("T", "", left, 'T', FX_I64) == (n <= MOST_NEGATED), "%d times not", n);
+    }
+    for (int n = 1; n < 60; n++) {
+        char text[256] = "t";
+        for (int i = 0; i < n; i++) strcat(text, "0:");
+        ck_assert_msg(is_inside("T", "", text, 'T', FX_I64) == (n <= MOST_CASES), "%d cases", n);
+    }
+    for (int n = 1; n < 10; n++) {
+        char required[64] = "", letter = (char)('A' + n);
+        for (int i = 0; i < n; i++) sprintf(required + strlen(required), "%s%c%c{", i ? "," : "", 'A' + i, 'B' + i);
+        bool ok = is_inside("ABCDEFGHIJKLM", required, "a", letter, FX_I64);
+        ck_assert_msg(ok == (n <= MOST_IN_A_ROW), "%d in a row", n);
+    }
+}
+END_TEST
+
 /* Between an extent and a longer one lies a whole number that differs from both, or not: of floats nothing is read. */
 START_TEST(scalars_are_integers) {
     ck_assert(is_inside("AB", "Bs<,sA<", "b2+", 'A', FX_I64));
@@ -1047,6 +1081,8 @@ int main(void) {
     tcase_add_test(t, conditions_count_too);
     tcase_add_test(t, conditions_are_as_deep);
     tcase_add_test(t, first_of_many_conditions);
+    tcase_add_test(t, first_of_many_facts);
+    tcase_add_test(t, depths);
     tcase_add_test(t, scalars_are_integers);
     tcase_add_loop_test(t, is_right_at_random, 0, N_CHUNKS);
     tcase_set_timeout(t, 120);
