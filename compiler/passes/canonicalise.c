@@ -115,6 +115,16 @@ static struct node *div_power_of_two(struct rewrite *w, struct node *n) {
     return n;
 }
 
+static struct node *small_power(struct rewrite *w, struct node *n) {
+    if (n->kind != N_OP || n->op != O_POW || n->args[1]->kind != N_CONST) return NULL;
+    struct node *x = n->args[0];
+    if ((n->args[1]->num != 2 && n->args[1]->num != 3) || x->dtype != n->dtype) return NULL;
+    if (n->args[1]->num == 3) n->args[0] = build_op(w->g, O_MUL, x, x, NULL, n);
+    n->op = O_MUL;
+    n->args[1] = x;
+    return n;
+}
+
 static struct node *same_operands(struct rewrite *w, struct node *n) {
     (void)w;
     if (n->kind != N_OP || n->n_args < 2 || n->args[0] != n->args[1]) return NULL;
@@ -242,6 +252,7 @@ static const struct {
     RULE(double_inverse, "-(-x) -> x, !!c -> c"),
     RULE(sub_const, "x - 2 -> x + -2"),
     RULE(div_power_of_two, "x / 4 -> x * 0.25"),
+    RULE(small_power, "x ** 2 -> x * x, x ** 3 -> x * x * x"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
     RULE(where_within, "where(c, f(where(c, x, y)), z) -> where(c, f(x), z)"),

@@ -23,6 +23,8 @@ static const struct point {
     {O_NEG, 2.5, 0, 0, -2.5},
     {O_POW, 2, 10, 0, 1024},
     {O_POW, 9, 0.5, 0, 3},
+    {O_POW, -3, 2, 0, 9},
+    {O_POW, -3, 3, 0, -27},
     {O_POW, -8, 1, 0, -8},
     {O_POW, -8, 0.5, 0, NAN},
     {O_POW, NAN, 0, 0, 1},

@@ -940,6 +940,10 @@ static const struct {
     {"x / s", "(DIV x s)"}, /* div_power_of_two */
     {"x / -8", "(MUL x -0.125)"},
     {"x / 1e-35", "(DIV x 1e-35)"},
+    {"x ** 2", "(MUL x x)"},
+    {"x ** 3", "(MUL x (MUL x x))"},
+    {"x ** 4", "(POW x 4)"},
+    {"x ** s", "(POW x s)"}, /* small_power */
     {"max(x, x)", "x"},
     {"min(x, x)", "x"},
     {"x - x", "(SUB x x)"},
