@@ -276,6 +276,20 @@ static const char *why_apart(
         by, what);
 }
 
+/* Collects what stands below an element of a store over axes, or of its row program; `shares`: the row program writes
+ * the buffers of its rows. Returns how many. */
+static int walk_below(
+    struct fuser *f, struct node *element, const int *axes, int n_axes, bool is_stored, bool shares) {
+    int both[2 * MAX_AXES];
+    memcpy(both, f->row.axes, sizeof f->row.axes);
+    memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
+    const struct space space = {
+        NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
+    f->shares_row = shares;
+    fuse_walk(f);
+    return reductions_below(f, element, &space, is_stored, 0);
+}
+
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
  * for buffers of the contractions it reads besides. False where the element is not the value itself and no
  * contraction's kernel may compute it. */
@@ -285,19 +299,11 @@ static bool place_element(
     struct node **below = f->below;
     bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
     if (f->chains && !is_partial && fuse_place_in_chain(f, value, param, buffer, axes, n_axes)) return true;
-    f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, &f->row);
-    fuse_walk(f);
-    int both[2 * MAX_AXES];
-    memcpy(both, f->row.axes, sizeof f->row.axes);
-    memcpy(both + f->row.n_axes, f->row.reduced, sizeof f->row.reduced);
-    const struct space space = {
-        NULL, false, f->row.is_row ? both : axes, f->row.is_row ? f->row.n_axes + f->row.n_reduced : n_axes};
-    f->shares_row = true;
-    int n = reductions_below(f, element, &space, is_stored, 0);
+    f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row);
+    int n = walk_below(f, element, axes, n_axes, is_stored, true);
     if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
-        f->shares_row = false;
-        fuse_walk(f);
-        n = reductions_below(f, element, &space, is_stored, 0);
+        f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row);
+        n = walk_below(f, element, axes, n_axes, is_stored, false);
     }
     struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
     if (is_partial && (!host || group_of(f, host)->intermediate)) return false; /* a chain's reduces nothing */

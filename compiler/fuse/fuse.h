@@ -79,9 +79,9 @@ bool fuse_place_in_chain(struct fuser *f, struct node *value, int param, int buf
 
 /* fuse_row.c: which reductions and scans are steps of one row program. */
 /* The first loop below value that makes rows of the space it is stored over, found where it is computed element by
- * element. */
-bool fuse_find_row(
-    struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row);
+ * element; `shares`: also one that a buffer holds, whose program may then store value too. */
+bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored,
+    bool shares, struct group *row);
 /* Whether one thread had better walk loop n by itself: a few elements, of a window say. */
 bool fuse_is_few(const struct graph *g, const struct node *n);
 /* Whether loop n reduces the rows of r, or runs along them. */

@@ -62,8 +62,8 @@ bool fuse_fits_row(const struct group *r, const struct node *n) {
     return n->kind == N_SCAN && r->n_reduced == 1 && r->reduced[0] == n->axis && n->n_axes == r->n_axes + 1;
 }
 
-bool fuse_find_row(
-    struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored, struct group *row) {
+bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, int n_axes, bool is_stored,
+    bool shares, struct group *row) {
     const int reached = fuse_walk(f);
     bool is_found = false;
     f->mark[value->id] = reached;
@@ -72,7 +72,7 @@ bool fuse_find_row(
         if (f->mark[i] != reached || fuse_is_for_mainloop(f, n)) continue;
         if (n->kind == N_SHARE) return false; /* row programs keep no runs */
         if (n->kind == N_REDUCE || n->kind == N_SCAN) {
-            bool is_read = find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
+            bool is_read = !shares && find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
             if (!is_read && !is_found) is_found = makes_rows(f, n, axes, n_axes, row);
             continue;
         }
