@@ -6,7 +6,8 @@
    Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row. ALONG_ROWS with scans
    a thread's chunks are adjacent elements, so that it adds up its own before lanes tell each other.
    Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 33 running sums for scans), ALONG_ROWS with several lanes one set a thread (and
-   V running sums a team and warp). */
+   V running sums a team and warp). SPREAD: a cluster of blocks shares the rows of a block, each block a part of every row; behind the above two memory barriers and what
+   the blocks send each other, 16 sets a row. */
 
 // fx_pass: names the reductions of pass P
 template <int P> struct fx_pass {};
@@ -67,8 +68,15 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
   return (MAX ? y > x : y < x) || (y == x && j < i);
 }
 
+// fx_row_sent: where the blocks of a cluster that share rows send each other sums: two memory barriers, each with its sets, in turns
+struct fx_row_sent {
+  static constexpr int MOST = 8;  // blocks of a cluster
+  unsigned at;                    // the memory barriers, then the sets
+  int turn, parity;
+};
+
 // fx_row_share: a thread's share of its row, or rows
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing>
 struct fx_row_share {
   typedef typename PROBLEM::index index;
   typedef typename PROBLEM::template frag<V> frag;
@@ -85,6 +93,7 @@ struct fx_row_share {
   index row;                                     // its first row
   bool is_inside;                                // whether there is such a row; if not, it points at one there is
   frag f[CHUNKS];                                // what was read of the chunks at hand
+  SENT sent;                                     // where blocks share a row: what they tell each other
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
   FX_DEVICE fx_row_share(const PROBLEM &problem)
@@ -313,6 +322,56 @@ struct fx_row_share {
     }
   }
 
+  // Blocks of a cluster that share a row: the memory barriers are there, in all of them.
+  FX_DEVICE void begin_sending() {
+    sent = SENT{fx_shared(fx_smem()) + (ALONG_ROWS ? THREADS : 64) * PROBLEM::SUM_WORDS * 4, 0, 0};
+    if (threadIdx.x == 0) {
+      fx_mbarrier_init(sent.at, 1);
+      fx_mbarrier_init(sent.at + 8, 1);
+      fx_mbarrier_publish();
+    }
+    fx_cluster_arrive();
+    fx_cluster_wait();
+  }
+
+  // Where blocks share a row, each gets what all of them hold together, added up in the order of their ranks. Whoever sends for the join after the next has joined the
+  // next, for which this block sent when it had read what it was sent for this one.
+  template <int P, class SUM>
+  FX_DEVICE void join_blocks(SUM (&a)[SUMS]) {
+    if constexpr (!__is_empty(SENT)) {
+      typedef fx_words<SUM> words;
+      constexpr int PAIRS = (words::N + 1) / 2;
+      static_assert(PAIRS * 2 <= PROBLEM::SUM_WORDS && LANES >= SENT::MOST && THREADS > 32, "no room for what is sent, or nobody to send it");
+      const int blocks = fx_cluster_blocks(), rank = fx_cluster_rank();
+      const unsigned barrier = sent.at + sent.turn * 8, sets = sent.at + 16 + (sent.turn * SENT::MOST * ROWS * PROBLEM::SUM_WORDS + team * 2) * 4;
+      if (threadIdx.x == 0) fx_mbarrier_expect(barrier, blocks * ROWS * PAIRS * 8);
+      if (lane < blocks) {
+#pragma unroll
+        for (int i = 0; i < SUMS * PAIRS; ++i) {
+          float x[PAIRS * 2] = {};
+          memcpy(x, &a[i / PAIRS], sizeof(SUM));
+          fx_send2(fx_shared_of(sets + (rank * SUMS * PAIRS + i) * (ACROSS * 8), lane), x[i % PAIRS * 2], x[i % PAIRS * 2 + 1], fx_shared_of(barrier, lane));
+        }
+      }
+      fx_mbarrier_wait_sent(barrier, sent.parity);
+#pragma unroll 1
+      for (int b = 0; b < blocks; ++b) {
+#pragma unroll
+        for (int s = 0; s < SUMS; ++s) {
+          unsigned w[PAIRS * 2];
+#pragma unroll
+          for (int k = 0; k < PAIRS; ++k) fx_shared_get<2>(&w[k * 2], sets + ((b * SUMS + s) * PAIRS + k) * (ACROSS * 8));
+          SUM one;
+          memcpy(&one, w, sizeof one);
+          if (b == 0) a[s] = one;
+          else p.combine(fx_pass<P>(), a[s], one);
+        }
+      }
+      sent.parity ^= sent.turn;
+      sent.turn ^= 1;
+    }
+  }
+
   // pass P, over the part at hand
   template <int P, class SUM>
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
@@ -351,6 +410,7 @@ struct fx_row_share {
       for (int s = 0; s < SUMS; ++s) a[s] = p.identity(fx_pass<P>());
       fold<P>(a);
       join_lanes<P>(a);
+      join_blocks<P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) p.finish(fx_pass<P>(), r[s], a[s]);
       reduce<P + 1>();
@@ -441,6 +501,25 @@ FX_DEVICE void fx_row(const PROBLEM &p) {
     if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
     if constexpr (PROBLEM::STORES_RESULTS) w.store_results();
     if (first + (index)gridDim.x * pass::ROWS < rows) fx_barrier();  // everyone has read the last sums of these rows
+  }
+}
+
+// fx_row_cluster: every row of the problem, each shared by the blocks of a cluster; the grid is that of whole rows times the blocks of a cluster
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent> pass;
+  const index rows = p.rows(), step = (index)(gridDim.x / fx_cluster_blocks()) * pass::ROWS;
+  pass w(p);
+  w.take_part(fx_cluster_rank(), fx_cluster_blocks());
+  w.begin_sending();
+  for (index first = (index)(blockIdx.x / fx_cluster_blocks()) * pass::ROWS; first < rows; first += step) {
+    w.start(first);
+    w.template reduce<0>();
+    if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
+    if constexpr (PROBLEM::STORES_RESULTS)
+      if (fx_cluster_rank() == 0) w.store_results();
+    if (first + step < rows) fx_barrier();  // everyone has read the last sums of these rows
   }
 }
 

@@ -40,7 +40,7 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
             terms_constant(x, l->kernel->parts);
             terms_op(x, FX_T_MUL);
         }
-        terms_constant(x, 1 << 30);
+        terms_constant(x, f->spread ? (1 << 30) / f->spread : 1 << 30);
         terms_op(x, FX_T_MIN);
         return;
     }
@@ -104,6 +104,10 @@ static void cluster(struct terms *x, const struct scheduled_graph *c, const stru
 /* The grid of configuration f: blocks that walk over tiles are no more than SMs. Those of a chain have a tile each. */
 static void blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     grid(x, c, l, f);
+    if (f->spread) {
+        terms_constant(x, f->spread);
+        terms_op(x, FX_T_MUL);
+    }
     if (!f->takes_maps || l->kernel->chain) return;
     terms_push(x, FX_T_SM_COUNT, 0);
     if (f->splits_k) {
@@ -204,8 +208,20 @@ static struct fx_expr prefers(
     if (l->kernel->row && f->wants_grid) {
         int from = x.n;
         terms_push(&x, FX_T_SM_COUNT, 0);
-        grid(&x, c, l, f);
+        blocks(&x, c, l, f);
         terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (l->kernel->row && f->from_cols) {
+        int from = x.n;
+        terms_constant(&x, f->from_cols);
+        terms_size(&x, c->graph->kernel, l->kernel->row->cols.axes, l->kernel->row->cols.n);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (f->few) {
+        int from = x.n;
+        fits(&x, c, l, f, f->few, 1);
         terms_also(&x, &n, from);
     }
     if (f->wants_few) {
@@ -485,6 +501,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         struct terms smem = {.a = a}, of_cluster = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
         terms_constant(&smem, f->smem_bytes);
         if (f->splits_k) cluster(&of_cluster, c, phases, f);
+        if (f->spread) terms_constant(&of_cluster, f->spread);
         variants[i] = (struct fx_variant){.entry = d->entries[i].name,
             .number = d->entries[i].number,
             .config = phases_config(a, phases, d->n, i),

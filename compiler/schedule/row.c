@@ -13,87 +13,99 @@ struct team {
     bool is_resident;  /* the row stays in registers: up to lanes * chunks * V elements */
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number */
     bool wants_grid;
+    bool is_spread;    /* a cluster shares the rows of a block */
+    int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
 static const struct team kept_rows[] = {
-    {8, 32, 2, true, 0, false},
-    {32, 8, 4, true, 0, false},
-    {128, 1, 4, true, 0, false},
-    {256, 1, 4, true, 0, false},
-    {512, 1, 4, true, 0, false},
-    {512, 1, 8, true, 0, false},
-    {512, 1, 4, false, 0, false},
+    {8, 32, 2, true, 0, false, false, 0},
+    {32, 8, 4, true, 0, false, false, 0},
+    {128, 1, 4, true, 0, false, false, 0},
+    {256, 1, 4, true, 0, false, false, 0},
+    {256, 1, 4, true, 0, false, true, 4},
+    {512, 1, 4, true, 0, false, true, 4},
+    {512, 1, 8, true, 0, false, true, 4},
+    {512, 1, 4, true, 0, false, false, 0},
+    {512, 1, 8, true, 0, false, false, 0},
+    {512, 1, 4, false, 0, false, true, 4},
+    {512, 1, 4, false, 0, false, false, 0},
 };
 static const struct team read_rows[] = {
     /* one pass: nothing is worth keeping */
-    {8, 32, 2, false, 4, false},
-    {32, 8, 4, false, 8, false},
-    {128, 1, 4, false, 8, false},
-    {512, 1, 4, false, 0, false},
+    {8, 32, 2, false, 4, false, false, 0},
+    {32, 8, 4, false, 8, false, false, 0},
+    {128, 1, 4, false, 8, false, false, 0},
+    {512, 1, 4, false, 0, false, true, 4},
+    {512, 1, 4, false, 0, false, false, 0},
 };
 static const struct team columns[] = {
-    {8, 32, 8, true, 0, true},
-    {32, 8, 8, true, 0, false},
-    {128, 4, 16, true, 0, false},
-    {256, 2, 16, true, 0, false},
-    {8, 32, 4, false, 0, true},
-    {32, 8, 4, false, 0, true},
-    {128, 4, 4, false, 0, true},
-    {256, 2, 4, false, 0, false},
+    {8, 32, 8, true, 0, true, false, 0},
+    {32, 8, 8, true, 0, false, false, 0},
+    {128, 4, 16, true, 0, false, false, 0},
+    {256, 2, 16, true, 0, false, false, 0},
+    {8, 32, 4, false, 0, true, false, 0},
+    {32, 8, 4, false, 0, true, false, 0},
+    {128, 4, 4, false, 0, true, false, 0},
+    {32, 8, 4, false, 0, true, true, 4},
+    {256, 2, 4, false, 0, false, true, 2},
+    {256, 2, 4, false, 0, false, false, 0},
 };
 static const struct team columns_read[] = {
-    {8, 32, 4, false, 0, true},
-    {32, 8, 4, false, 0, true},
-    {128, 4, 4, false, 0, true},
-    {256, 2, 4, false, 0, false},
+    {8, 32, 4, false, 0, true, false, 0},
+    {32, 8, 4, false, 0, true, false, 0},
+    {128, 4, 4, false, 0, true, false, 0},
+    {32, 8, 4, false, 0, true, true, 4},
+    {256, 2, 4, false, 0, false, true, 2},
+    {256, 2, 4, false, 0, false, false, 0},
 };
-static const struct team parted_rows[] = {{512, 1, 4, false, 0, false}};
+static const struct team parted_rows[] = {{512, 1, 4, false, 0, false, false, 0}};
 static const struct team parted_columns[] = {
-    {32, 8, 4, false, 0, true},
-    {128, 2, 4, false, 0, false},
+    {32, 8, 4, false, 0, true, false, 0},
+    {128, 2, 4, false, 0, false, false, 0},
 };
 static const struct team scan_columns[] = { /* what a thread holds of a column are adjacent elements */
-    {1, 128, 8, false, 32, true},
-    {8, 32, 8, false, 0, true},
-    {32, 8, 8, false, 0, true},
-    {128, 4, 8, false, 0, true},
-    {256, 2, 8, false, 0, false},
+    {1, 128, 8, false, 32, true, false, 0},
+    {8, 32, 8, false, 0, true, false, 0},
+    {32, 8, 8, false, 0, true, false, 0},
+    {128, 4, 8, false, 0, true, false, 0},
+    {256, 2, 8, false, 0, false, false, 0},
 };
 static const struct team scan_columns_again[] = {
-    {1, 128, 8, false, 32, true},
-    {8, 32, 8, true, 0, true},
-    {32, 8, 8, true, 0, false},
-    {8, 32, 8, false, 0, true},
-    {32, 8, 8, false, 0, true},
-    {128, 4, 8, false, 0, true},
-    {256, 2, 8, false, 0, false},
+    {1, 128, 8, false, 32, true, false, 0},
+    {8, 32, 8, true, 0, true, false, 0},
+    {32, 8, 8, true, 0, false, false, 0},
+    {8, 32, 8, false, 0, true, false, 0},
+    {32, 8, 8, false, 0, true, false, 0},
+    {128, 4, 8, false, 0, true, false, 0},
+    {256, 2, 8, false, 0, false, false, 0},
 };
-static const struct team down_columns[] = {{1, 128, 4, false, 0, false}}; /* a column is one thread's */
-static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false}};   /* sums that shared memory does not hold */
+static const struct team down_columns[] = {{1, 128, 4, false, 0, false, false, 0}}; /* a column is one thread's */
+static const struct team narrow_rows[] = {
+    {32, 8, 1, false, 0, false, false, 0}}; /* sums that shared memory does not hold */
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
  * more under way. Returns how many. */
 static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
     const struct team kept[] = {
-        {8, block / 8, 2, true, 0, false},
-        {32, block / 32, 4, true, 0, false},
-        {block, 1, 4, true, 0, false},
-        {block, 1, 8, true, 0, false},
+        {8, block / 8, 2, true, 0, false, false, 0},
+        {32, block / 32, 4, true, 0, false, false, 0},
+        {block, 1, 4, true, 0, false, false, 0},
+        {block, 1, 8, true, 0, false, false, 0},
     };
     const struct team read[] = {
-        {8, block / 8, 2, false, 4, false},
-        {32, block / 32, 8, false, 8, false},
-        {block, 1, 8, false, 0, false},
+        {8, block / 8, 2, false, 4, false, false, 0},
+        {32, block / 32, 8, false, 8, false, false, 0},
+        {block, 1, 8, false, 0, false, false, 0},
     };
     const struct team down[] = {
-        {8, block / 8, 8, false, 0, true},
-        {32, block / 32, 8, false, 0, true},
-        {128, block / 128, 8, false, 0, false},
+        {8, block / 8, 8, false, 0, true, false, 0},
+        {32, block / 32, 8, false, 0, true, false, 0},
+        {128, block / 128, 8, false, 0, false, false, 0},
     };
     const struct team down_kept[] = {
-        {8, block / 8, 8, true, 0, true},
-        {32, block / 32, 8, true, 0, false},
+        {8, block / 8, 8, true, 0, true, false, 0},
+        {32, block / 32, 8, true, 0, false, false, 0},
     };
     int n = 0;
     if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
@@ -113,6 +125,7 @@ enum {
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
     MOST_SHARED = 96 * 1024,
+    SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
@@ -180,6 +193,10 @@ static int smem_bytes(const struct row_program *x, const struct team *t, int v) 
     int within = t->across < 32 ? 32 / t->across : 1; /* lanes of a column in a warp */
     int slots = x->is_along_rows ? t->lanes > 1 ? t->lanes / within * t->across * v : 0 : t->lanes > 32 ? 33 : 0;
     slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
+    if (t->is_spread) { /* two memory barriers, and in turns the sets of all blocks */
+        int sets = x->is_along_rows ? t->lanes * t->across : 64, rows = t->across * (x->is_along_rows ? v : 1);
+        return (sets + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
+    }
     return sums < slots ? slots : sums;
 }
 
@@ -190,11 +207,15 @@ static void add_config(
     struct row_program *x = s->row;
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
+    if (t->is_spread && (!m->has_wgmma || !is_aligned || x->n_scans || s->block)) return;
     if (v == 1 && !x->is_along_rows) chunks *= 4; /* as many elements a thread as with vectors */
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
+    int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
-    if (t->is_resident && before && before->is_aligned == is_aligned && before->most_cols >= t->lanes * chunks * step)
+    while (before && before > s->configs && before->spread && !t->is_spread) before--;
+    if (t->is_resident && before && before->is_aligned == is_aligned && before->spread == (t->is_spread ? SPREAD : 0) &&
+        before->most_cols >= kept)
         return;
     if (s->n_configs == MAX_VARIANTS) return;
     struct config *c = &s->configs[s->n_configs++];
@@ -208,20 +229,23 @@ static void add_config(
         .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)),
         .vector = v,
         .smem_bytes = smem_bytes(x, t, v),
-        .most_cols = t->is_resident ? t->lanes * chunks * step : 0,
+        .most_cols = t->is_resident ? kept : 0,
         .suits_cols = t->suits * t->lanes * step,
+        .spread = t->is_spread ? SPREAD : 0,
+        .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
+        .few = t->few,
         .wants_grid = t->wants_grid};
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
-        a, "%dx%d%s%s", t->across, t->lanes, t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
+        a, "%dx%d%s%s%s", t->across, t->lanes, t->is_spread ? "_cluster" : "", t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(
         a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
     int n_passes = x->n_passes + x->stores_elements;
     const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
                          : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
                                         : "";
-    c->text = arena_printf(a, "%d thread%s %s, %s%s", t->lanes, t->lanes == 1 ? "" : "s",
+    c->text = arena_printf(a, "%s%d thread%s %s, %s%s", t->is_spread ? "a cluster of blocks of " : "", t->lanes, t->lanes == 1 ? "" : "s",
         x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
         is_aligned ? "16-byte accesses"
         : is_small ? "any alignment"
@@ -244,6 +268,14 @@ static bool is_long(const struct graph *g, const struct row_program *x) {
     return nominal_size(g, x->cols.axes, x->cols.n) >= PARTS * 512.0;
 }
 
+/* Whether the rows, or the blocks that columns are dealt out to, leave most of the GPU idle for long. */
+static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v) {
+    const struct row_program *x = s->row;
+    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
+    if (rows < FEW_ROWS && is_long(g, x)) return true;
+    return x->is_along_rows && rows * SPREAD < g->cx->arch->sms * 4.0 * v && cols >= PARTS * 64.0;
+}
+
 bool schedule_row_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!s->group->is_row) return *why_not = "it is no row program", false;
@@ -251,8 +283,7 @@ bool schedule_row_configure(
     int v = vector_of(g, p, s);
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
-    double rows = nominal_size(g, x->rows.axes, x->rows.n);
-    if (x->n_passes && !x->n_scans && rows < FEW_ROWS && is_long(g, x)) s->parts = PARTS;
+    if (x->n_passes && !x->n_scans && has_few_rows(g, s, v)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
@@ -319,6 +350,9 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
     s->seconds = s->bytes / m->copied;
     if (s->seconds < computing) s->seconds = computing;
-    if (!s->parts && rows < m->sms && cols >= 1024)
-        s->seconds *= m->sms / (rows < 1 ? 1 : rows); /* a block a row leaves SMs idle */
+    int spread = 1;
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].spread && cols >= s->configs[i].from_cols) spread = SPREAD;
+    if (!s->parts && rows * spread < m->sms && cols >= 1024)
+        s->seconds *= m->sms / (rows < 1 ? spread : rows * spread); /* a block a row leaves SMs idle */
 }

@@ -61,6 +61,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     bool stores_boxes;   /* what is stored goes by tensor maps, too */
     bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
+    int spread;          /* of the row driver: blocks of a cluster that share the rows of a block; 0: none do */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
@@ -70,6 +71,8 @@ struct config { /* one entry point: a tile and what it assumes */
     int most_local;      /* of a contraction: bytes of local memory that its compiled code may have */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
+    int from_cols;       /* likewise: from which it is; 0: any */
+    int few;             /* likewise: only where so many times its clusters are no more than the SMs; 0: always */
     int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
