@@ -3,6 +3,7 @@
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"
+#include "schedule/row_program.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->parts)
         buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row)
-        buf_printf(out, "  fx_row%s<%s>(%s<%s>{", f->spread ? "_cluster" : "", f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_row%s<%s>(%s<%s>{", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine, l->struct_name, index);
     else if (f->tile_m > 1)
         buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>{", f->engine, aligned, f->tile_m, threads,
             l->struct_name, index);

@@ -361,6 +361,109 @@ static void emit_scans(struct rows *b) {
     for (int i = 0; i < b->x->n_scans; i++) emit_scan(b, i);
 }
 
+/* ---- runs of rows ---- */
+
+/* Whether store s is of what runs of rows add up to. */
+static bool is_side(const struct rows *b, const struct store *s) {
+    struct partial_of side;
+    return is_partial_store(b->w.g, b->r, s, &side);
+}
+
+/* For each of them "a.dg[v]" and the like, with what it adds up. */
+static const char *side_of(struct rows *b, const char *of, const struct store *s) {
+    return arena_printf(arena(b), "%s.%s[v]", of, member(b, s->value));
+}
+
+static void emit_sides_type(struct rows *b) {
+    buf_line(b->w.out, "  template <int V> struct sides {  // what a run of rows adds up to, of V columns");
+    for (int i = 0; i < b->r->n_stores; i++)
+        if (is_side(b, &b->r->stores[i]))
+            buf_line(b->w.out, "    %s %s[V];%s", sum_type(b->r->stores[i].value->dtype),
+                member(b, b->r->stores[i].value), value_comment(b->w.g, b->r->stores[i].value));
+    buf_line(b->w.out, "  };");
+}
+
+/* The address of V columns of a run's sums. */
+static const char *side_address(struct rows *b, const struct tensor *t) {
+    const struct flat_index f[] = {
+        {.labels = &b->x->runs, .var = "run"},
+        {.labels = &b->x->cols, .var = "col"},
+    };
+    struct buf s;
+    buf_init(&s, arena(b));
+    buf_puts(&s, name_of(b, t));
+    address_add_runs(&b->w, &s, t, f, 2);
+    return s.s;
+}
+
+static void emit_each_side(struct rows *b, const char *(*line)(struct rows *b, const struct store *s)) {
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
+    b->w.indent = 3;
+    for (int i = 0; i < b->r->n_stores; i++)
+        if (is_side(b, &b->r->stores[i])) value_line(&b->w, "%s", line(b, &b->r->stores[i]));
+    b->w.indent = 2;
+    buf_line(b->w.out, "    }");
+}
+
+static const char *begin_side(struct rows *b, const struct store *s) {
+    return arena_printf(
+        arena(b), "%s = %s;", side_of(b, "a", s), value_start(&b->w, s->value->reduction, s->value->dtype));
+}
+
+static const char *combine_side(struct rows *b, const struct store *s) {
+    const char *a = side_of(b, "a", s);
+    return arena_printf(arena(b), "%s = %s;", a,
+        value_combined(&b->w, s->value->reduction, s->value->dtype, a, side_of(b, "b", s)));
+}
+
+static const char *get_side(struct rows *b, const struct store *s) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    return arena_printf(arena(b), "%s = %s;", side_of(b, "a", s),
+        value_of_element(&b->w, t.dtype, arena_printf(arena(b), "(%s)[v]", side_address(b, &t))));
+}
+
+static const char *put_side(struct rows *b, const struct store *s) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    return arena_printf(arena(b), "(%s)[v] = %s;", side_address(b, &t),
+        element_of_value(&b->w, t.dtype, s->value->dtype, side_of(b, "a", s)));
+}
+
+static void emit_sides(struct rows *b) {
+    const int last = b->x->rows.n - 1;
+    const struct flat_index all = {.labels = &b->x->runs, .var = "run"};
+    const char *extent = address_product(arena(b), b->l->axis_names, &b->x->rows.axes[last], 1);
+    buf_line(b->w.out, "  FX_DEVICE index runs() const { return (index)%s; }",
+        address_product(arena(b), b->l->axis_names, b->x->runs.axes, b->x->runs.n));
+    value_open_function(&b->w, "  FX_DEVICE void rows_of(index run, index &first, index &n) const");
+    value_line(&b->w, "const index at = (index)%s * %d;", address_factor(arena(b), b->l->axis_names, &all, last, last),
+        b->x->run);
+    if (last) {
+        value_line(&b->w, "first = (index)%s * (index)%s + at;",
+            address_factor(arena(b), b->l->axis_names, &all, 0, last - 1), extent);
+    } else {
+        value_line(&b->w, "first = at;");
+    }
+    value_line(&b->w, "n = (index)%s - at < %d ? (index)%s - at : %d;", extent, b->x->run, extent, b->x->run);
+    value_close_function(&b->w);
+    value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> no_sides() const");
+    buf_line(b->w.out, "    sides<V> a;");
+    emit_each_side(b, begin_side);
+    buf_line(b->w.out, "    return a;");
+    value_close_function(&b->w);
+    value_open_function(&b->w, "  template <int V> FX_DEVICE void combine_sides(sides<V> &a, const sides<V> &b) const");
+    emit_each_side(b, combine_side);
+    value_close_function(&b->w);
+    value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> get_sides(index run, index col) const");
+    buf_line(b->w.out, "    sides<V> a;");
+    emit_each_side(b, get_side);
+    buf_line(b->w.out, "    return a;");
+    value_close_function(&b->w);
+    value_open_function(&b->w, "  template <int V> FX_DEVICE void put_sides(const sides<V> &a, index run, index col) const");
+    emit_each_side(b, put_side);
+    value_close_function(&b->w);
+}
+
 /* ---- stores ---- */
 
 /* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way,
@@ -378,9 +481,11 @@ static void emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
     value_open_function(&b->w,
         "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
-        "const results *r, index row, index col) const");
+        "const results *r, index row, index col%s) const",
+        b->x->run ? ", sides<V> &a" : "");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
+        if (is_side(b, &b->r->stores[i])) continue;
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
             buf_line(
                 b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
@@ -398,7 +503,7 @@ static void emit_store(struct rows *b) {
     b->w.indent = 3;
     for (int i = 0; i < b->r->n_stores; i++) {
         struct node *n = b->r->stores[i].value;
-        const char *place = element_place(b, &b->r->stores[i]);
+        const char *place = is_side(b, &b->r->stores[i]) ? NULL : element_place(b, &b->r->stores[i]);
         if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
             scope_set_place(&b->w, p, n, place);
     }
@@ -407,6 +512,13 @@ static void emit_store(struct rows *b) {
         const struct store *s = &b->r->stores[i];
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
         if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
+        if (is_side(b, s)) {
+            const char *so_far = side_of(b, "a", s);
+            value_line(&b->w, "%s = %s;", so_far,
+                value_combined(&b->w, s->value->reduction, s->value->dtype, so_far,
+                    value_at(&b->w, p, store_element(b->w.g, b->r, s))));
+            continue;
+        }
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
         if (row_is_along(b->x, &t)) value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)), value);
         else
@@ -417,6 +529,7 @@ static void emit_store(struct rows *b) {
     buf_line(b->w.out, "    }");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
+        if (is_side(b, &b->r->stores[i])) continue;
         if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
             buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items",
                 element(b, &t, "row", "col"), name_of(b, &t));
@@ -469,6 +582,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
     emit_results_type(&b);
     emit_scans_type(&b);
+    if (b.x->run) emit_sides_type(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
     emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true);
     emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail, false);
@@ -480,6 +594,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         emit_finish(&b, pass);
     }
     emit_scans(&b);
+    if (b.x->run) emit_sides(&b);
     if (b.x->stores_elements) emit_store(&b);
     emit_results(&b);
 }

@@ -328,14 +328,54 @@ static bool place_element(
     return true;
 }
 
+/* Whether a store of row program r is computed from n, so that r waits for what stores n. */
+static bool waits_for(struct fuser *f, const struct group *r, const struct node *n) {
+    for (int s = 0; s < r->n_stores; s++)
+        if (fuse_is_above(f, r->stores[s].value, n)) return true;
+    return false;
+}
+
+/* Whether row program r takes runs of its rows as x does; all that it reduces so has the same ones. */
+static bool takes_runs(const struct fuser *f, const struct group *r, const struct partial_of *x) {
+    struct partial_of other;
+    int both[2 * MAX_AXES];
+    memcpy(both, r->axes, sizeof r->axes);
+    memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
+    bool is_of_rows = false;
+    for (int i = 0; i < r->n_axes; i++) is_of_rows |= r->axes[i] == x->label[0];
+    for (int s = 0; s < r->n_stores; s++)
+        if (is_partial_store(f->g, r, &r->stores[s], &other) &&
+            (other.run[0] != x->run[0] || other.label[0] != x->label[0]))
+            return false;
+    return x->n == 1 && is_of_rows &&
+           nodes_same_axes(both, r->n_axes + r->n_reduced, x->of->axes, x->of->n_axes);
+}
+
+/* Puts what reduces runs of rows into a row program over these rows, which walks over its elements anyway. */
+static bool place_beside_row(struct fuser *f, struct node *value, const struct partial_of *x, int buffer) {
+    for (int i = 0; i < f->p->n_groups; i++) {
+        struct group *r = &f->p->groups[i];
+        if (!r->is_row || !takes_runs(f, r, x) || waits_for(f, r, value)) continue;
+        const struct space space = {NULL, false, x->of->axes, x->of->n_axes};
+        f->row = *r;
+        f->shares_row = true;
+        fuse_walk(f);
+        if (reductions_below(f, x->of, &space, false, 0)) continue;
+        fuse_add_store(f, r, value, -1, buffer);
+        return true;
+    }
+    return false;
+}
+
 /* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that
  * contraction's, where there is an epilogue. */
 static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
     const struct param *p = param >= 0 ? &f->g->kernel->params[param] : NULL;
     struct partial_of x;
-    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x) &&
-        place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer))
-        return;
+    if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x)) {
+        if (x.size == PARTIAL_RUN && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
+        if (f->rows && place_beside_row(f, value, &x, buffer)) return;
+    }
     place_element(f, value, value, p ? p->axes : value->axes, p ? p->n_axes : value->n_axes, param, buffer);
 }
 
@@ -450,7 +490,7 @@ static void sort_groups(struct fuser *f) {
 /* Marks the tensors that stand below the stores of r; false where a loop does, which only its own kernel may walk. */
 static bool marks_inputs(const struct graph *g, const struct group *r, bool *is_read) {
     bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), has_loop = false;
-    for (int s = 0; s < r->n_stores; s++) is_below[r->stores[s].value->id] = true;
+    for (int s = 0; s < r->n_stores; s++) is_below[store_element(g, r, &r->stores[s])->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         if (!is_below[i]) continue;
@@ -529,8 +569,10 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
         for (int i = 0; i < g->n_outputs; i++)
             if (!f->through[i]) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
-        for (int b = 0; b < f->p->n_buffers; b++)
-            place_store(f, f->p->buffers[b].value, -1, b); /* grows while it runs */
+        struct partial_of x;
+        for (int late = 0; late < 2; late++) /* runs of rows behind the row programs that take them */
+            for (int b = 0; b < f->p->n_buffers; b++) /* grows while it runs */
+                if (late == as_partial(g, f->p->buffers[b].value, &x)) place_store(f, f->p->buffers[b].value, -1, b);
     } while (f->p->n_buffers != n_buffers);
     if (f->rows && f->epilogues) join_rows(f);
     add_copies(f);

@@ -109,7 +109,7 @@ void fuse_collect_steps(struct fuser *f, struct group *r) {
     const struct graph *g = f->g;
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
          *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(g, r, &r->stores[s])->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_stored = false;

@@ -184,16 +184,16 @@ struct node reduction_start(enum reduction r, enum fx_dtype t);
 
 enum { PARTIAL_RUN = 64 }; /* all tiles are multiples of it */
 
-struct partial_of { /* a reduction of runs of PARTIAL_RUN elements along one label or two */
+struct partial_of { /* a reduction of runs of elements along one label or two */
     struct node *of;         /* what is reduced */
-    int n;
+    int n, size;             /* labels; elements of a run, of a matrix product PARTIAL_RUN */
     int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
 };
-/* True if n reduces another value run by run: red[I] of[L: PARTIAL_RUN * P + I] ?? what the reduction begins with. The
- * pass `partial` makes them. */
+/* True if n reduces another value run by run: red[I] of[L: size * P + I] ?? what the reduction begins with. The pass
+ * `partial` makes them. */
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
-/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile
- * (then true, with how). */
+/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile,
+ * of a row program over runs of rows (then true, with how). */
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
 /* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's

@@ -71,16 +71,18 @@ struct node reduction_start(enum reduction r, enum fx_dtype t) {
     return n;
 }
 
-/* Whether n is PARTIAL_RUN * P + I, with I among the labels that `reduced` reduces. */
-static bool as_run_position(const struct graph *g, const struct node *n, const struct node *reduced, int *run) {
+/* Whether n is size * P + I, with I among the labels that `reduced` reduces. */
+static bool as_run_position(
+    const struct graph *g, const struct node *n, const struct node *reduced, int *run, int *length) {
     if (n->kind != N_OP || n->op != O_ADD || n->args[0]->kind != N_OP || n->args[0]->op != O_MUL ||
         n->args[1]->kind != N_INDEX)
         return false;
     const struct node *p = n->args[0]->args[0], *size = n->args[0]->args[1];
     int inner = n->args[1]->axis;
-    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer != PARTIAL_RUN ||
-        g->kernel->axes[inner].extent != PARTIAL_RUN)
+    if (p->kind != N_INDEX || size->kind != N_CONST || size->integer < 2 || size->integer > PARTIAL_RUN ||
+        g->kernel->axes[inner].extent != size->integer || (*length && *length != size->integer))
         return false;
+    *length = (int)size->integer;
     *run = p->axis;
     for (int i = 0; i < reduced->n_reduced; i++)
         if (reduced->reduced[i] == inner) return p->axis != inner;
@@ -98,7 +100,7 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
     *out = (struct partial_of){.of = at->args[0], .n = at->n_at};
     for (int i = 0; i < at->n_at; i++) {
         out->label[i] = at->at[i];
-        if (!as_run_position(g, at->args[1 + i], n, &out->run[i]) || node_has_axis(at->args[0], out->run[i]))
+        if (!as_run_position(g, at->args[1 + i], n, &out->run[i], &out->size) || node_has_axis(at->args[0], out->run[i]))
             return false;
         for (int k = 0; k < n->n_reduced; k++)
             if (node_has_axis(at->args[0], n->reduced[k])) return false;
@@ -107,7 +109,11 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
 }
 
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out) {
-    return r->n_sums && s->buffer >= 0 && as_partial(g, s->value, out);
+    if (s->buffer < 0 || (!r->n_sums && !r->is_row) || !as_partial(g, s->value, out)) return false;
+    if (!r->is_row) return out->size == PARTIAL_RUN;
+    for (int i = 0; i < r->n_axes; i++)
+        if (r->axes[i] == out->label[0]) return out->n == 1;
+    return false;
 }
 
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s) {

@@ -373,14 +373,14 @@ struct fx_row_share {
   }
 
   // pass P, over the part at hand
-  template <int P, class SUM>
+  template <int P, bool IS_FETCHED = false, class SUM>
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
     typename PROBLEM::template scans<SUMS> carry;
     start_scans<0>(carry);
     if (AHEAD) fetch(f, begin);
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
-      if (!AHEAD && (!RESIDENT || P == 0)) fetch(f, first);
+      if (!AHEAD && !IS_FETCHED && (!RESIDENT || P == 0)) fetch(f, first);
       round_ahead next;
       if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
       typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
@@ -400,20 +400,20 @@ struct fx_row_share {
     }
   }
 
-  // pass P and those after it
-  template <int P>
+  // pass P and those after it; IS_FETCHED: what is kept of the row is there
+  template <int P, bool IS_FETCHED = false>
   FX_DEVICE void reduce() {
     prepare<P>();
     if constexpr (P < PROBLEM::PASSES) {
       decltype(p.identity(fx_pass<P>())) a[SUMS];
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) a[s] = p.identity(fx_pass<P>());
-      fold<P>(a);
+      fold<P, IS_FETCHED>(a);
       join_lanes<P>(a);
       join_blocks<P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) p.finish(fx_pass<P>(), r[s], a[s]);
-      reduce<P + 1>();
+      reduce<P + 1, IS_FETCHED>();
     }
   }
 
@@ -481,6 +481,90 @@ struct fx_row_share {
     }
   }
 
+  // what teams have of the same columns, joined
+  template <class SIDES>
+  FX_DEVICE void join_teams(SIDES (&a)[CHUNKS]) const {
+    typedef fx_words<SIDES> words;
+    unsigned *slots = (unsigned *)fx_smem();
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      fx_barrier();  // everyone has read the sums of rows, or the chunk before
+      words::of(a[c]).put(slots, THREADS, threadIdx.x);
+      fx_barrier();  // all teams' are there
+      if (team == 0) {
+#pragma unroll 1
+        for (int t = 1; t < ACROSS; ++t) p.combine_sides(a[c], words::from(slots, THREADS, t * LANES + lane));
+      }
+    }
+  }
+
+  // row i of a run of so many
+  FX_DEVICE void take_row(index first, index rows, int i) {
+    is_inside = i < (int)rows;
+    row = is_inside ? first + i : first;
+  }
+
+  // The rows of a run, and what is added up over them; the next row is fetched while lanes wait for each other.
+  FX_DEVICE void take_run(index run) {
+    typedef typename PROBLEM::template sides<V> sides;
+    constexpr int KEPT = RESIDENT ? CHUNKS : 1;
+    index first, rows;
+    sides a[KEPT];
+    p.rows_of(run, first, rows);
+#pragma unroll
+    for (int c = 0; c < KEPT; ++c) a[c] = p.template no_sides<V>();
+    round_ahead next;
+    take_row(first, rows, team);
+    if (RESIDENT) fetch(next.f, begin);
+#pragma unroll 1
+    for (int i = 0; i < (int)rows; i += ACROSS) {
+      take_row(first, rows, i + team);
+      const bool was_inside = is_inside;
+      const index was_row = row;
+      if (RESIDENT) {
+        turn(next);
+        take_row(first, rows, i + ACROSS + team);
+        fetch(next.f, begin);
+        is_inside = was_inside, row = was_row;
+      }
+      reduce<0, RESIDENT>();
+      store_beside<KEPT>(a, run, i == 0);
+      if constexpr (PROBLEM::STORES_RESULTS) store_results();
+      if (PROBLEM::SCANS > 0 || PROBLEM::PASSES % 2) fx_barrier();  // everyone has read the last sums of this row
+    }
+    if constexpr (RESIDENT) {
+      if (ACROSS > 1) join_teams(a);
+#pragma unroll
+      for (int c = 0; c < CHUNKS; ++c)
+        if (team == 0 && col(begin, c) < end) p.template put_sides<V>(a[c], run, col(begin, c));
+    }
+  }
+
+  // the last pass over a row of a run
+  template <int KEPT, class SIDES>
+  FX_DEVICE void store_beside(SIDES (&a)[KEPT], index run, bool is_first) {
+    typedef typename PROBLEM::template tail<V> tail;
+    typename PROBLEM::template scans<SUMS> carry;
+    start_scans<0>(carry);
+#pragma unroll 1
+    for (index at_round = begin; at_round < end; at_round += CHUNKS * LANES * STEP) {
+      if (!RESIDENT) fetch(f, at_round);
+#pragma unroll
+      for (int c = 0; c < CHUNKS; ++c) {
+        const index at = col(at_round, c);
+        typename PROBLEM::template scans<V> sums;
+        tail t = tail{};
+        scan<PROBLEM::PASSES, 0>(sums, carry, c, at);
+        if (!has(at)) continue;
+        fetch_tail(t, at);
+        if (!RESIDENT) a[0] = is_first ? p.template no_sides<V>() : p.template get_sides<V>(run, at);
+        p.template store<RESIDENT, V>(f[c], t, sums, r, row, at, a[RESIDENT ? c : 0]);
+        if (!RESIDENT) p.template put_sides<V>(a[0], run, at);
+      }
+      if (RESIDENT) break;
+    }
+  }
+
   FX_DEVICE void store_results() const {
     if (!is_inside || lane != 0) return;
 #pragma unroll
@@ -520,6 +604,19 @@ FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
     if constexpr (PROBLEM::STORES_RESULTS)
       if (fx_cluster_rank() == 0) w.store_results();
     if (first + step < rows) fx_barrier();  // everyone has read the last sums of these rows
+  }
+}
+
+// fx_row_runs: every row, a run of rows a block, which also adds its columns up over the run: in registers where the row is RESIDENT, else in memory
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_runs(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
+  const index runs = p.runs();
+  for (index run = blockIdx.x; run < runs; run += gridDim.x) {
+    pass w(p);
+    w.take_run(run);
+    if (run + gridDim.x < runs) fx_barrier();  // everyone has read the last sums of these rows
   }
 }
 

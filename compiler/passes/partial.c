@@ -4,7 +4,8 @@
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
  * labels of the kernel, for each reduction of an f that is pointwise over the result of a product, along all labels of
  * one factor alone or of both. Along each side there must be one label of more than one element, so that a run is a
- * part of a tile. It is done where nothing else needs that result whole, whose elements are then not read again; else
+ * part of a tile. Likewise, with runs of other lengths, of an f over the elements of rows that a row program walks over
+ * anyway, along labels of rows. Of products it is done where nothing else needs that result whole, whose elements are then not read again; else
  * where a row program would read it once more than without this reduction: of both sides at once, and of more elements
  * than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every
  * contraction by itself. */
@@ -27,6 +28,7 @@ struct splitter {
     struct epilogue e;
     struct kernel *kernel; /* of the new graph */
     int *run, *inner; /* by label of the old kernel: the two that it became, or -1 */
+    int *size;        /* likewise: elements of a run */
     const bool *is_step; /* by node: a reduction of a chain's row, which the chain does itself */
     int n_split;
 };
@@ -34,36 +36,37 @@ struct splitter {
 /* ---- labels ---- */
 
 /* The runs of a label, and the places in one. */
-static void split_label(struct splitter *s, int axis) {
+static void split_label(struct splitter *s, int axis, int size) {
     struct arena *a = &s->g->cx->arena;
     struct kernel *k = s->kernel;
     if (s->run[axis] >= 0) return;
+    s->size[axis] = size;
     const struct axis whole = k->axes[axis];
     struct axis run = {.name = build_label_name(s->g, s->kernel, whole.name, "_runs"),
-        .extent = whole.extent < 0 ? -1 : whole.extent / PARTIAL_RUN + (whole.extent % PARTIAL_RUN != 0),
+        .extent = whole.extent < 0 ? -1 : whole.extent / size + (whole.extent % size != 0),
         .span = whole.span,
         .part_of = -1,
         .is_inner = true};
     run.nominal = run.extent >= 0 ? (double)run.extent
-                                  : (double)(((int64_t)whole.nominal + PARTIAL_RUN - 1) / PARTIAL_RUN);
+                                  : (double)(((int64_t)whole.nominal + size - 1) / size);
     s->run[axis] = build_label(s->g, s->kernel, run);
     s->inner[axis] = build_label(s->g, s->kernel,
         (struct axis){.name = build_label_name(s->g, s->kernel, whole.name, "_run"),
-            .extent = PARTIAL_RUN,
-            .nominal = PARTIAL_RUN,
+            .extent = size,
+            .nominal = size,
             .span = whole.span,
             .part_of = -1,
             .is_inner = true});
     struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
     if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, PARTIAL_RUN},
+    terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, size},
     terms[2] = (struct fx_term){FX_T_CDIV, 0};
     equations[k->n_equations++] = (struct equation){.axis = s->run[axis],
         .value = {3, terms},
         .span = whole.span,
         .text = arena_printf(
-            a, NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(run.name), NAME_ARG(whole.name), PARTIAL_RUN)};
+            a, NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(run.name), NAME_ARG(whole.name), size)};
     k->equations = equations;
 }
 
@@ -86,7 +89,7 @@ static struct node *in_runs(
     for (int i = 0; i < n_labels; i++) {
         int run = s->run[labels[i]], inner = s->inner[labels[i]];
         struct node *first = build_op(
-            out, O_MUL, build_index(out, run, n), build_integer(out, FX_I64, PARTIAL_RUN, n), NULL, n);
+            out, O_MUL, build_index(out, run, n), build_integer(out, FX_I64, s->size[labels[i]], n), NULL, n);
         at.at[at.n_at++] = labels[i];
         at.args[at.n_args++] = build_op(out, O_ADD, first, build_index(out, inner, n), NULL, n);
         runs.n_reduced = set_add(runs.reduced, runs.n_reduced, inner);
@@ -122,6 +125,86 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
            (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
 }
 
+/* ---- beside row programs ---- */
+
+enum {
+    LEAST_RUN = 8,      /* rows; of longer runs less is written and read again */
+    RUNS_AT_ONCE = 256, /* occupy a GPU */
+    LEAST_ROW = 128,    /* elements of a row that are worth a block's team */
+};
+
+/* The parameters over the elements that r walks over and that f reads at the same elements. */
+static void mark_read(const struct splitter *s, const struct node *f, bool *is_read) {
+    const struct graph *g = s->g;
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    is_below[f->id] = true;
+    for (int i = f->id; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!is_below[i]) continue;
+        if (n->kind == N_INPUT) is_read[n->param] |= nodes_same_axes(n->axes, n->n_axes, f->axes, f->n_axes);
+        for (int k = n->kind == N_ACCESS; k < n->n_args; k++) is_below[n->args[k]->id] = true;
+    }
+}
+
+static bool is_above(const struct graph *g, const struct node *n, const struct node *m) {
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    is_below[n->id] = true;
+    for (int i = n->id; i > m->id; i--)
+        for (int k = 0; is_below[i] && k < g->nodes[i]->n_args; k++) is_below[g->nodes[i]->args[k]->id] = true;
+    return is_below[m->id];
+}
+
+/* Whether n adds rows up whose elements r reduces, or scans, and a walk over the rows serves both: they read a tensor
+ * that lies along the rows. `last` is then its last label of the other ones. */
+static bool shares_walk(const struct splitter *s, const struct node *n, const struct node *r, int *last) {
+    const struct graph *g = s->g;
+    const struct node *f = n->args[0];
+    const int *cols = r->kind == N_SCAN ? &r->axis : r->reduced;
+    int n_cols = r->kind == N_SCAN ? 1 : r->n_reduced;
+    if ((r->kind != N_REDUCE && r->kind != N_SCAN) || !s->e.readers[r->id] || r == n || is_matrix_product(g, r) ||
+        !nodes_same_axes(f->axes, f->n_axes, r->args[0]->axes, r->args[0]->n_axes) || is_above(g, r, n))
+        return false;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (set_has(cols, n_cols, n->reduced[i])) return false;
+    bool *ours = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1),
+         *theirs = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1);
+    mark_read(s, f, ours), mark_read(s, r->args[0], theirs);
+    for (int i = 0; i < g->kernel->n_params; i++) {
+        const struct param *p = &g->kernel->params[i];
+        if (!ours[i] || !theirs[i] || !p->n_axes || !set_has(cols, n_cols, p->axes[p->n_axes - 1])) continue;
+        for (int k = 0; k < p->n_axes; k++)
+            if (!set_has(cols, n_cols, p->axes[k])) *last = p->axes[k];
+        return true;
+    }
+    return false;
+}
+
+/* Whether reduction n, over rows, is taken apart so that a row program over them begins it: along which label, and how
+ * long runs are. */
+static bool is_beside_rows(struct splitter *s, const struct node *n, int *label, int *size) {
+    const struct graph *g = s->g;
+    const struct kernel *k = g->kernel;
+    if (k->fuse != FUSE_PREFER || k->kernels || n->kind != N_REDUCE || !s->e.readers[n->id] || n->reduction > RED_MIN ||
+        n->args[0]->dtype == FX_BOOL || is_matrix_product(g, n))
+        return false;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *r = g->nodes[i];
+        double rows = 1, cols = 1;
+        if (!shares_walk(s, n, r, label) || !set_has(n->reduced, n->n_reduced, *label)) continue;
+        for (int a = 0; a < n->args[0]->n_axes; a++) {
+            const struct axis *x = &k->axes[n->args[0]->axes[a]];
+            bool is_col = r->kind == N_SCAN ? r->axis == n->args[0]->axes[a]
+                                            : set_has(r->reduced, r->n_reduced, n->args[0]->axes[a]);
+            *(is_col ? &cols : &rows) *= x->extent >= 0 ? (double)x->extent : x->nominal;
+        }
+        double extent = k->axes[*label].extent >= 0 ? (double)k->axes[*label].extent : k->axes[*label].nominal;
+        *size = PARTIAL_RUN;
+        while (*size > LEAST_RUN && (rows < (double)*size * RUNS_AT_ONCE || extent < *size)) *size /= 2;
+        if (extent >= *size && cols >= LEAST_ROW && (s->run[*label] < 0 || s->size[*label] == *size)) return true;
+    }
+    return false;
+}
+
 /* Marks, by id, the reductions that a chain does along its intermediate: what they reduce is never stored. */
 static bool *find_chain_steps(const struct graph *g) {
     bool *is_step = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
@@ -143,12 +226,18 @@ static bool *find_chain_steps(const struct graph *g) {
 
 static struct node *split(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct splitter *s = state;
-    int labels[MAX_AXES], n_labels;
+    int labels[MAX_AXES], n_labels, size = PARTIAL_RUN;
     (void)map;
-    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id] ||
-        !is_split(s, old, labels, &n_labels))
+    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id])
         return graph_add(out, n);
-    for (int k = 0; k < n_labels; k++) split_label(s, labels[k]);
+    bool is_of_tiles = is_split(s, old, labels, &n_labels);
+    for (int k = 0; is_of_tiles && k < n_labels; k++)
+        is_of_tiles &= s->run[labels[k]] < 0 || s->size[labels[k]] == PARTIAL_RUN;
+    if (!is_of_tiles) {
+        n_labels = 1;
+        if (!is_beside_rows(s, old, labels, &size)) return graph_add(out, n);
+    }
+    for (int k = 0; k < n_labels; k++) split_label(s, labels[k], size);
     s->n_split++;
     return in_runs(s, out, n, n->args[0], labels, n_labels);
 }
@@ -161,7 +250,8 @@ struct graph *pass_partial(const struct graph *g) {
         .is_step = find_chain_steps(g),
         .kernel = NEW(a, struct kernel),
         .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
-        .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
+        .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
+        .size = NEW_ARRAY(a, int, g->kernel->n_axes + 1)};
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     *s.kernel = *g->kernel;
     for (int i = 0; i < g->kernel->n_axes; i++) s.run[i] = s.inner[i] = -1;

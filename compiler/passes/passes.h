@@ -57,7 +57,8 @@ const struct algebra_rule *algebra_rule(int i);
 struct graph *pass_share(const struct graph *g);
 
 /* Reductions of a matrix product's result in two steps, the first in its epilogue: runs of PARTIAL_RUN elements, then
- * those. %5 = sum[N] %4   ->   %5 = sum[I] %4[N: 64 * P + I] ?? 0; %6 = sum[P] %5 */
+ * those; likewise of rows, the first in a row program.
+ * %5 = sum[N] %4   ->   %5 = sum[I] %4[N: 64 * P + I] ?? 0; %6 = sum[P] %5 */
 struct graph *pass_partial(const struct graph *g);
 
 /* Proposes partitions into GPU kernels: with everything pointwise in the epilogue of the contraction it follows, and

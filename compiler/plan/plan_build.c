@@ -32,6 +32,12 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
         }
         return;
     }
+    if (l->kernel->row && l->kernel->row->run) {
+        terms_size(x, k, l->kernel->row->runs.axes, l->kernel->row->runs.n);
+        terms_constant(x, 1 << 30);
+        terms_op(x, FX_T_MIN);
+        return;
+    }
     if (l->kernel->row) {
         terms_size(x, k, l->kernel->row->rows.axes, l->kernel->row->rows.n);
         terms_constant(x, f->tile_m);

@@ -79,9 +79,16 @@ static const struct team scan_columns_again[] = {
     {128, 4, 8, false, 0, true, false, 0},
     {256, 2, 8, false, 0, false, false, 0},
 };
+static const struct team run_rows[] = { /* each thread adds its columns up over a run of rows */
+    {32, 8, 2, true, 0, false, false, 0},
+    {256, 1, 1, true, 0, false, false, 0},
+    {256, 1, 2, true, 0, false, false, 0},
+    {512, 1, 2, true, 0, false, false, 0},
+    {512, 1, 4, true, 0, false, false, 0},
+    {512, 1, 4, false, 0, false, false, 0},
+};
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false, false, 0}}; /* a column is one thread's */
-static const struct team narrow_rows[] = {
-    {32, 8, 1, false, 0, false, false, 0}}; /* sums that shared memory does not hold */
+static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false, false, 0}};   /* sums that shared memory does not hold */
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
  * more under way. Returns how many. */
@@ -186,7 +193,18 @@ static int scan_chunk_words(const struct row_program *x, int v) {
     return words;
 }
 
-static int smem_bytes(const struct row_program *x, const struct team *t, int v) {
+/* Words of what runs of rows add up to, V columns of each. */
+static int run_words(const struct graph *g, const struct group *r, int v) {
+    struct partial_of side;
+    int words = 0;
+    for (int i = 0; i < r->n_stores; i++)
+        if (is_partial_store(g, r, &r->stores[i], &side)) words += v * fx_dtype_bits(r->stores[i].value->dtype) / 32;
+    return words;
+}
+
+static int smem_bytes(
+    const struct graph *g, const struct scheduled *s, const struct team *t, int v) {
+    const struct row_program *x = s->row;
     int sums = 0;
     if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
@@ -196,6 +214,10 @@ static int smem_bytes(const struct row_program *x, const struct team *t, int v) 
     if (t->is_spread) { /* two memory barriers, and in turns the sets of all blocks */
         int sets = x->is_along_rows ? t->lanes * t->across : 64, rows = t->across * (x->is_along_rows ? v : 1);
         return (sets + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
+    }
+    if (x->run && t->across > 1) { /* what teams have of the same columns */
+        int joined = t->lanes * t->across * run_words(g, s->group, v) * 4;
+        if (sums < joined) sums = joined;
     }
     return sums < slots ? slots : sums;
 }
@@ -207,8 +229,9 @@ static void add_config(
     struct row_program *x = s->row;
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
+    if (x->run && t->is_resident) words += run_words(g, s->group, v);
     if (t->is_spread && (!m->has_wgmma || !is_aligned || x->n_scans || s->block)) return;
-    if (v == 1 && !x->is_along_rows) chunks *= 4; /* as many elements a thread as with vectors */
+    if (v == 1 && !x->is_along_rows && !x->run) chunks *= 4; /* as many elements a thread as with vectors */
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
@@ -228,13 +251,14 @@ static void add_config(
         .block = threads,
         .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)),
         .vector = v,
-        .smem_bytes = smem_bytes(x, t, v),
+        .smem_bytes = smem_bytes(g, s, t, v),
         .most_cols = t->is_resident ? kept : 0,
         .suits_cols = t->suits * t->lanes * step,
         .spread = t->is_spread ? SPREAD : 0,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
         .wants_grid = t->wants_grid};
+    if (x->run) c->min_blocks = 512 / threads; /* two runs an SM hide the latency of each other */
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
@@ -255,9 +279,9 @@ static void add_config(
 static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
     for (int aligned = v > 1; aligned >= 0; aligned--)
         for (int i = 0; i < n; i++)
-            if (smem_bytes(s->row, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
+            if (smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
     int last = n - 1;
-    while (last > 0 && (t[last].is_resident || smem_bytes(s->row, &t[last], 1) > MOST_SHARED)) last--;
+    while (last > 0 && (t[last].is_resident || smem_bytes(g, s, &t[last], 1) > MOST_SHARED)) last--;
     if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
 }
 
@@ -283,6 +307,11 @@ bool schedule_row_configure(
     int v = vector_of(g, p, s);
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
+    if (x->run && s->block) return *why_not = "it reduces runs of rows, which a phase beside others does not", false;
+    if (x->run) {
+        TEAMS(run_rows);
+        return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
+    }
     if (x->n_passes && !x->n_scans && has_few_rows(g, s, v)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];

@@ -13,8 +13,10 @@ bool row_is_along(const struct row_program *x, const struct tensor *t) {
 
 /* ---- labels ---- */
 
-/* The tensor of which most is read, among those whose labels are the space's; else what is stored over most labels. */
-static struct tensor main_tensor(const struct graph *g, const struct partition *p, const struct group *r) {
+/* The tensor of which most is read, among those whose labels are the space's, of those that end in a reduced label if
+ * `along`; else what is stored over most labels. */
+static struct tensor main_tensor(
+    const struct graph *g, const struct partition *p, const struct group *r, bool along) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
     int n = group_loads(g, p, r, loads, g->n_nodes);
     double most = -1;
@@ -25,6 +27,7 @@ static struct tensor main_tensor(const struct graph *g, const struct partition *
             fits &= reduced || axes_have(r->axes, r->n_axes, loads[i].axes[a]);
             is_element |= reduced;
         }
+        fits &= !along || axes_have(r->reduced, r->n_reduced, loads[i].axes[loads[i].n_axes - 1]);
         if (!fits || !is_element || tensor_bytes(g, &loads[i]) <= most) continue;
         best = loads[i];
         most = tensor_bytes(g, &best);
@@ -46,12 +49,28 @@ static struct axis_list flatten(const struct graph *g, const int *axes, int n_ax
     return l;
 }
 
+/* Rows with the label of which runs are taken last, and runs. */
+static void choose_runs(struct row_program *x, const struct partial_of *side) {
+    int n = 0;
+    for (int i = 0; i < x->rows.n; i++)
+        if (x->rows.axes[i] != side->label[0]) x->rows.axes[n++] = x->rows.axes[i];
+    x->rows.axes[n] = side->label[0];
+    x->rows.n = n + 1;
+    x->runs = x->rows;
+    x->runs.axes[n] = x->run_label = side->run[0];
+    x->run = side->size;
+}
+
 static void choose_labels(
     const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
-    struct tensor t = main_tensor(g, p, r);
+    struct partial_of side = {.n = 0};
+    for (int s = 0; s < r->n_stores && !side.n; s++)
+        if (!is_partial_store(g, r, &r->stores[s], &side)) side.n = 0;
+    struct tensor t = main_tensor(g, p, r, side.n > 0);
     x->rows = flatten(g, r->axes, r->n_axes, &t);
     x->cols = flatten(g, r->reduced, r->n_reduced, &t);
     x->is_along_rows = t.n_axes && axes_have(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
+    if (side.n) choose_runs(x, &side);
     const struct axis_list *l = x->is_along_rows ? &x->rows : &x->cols;
     int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
     while (first > least && axes_have(l->axes, l->n, t.axes[first - 1])) first--;
@@ -95,7 +114,7 @@ static void mark_pass(const struct graph *g, const struct partition *p, const st
         if (n->kind == N_REDUCE && x->level[n->id] == pass + 1) needed[n->args[0]->id] = true;
     }
     for (int s = 0; pass == x->n_passes && s < r->n_stores; s++)
-        if (row_stores_elements(g, p, r, &r->stores[s])) needed[r->stores[s].value->id] = true;
+        if (row_stores_elements(g, p, r, &r->stores[s])) needed[store_element(g, r, &r->stores[s])->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         if (!needed[i] || is_of_row(r, n) || node_is_loaded(g, p, r, n, &t))
@@ -206,7 +225,7 @@ static void choose_kept(
         if (r->steps[s]->kind == N_REDUCE && pass > last[from]) last[from] = pass;
     }
     for (int s = 0; s < r->n_stores; s++)
-        if (row_stores_elements(g, p, r, &r->stores[s])) last[r->stores[s].value->id] = x->n_passes;
+        if (row_stores_elements(g, p, r, &r->stores[s])) last[store_element(g, r, &r->stores[s])->id] = x->n_passes;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         if (first[i] < 0 || last[i] <= first[i] || !x->is_element[i] || !costly[i] || scanned[i] ||

@@ -37,6 +37,9 @@ struct row_program {
     struct node *kept[MAX_KEPT]; /* computed in one pass and read in later ones: kept in registers where the row is */
     int kept_in[MAX_KEPT];       /* the pass that computes it */
     bool stores_elements, stores_results;
+    int run;                     /* rows of a run, where the program also reduces runs of rows, else 0 */
+    int run_label;               /* then the label of runs */
+    struct axis_list runs;       /* and that of all runs flattened: rows, with it in the place of their last label */
     int sum_words;               /* most words that the sums of one pass take, padding included */
 };
 

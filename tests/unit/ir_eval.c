@@ -444,8 +444,9 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
         memcpy(both, r->axes, sizeof r->axes);
         memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
         bool is_of_elements = r->is_row && is_same_space(axes, n_axes, both, r->n_axes + r->n_reduced);
-        struct partial_of x; /* of runs of tiles: what is reduced has the group's axes */
-        is_of_elements |= is_partial_store(g, r, t, &x) && is_same_space(x.of->axes, x.of->n_axes, r->axes, r->n_axes);
+        struct partial_of x; /* of runs of tiles, or of rows: what is reduced has the axes of the group's elements */
+        is_of_elements |= is_partial_store(g, r, t, &x) &&
+                          is_same_space(x.of->axes, x.of->n_axes, both, r->n_axes + (r->is_row ? r->n_reduced : 0));
         int rows[MAX_AXES], n_rows = r->intermediate ? rows_of_chain(r, rows) : 0;
         bool is_of_rows = r->intermediate && is_same_space(axes, n_axes, rows, n_rows);
         if (!is_of_elements && !is_of_rows && !is_same_space(axes, n_axes, r->axes, r->n_axes))
