@@ -8,9 +8,9 @@
  *
  *   mutants [--of TEXT] [--suites NAME,..] [--count N] [--seed S] [--jobs N] [--longest SECONDS] [--timeout SECONDS]
  *   [--seconds N] [--survivors FILE] [--covered FILE] [--out FILE] [--list]
- *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,test_passes:graphs,cli`; --count: as many,
- *     drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of one mutant in a piece of
- *     a run, which leaves the suites after it to the next piece; --seconds: of a piece, which then stops; --covered:
+ *     --of: only those whose name contains TEXT; --suites: only these take part, `test_npy,test_passes:graphs,cli`;
+ *     --count: as many, drawn by the seed, 0 for all; --longest: a suite that takes longer is left out; --timeout: of
+ *     one mutant in a piece of a run, which leaves the suites after it to the next piece; --seconds: of a piece, which then stops; --covered:
  *     keeps what was measured of the suites from piece to piece; --out: a line a mutant as it is done or left, with the
  *     suites that it has passed, and what it already says is not done again
  *

@@ -51,7 +51,9 @@ static void draw_owners(struct drawn *d, const char *const owners[ROWS]) {
         struct trace_run *last = map->n ? &map->runs[map->n - 1] : NULL;
         d->part.total[TRACE_WRITE].n_cells++;
         if (last && last->block == (unsigned)(owner - '0') && last->first + last->n == c) last->n++;
-        else map->runs[map->n++] = (struct trace_run){.first = c, .n = 1, .block = (unsigned)(owner - '0'), .n_blocks = 1};
+        else
+            map->runs[map->n++] =
+                (struct trace_run){.first = c, .n = 1, .block = (unsigned)(owner - '0'), .n_blocks = 1};
     }
     d->launch = (struct trace_launch){.parts = &d->part};
     d->trace = (struct trace){.n_tensors = 1, .n_launches = 1, .tensors = &d->tensor, .launches = &d->launch};
@@ -168,9 +170,9 @@ END_TEST
 
 /* The times of a block: each once, in order, whatever tensor and side it was of. */
 START_TEST(times) {
-    struct trace_run read[] = {{.first = 0, .n = 4, .phase = 0, .epoch = 3}, {.first = 8, .n = 1, .phase = 0, .epoch = 0}},
-                     written[] = {{.first = 1, .n = 2, .phase = 1, .epoch = 0}, {.first = 9, .n = 2, .phase = 0, .epoch = 3},
-                         {.first = 12, .n = 1, .phase = 1, .epoch = 7}};
+    struct trace_run read[] = {{.first = 0, .n = 4, .epoch = 3}, {.first = 8, .n = 1, .epoch = 0}};
+    struct trace_run written[] = {{.first = 1, .n = 2, .phase = 1, .epoch = 0}, {.first = 9, .n = 2, .epoch = 3},
+        {.first = 12, .n = 1, .phase = 1, .epoch = 7}};
     struct trace_runs tensors[2][TRACE_SIDES] = {{{read, 2, 2, false}, {NULL, 0, 0, false}},
         {{NULL, 0, 0, false}, {written, 3, 3, false}}};
     const struct trace t = {.n_tensors = 2};
@@ -188,7 +190,8 @@ END_TEST
 START_TEST(flow) {
     struct trace_line one[] = {{2, "mainloop", NULL, "x @ w"}}, two[] = {{3, "epilogue", NULL, "relu(x @ w)"}},
                       both[] = {{2, "mainloop", NULL, "x @ w"}, {3, "epilogue", NULL, "relu(x @ w)"}};
-    struct trace_step before[] = {{"f_0", 1234567, 1000, 1, one}, {"f_1", 999, 99, 1, two}}, after[] = {{"f", 22000, 1000, 2, both}};
+    struct trace_step before[] = {{"f_0", 1234567, 1000, 1, one}, {"f_1", 999, 99, 1, two}},
+                      after[] = {{"f", 22000, 1000, 2, both}};
     const struct trace t = {.before = {2, before, 1235566}, .after = {1, after, 22000}};
     struct buf b = open_buf();
     figure_flow(&b, &t);
