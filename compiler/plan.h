@@ -22,6 +22,7 @@ enum {
     FX_MAX_STRIDES = FX_MAX_PARAMS * FX_MAX_RANK,
     FX_MAX_MAPS = 16,    /* of a launch */
     FX_MAX_MAP_RANK = 5, /* of a tensor map */
+    FX_MAX_SPATIAL = FX_MAX_MAP_RANK - 2, /* its axes between channels and images, in im2col mode */
     FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS + FX_MAX_STRIDES,
 };
 
@@ -141,6 +142,11 @@ struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90
     struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis of one
                                                 element means nothing */
     int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
+    bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes between the
+                       first and the last one, from image to image of the last one (cuTensorMapEncodeIm2col) */
+    struct fx_expr first[FX_MAX_SPATIAL]; /* in im2col mode: along each of those axes the first pixel, inside or not, */
+    struct fx_expr last[FX_MAX_SPATIAL];  /* the last one, */
+    int steps[FX_MAX_SPATIAL];            /* and elements from pixel to pixel */
 };
 
 struct fx_variant { /* one way to run a launch: the first that `needs` and `prefers` allow, else the first that `needs`

@@ -8,6 +8,7 @@
 #include "emit/emit_address.h"
 #include "emit/emit_operand.h"
 #include "plan.h"
+#include "schedule/im2col.h"
 #include "schedule/wgmma.h"
 
 static struct arena *arena(const struct operand_place *b) { return &b->u->cx->arena; }
@@ -126,6 +127,57 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
         s.s);
 }
 
+static void add_term(struct buf *s, const char *text) { buf_printf(s, "%s%s", s->len ? " + " : "", text); }
+
+/* How far beside its place a pixel is read along a spatial axis, at `ko`. */
+static const char *offset_text(const struct operand_place *b, const struct window *w, const struct spatial *x) {
+    const struct flat_index f = {&b->segment->k_outer, "ko", true};
+    const struct window_axis *axis = &w->axes[x->position];
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (x->shift.n) add_term(&s, poly_text(b, &w->tensor, &x->shift));
+    for (int i = 0; i < axis->n; i++) {
+        const struct window_term *t = &axis->terms[i];
+        int label = find_label(f.labels, t->label);
+        if (label < 0) continue;
+        const char *index = address_factor(arena(b), b->axes, &f, label, label);
+        add_term(&s, t->factor == 1 ? index : arena_printf(arena(b), "%s * %d", index, (int)t->factor));
+    }
+    return s.len ? s.s : "0";
+}
+
+/* Loads a column by a tensor map in im2col mode: channels, the pixel at which it begins, the offset of all. */
+static void emit_im2col(struct operand_place *b, const struct operand *o) {
+    const struct flat_index f = {b->mn, "mn", true};
+    const struct window *w = o->window;
+    struct im2col c;
+    const char *ignored;
+    struct buf s;
+    buf_init(&s, arena(b));
+    im2col_of(b->g, b->segment, o, b->mn, &c, &ignored);
+    buf_puts(&s, "      const int at[] = {k, ");
+    for (int i = 0; i < c.n_spatial; i++) {
+        const struct spatial *x = &c.spatial[i];
+        const char *first = poly_text(b, &w->tensor, &x->first);
+        if (x->pixel >= 0) {
+            buf_puts(&s, address_factor(arena(b), b->axes, &f, x->pixel, x->pixel));
+            if (x->step != 1) buf_printf(&s, " * %d", x->step);
+        }
+        if (x->first.n || x->pixel < 0) buf_printf(&s, "%s(int)(%s)", x->pixel >= 0 ? " + " : "", first);
+        buf_puts(&s, ", ");
+    }
+    buf_printf(&s, "%s};\n      const unsigned short offset[] = {",
+        c.n_images ? address_part(arena(b), b->axes, &f, 0, c.n_images - 1) : "0");
+    for (int i = 0; i < c.n_spatial; i++)
+        buf_printf(&s, "%s(unsigned short)(%s)", i ? ", " : "", offset_text(b, w, &c.spatial[i]));
+    buf_puts(&s, "};\n      fx_tma_load_im2col(to, map, full, at, offset);\n");
+    emit_function(b->out,
+        arena_printf(arena(b),
+            "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int ko, int mn, int k)",
+            b->l->struct_name),
+        s.s);
+}
+
 /* What is stored by tensor maps: where its boxes lie beyond n and m. */
 static void emit_stored(struct operand_place *b, int number, int first_map) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[number]);
@@ -173,6 +225,14 @@ static void emit_comment(struct operand_place *b, const struct operand *operands
     buf_printf(b->out, "%s\n", operands->is_computed ? ", computed as it is loaded" : "");
 }
 
+/* What tensor maps take of an operand, of the segment in their form. */
+static void emit_maps(struct operand_place *b, const struct operand *operands) {
+    const struct segment *plain = b->segment;
+    b->segment = segment_by_maps(plain);
+    operands->window ? emit_im2col(b, operands) : emit_map_axes(b, operands);
+    b->segment = plain;
+}
+
 static void emit_operand(
     struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
@@ -183,7 +243,7 @@ static void emit_operand(
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
-    if (has_maps(b->l->kernel)) emit_map_axes(b, operands);
+    if (has_maps(b->l->kernel)) emit_maps(b, operands);
     buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
@@ -208,6 +268,14 @@ static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
     emit_function(b->out, "    static FX_DEVICE constexpr int sum(int j)", s.s);
 }
 
+/* The extents of its k. */
+static void emit_k(struct operand_place *b, const struct segment *e) {
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name),
+        arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
+    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name),
+        arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
+}
+
 /* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
 static void emit_segment(struct operand_place *b, int i, bool has_a) {
     const struct segment *e = b->segment;
@@ -227,10 +295,11 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
         buf_puts(b->out, ";\n");
     }
     if (has_a) emit_sum_numbers(b, e);
-    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name),
-        arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
-    emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name),
-        arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
+    emit_k(b, e);
+    buf_line(b->out, "  };");
+    if (!e->by_maps || !has_maps(b->l->kernel)) return;
+    buf_line(b->out, "  struct segment%d_by_maps : segment%d {  // by tensor maps k are the channels of the window", i, i);
+    emit_k(b, e->by_maps);
     buf_line(b->out, "  };");
 }
 
@@ -289,6 +358,10 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
         if (i) buf_line(out, "    mainloop.next_segment();");
         if (s->segments[i].is_ragged)
             buf_line(out, "    mainloop.template add<segment%d, true>(*this);  // never aligned", i);
+        else if (s->segments[i].by_maps && has_maps(l->kernel))
+            buf_line(out,
+                "    mainloop.template add<typename fx_choose<fx_takes_maps<MAINLOOP>(0), segment%d_by_maps, segment%d>::type>(*this);",
+                i, i);
         else buf_line(out, "    mainloop.template add<segment%d>(*this);", i);
     }
     buf_line(out, "  }");

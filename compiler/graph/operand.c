@@ -3,6 +3,8 @@
  * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that
  * the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a value outside,
  * or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
+#include <math.h>
+
 #include "graph/operand.h"
 
 /* Atoms of a position: labels for their running indices, then labels for their extents, then the strides of the
@@ -173,4 +175,41 @@ bool are_adjacent(const struct graph *g, const struct tensor *t, int a, int b) {
     size_of(g, b, size_atom(g, b), &size);
     poly_multiply(&step, &t->view->stride[at_b], &size);
     return poly_equal(&step, &t->view->stride[at_a]);
+}
+
+void view_extent(const struct graph *g, int axis, struct poly *p) { size_of(g, axis, size_atom(g, axis), p); }
+
+/* Takes the indices out of a position; false where they are multiplied, by anything but numbers that fit. */
+static bool split_position(const struct graph *g, const struct poly *position, struct window_axis *x) {
+    enum { MOST = 1 << 20 };
+    struct poly factor, rest;
+    poly_copy(&x->first, position);
+    for (int axis = 0; axis < g->kernel->n_axes; axis++) {
+        wide number;
+        if (!poly_has(&x->first, axis)) continue;
+        poly_extract(&x->first, axis, &factor, &rest);
+        if (!poly_is_number(&factor, &number) || number > MOST || number < -MOST) return false;
+        poly_copy(&x->first, &rest);
+        if (g->kernel->axes[axis].extent == 1) continue; /* its index is 0 */
+        if (x->n == MAX_WINDOW_TERMS) return false;
+        x->terms[x->n++] = (struct window_term){axis, (int64_t)number};
+    }
+    return !x->first.is_lost;
+}
+
+bool window_of_access(const struct graph *g, const struct node *n, const struct tensor *t, struct window *w) {
+    if (n->kind != N_ACCESS || t->is_strided) return false;
+    const struct node *fill = n->has_fill ? n->args[1 + n->n_at] : NULL;
+    if (fill && (fill->kind != N_CONST || fill->num != 0 || signbit(fill->num) || fill->integer != 0)) return false;
+    w->tensor = *t;
+    add_view(g, &w->tensor);
+    for (int i = 0; i < t->n_axes; i++) {
+        struct poly position;
+        poly_atom(&position, t->axes[i]);
+        for (int j = 0; j < n->n_at; j++)
+            if (n->at[j] == t->axes[i] && !parse(g, n->args[1 + j], &position, 0)) return false;
+        w->axes[i].n = 0;
+        if (!split_position(g, &position, &w->axes[i])) return false;
+    }
+    return true;
 }

@@ -14,6 +14,24 @@ struct view { /* of a tensor's elements: offset + the sum over its labels of ind
                * else -1 */
 };
 
+enum { MAX_WINDOW_TERMS = 4 };
+struct window_axis { /* along it the positions are first + the sum of factor * running index of its terms */
+    struct poly first; /* over extents, with atoms as of a view */
+    int n;
+    struct window_term {
+        int label;
+        int64_t factor;
+    } terms[MAX_WINDOW_TERMS];
+};
+struct window { /* a tensor in memory read at linear positions, 0 outside */
+    struct tensor tensor;              /* with its view */
+    struct window_axis axes[MAX_AXES]; /* by position in tensor.axes */
+};
+
+/* Whether n is an access of t, which lies in memory, at such positions. */
+bool window_of_access(const struct graph *g, const struct node *n, const struct tensor *t, struct window *w);
+/* The extent of an axis, with atoms as of a view. */
+void view_extent(const struct graph *g, int axis, struct poly *p);
 /* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.
  * Then t is where, with t->view. */
 bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t);

@@ -284,13 +284,24 @@ static const char *argument_name(const struct host_writer *w, const struct fx_ar
     return names[a->kind][a->index];
 }
 
+/* Where the pixels of a map in im2col mode are. */
+static void put_corners(struct host_writer *w, const struct fx_map *m) {
+    put(w, ", .is_im2col = true, .first = {");
+    for (int d = 0; d < m->rank - 2; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->first[d]));
+    put(w, "}, .last = {");
+    for (int d = 0; d < m->rank - 2; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->last[d]));
+    put(w, "}, .steps = {");
+    for (int d = 0; d < m->rank - 2; d++) put(w, "%s%d", d ? ", " : "", m->steps[d]);
+    put(w, "}");
+}
+
 /* The tensor maps of launch i, as `maps`. */
 static void put_maps(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
     put(w, "        const struct fx_map maps_of[] = {\n");
     for (int j = 0; j < l->n_maps; j++) {
         const struct fx_map *m = &l->maps[j];
-        put(w, "            {%s, CU_TENSOR_MAP_DATA_TYPE_%s, %d, %d, %s, {", argument_name(w, &m->base),
+        put(w, "            {.base = %s, .type = CU_TENSOR_MAP_DATA_TYPE_%s, .bytes = %d, .rank = %d, .offset = %s, .extents = {", argument_name(w, &m->base),
             m->dtype == FX_F16    ? "FLOAT16"
             : m->dtype == FX_BF16 ? "BFLOAT16"
             : m->is_stored        ? "FLOAT32"
@@ -298,11 +309,13 @@ static void put_maps(struct host_writer *w, int i) {
             fx_dtype_bits(m->dtype) / 8, m->rank,
             host_c_value(w, &m->offset));
         for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->extents[d]));
-        put(w, "}, {");
+        put(w, "}, .strides = {");
         for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->strides[d]));
-        put(w, "}, {");
+        put(w, "}, .box = {");
         for (int d = 0; d < m->rank; d++) put(w, "%s%d", d ? ", " : "", m->box[d]);
-        put(w, "}},\n");
+        put(w, "}");
+        if (m->is_im2col) put_corners(w, m);
+        put(w, "},\n");
     }
     put(w, "        };\n        CUtensorMap maps[%d];\n", l->n_maps);
     put(w, "        if (ready[%d].grid && ready[%d].takes_maps) r = %s(maps_of, %d, maps);\n", i, i,

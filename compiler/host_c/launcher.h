@@ -190,12 +190,16 @@ struct fx_map {
     int bytes, rank;
     int64_t offset, extents[5], strides[5];
     cuuint32_t box[5];
+    bool is_im2col; /* a column of box[1] pixels of box[0] elements */
+    int64_t first[3], last[3]; /* then the first and the last pixel along the axes between the first and the last one, */
+    cuuint32_t steps[3];       /* and elements from pixel to pixel */
 };
 /* Of a tensor without elements the map is empty, and of one that lies at no multiples of 16 bytes: entries that read it need these. Of an axis of one element any stride will do. The L2 cache fetches 256 bytes at a time where rows begin at multiples of them. */
 static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
     for (int i = 0; i < n; i++) {
         cuuint64_t extents[5], strides[5];
-        const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+        cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+        int lower[3] = {0}, upper[3] = {0};
         bool is_empty = (m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)) % 16 != 0;
         for (int w = 0; w < 16; w++) out[i].opaque[w] = 0;
         if (m[i].offset == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
@@ -206,10 +210,17 @@ static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
             strides[d] = m[i].extents[d] == 1 ? 16 : (cuuint64_t)(m[i].strides[d] * m[i].bytes);
             is_empty |= d && strides[d] % 16;
         }
+        for (int d = 0; m[i].is_im2col && d < m[i].rank - 2; d++) {
+            if (m[i].first[d] == FX_BAD || m[i].last[d] == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
+            lower[d] = (int)m[i].first[d], upper[d] = (int)(m[i].last[d] - m[i].extents[1 + d] + 1), steps[1 + d] = m[i].steps[d];
+        }
         if (is_empty) continue;
-        const CUresult r = cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, (void *)(uintptr_t)(m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)),
-                                                  extents, strides + 1, m[i].box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                                  strides[1] % 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        void *const base = (void *)(uintptr_t)(m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes));
+        const CUtensorMapL2promotion fetched = strides[1] % 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+        const CUresult r = m[i].is_im2col ? cuTensorMapEncodeIm2col(&out[i], m[i].type, (cuuint32_t)m[i].rank, base, extents, strides + 1, lower, upper, m[i].box[0], m[i].box[1], steps,
+                                                                    CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, fetched, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                                          : cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, base, extents, strides + 1, m[i].box, steps,
+                                                                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, fetched, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
         if (r != CUDA_SUCCESS) return r;
     }
     return CUDA_SUCCESS;

@@ -116,9 +116,15 @@ struct fx_wgmma_ring {
   }
 };
 
+// fx_takes_maps: whether a mainloop takes the operands of a segment by tensor maps
+template <class MAINLOOP> FX_DEVICE constexpr auto fx_takes_maps(int) -> decltype(MAINLOOP::TAKES_MAPS, true) { return true; }
+template <class MAINLOOP> FX_DEVICE constexpr bool fx_takes_maps(...) { return false; }
+
 // fx_wgmma_blocks: counts the blocks of k that a problem's segments have together
 template <class ENGINE>
 struct fx_wgmma_blocks {
+  static constexpr bool TAKES_MAPS = true;
+
   int n;  // so far
 
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
@@ -128,22 +134,32 @@ struct fx_wgmma_blocks {
   FX_DEVICE void next_segment() {}
 };
 
+// fx_is_im2col: whether an operand comes by a tensor map in im2col mode, as columns of pixels, and has a function that loads one
+template <class OPERAND> FX_DEVICE constexpr auto fx_is_im2col(int) -> decltype(&OPERAND::load_pixels, true) { return true; }
+template <class OPERAND> FX_DEVICE constexpr bool fx_is_im2col(...) { return false; }
+
 // fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n and a block of k
 template <int SIZE, class OPERAND, class PROBLEM>
 FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
-    int at[OPERAND::RANK];
-    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
-    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
-    if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
-    fx_tma_load(to + i * 8192, map, full, at);
+    if constexpr (fx_is_im2col<OPERAND>(0)) {
+      OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i * 64, k);
+    } else {
+      int at[OPERAND::RANK];
+      at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
+      at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
+      if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
+      fx_tma_load(to + i * 8192, map, full, at);
+    }
   }
 }
 
 // fx_wgmma_producer: the mainloop as the producer runs it: every block of k of a tile into the next stage
 template <class ENGINE>
 struct fx_wgmma_producer {
+  static constexpr bool TAKES_MAPS = true;
+
   fx_wgmma_ring<ENGINE> &ring;  // of the block
   const fx_tile &at;            // the tile
   const fx_tensor_map *map;     // of the segment's first operand
@@ -189,6 +205,8 @@ struct fx_wgmma_operand {
 // fx_wgmma_consumer: the mainloop as a consumer runs it: the products of a block start while those of the one before end, whose stage is given back then
 template <class ENGINE>
 struct fx_wgmma_consumer {
+  static constexpr bool TAKES_MAPS = true;
+
   fx_wgmma_sums<ENGINE> &acc;            // the sums
   fx_wgmma_ring<ENGINE> &ring;           // of the block
   unsigned a_offset;                     // of the consumer's rows in a stage

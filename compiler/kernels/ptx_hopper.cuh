@@ -1,7 +1,7 @@
 /* The hardware of sm_90a, as ptx.cuh is that of all: memory barriers, copies of boxes by the tensor memory accelerator, clusters of blocks, products by warpgroups of 128 threads.
    Both files together are what another implementation replaces. */
 
-// fx_tensor_map: how a tensor lies in global memory and which box of it is copied at a time; the driver encodes it (cuTensorMapEncodeTiled)
+// fx_tensor_map: how a tensor lies in global memory and which box of it is copied at a time; the driver encodes it (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col)
 struct __align__(64) fx_tensor_map {
   unsigned long long words[16];  // opaque
 };
@@ -49,6 +49,22 @@ FX_DEVICE void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barri
   if constexpr (RANK == 3) FX_TMA_LOAD("3", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]));
   if constexpr (RANK == 4) FX_TMA_LOAD("4", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
   if constexpr (RANK == 5) FX_TMA_LOAD("5", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#undef FX_TMA_LOAD
+}
+
+// fx_tma_load_im2col: starts copying a column of pixels by a tensor map in im2col mode: from the pixel at these coordinates on (the channel, the innermost spatial axis first, the image), row by row of the map's
+// bounding box and image by image; each is read so far behind its place as the offsets say, zeros for what lies outside the tensor; the barrier is told of the bytes. The channel is a multiple of 16 bytes.
+template <int RANK>
+FX_DEVICE void fx_tma_load_im2col(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK], const unsigned short (&offset)[RANK - 2]) {
+  static_assert(RANK >= 3 && RANK <= 5, "no such tensor map");
+#define FX_TMA_LOAD(rank, coordinates, offsets, ...) \
+  asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {" coordinates "}], [%2], {" offsets "};" ::"r"(to), \
+               "l"(map), "r"(barrier), __VA_ARGS__ \
+               : "memory")
+  if constexpr (RANK == 3) FX_TMA_LOAD("3", "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "h"(offset[0]));
+  if constexpr (RANK == 4) FX_TMA_LOAD("4", "%3, %4, %5, %6", "%7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "h"(offset[0]), "h"(offset[1]));
+  if constexpr (RANK == 5)
+    FX_TMA_LOAD("5", "%3, %4, %5, %6, %7", "%8, %9, %10", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "h"(offset[0]), "h"(offset[1]), "h"(offset[2]));
 #undef FX_TMA_LOAD
 }
 

@@ -9,6 +9,7 @@
 #include "schedule/chain_program.h"
 #include "graph/operand.h"
 #include "plan/unit.h"
+#include "schedule/im2col.h"
 #include "schedule/row_program.h"
 #include "schedule/traffic.h"
 #include "schedule/wgmma.h"
@@ -402,6 +403,40 @@ static struct fx_expr size_expr(struct arena *a, const struct kernel *k, const s
     return terms_done(&x);
 }
 
+/* Channels, then what pixels go along, then images. */
+static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
+    const struct graph *g = c->graph;
+    const struct tensor *t = &m->operand->window->tensor;
+    const struct axis_list *mn = m->is_a ? &m->shape->m : &m->shape->n;
+    const char *ignored;
+    struct im2col v;
+    im2col_of(g, m->segment, m->operand, mn, &v, &ignored);
+    struct fx_map out = {
+        .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
+        .dtype = t->dtype,
+        .offset = poly_expr(a, g, t, &t->view->offset),
+        .rank = 2 + v.n_spatial,
+        .box = {MAP_ROW_BYTES * 8 / fx_dtype_bits(t->dtype), MAP_BOX},
+        .is_im2col = true};
+    struct axis_list images = *mn;
+    images.n = v.n_images;
+    out.extents[0] = size_expr(a, g->kernel, &m->segment->k, -1);
+    out.strides[0] = size_expr(a, g->kernel, &(struct axis_list){0}, -1);
+    for (int i = 0; i < v.n_spatial; i++) {
+        const struct spatial *s = &v.spatial[i];
+        const struct axis_list along = {1, {t->axes[s->position]}};
+        out.extents[1 + i] = size_expr(a, g->kernel, &along, 0);
+        out.strides[1 + i] = poly_expr(a, g, t, &t->view->stride[s->position]);
+        out.first[i] = poly_expr(a, g, t, &s->first);
+        out.last[i] = poly_expr(a, g, t, &s->last);
+        out.steps[i] = s->step;
+    }
+    out.extents[out.rank - 1] = size_expr(a, g->kernel, &images, -1);
+    out.strides[out.rank - 1] =
+        images.n ? poly_expr(a, g, t, &t->view->stride[tensor_axis(t, images.axes[images.n - 1])]) : out.strides[0];
+    return out;
+}
+
 /* k and m or n, whichever is contiguous first, then the others. */
 static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
     const struct graph *g = c->graph;
@@ -499,7 +534,8 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
     struct fx_map *maps = NEW_ARRAY(a, struct fx_map, d->n_maps + 1);
     for (int i = 0; i < d->n_maps; i++)
         maps[i] = d->maps[i].store ? build_store_map(a, c, &phases->kernel->gemm, d->maps[i].store)
-                                   : build_map(a, c, &d->maps[i]);
+                  : d->maps[i].operand->window ? build_im2col(a, c, &d->maps[i])
+                                               : build_map(a, c, &d->maps[i]);
     out->maps = maps;
     for (int p = 0; p < d->n; p++) out->is_cooperative |= phases[p].kernel->waits;
     for (int i = 0; i < n; i++) {

@@ -133,7 +133,7 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
 
 static void join_operands(struct arena *a, const struct gemm_shape *shape, bool has_a, struct plan_launch *d) {
     for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = &shape->segments[i];
+        const struct segment *e = segment_by_maps(&shape->segments[i]);
         if (has_a)
             PUSH(a, d->maps, d->n_maps) = (struct map){.shape = shape, .segment = e, .operand = &e->a, .is_a = true};
         for (int j = 0; j < e->n_sums; j++)

@@ -129,6 +129,39 @@ static enum layout layout_of(const struct operand *o, const struct axis_list *k,
     return LAYOUT_STRIDED;
 }
 
+/* The window that factor s of x is, or NULL: of 16-bit floats, with its last label read at its own index. */
+static const struct window *find_window(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct product *x, int s) {
+    const struct node *n = x->factor[s];
+    struct tensor t;
+    if (x->buffer[s] >= 0 || n->kind != N_ACCESS || !node_is_loaded(g, p, r, n->args[0], &t)) return NULL;
+    if (t.dtype != x->dtype[s] || (t.dtype != FX_F16 && t.dtype != FX_BF16) || t.is_split) return NULL;
+    struct window *w = NEW(&g->cx->arena, struct window);
+    if (!window_of_access(g, n, &t, w)) return NULL;
+    const struct window_axis *last = &w->axes[t.n_axes - 1];
+    bool is_own = last->n == 1 && last->terms[0].label == t.axes[t.n_axes - 1] && last->terms[0].factor == 1;
+    return is_own && !last->first.n && !node_has_axis(x->sum, last->terms[0].label) ? w : NULL;
+}
+
+bool gemm_reads_windows(const struct graph *g, const struct partition *p, const struct group *r) {
+    for (int i = 0; i < 2 * r->n_sums; i++)
+        if (find_window(g, p, r, &r->sums[i / 2], i % 2)) return true;
+    return false;
+}
+
+static struct operand factor_operand(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct gemm_shape *shape, const struct product *x, int s) {
+    struct operand o = gemm_operand(g, p, x, s);
+    if (shape->has_windows) o.window = find_window(g, p, r, x, s);
+    o.is_computed |= o.window != NULL;
+    return o;
+}
+
+/* The label of a window's channels, -1 of what is none. */
+static int channel_of(const struct operand *o) {
+    return o->window ? o->window->tensor.axes[o->window->tensor.n_axes - 1] : -1;
+}
+
 /* ---- the shape ---- */
 
 void gemm_labels(const struct graph *g, const struct product *x, int s, const struct operand *o, enum label_role role,
@@ -162,13 +195,13 @@ void gemm_fill_segments(const struct graph *g, const struct partition *p, const 
     struct gemm_shape *shape, int a_side) {
     for (int i = 0; i < n_sums; i++) {
         const struct product *x = &r->sums[i];
-        struct operand b = gemm_operand(g, p, x, 1 - a_side);
+        struct operand b = factor_operand(g, p, r, shape, x, 1 - a_side);
         struct segment *e = NULL;
         for (int j = 0; j < shape->n_segments && !e; j++)
             if (fits_segment(r, &shape->segments[j], x, &b, a_side)) e = &shape->segments[j];
         if (!e) {
             e = &shape->segments[shape->n_segments++];
-            *e = (struct segment){.a = gemm_operand(g, p, x, a_side)};
+            *e = (struct segment){.a = factor_operand(g, p, r, shape, x, a_side)};
         }
         e->sums[e->n_sums] = i;
         e->b[e->n_sums++] = b;
@@ -206,6 +239,25 @@ void gemm_choose_layout(const struct graph *g, const struct partition *p, const 
     if (o->is_computed) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
 }
 
+/* Gives e, of which some operand is a window, its form by tensor maps. */
+static void split_channels(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct gemm_shape *shape, struct segment *e) {
+    int channel = channel_of(&e->a);
+    for (int i = 0; i < e->n_sums && channel < 0; i++) channel = channel_of(&e->b[i]);
+    if (channel < 0) return;
+    struct segment *own = NEW(&g->cx->arena, struct segment);
+    *own = *e;
+    own->k = (struct axis_list){.n = has(&e->k, channel) || has(&e->k_outer, channel), .axes = {channel}};
+    own->k_outer.n = 0;
+    for (int i = 0; i < e->k_outer.n + e->k.n; i++) {
+        int axis = i < e->k_outer.n ? e->k_outer.axes[i] : e->k.axes[i - e->k_outer.n];
+        if (axis != channel) push(&own->k_outer, axis);
+    }
+    gemm_choose_layout(g, p, r, &own->a, &own->k, &shape->m);
+    for (int i = 0; i < e->n_sums; i++) gemm_choose_layout(g, p, r, &own->b[i], &own->k, &shape->n);
+    e->by_maps = own;
+}
+
 void gemm_choose_layouts(
     const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
@@ -214,6 +266,7 @@ void gemm_choose_layouts(
         for (int j = 0; j < e->n_sums; j++) gemm_choose_layout(g, p, r, &e->b[j], &e->k, &shape->n);
     }
     split_segments(shape);
+    for (int i = 0; i < shape->n_segments; i++) split_channels(g, p, r, shape, &shape->segments[i]);
 }
 
 /* Whether o runs along k, all of whose extents are fixed, and no multiple of what is copied, or made, at a time. */
@@ -297,7 +350,8 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     int shared = shared_label(g, r), last = shared >= 0 ? shared : out.n_axes ? out.axes[out.n_axes - 1] : -1;
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
     *shape = (struct gemm_shape){
-        .a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side], .is_split = x->is_split};
+        .a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side], .is_split = x->is_split,
+        .has_windows = s->wants_windows};
     gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
@@ -420,6 +474,9 @@ double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double ins
     return (double)elements / warpgroups * (n_sums * STAGED + instructions) / LANES;
 }
 
+/* Whether the copies of a configuration bring o, so that nothing is computed. */
+static bool is_copied(const struct config *f, const struct operand *o) { return f->takes_maps && o->window; }
+
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue. Two tiles in turns
  * take as long as their mainloops, or half of all they do. */
 static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
@@ -433,12 +490,15 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
            rounds = (double)(int64_t)((batches * rows * cols * blocks + sms - 1) / sms), tile = 0;
     *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = &shape->segments[i];
-        double k = nominal_size(g, e->k.axes, e->k.n) * nominal_size(g, e->k_outer.axes, e->k_outer.n);
-        tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * k / f->rate;
+        const struct segment *e = f->takes_maps ? segment_by_maps(&shape->segments[i]) : &shape->segments[i];
+        double inner = nominal_size(g, e->k.axes, e->k.n), outer = nominal_size(g, e->k_outer.axes, e->k_outer.n),
+               k = inner * outer, walked = k;
+        if (e != &shape->segments[i]) walked = ceil(inner / f->tile_k) * f->tile_k * outer; /* of a few channels a block is wasted */
+        tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
-        *computed_ops += batches * k * m * cols * e->a.ops;
-        for (int j = 0; j < e->n_sums; j++) *computed_ops += batches * k * n * rows * e->b[j].ops;
+        if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * cols * e->a.ops;
+        for (int j = 0; j < e->n_sums; j++)
+            if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
     if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
     double both = (tile + epilogue) / 2;

@@ -7,6 +7,7 @@
 
 #include "schedule/chain_program.h"
 #include "schedule/computed.h"
+#include "schedule/im2col.h"
 #include "graph/operand.h"
 #include "schedule/row_program.h"
 
@@ -168,9 +169,47 @@ static void need_computed(struct terms *x, int *n, const struct scheduled_graph 
     }
 }
 
+/* Joins the condition that a polynomial of the view of t is from `least` to `most`. */
+static void need_between(struct terms *x, int *n, const struct graph *g, const struct tensor *t, const struct poly *p,
+    int64_t least, int64_t most) {
+    for (int i = 0; i < 2; i++) {
+        int from = x->n;
+        if (i) need_push_poly(x, g, t, p);
+        terms_constant(x, i ? most : least);
+        if (!i) need_push_poly(x, g, t, p);
+        terms_op(x, FX_T_LE);
+        terms_also(x, n, from);
+    }
+}
+
+/* Columns of pixels by a tensor map in im2col mode: whole pieces of 16 bytes of channels, corners and offsets in the bits that
+ * there are for them. */
+static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct operand *o, const struct segment *e,
+    const struct axis_list *mn) {
+    const struct tensor *t = &o->window->tensor;
+    struct im2col c;
+    const char *ignored;
+    if (!im2col_of(g, e, o, mn, &c, &ignored)) return;
+    int64_t most = INT64_C(1) << im2col_bits(&c);
+    need_multiple(x, n, g->kernel, e->k.axes, e->k.n, 16 / bytes_of(t));
+    need_aligned(x, n, g->kernel, t, 16);
+    for (int i = 0; i < c.n_spatial; i++) {
+        const struct spatial *s = &c.spatial[i];
+        struct poly extent, upper;
+        view_extent(g, t->axes[s->position], &extent);
+        poly_copy(&upper, &s->last);
+        poly_add(&upper, &extent, -1);
+        poly_add_number(&upper, 1);
+        need_between(x, n, g, t, &s->first, -most / 2, most / 2 - 1);
+        need_between(x, n, g, t, &upper, -most / 2, most / 2 - 1);
+        need_between(x, n, g, t, &s->reach, 0, most - 1);
+    }
+}
+
 static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
-    const struct operand *o, const struct segment *e, const struct axis_list *mn, int chunk) {
-    if (o->is_computed) need_computed(x, n, c, s, o, e, mn, chunk > COMPUTED_CHUNK ? chunk : COMPUTED_CHUNK);
+    const struct operand *o, const struct segment *e, const struct axis_list *mn, int chunk, bool takes_maps) {
+    if (o->window && takes_maps) need_im2col(x, n, c->graph, o, e, mn);
+    else if (o->is_computed) need_computed(x, n, c, s, o, e, mn, chunk > COMPUTED_CHUNK ? chunk : COMPUTED_CHUNK);
     else need_copied(x, n, c->graph, o, &e->k, mn);
     if (chunk) need_multiple(x, n, c->graph->kernel, e->k.axes, e->k.n, chunk);
 }
@@ -243,6 +282,7 @@ static struct terms row_needs(
 static void need_segment(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
     const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
     const struct kernel *k = c->graph->kernel;
+    if (f->takes_maps) e = segment_by_maps(e);
     int all_k[2 * MAX_AXES];
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
@@ -255,8 +295,9 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
         terms_also(x, n, from);
     }
     bool is_aligned = f->is_aligned && !e->is_ragged;
-    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0);
-    for (int j = 0; is_aligned && j < e->n_sums; j++) need_operand(x, n, c, s, &e->b[j], e, &shape->n, f->swaps ? 0 : f->chunk);
+    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0, f->takes_maps);
+    for (int j = 0; is_aligned && j < e->n_sums; j++)
+        need_operand(x, n, c, s, &e->b[j], e, &shape->n, f->swaps ? 0 : f->chunk, f->takes_maps);
     bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
     if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);

@@ -8,6 +8,7 @@
 #include "graph/terms.h"
 
 struct poly;
+struct window;
 
 enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
@@ -17,6 +18,7 @@ struct operand { /* a factor on its way into a mainloop */
     struct tensor tensor; /* where it lies, with its view */
     enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
     double ops;           /* of one that is made: operations an element takes */
+    const struct window *window; /* of one that is made: it is a tensor read at linear positions, channels last; else NULL */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
@@ -26,7 +28,9 @@ struct segment { /* a pass along k that adds to some of the sums, which share A 
     int sums[MAX_SUMS];         /* which of the group's */
     struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
     bool is_ragged; /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
+    const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; else NULL */
 };
+static inline const struct segment *segment_by_maps(const struct segment *e) { return e->by_maps ? e->by_maps : e; }
 
 struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_outer, k of A[batch,m,k] B[batch,n,k] */
     struct axis_list batch, m, n;
@@ -36,6 +40,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     bool has_ragged;     /* some segments are ragged, not all */
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
     bool is_split;       /* all operands are f32 stored in parts */
+    bool has_windows;    /* operands that are windows are taken for that, not as views of what they read */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -113,6 +118,7 @@ struct scheduled {
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
+    bool wants_windows;  /* gemm_shape() is to give a shape that has_windows */
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
     bool has_flags;      /* of a chain: its blocks tell each other something, a flag for each */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
@@ -218,6 +224,8 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
 bool gemm_is_computed(const struct gemm_shape *shape);
+/* Whether some factor of r may be an operand that is a window. */
+bool gemm_reads_windows(const struct graph *g, const struct partition *p, const struct group *r);
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
 bool gemm_has_mn_major(const struct gemm_shape *shape);

@@ -3,6 +3,7 @@
  * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
  * engine, which take what is not aligned. */
 #include "schedule/wgmma.h"
+#include "schedule/im2col.h"
 #include "schedule/skinny.h"
 
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -93,6 +94,7 @@ static bool is_upwards(const struct poly *p) {
 static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
     const struct operand *o, const struct axis_list *mn, const char **why_not) {
     struct map_axis axes[MAX_MAP_AXES];
+    if (o->window) return im2col_of(g, e, o, mn, &(struct im2col){0}, why_not);
     if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;
     if (o->layout == LAYOUT_STRIDED || o->tensor.is_strided)
         return *why_not = "an operand has no contiguous run that is known", false;
@@ -117,13 +119,15 @@ static bool have_same_axes(const struct graph *g, const struct gemm_shape *shape
 
 bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not) {
     for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = &shape->segments[i];
-        if (e->is_ragged) return *why_not = "the rows of an operand are no multiple of 16 bytes", false;
+        const struct segment *plain = &shape->segments[i], *e = segment_by_maps(plain);
+        if (plain->is_ragged) return *why_not = "the rows of an operand are no multiple of 16 bytes", false;
         if (has_a && !is_mappable(g, shape, e, &e->a, &shape->m, why_not)) return false;
         for (int j = 0; j < e->n_sums; j++) {
             if (!is_mappable(g, shape, e, &e->b[j], &shape->n, why_not)) return false;
-            if (!have_same_axes(g, shape, e, &e->b[j], &e->b[0]))
+            if (!e->b[j].window && !have_same_axes(g, shape, e, &e->b[j], &e->b[0]))
                 return *why_not = "weights side by side have different axes", false;
+            if (e->a.layout != plain->a.layout || e->b[j].layout != plain->b[j].layout)
+                return *why_not = "beside channels alone an operand lies otherwise", false;
         }
     }
     return true;
@@ -273,10 +277,13 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             stores_any ? ", stores of any alignment" : "")};
 }
 
-bool schedule_wgmma_configure(
-    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
-    const struct arch *arch = g->cx->arch;
-    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+/* Whether some extents meet what the tiles need: offsets of windows have few bits. */
+static bool is_possible(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    const struct scheduled_graph c = {.graph = g, .partition = p};
+    return config_is_possible(g->cx, &c, s, &s->configs[s->n_configs - 1]);
+}
+
+static bool configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
     const bool is_f32 = s->gemm.a_dtype == FX_F32;
@@ -294,10 +301,36 @@ bool schedule_wgmma_configure(
     for (int i = 0; i < n_tiles; i++)
         if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
+    if (s->wants_windows && !is_possible(g, p, s)) return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
     if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;
     for (n_all = s->n_configs, s->n_configs = n; n < n_all; n++)
         if (!s->configs[n].is_aligned) s->configs[s->n_configs++] = s->configs[n];
+    return true;
+}
+
+static double seconds_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    struct scheduled *priced = NEW(&g->cx->arena, struct scheduled);
+    *priced = *s;
+    gemm_price(g, p, priced);
+    return priced->seconds;
+}
+
+bool schedule_wgmma_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct arch *arch = g->cx->arch;
+    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+    if (!gemm_reads_windows(g, p, s->group)) return configure(g, p, s, why_not);
+    struct scheduled *windows = NEW(&g->cx->arena, struct scheduled);
+    const char *ignored;
+    *windows = *s;
+    windows->wants_windows = true;
+    bool takes_windows = configure(g, p, windows, why_not),
+         takes_views = configure(g, p, s, takes_windows ? &ignored : why_not);
+    if (!takes_windows) return takes_views;
+    double gain = takes_views ? seconds_of(g, p, s) - seconds_of(g, p, windows) : 1;
+    bool has_longer_m = windows->gemm.m.n > s->gemm.m.n; /* of small images it is the faster form */
+    if (gain > 0 || (gain == 0 && has_longer_m)) *s = *windows;
     return true;
 }

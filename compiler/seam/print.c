@@ -99,7 +99,14 @@ void plan_print_map(struct buf *out, const struct fx_kernel *k, const struct fx_
         plan_print_expr(out, k, &m->strides[i]);
     }
     buf_puts(out, "; box ");
-    for (int i = 0; i < m->rank; i++) buf_printf(out, "%s%d", i ? " x " : "", m->box[i]);
+    for (int i = 0; i < m->rank && m->box[i]; i++) buf_printf(out, "%s%d", i ? " x " : "", m->box[i]);
+    for (int i = 0; m->is_im2col && i < m->rank - 2; i++) {
+        buf_puts(out, i ? ", " : "; im2col from ");
+        plan_print_expr(out, k, &m->first[i]);
+        buf_puts(out, " to ");
+        plan_print_expr(out, k, &m->last[i]);
+        if (m->steps[i] != 1) buf_printf(out, " by %d", m->steps[i]);
+    }
 }
 
 static void print_labelled(struct buf *out, const struct fx_kernel *k, const char *label, const struct fx_expr *e) {

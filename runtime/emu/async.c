@@ -237,10 +237,28 @@ void call_put(struct emu_thread *self, unsigned to, unsigned barrier) {
 
 static unsigned swizzle_128(unsigned address) { return address ^ (address >> 7 & 7) << 4; }
 
+/* Whether m, with base and rank, can be a map of that tensor, which it then has. */
+static bool has_tensor(struct emu_map *m, int dtype, const uint64_t *extents, const uint64_t *strides, int interleave,
+    int swizzle, int fill) {
+    enum { LEAST = 16 };
+    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32 && dtype != TENSOR_MAP_F32) ||
+        m->rank > FX_MAX_MAP_RANK || interleave || fill || swizzle != TENSOR_MAP_SWIZZLE_128B ||
+        (uintptr_t)m->base % LEAST || !m->base)
+        return false;
+    for (int i = 0; i < m->rank; i++) {
+        if (!extents[i] || extents[i] > (uint64_t)1 << 32) return false;
+        m->extents[i] = extents[i];
+        if (!i) continue;
+        if (strides[i - 1] % LEAST || strides[i - 1] >= (uint64_t)1 << 40) return false;
+        m->strides[i - 1] = strides[i - 1];
+    }
+    return true;
+}
+
 int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill) {
-    enum { LEAST = 16, ROW = 128, MOST_BOX = 256 };
+    enum { ROW = 128, MOST_BOX = 256 };
     bool is_tf32 = dtype == TENSOR_MAP_TF32, is_f32 = is_tf32 || dtype == TENSOR_MAP_F32;
     struct emu_map m = {.mark = EMU_MAP,
         .base = address,
@@ -248,15 +266,10 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
         .is_tf32 = is_tf32,
         .bytes = is_f32 ? 4 : 2};
     (void)l2_promotion;
-    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && !is_f32) || rank < 2 || rank > FX_MAX_MAP_RANK || interleave ||
-        fill || swizzle != TENSOR_MAP_SWIZZLE_128B || (uintptr_t)address % LEAST || !address)
-        return 1;
+    if (rank < 2 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill)) return 1;
     for (unsigned i = 0; i < rank; i++) {
-        if (!extents[i] || extents[i] > (uint64_t)1 << 32 || !box[i] || box[i] > MOST_BOX || steps[i] != 1) return 1;
-        if (i && (strides[i - 1] % LEAST || strides[i - 1] >= (uint64_t)1 << 40)) return 1;
-        m.extents[i] = extents[i];
+        if (!box[i] || box[i] > MOST_BOX || steps[i] != 1) return 1;
         m.box[i] = (unsigned short)box[i];
-        if (i) m.strides[i - 1] = strides[i - 1];
     }
     if (box[0] * m.bytes != ROW) return 1; /* narrower ones fx has not; their rows may be padded */
     *out = (struct cuda_tensor_map){{0}};
@@ -264,6 +277,35 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
     return 0;
 }
 _Static_assert(sizeof(struct emu_map) <= sizeof(struct cuda_tensor_map), "a map has no room");
+
+/* By rank the bits that a corner has, one a sign, and an offset. */
+static int spatial_bits(int rank) { return rank == 3 ? 16 : rank == 4 ? 8 : 5; }
+
+int emu_encode_im2col(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
+    const uint64_t *strides, const int *lower, const int *upper, unsigned channels, unsigned pixels,
+    const unsigned *steps, int interleave, int swizzle, int l2_promotion, int fill) {
+    enum { ROW = 128, MOST_PIXELS = 1024, MOST_STEP = 8 };
+    struct emu_map m = {.mark = EMU_MAP,
+        .base = address,
+        .rank = (unsigned char)rank,
+        .is_im2col = true,
+        .bytes = 2,
+        .box = {(unsigned short)channels, (unsigned short)pixels}};
+    (void)l2_promotion;
+    if (rank < 3 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill) || dtype == TENSOR_MAP_F32 ||
+        dtype == TENSOR_MAP_TF32 || channels * m.bytes != ROW || !pixels || pixels > MOST_PIXELS ||
+        steps[rank - 1] != 1)
+        return 1;
+    const int least = -(1 << (spatial_bits(m.rank) - 1));
+    for (int i = 0; i < m.rank - 2; i++) {
+        if (lower[i] < least || lower[i] > -1 - least || upper[i] < least || upper[i] > -1 - least) return 1;
+        if ((int64_t)extents[1 + i] + upper[i] - lower[i] <= 0 || !steps[1 + i] || steps[1 + i] > MOST_STEP) return 1;
+        m.lower[i] = (short)lower[i], m.upper[i] = (short)upper[i], m.steps[i] = (unsigned char)steps[1 + i];
+    }
+    *out = (struct cuda_tensor_map){{0}};
+    memcpy(out, &m, sizeof m);
+    return 0;
+}
 
 enum { PIECE = 16 }; /* bytes: a box is copied in such, and begins at a multiple of them */
 
@@ -313,7 +355,7 @@ static void copy_box(struct emu_thread *self, unsigned shared, const void *map, 
     struct fiber *f = fiber_of(self);
     struct emu_map m;
     memcpy(&m, map, sizeof m);
-    if (m.mark != EMU_MAP || m.rank != rank)
+    if (m.mark != EMU_MAP || m.rank != rank || m.is_im2col)
         machine_fail(machine_now, pc, "copies by what is no tensor map of %d axes", rank);
     unsigned n_rows = 1, row_bytes = (unsigned)m.box[0] * m.bytes;
     for (int i = 1; i < rank; i++) n_rows *= m.box[i];
@@ -329,6 +371,56 @@ static void copy_box(struct emu_thread *self, unsigned shared, const void *map, 
         for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
         copy_row(f, &m, shared + r * row_bytes, first, barrier, pc);
     }
+}
+
+/* The last place of a pixel along spatial axis i. */
+static long long last_pixel(const struct emu_map *m, int i) { return (long long)m->extents[1 + i] - 1 + m->upper[i]; }
+
+/* Where the pixels of a column are: each a row. Beyond the last image there are none. */
+static void copy_pixels(struct emu_thread *self, unsigned shared, const void *map, unsigned barrier, const int *at,
+    const unsigned short *offset, int rank, const void *pc) {
+    enum { ALIGN = 1024 };
+    struct fiber *f = fiber_of(self);
+    struct emu_machine *machine = machine_now;
+    struct emu_map m;
+    long long pixel[FX_MAX_MAP_RANK] = {0};
+    memcpy(&m, map, sizeof m);
+    if (m.mark != EMU_MAP || m.rank != rank || !m.is_im2col)
+        machine_fail(machine, pc, "copies pixels by what is no tensor map in im2col mode of %d axes", rank);
+    unsigned row_bytes = (unsigned)m.box[0] * m.bytes, n_bytes = m.box[1] * row_bytes;
+    if (shared % ALIGN || shared < EMU_ADDRESS_0 || shared - EMU_ADDRESS_0 + n_bytes > self->shared_bytes)
+        machine_fail(machine, pc, "copies pixels of %u bytes to %lld of the block's %u bytes of shared memory", n_bytes,
+            (long long)shared - EMU_ADDRESS_0, self->shared_bytes);
+    if (at[0] * m.bytes % PIECE)
+        machine_fail(machine, pc, "copies pixels from channel %d on, no multiple of %d bytes", at[0], PIECE);
+    for (int i = 0; i < rank; i++) pixel[i] = at[i];
+    for (int i = 0; i < rank - 2; i++) {
+        if (at[1 + i] < m.lower[i] || at[1 + i] > last_pixel(&m, i) || (at[1 + i] - m.lower[i]) % m.steps[i])
+            machine_fail(machine, pc, "copies pixels from %d on along axis %d, where there is none", at[1 + i], 1 + i);
+        if (offset[i] >> spatial_bits(rank))
+            machine_fail(machine, pc, "copies pixels %d further along axis %d of a map of %d axes", offset[i], 1 + i, rank);
+    }
+    for (unsigned r = 0; r < m.box[1]; r++) {
+        long long first[FX_MAX_MAP_RANK];
+        int i = 0;
+        for (int d = 0; d < rank; d++) first[d] = pixel[d] + (d && d < rank - 1 ? offset[d - 1] : 0);
+        copy_row(f, &m, shared + r * row_bytes, first, barrier, pc);
+        for (; i < rank - 2; i++) {
+            pixel[1 + i] += m.steps[i];
+            if (pixel[1 + i] <= last_pixel(&m, i)) break;
+            pixel[1 + i] = m.lower[i];
+        }
+        if (i == rank - 2) pixel[rank - 1]++;
+    }
+}
+
+void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
+    const unsigned short *offset, int rank) {
+    struct fiber *f = fiber_of(self);
+    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
+    if (!b) machine_fail(machine_now, CALLER, "copies pixels for a memory barrier that there is not");
+    copy_pixels(self, to, map, barrier, at, offset, rank, CALLER);
+    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
 }
 
 void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank) {

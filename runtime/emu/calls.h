@@ -53,6 +53,8 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*named)(struct emu_thread *self, int number, int threads, int waits); /* a named barrier */
     void (*box)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
         int rank); /* asynchronous */
+    void (*pixels)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
+        const unsigned short *offset, int rank); /* likewise a column of pixels */
     void (*send)(struct emu_thread *self, unsigned from, const void *map, const int *at,
         int rank); /* a box to memory; asynchronous */
     void (*sent)(struct emu_thread *self, int n_groups); /* waits for boxes sent; -1: closes a group of them */

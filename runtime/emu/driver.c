@@ -404,6 +404,7 @@ fx_status fx_emulate(const struct fx_emulation *e) {
         .cuLaunchKernelEx = emu_launch_ex,
         .cuOccupancyMaxActiveBlocksPerMultiprocessor = emu_occupancy,
         .cuTensorMapEncodeTiled = emu_encode_map,
+        .cuTensorMapEncodeIm2col = emu_encode_im2col,
         .cuMemAlloc = emu_alloc,
         .cuMemFree = emu_free,
         .cuMemcpyHtoD = emu_write,

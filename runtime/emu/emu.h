@@ -266,7 +266,10 @@ struct emu_map { /* a tensor map as the emulator encodes it */
     unsigned mark;
     unsigned char rank, bytes;         /* bytes: of an element */
     bool is_tf32;                      /* f32, rounded as they are fetched */
+    bool is_im2col;                    /* then box has the channels and the pixels of a column */
     unsigned short box[FX_MAX_MAP_RANK];
+    short lower[FX_MAX_SPATIAL], upper[FX_MAX_SPATIAL]; /* of such a map: the bounding box's corners */
+    unsigned char steps[FX_MAX_SPATIAL];                /* likewise, from pixel to pixel */
     const char *base;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK - 1]; /* strides in bytes, from the second axis on */
 };
@@ -275,11 +278,17 @@ struct emu_map { /* a tensor map as the emulator encodes it */
 int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill);
+/* Likewise as cuTensorMapEncodeIm2col. */
+int emu_encode_im2col(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
+    const uint64_t *strides, const int *lower, const int *upper, unsigned channels, unsigned pixels,
+    const unsigned *steps, int interleave, int swizzle, int l2_promotion, int fill);
 void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at, unsigned value);
 void call_named(struct emu_thread *self, int number, int threads, int waits);
 void call_cluster(struct emu_thread *self, int waits);
 void call_put(struct emu_thread *self, unsigned to, unsigned barrier);
 void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank);
+void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
+    const unsigned short *offset, int rank);
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank);
 /* Lands the boxes that threads wait for; whether that lets one go on. */
 bool land_all(struct emu_machine *m);

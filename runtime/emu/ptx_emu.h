@@ -351,6 +351,11 @@ template <int RANK>
 inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
     emu_self->calls->box(emu_self, to, map, barrier, at, RANK);
 }
+template <int RANK>
+inline void fx_tma_load_im2col(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK],
+    const unsigned short (&offset)[RANK - 2]) {
+    emu_self->calls->pixels(emu_self, to, map, barrier, at, offset, RANK);
+}
 template <int RANK> inline void fx_tma_store(const fx_tensor_map *map, unsigned from, const int (&at)[RANK]) {
   emu_self->calls->send(emu_self, from, map, at, RANK);
 }

@@ -90,12 +90,23 @@ static int map_dtype(const struct fx_map *m) {
  * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an axis has
  * one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where rows begin at
  * multiples of them; else most of what it fetched would be of no use. */
+/* The corners of the box of pixels: from the tensor's own ends. */
+static bool find_corners(const struct fx_map *m, const struct fx_env *env, const uint64_t *extents, int *lower, int *upper) {
+    int64_t first, last;
+    for (int i = 0; m->is_im2col && i < m->rank - 2; i++) {
+        if (!fx_expr_eval(&m->first[i], env, &first) || !fx_expr_eval(&m->last[i], env, &last)) return false;
+        lower[i] = (int)first, upper[i] = (int)(last - (int64_t)extents[1 + i] + 1);
+    }
+    return true;
+}
+
 static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64_t address, const struct fx_env *env,
     struct cuda_tensor_map *out) {
     enum { ALIGN = 16, FETCHED = 256 };
     int64_t offset, extent, stride, bytes = fx_dtype_bits(m->dtype) / 8;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK], steps[FX_MAX_MAP_RANK];
+    int lower[FX_MAX_SPATIAL], upper[FX_MAX_SPATIAL];
     bool is_known = fx_expr_eval(&m->offset, env, &offset), is_empty = false, is_apart = false;
     for (int i = 0; is_known && i < m->rank; i++) {
         is_known = fx_expr_eval(&m->extents[i], env, &extent) && fx_expr_eval(&m->strides[i], env, &stride);
@@ -105,9 +116,16 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
         is_apart |= i && strides[i] % ALIGN;
         box[i] = (unsigned)m->box[i], steps[i] = 1;
     }
-    if (!is_known) return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
+    if (!is_known || !find_corners(m, env, extents, lower, upper))
+        return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);
     is_apart |= (address + (uint64_t)(offset * bytes)) % ALIGN != 0;
     if (is_empty || (m->is_stored && is_apart)) return FX_OK;
+    for (int i = 0; m->is_im2col && i < m->rank - 2; i++) steps[1 + i] = (unsigned)m->steps[i];
+    if (m->is_im2col)
+        return CU(p->ctx,
+            cuTensorMapEncodeIm2col(out, map_dtype(m), (unsigned)m->rank,
+                (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, lower, upper, box[0],
+                box[1], steps, 0, TENSOR_MAP_SWIZZLE_128B, strides[1] % FETCHED ? TENSOR_MAP_L2_128B : TENSOR_MAP_L2_256B, 0));
     return CU(p->ctx,
         cuTensorMapEncodeTiled(out, map_dtype(m), (unsigned)m->rank,
             (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,

@@ -50,6 +50,10 @@ static const struct fx_map *copy_maps(struct recipe_room *r, const struct fx_lau
             m.extents[d] = copy_expr(r, &m.extents[d]);
             m.strides[d] = copy_expr(r, &m.strides[d]);
         }
+        for (int d = 0; m.is_im2col && d < m.rank - 2; d++) {
+            m.first[d] = copy_expr(r, &m.first[d]);
+            m.last[d] = copy_expr(r, &m.last[d]);
+        }
         if (to) to[i] = m;
     }
     return to;

@@ -234,6 +234,14 @@ int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, c
     memset(map, 0x5A, 128);
     return 0;
 }
+int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,
+    const int *lower, const int *upper, unsigned channels, unsigned pixels, const unsigned *steps, int interleave, int swizzle, int l2, int fill) {
+    IN_CONTEXT(" %d %u %llu %llu %llu %d %d %u %u %u %d %d %d %d", dtype, rank, (unsigned long long)extents[0], (unsigned long long)extents[1],
+        (unsigned long long)strides[0], lower[0], upper[0], channels, pixels, steps[1], interleave, swizzle, l2, fill);
+    (void)address;
+    memset(map, 0x5A, 128);
+    return 0;
+}
 int cuMemAlloc_v2(uint64_t *address, size_t n) { IN_CONTEXT(" %zu", n); *address = (uintptr_t)hand_out(n); return 0; }
 int cuMemFree_v2(uint64_t address) { IN_CONTEXT("%s", ""); return take_back((void *)(uintptr_t)address); }
 int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t n) {

@@ -1,6 +1,6 @@
 /* Every function of kernels/ptx_hopper.cuh, as ptx.cuh beside this has those of kernels/ptx.cuh: the same lines open a case. It may go on with `block`, how many threads make
    one, `cluster`, how many blocks, and `box 64x16 of 200x600`: the words of all threads are then a tensor of 16-bit elements too, its rows a multiple of 16 bytes apart, and the case gets the map by
-   which such boxes of it are copied. Shared memory is 48 KB. */
+   which such boxes of it are copied; of `pixels 64 of 75x9x7x3 from -1x-2 to 0x1 by 1x2` it is in im2col mode: columns of so many pixels of 64 elements, corners of the bounding box, and elements from pixel to pixel. Shared memory is 48 KB. */
 
 // first_word: that of the launch's first thread, each of which has N: where the tensor begins
 template <int N>
@@ -138,6 +138,48 @@ FX_DEVICE void test_box_4(const unsigned *x, unsigned *y, const fx_tensor_map *m
 
 // case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x4x2x2x2 of 75x9x6x5x4
 FX_DEVICE void test_box_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<5>(x, y, map, {75, 9, 6, 5, 4}, {64, 4, 2, 2, 2}); }
+
+// copy_pixels: a column of pixels that every block copies and reads back word by word: from any channel, inside and behind, any pixel of the bounding box of any image, the last ones and behind them too
+// The first blocks have offsets up to the largest that there are, the others small ones.
+template <int RANK>
+FX_DEVICE void copy_pixels(const unsigned *x, unsigned *y, const fx_tensor_map *map, const int (&extents)[RANK], const int (&lower)[RANK - 2], const int (&upper)[RANK - 2], const int (&steps)[RANK - 2]) {
+  constexpr int BYTES = 64 * 128, MOST = RANK == 3 ? 65535 : RANK == 4 ? 255 : 31;
+  const unsigned to = fx_shared(fx_smem()), barrier = to + BYTES;
+  int at[RANK];
+  unsigned short offset[RANK - 2];
+  at[0] = (int)(x[0] / 3 % (extents[0] + 16)) / 8 * 8;
+  for (int i = 0; i < RANK - 2; ++i) {
+    const int pixels = (extents[1 + i] + upper[i] - lower[i] - 1) / steps[i] + 1;
+    at[1 + i] = lower[i] + steps[i] * (int)(x[1 + i] / 3 % pixels);
+    offset[i] = (unsigned short)(x[4 + i] / 3 % (blockIdx.x < 8 ? MOST + 1 : 4));
+  }
+  at[RANK - 1] = blockIdx.x % 3 ? (int)(x[7] / 3 % extents[RANK - 1]) : extents[RANK - 1] - 1 + (int)(x[7] / 3 % 3 / 2);
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(map);
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, BYTES);
+    fx_tma_load_im2col(to, map, barrier, at, offset);
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  for (int i = 0; i < BYTES / 512; ++i) y[i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
+}
+
+// case fx_tma_load_im2col: w8 -> 16, exact, pixels 64 of 75x97x13 from -3 to 5 by 1
+FX_DEVICE void test_pixels_3(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_pixels<3>(x, y, map, {75, 97, 13}, {-3}, {5}, {1}); }
+
+// case fx_tma_load_im2col: w8 -> 16, exact, pixels 64 of 75x37x33 from 2 to -4 by 3
+FX_DEVICE void test_pixels_3_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_pixels<3>(x, y, map, {75, 37, 33}, {2}, {-4}, {3}); }
+
+// case fx_tma_load_im2col: w8 -> 16, exact, pixels 64 of 75x9x7x20 from -1x-2 to -1x1 by 1x1
+FX_DEVICE void test_pixels_4(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_pixels<4>(x, y, map, {75, 9, 7, 20}, {-1, -2}, {-1, 1}, {1, 1}); }
+
+// case fx_tma_load_im2col: w8 -> 16, exact, pixels 64 of 128x14x11x6 from -3x0 to -2x3 by 2x3
+FX_DEVICE void test_pixels_4_step(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_pixels<4>(x, y, map, {128, 14, 11, 6}, {-3, 0}, {-2, 3}, {2, 3}); }
+
+// case fx_tma_load_im2col: w8 -> 16, exact, pixels 64 of 72x7x5x4x8 from -1x-2x0 to 0x1x-1 by 1x2x1
+FX_DEVICE void test_pixels_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_pixels<5>(x, y, map, {72, 7, 5, 4, 8}, {-1, -2, 0}, {0, 1, -1}, {1, 2, 1}); }
 
 // send_box: a box of the thread's words that every block stores, each to another place of the outermost axis but one; it lies inside, or across the ends of the others
 // Two boxes take turns, as groups of their own: the first is written again once it has been read.

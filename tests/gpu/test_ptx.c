@@ -65,6 +65,9 @@ struct test {
     int rank;  /* of the tensor map of what goes in, of 16-bit elements; 0: it has none */
     uint64_t extents[FX_MAX_MAP_RANK];
     unsigned box[FX_MAX_MAP_RANK];
+    int lower[FX_MAX_SPATIAL], upper[FX_MAX_SPATIAL]; /* of a map in im2col mode: corners */
+    unsigned steps[FX_MAX_MAP_RANK];
+    bool is_im2col;
     bool is_out;     /* the map is of what comes out */
     bool is_skipped; /* the GPU has no such instructions */
     size_t at;       /* of its first word among the results */
@@ -127,6 +130,36 @@ static void read_map(struct test *c, const char *from) {
     if (n != c->rank) die("no tensor map", from);
 }
 
+/* "-1x2", a number for each spatial axis, behind a word. */
+static void read_spatial(const struct test *c, const char *from, const char *word, int *numbers) {
+    const char *at = strstr(from, word);
+    if (!at) die("no tensor map", from);
+    at += strlen(word);
+    for (int i = 0; i < c->rank - 2; i++) {
+        char *end;
+        numbers[i] = (int)strtol(at, &end, 10);
+        if (end == at) die("no tensor map", from);
+        at = end + (*end == 'x');
+    }
+}
+
+/* "64 of 72x9x7x3 from -1x-1 to 0x1 by 2x1": a column of pixels of 64 elements, the tensor, the corners of its box, and
+ * from pixel to pixel. */
+static void read_pixels(struct test *c, const char *from) {
+    char *at;
+    int steps[FX_MAX_SPATIAL];
+    c->box[0] = 64, c->box[1] = (unsigned)strtoul(from, &at, 10);
+    if (strncmp(at, " of ", 4) != 0) die("no tensor map", from);
+    at += 4;
+    do c->extents[c->rank++] = strtoul(at, &at, 10);
+    while (*at++ == 'x' && c->rank < FX_MAX_MAP_RANK);
+    read_spatial(c, at, "from ", c->lower);
+    read_spatial(c, at, " to ", c->upper);
+    read_spatial(c, at, " by ", steps);
+    for (int i = 0; i < c->rank; i++) c->steps[i] = i && i < c->rank - 1 ? (unsigned)steps[i - 1] : 1;
+    c->is_im2col = true;
+}
+
 static void read_case(const struct file *file, const char *line) {
     struct test *c = &cases[n_cases];
     char how[128], rest[64];
@@ -142,6 +175,7 @@ static void read_case(const struct file *file, const char *line) {
     if (c->how == SUM && sscanf(how, "sum of %d", &c->k) != 1) die("no such comparison", how);
     c->is_grid = strstr(how, ", grid") != NULL;
     if ((more = strstr(how, ", box "))) read_map(c, more + 6);
+    if ((more = strstr(how, ", pixels "))) read_pixels(c, more + 9);
     if ((more = strstr(how, ", to box "))) read_map(c, more + 9), c->is_out = true;
     const char *at = strstr(line, "\nFX_DEVICE void ");
     if (!at || sscanf(at, "\nFX_DEVICE void %63[a-z0-9_]%1s", c->name, rest) != 2) die("no function behind", line);
@@ -396,6 +430,10 @@ static fx_status encode(const struct device *m, const struct test *c, struct cud
     for (int i = 1; i < c->rank; i++) strides[i] = strides[i - 1] * c->extents[i];
     if (strides[c->rank - 1] > (size_t)threads_of(c) * (c->is_out ? (size_t)c->n_out : strlen(c->in)) * 4)
         die("more elements than words", c->name);
+    if (c->is_im2col)
+        return CU(m->context,
+            cuTensorMapEncodeIm2col(out, TENSOR_MAP_BF16, (unsigned)c->rank, m->in, c->extents, strides, c->lower,
+                c->upper, c->box[0], c->box[1], c->steps, 0, TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));
     return CU(m->context,
         cuTensorMapEncodeTiled(out, TENSOR_MAP_BF16, (unsigned)c->rank, c->is_out ? m->out : m->in, c->extents, strides,
                               c->box, steps, 0, TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0));

@@ -428,6 +428,9 @@ static void launch_lies_within(const struct fx_launch *l) {
         for (int d = 0; d < l->maps[i].rank; d++)
             expr_lies_within(&l->maps[i].extents[d], "a map's extent"),
                 expr_lies_within(&l->maps[i].strides[d], "a map's stride");
+        for (int d = 0; l->maps[i].is_im2col && d < l->maps[i].rank - 2; d++)
+            expr_lies_within(&l->maps[i].first[d], "a map's first pixel"),
+                expr_lies_within(&l->maps[i].last[d], "a map's last pixel");
     }
     for (int v = 0; v < l->n_variants; v++) {
         const struct fx_variant *x = &l->variants[v];

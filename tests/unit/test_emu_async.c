@@ -24,7 +24,7 @@ static int encode(struct cuda_tensor_map *map, void *at, unsigned rank, const ui
 }
 
 /* One kernel of one block of 256 threads, or of a cluster of them: 256 rows of 64 elements, all 1, of which map 0 fetches boxes of 64 rows; map
- * 1 is none. Two stages of one box, and behind them room for four memory barriers. */
+ * 1 columns of 64 pixels, of images of 64. Two stages of one box, and behind them room for four memory barriers. */
 static bool run(const char *body) {
     char source[4096];
     unsigned short *ones = malloc(ROWS * COLUMNS * 2);
@@ -40,6 +40,11 @@ static bool run(const char *body) {
     struct cuda_tensor_map maps[2] = {{{0}}};
     memset(y, 0, THREADS * 4);
     ck_assert_int_eq(encode(maps, x, 2, (uint64_t[]){COLUMNS, ROWS}, (unsigned[]){64, 64}), 0);
+    ck_assert_int_eq(
+        cuda_driver.cuTensorMapEncodeIm2col(&maps[1], TENSOR_MAP_BF16, 3, x, (uint64_t[]){COLUMNS, 64, ROWS / 64},
+            (uint64_t[]){COLUMNS * 2, COLUMNS * 64 * 2}, (int[]){1}, (int[]){-1}, 64, 64, (unsigned[]){1, 1, 1}, 0,
+            TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0),
+        0);
     bool is_fine = launch(cluster, THREADS, SHARED, false, (void *[]){&x, &y, maps});
     cuda_driver.cuMemFree((uintptr_t)x), cuda_driver.cuMemFree((uintptr_t)y), cuda_driver.cuModuleUnload(module);
     free(ones);
@@ -136,6 +141,134 @@ START_TEST(test_boxes) {
 }
 END_TEST
 
+/* ---- columns of pixels ---- */
+
+static const struct {
+    int rank;
+    uint64_t extents[FX_MAX_MAP_RANK];
+    int lower[FX_MAX_SPATIAL], upper[FX_MAX_SPATIAL];
+    unsigned steps[FX_MAX_MAP_RANK];
+} images[] = {{3, {75, 19, 8}, {-2}, {3}, {1, 1, 1}}, {3, {72, 19, 8}, {4}, {-2}, {1, 3, 1}},
+    {4, {64, 5, 4, 6}, {-1, -2}, {-1, 1}, {1, 1, 1, 1}}, {4, {80, 7, 5, 5}, {0, -3}, {2, 0}, {1, 2, 4, 1}},
+    {5, {64, 3, 4, 2, 5}, {-1, 0, -1}, {1, -1, 1}, {1, 1, 2, 1, 1}}};
+
+static void draw_pixel(int which, const unsigned *random, int *at, unsigned short *offset) {
+    int rank = images[which].rank;
+    at[0] = (int)(random[0] % ((unsigned)images[which].extents[0] + 16)) / 8 * 8;
+    for (int i = 0; i < rank - 2; i++) {
+        int lower = images[which].lower[i], step = (int)images[which].steps[1 + i],
+            pixels = ((int)images[which].extents[1 + i] - 1 + images[which].upper[i] - lower) / step + 1;
+        at[1 + i] = lower + step * (int)(random[1 + i] % (unsigned)pixels);
+        offset[i] = (unsigned short)(random[5 + i] % 5);
+    }
+    at[rank - 1] = (int)(random[4] % ((unsigned)images[which].extents[rank - 1] + 1));
+}
+
+/* What a column is to hold, swizzled: 32 pixels of 64 elements, counted through the bounding box and the images. */
+static void plain_column(int which, const unsigned short *x, const int *at, const unsigned short *offset, unsigned char *column) {
+    int rank = images[which].rank;
+    long counts[FX_MAX_SPATIAL], number = at[rank - 1];
+    for (int i = rank - 3; i >= 0; i--) {
+        int lower = images[which].lower[i], step = (int)images[which].steps[1 + i];
+        counts[i] = ((long)images[which].extents[1 + i] - 1 + images[which].upper[i] - lower) / step + 1;
+        number = number * counts[i] + (at[1 + i] - lower) / step;
+    }
+    for (unsigned i = 0; i < 32 * 64; i++) {
+        unsigned to = i * 2;
+        long rest = number + i / 64, c = at[0] + (long)(i % 64);
+        size_t from = (size_t)c, stride = ((size_t)images[which].extents[0] * 2 + 15) / 16 * 8;
+        bool is_inside = c < (long)images[which].extents[0];
+        for (int a = 0; a < rank - 1; a++) {
+            long place = rest;
+            if (a < rank - 2)
+                place = images[which].lower[a] + (long)images[which].steps[1 + a] * (rest % counts[a]) + offset[a], rest /= counts[a];
+            is_inside &= place >= 0 && place < (long)images[which].extents[1 + a];
+            if (is_inside) from += (size_t)place * stride;
+            stride *= images[which].extents[1 + a];
+        }
+        memcpy(column + (to ^ (to >> 7 & 7) << 4), is_inside ? &x[from] : &(unsigned short){0}, 2);
+    }
+}
+
+static int encode_im2col(int which, struct cuda_tensor_map *map, void *x) {
+    uint64_t strides[FX_MAX_MAP_RANK] = {(images[which].extents[0] * 2 + 15) / 16 * 16};
+    for (int i = 1; i < images[which].rank; i++) strides[i] = strides[i - 1] * images[which].extents[i];
+    return cuda_driver.cuTensorMapEncodeIm2col(map, TENSOR_MAP_BF16, (unsigned)images[which].rank, x,
+        images[which].extents, strides, images[which].lower, images[which].upper, 64, 32, images[which].steps, 0,
+        TENSOR_MAP_SWIZZLE_128B, TENSOR_MAP_L2_256B, 0);
+}
+
+START_TEST(test_pixels) {
+    enum { PLACES = 100, COLUMN_BYTES = 4096, MOST = 16384 };
+    int rank = images[_i].rank;
+    char source[2048];
+    unsigned short numbers[MOST];
+    unsigned char want[COLUMN_BYTES];
+    struct cuda_tensor_map map;
+    unsigned random = 1;
+    for (int i = 0; i < MOST; i++) numbers[i] = (unsigned short)(i + 1);
+    snprintf(source, sizeof source,
+        ENTRY
+        "k(const int *at_, const unsigned short *offset_, unsigned *y_, const __grid_constant__ fx_tensor_maps<1> maps_) {\n"
+        "  const unsigned to = fx_shared(fx_smem()), full = to + 4096;\n  int at[%d];\n  unsigned short offset[%d];\n"
+        "  for (int i = 0; i < %d; ++i) at[i] = at_[blockIdx.x * 5 + i];\n"
+        "  for (int i = 0; i < %d; ++i) offset[i] = offset_[blockIdx.x * 3 + i];\n"
+        "  if (threadIdx.x == 0) {\n    fx_mbarrier_init(full, 1), fx_mbarrier_publish();\n"
+        "    fx_mbarrier_expect(full, 4096), fx_tma_load_im2col(to, maps_.of, full, at, offset);\n  }\n  fx_barrier();\n"
+        "  fx_mbarrier_wait(full, 0);\n"
+        "  for (int i = threadIdx.x; i < 1024; i += 64) y_[blockIdx.x * 1024 + i] = ((unsigned *)fx_smem())[i];\n}\n",
+        rank, rank - 2, rank, rank - 2);
+    void *module = compile(source, "k"), *x = take(sizeof numbers, numbers), *y = take(PLACES * COLUMN_BYTES, NULL);
+    int *at = take(PLACES * 5 * sizeof *at, NULL);
+    unsigned short *offset = take(PLACES * 3 * sizeof *offset, NULL);
+    for (int i = 0; i < PLACES; i++) {
+        unsigned drawn[8];
+        for (int d = 0; d < 8; d++) random = random * 1664525u + 1013904223u, drawn[d] = random >> 8;
+        draw_pixel(_i, drawn, at + i * 5, offset + i * 3);
+    }
+    ck_assert_int_eq(encode_im2col(_i, &map, x), 0);
+    ck_assert_msg(launch(PLACES, 64, COLUMN_BYTES + 8, false, (void *[]){&at, &offset, &y, &map}), "%s", words);
+    for (int i = 0; i < PLACES; i++) {
+        plain_column(_i, numbers, at + i * 5, offset + i * 3, want);
+        for (int b = 0; b < COLUMN_BYTES; b++)
+            ck_assert_msg(((unsigned char *)y)[i * COLUMN_BYTES + b] == want[b], "images %d, place %d, byte %d", _i, i, b);
+    }
+    cuda_driver.cuModuleUnload(module);
+}
+END_TEST
+
+/* Of two spatial axes: what is refused, beside what is taken. */
+static const struct {
+    const char *what;
+    int dtype;
+    unsigned rank;
+    int lower, upper;
+    unsigned channels, pixels, step;
+} columns[] = {{"", TENSOR_MAP_F16, 4, -128, 127, 64, 1024, 8}, {"", TENSOR_MAP_BF16, 3, -32768, 32767, 64, 64, 1},
+    {"", TENSOR_MAP_BF16, 5, -16, 15, 64, 64, 1}, {"f32", TENSOR_MAP_F32, 4, 0, 0, 64, 64, 1},
+    {"one spatial axis less", TENSOR_MAP_BF16, 2, 0, 0, 64, 64, 1}, {"one more", TENSOR_MAP_BF16, 6, 0, 0, 64, 64, 1},
+    {"a corner", TENSOR_MAP_BF16, 4, -129, 0, 64, 64, 1}, {"a corner", TENSOR_MAP_BF16, 4, 0, 128, 64, 64, 1},
+    {"a corner of three", TENSOR_MAP_BF16, 5, -17, 0, 64, 64, 1}, {"a corner of one", TENSOR_MAP_BF16, 3, 0, 32768, 64, 64, 1},
+    {"no pixels in the box", TENSOR_MAP_BF16, 4, 4, -4, 64, 64, 1}, {"no pixels", TENSOR_MAP_BF16, 4, 0, 0, 64, 0, 1},
+    {"many pixels", TENSOR_MAP_BF16, 4, 0, 0, 64, 1025, 1}, {"few channels", TENSOR_MAP_BF16, 4, 0, 0, 32, 64, 1},
+    {"no step", TENSOR_MAP_BF16, 4, 0, 0, 64, 64, 0}, {"a long step", TENSOR_MAP_BF16, 4, 0, 0, 64, 64, 9}};
+
+START_TEST(test_encode_im2col) {
+    uint64_t extents[8] = {64, 8, 8, 8, 8, 8}, strides[8] = {128, 1024, 8192, 65536, 524288, 4194304};
+    int lower[8], upper[8];
+    unsigned steps[8];
+    struct cuda_tensor_map map;
+    for (int i = 0; i < 8; i++) {
+        lower[i] = columns[_i].lower, upper[i] = columns[_i].upper;
+        steps[i] = i && i + 1 < (int)columns[_i].rank ? columns[_i].step : 1;
+    }
+    int code = cuda_driver.cuTensorMapEncodeIm2col(&map, columns[_i].dtype, columns[_i].rank, (void *)(uintptr_t)(1 << 20),
+        extents, strides, lower, upper, columns[_i].channels, columns[_i].pixels, steps, 0, TENSOR_MAP_SWIZZLE_128B,
+        TENSOR_MAP_L2_256B, 0);
+    ck_assert_msg((code != 0) == (*columns[_i].what != 0), "map %d: %s", _i, columns[_i].what);
+}
+END_TEST
+
 /* What the driver refuses to encode, beside what it takes. */
 static const struct {
     const char *what;
@@ -195,6 +328,26 @@ START_TEST(test_bad_boxes) {
     fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of + 1, full, origin);",
         "copies by what is no tensor map of 2 axes");
     fails(BARRIERS BOX "  y_[t] = (float)s[t];\n" WAIT, "leaves something else");
+}
+END_TEST
+
+/* A column of pixels of map 1, of images of 64, of which the box has 1 to 62. */
+#define PIXELS(to, first, beside) \
+    "  if (t == 0) { const int first[3] = {" first "}; const unsigned short beside[1] = {" beside "};\n" \
+    "    fx_mbarrier_expect(full, 8192), fx_tma_load_im2col(" to ", maps_.of + 1, full, first, beside); }\n"
+
+START_TEST(test_bad_pixels) {
+    holds(BARRIERS PIXELS("at", "0, 1, 0", "2") WAIT "  y_[t] = (float)s[t];");
+    fails(BARRIERS PIXELS("at + 9216", "0, 1, 0", "0"), "copies pixels of 8192 bytes to 9216 of the block's 16416 bytes of shared memory");
+    fails(BARRIERS PIXELS("at", "4, 1, 0", "0"), "copies pixels from channel 4 on, no multiple of 16 bytes");
+    fails(BARRIERS PIXELS("at", "0, 0, 0", "0"), "copies pixels from 0 on along axis 1, where there is none");
+    fails(BARRIERS PIXELS("at", "0, 63, 0", "0"), "copies pixels from 63 on along axis 1, where there is none");
+    fails(BARRIERS "  if (t == 0) { const unsigned short by[1] = {0}; fx_tma_load_im2col(at, maps_.of, full, origin_3, by); }",
+        "copies pixels by what is no tensor map in im2col mode of 3 axes");
+    fails(BARRIERS "  if (t == 0) fx_tma_load(at, maps_.of + 1, full, origin_3);", "copies by what is no tensor map of 3 axes");
+    fails(BARRIERS "  if (t == 0) { const int from[3] = {0, 1, 0}; const unsigned short by[1] = {0}; fx_tma_load_im2col(at, maps_.of + 1, full + 16, from, by); }",
+        "copies pixels for a memory barrier that there is not");
+    fails(BARRIERS PIXELS("at", "0, 1, 0", "0") "  y_[t] = (float)s[t];\n" WAIT, "leaves something else");
 }
 END_TEST
 
@@ -500,7 +653,10 @@ int main(void) {
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_loop_test(t, test_boxes, 0, (int)(sizeof tensors / sizeof *tensors));
     tcase_add_loop_test(t, test_encode, 0, (int)(sizeof encoded / sizeof *encoded));
+    tcase_add_loop_test(t, test_pixels, 0, (int)(sizeof images / sizeof *images));
+    tcase_add_loop_test(t, test_encode_im2col, 0, (int)(sizeof columns / sizeof *columns));
     tcase_add_test(t, test_bad_boxes);
+    tcase_add_test(t, test_bad_pixels);
     tcase_add_test(t, test_sent_boxes);
     tcase_add_test(t, test_barriers);
     tcase_add_test(t, test_named_barriers);

@@ -50,6 +50,8 @@ static const char fake_cuda[] =
     "typedef enum { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE } CUtensorMapFloatOOBfill;\n"
     "CUresult cuTensorMapEncodeTiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,\n"
     "                                const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);\n"
+    "CUresult cuTensorMapEncodeIm2col(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const int *, const int *,\n"
+    "                                 cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);\n"
     "CUresult cuModuleLoadData(CUmodule *, const void *);\n"
     "CUresult cuModuleUnload(CUmodule);\n"
     "CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *);\n"
@@ -98,6 +100,16 @@ static const char fake_driver[] = "#include <string.h>\n" EXPAND(
             "    *w++ = (cuuint64_t)p, *w++ = t * 8u + rank;\n"
             "    for (unsigned d = 0; d < rank; d++) { *w++ = extents[d]; if (d) *w++ = strides[d - 1] << 16 | box[d]; if (steps[d] != 1) return CUDA_ERROR_NOT_FOUND; }\n"
             "    *w = box[0]; return CUDA_SUCCESS; }\n"
+            "CUresult cuTensorMapEncodeIm2col(CUtensorMap *m, CUtensorMapDataType t, cuuint32_t rank, void *p, const cuuint64_t *extents, const cuuint64_t *strides,\n"
+            "    const int *lower, const int *upper, cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps, CUtensorMapInterleave i, CUtensorMapSwizzle s,\n"
+            "    CUtensorMapL2promotion l, CUtensorMapFloatOOBfill o) {\n"
+            "    cuuint64_t *w = m->opaque;\n"
+            "    if (i || s != 3 || l != (strides[0] % 256 ? 2 : 3) || o || steps[0] != 1 || steps[rank - 1] != 1) return CUDA_ERROR_NOT_FOUND;\n"
+            "    *w++ = (cuuint64_t)p, *w++ = t * 8u + rank;\n"
+            "    for (unsigned d = 0; d < rank; d++) { *w++ = extents[d]; if (d) *w++ = strides[d - 1] << 16 | (d == 1 ? pixels : 0); }\n"
+            "    *w++ = channels;\n"
+            "    for (unsigned d = 0; d < rank - 2; d++) *w++ = (cuuint64_t)steps[1 + d] << 32 | (lower[d] & 0xffffu) << 16 | (upper[d] & 0xffffu);\n"
+            "    return CUDA_SUCCESS; }\n"
             "CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,\n"
             "                        void **args, void **extra) {\n"
             "    (void)extra; return gy * gz * by * bz == 1 && s == (CUstream)8 ? record(f, gx, bx, shared, 1, args) : CUDA_ERROR_NOT_FOUND; }\n"
@@ -344,7 +356,12 @@ static void expect_map(
             *words++ = (extent == 1 ? 16 : 2 * (unsigned long long)value_of(&m->strides[d], env)) << 16 |
                        (unsigned)m->box[d];
     }
-    *words = (unsigned)m->box[0];
+    *words++ = (unsigned)m->box[0];
+    for (int d = 0; m->is_im2col && d < m->rank - 2; d++) {
+        int64_t lower = value_of(&m->first[d], env),
+                upper = value_of(&m->last[d], env) - (value_of(&m->extents[1 + d], env) - 1);
+        *words++ = (unsigned long long)m->steps[d] << 32 | ((unsigned)lower & 0xffffu) << 16 | ((unsigned)upper & 0xffffu);
+    }
 }
 
 /* What the launcher must record; -1 when it must refuse. */
@@ -509,6 +526,8 @@ static const struct {
         {"phases"}},
     {"kernel fixed(x: f32[M=64,K=32], w: f32[K,N=16]) -> y: f32[M,N] { y = x @ w }", {"fixed"}},
     {"kernel batched(x: f16[B,H,M,K], w: f16[B,H,K,N]) -> y: f16[B,M,H,N] { y = x @ w }", {"batched"}},
+    {"kernel windows[U=3,V=2](x: f16[B,H,W,C=64], k: f16[U,V,C,O], l: f16[W,O]) -> (y: f16[B,P=(H+1)//2,W,O]) {\n y = sum[U,V,C]((x[H: 2*idx(P) + idx(U) - 1, W: idx(W) - 3*idx(V)] ?? 0) * k) + l\n}",
+        {"windows"}},
     {"kernel add(x: f32[M,N], b: f16[N]) -> (y: bf16[M,N], z: f32[N,M]) { y = x + b\n z = x * b }\nkernel twice(x: f32[]) -> y: f32[] { y = 2 * x }",
         {"add", "twice"}},
     {"kernel move(x: f32[M,N] strided, i: i32[M,K=1] strided, y: inout f16[M,N] strided) -> z: bf16[N,M] strided { y = y + x\n z = x * i[K: 0] }\n"
