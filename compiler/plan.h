@@ -131,16 +131,17 @@ struct fx_arg { /* one argument of a GPU kernel, in its order */
 /* The strides of all parameters of a kernel are numbered by parameter and position in its storage order. */
 static inline int fx_stride_index(int param, int position) { return param * FX_MAX_RANK + position; }
 
-struct fx_map { /* a tensor map: boxes of a tensor that the copy engine of sm_90a fetches or stores, swizzled in 128 bytes
-                  in shared memory; what lies outside is fetched as zeros and not stored (cuTensorMapEncodeTiled) */
+/* A tensor map: boxes of a tensor that the copy engine of sm_90a fetches or stores, swizzled in 128 bytes in shared
+ * memory; what lies outside is fetched as zeros and not stored (cuTensorMapEncodeTiled). */
+struct fx_map {
     struct fx_arg base;      /* PARAM or BUFFER: where the tensor lies */
     enum fx_dtype dtype;     /* of an element */
     bool is_stored;          /* else fetched: f32 is rounded to tf32 then */
     struct fx_expr offset;   /* elements from there to the first */
     int rank;                /* axes, the contiguous one first */
     struct fx_expr extents[FX_MAX_MAP_RANK]; /* elements along each */
-    struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis of one
-                                                element means nothing */
+    struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis
+                                                of one element means nothing */
     int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
     bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes between the
                        first and the last one, from image to image of the last one (cuTensorMapEncodeIm2col) */
@@ -162,10 +163,10 @@ struct fx_variant { /* one way to run a launch: the first that `needs` and `pref
     int block;             /* threads in x */
     struct fx_expr cluster; /* blocks a cluster, of which the grid is a multiple; n == 0: there are none */
     int kind;              /* variants of one kind take the place of each other: see fx_choose_compiled */
-    bool takes_maps;       /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
-                              tensor without elements a map may hold anything */
-    bool starts_early;     /* it may be started before the kernel ahead of it in the stream has ended, for which the entry
-                              itself waits (programmatic dependent launch) */
+    bool takes_maps; /* the entry takes the launch's tensor maps as one more argument, an array, behind all others; of a
+                        tensor without elements a map may hold anything */
+    bool starts_early; /* it may be started before the kernel ahead of it in the stream has ended, for which the entry
+                          itself waits (programmatic dependent launch) */
     int most_local; /* bytes of local memory a thread of it may have, once compiled, before it is passed over;
                      * -1: any */
 };

@@ -108,6 +108,13 @@ rooms_known() {
         grep -v '^runtime/command stands before compiler,'
 }
 
+# A tag has one meaning in the whole tree: structs, unions and enums of the sources, the emitted C launcher's among them.
+tags_twice() {
+    grep -oE '^[ \t]*((static|const|typedef) )*(struct|union|enum) [a-z_0-9]+ \{' $(sources compiler runtime) |
+        sed 's/^\([^:]*\):.*\(struct\|union\|enum\) \([a-z_0-9]*\) {/\3 \1/' | sort |
+        awk '$1 == last { print $1 " is defined in " file " and in " $2 } { last = $1; file = $2 }'
+}
+
 cuda_linked() { ldd "$dir/fxc" "$dir/libfx.so" | grep -iE 'cuda|nvrtc|cublas|nvidia'; }
 
 links_alone() {
@@ -291,6 +298,7 @@ rule 'no cuda header is included' cuda_headers
 rule 'every room is in the table, and none is above what it uses' rooms_known
 rule 'rooms include what the table allows' runs_up includes
 rule 'rooms call what the table allows' runs_up calls
+rule 'no tag of a struct, union or enum is defined twice' tags_twice
 rule 'no cuda library is linked' cuda_linked
 rule 'the compiler links without the runtime' links_alone
 rule 'asm only in ptx.cuh and ptx_hopper.cuh' raw_asm

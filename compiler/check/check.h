@@ -26,8 +26,8 @@ struct axis { /* a label of a kernel */
 
 /* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the
  * first NaN if there is one; 0 where the axis is empty. An empty max is -inf, the least value of an integer type,
- * false; an empty min the opposite. RECUR, of a V_SCAN alone: h = a * h + b from element to element, b and a being args[0] and
- * args[1]; the first h is b. */
+ * false; an empty min the opposite. RECUR, of a V_SCAN alone: h = a * h + b from element to element, b and a being
+ * args[0] and args[1]; the first h is b. */
 enum reduction { RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ARGMAX, RED_ARGMIN, RED_RECUR, N_REDUCTIONS };
 const char *reduction_name(enum reduction r);
 

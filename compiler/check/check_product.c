@@ -12,7 +12,7 @@
 
 enum { MOST = 6 };
 
-struct part { /* the product of a subset of factors, summed over what no other factor has */
+struct subproduct { /* the product of a subset of factors, summed over what no other factor has */
     bool is_valid;
     bool is_divisor;    /* one factor that divides */
     bool has_sum;
@@ -22,7 +22,7 @@ struct part { /* the product of a subset of factors, summed over what no other f
     unsigned left;      /* the subset that is its first operand; 0: one factor */
 };
 
-struct product {
+struct product_search {
     struct checker *c;
     const struct ast_expr *at;
     int n, n_labels;
@@ -31,7 +31,7 @@ struct product {
     unsigned carried[MOST];    /* labels of a factor */
     int labels[MAX_AXES];
     unsigned summed;
-    struct part parts[1 << MOST];
+    struct subproduct parts[1 << MOST];
 };
 
 static int count(unsigned set) { return __builtin_popcount(set); }
@@ -48,7 +48,7 @@ static bool is_product(const struct checker *c, const struct value *v) {
     return v->op == O_MUL || (v->op == O_DIV && fx_is_float(v->dtype));
 }
 
-static unsigned labels_of(const struct product *p, const struct value *v) {
+static unsigned labels_of(const struct product_search *p, const struct value *v) {
     unsigned labels = 0;
     for (int i = 0; i < v->n_axes; i++)
         for (int l = 0; l < p->n_labels; l++)
@@ -57,7 +57,7 @@ static unsigned labels_of(const struct product *p, const struct value *v) {
 }
 
 /* The factors in the order written. False where there are too many, or one divides by a product. */
-static bool collect(struct product *p, struct value *v, bool divides) {
+static bool collect(struct product_search *p, struct value *v, bool divides) {
     if (!is_product(p->c, v)) {
         if (p->n == MOST) return false;
         p->carried[p->n] = labels_of(p, v);
@@ -69,7 +69,7 @@ static bool collect(struct product *p, struct value *v, bool divides) {
     return collect(p, v->args[0], false) && collect(p, v->args[1], v->op == O_DIV);
 }
 
-static unsigned carried_by(const struct product *p, unsigned subset) {
+static unsigned carried_by(const struct product_search *p, unsigned subset) {
     unsigned labels = 0;
     for (int i = 0; i < p->n; i++)
         if (subset >> i & 1) labels |= p->carried[i];
@@ -81,9 +81,9 @@ static bool are_matrices(unsigned a, unsigned b) { return (a & ~b) && (b & ~a); 
 
 /* The product of two parts. A label is summed where no further factor has it, and both have to carry it: what one
  * factor alone carries is no sum of products. */
-static struct part joined(const struct product *p, unsigned subset, unsigned left) {
-    const struct part *a = &p->parts[left], *b = &p->parts[subset & ~left];
-    struct part r = {.labels = a->labels | b->labels, .left = left};
+static struct subproduct joined(const struct product_search *p, unsigned subset, unsigned left) {
+    const struct subproduct *a = &p->parts[left], *b = &p->parts[subset & ~left];
+    struct subproduct r = {.labels = a->labels | b->labels, .left = left};
     unsigned all = (1u << p->n) - 1;
     unsigned sums = r.labels & p->summed & ~carried_by(p, all & ~subset);
     int width = count(r.labels);
@@ -98,13 +98,13 @@ static struct part joined(const struct product *p, unsigned subset, unsigned lef
     return r;
 }
 
-static bool is_better(const struct part *x, const struct part *y) {
+static bool is_better(const struct subproduct *x, const struct subproduct *y) {
     if (x->is_valid != y->is_valid) return x->is_valid;
     return x->widest != y->widest ? x->widest < y->widest : x->total < y->total;
 }
 
-static struct part best_of(const struct product *p, unsigned subset) {
-    struct part best = {.labels = carried_by(p, subset)};
+static struct subproduct best_of(const struct product_search *p, unsigned subset) {
+    struct subproduct best = {.labels = carried_by(p, subset)};
     if (!(subset & (subset - 1))) { /* one factor */
         best.is_valid = true;
         best.is_divisor = p->divides[__builtin_ctz(subset)];
@@ -112,26 +112,26 @@ static struct part best_of(const struct product *p, unsigned subset) {
     }
     for (unsigned left = subset & (subset - 1); left; left = (left - 1) & subset) {
         bool has_first = left & subset & -subset; /* a product has one order; a quotient leads with what it divides */
-        struct part x = joined(p, subset, left);
+        struct subproduct x = joined(p, subset, left);
         if ((has_first || p->parts[subset & ~left].is_divisor) && is_better(&x, &best)) best = x;
     }
     return best;
 }
 
 /* Whether the sum is a product of matrices as it is written. */
-static bool is_written_so(const struct product *p, const struct value *v) {
+static bool is_written_so(const struct product_search *p, const struct value *v) {
     unsigned a = labels_of(p, v->args[0]), b = labels_of(p, v->args[1]);
     return v->op == O_MUL && (a & b & p->summed) == p->summed && are_matrices(a, b);
 }
 
 /* Whether the tree found has one, or a narrower widest product: the written one's has all labels. */
-static bool pays(const struct product *p, unsigned all) {
-    const struct part *best = &p->parts[all];
+static bool pays(const struct product_search *p, unsigned all) {
+    const struct subproduct *best = &p->parts[all];
     return best->is_valid && (best->widest < p->n_labels || best->has_matrices);
 }
 
-static struct value *build(const struct product *p, unsigned subset) {
-    const struct part *part = &p->parts[subset];
+static struct value *build(const struct product_search *p, unsigned subset) {
+    const struct subproduct *part = &p->parts[subset];
     if (!part->left) return p->factors[__builtin_ctz(subset)];
     unsigned right = subset & ~part->left;
     struct value *args[3] = {build(p, part->left), build(p, right)};
@@ -145,7 +145,7 @@ static struct value *build(const struct product *p, unsigned subset) {
 
 struct value *check_product_sum(
     struct checker *c, struct value *v, const int *reduced, int n_reduced, const struct ast_expr *e) {
-    struct product p = {.c = c, .at = e, .n_labels = v->n_axes};
+    struct product_search p = {.c = c, .at = e, .n_labels = v->n_axes};
     if (!is_product(c, v)) return NULL;
     for (int l = 0; l < v->n_axes; l++) {
         p.labels[l] = v->axes[l];

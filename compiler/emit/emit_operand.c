@@ -51,8 +51,9 @@ static void find_leaves(struct maker *b) {
 static const char *leaf_ctype(const struct maker *b, const struct leaf *f) {
     const struct param *x = f->kind == LEAF_WORD ? &b->g->kernel->params[f->node->param] : NULL;
     if (!x) return value_ctype(f->node->dtype);
-    return arena_printf(arena(b), "fx_fields<V, ALIGNED, %s, %d, %s, %s>", emit_ctype(x->packed.storage), fx_dtype_bits(x->dtype),
-        fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false", x->packed.is_msb ? "true" : "false");
+    return arena_printf(arena(b), "fx_fields<V, ALIGNED, %s, %d, %s, %s>", emit_ctype(x->packed.storage),
+        fx_dtype_bits(x->dtype), fx_dtype_class_of(x->dtype) == FX_CLASS_S ? "true" : "false",
+        x->packed.is_msb ? "true" : "false");
 }
 
 /* What names a value that need not be computed: what was fetched, an element of a buffer. */
@@ -108,20 +109,20 @@ static struct scope *element_scope(struct maker *b, struct scope *chunk, const s
     return p;
 }
 
-enum place { IN_RAW, IN_HELD, IN_CONTEXT };
+enum leaf_place { IN_RAW, IN_HELD, IN_CONTEXT };
 
-static enum place place_of(const struct leaf *f) {
+static enum leaf_place place_of(const struct leaf *f) {
     return f->kind == LEAF_SHARED ? IN_CONTEXT : f->kind == LEAF_HELD || f->kind == LEAF_PIECE ? IN_HELD : IN_RAW;
 }
 
-static int count_leaves(const struct maker *b, enum place place) {
+static int count_leaves(const struct maker *b, enum leaf_place place) {
     int n = 0;
     for (int i = 0; i < b->n_leaves; i++) n += place_of(&b->leaves[i]) == place;
     return n;
 }
 
 /* A struct of the leaves that have their place there. */
-static void emit_leaves(struct maker *b, enum place place, const char *name, const char *what) {
+static void emit_leaves(struct maker *b, enum leaf_place place, const char *name, const char *what) {
     if (!count_leaves(b, place)) {
         buf_line(b->w.out, "    template <int V, bool ALIGNED> using %s = fx_nothing;  // %s", name, what);
         return;
@@ -141,7 +142,7 @@ static void emit_leaves(struct maker *b, enum place place, const char *name, con
 }
 
 /* The same members in shared memory. */
-static void emit_staged(struct maker *b, enum place place, const char *name, const char *of) {
+static void emit_staged(struct maker *b, enum leaf_place place, const char *name, const char *of) {
     int n = 0, widest = 1;
     if (!count_leaves(b, place)) return;
     buf_line(b->w.out, "    template <int V, int THREADS> struct %s {  // %s by way of shared memory", name, of);
@@ -382,7 +383,7 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
         computed_is_fixed(&b.computed, at->segment) ? "true" : "false");
     emit_staged(&b, IN_HELD, "staged", "held");
     emit_staged(&b, IN_CONTEXT, "staged_context", "context");
-    for (enum place i = IN_RAW; i <= IN_CONTEXT; i++) {
+    for (enum leaf_place i = IN_RAW; i <= IN_CONTEXT; i++) {
         if (!count_leaves(&b, i)) continue;
         value_open_function(&b.w,
             "    template <int V, bool ALIGNED%s> static FX_DEVICE void %s(const %s &p, %s, int batch, int mn, "

@@ -581,18 +581,18 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         if (f->p->groups[i].is_row) fuse_collect_steps(f, &f->p->groups[i]);
 }
 
-struct way { /* to propose a partition */
+struct proposer { /* to propose a partition */
     const char *name;
     bool epilogues, rows, loaders, chains, inner, splits; /* as in struct fuser */
 };
 
-static const char *name_stored(struct way w) {
+static const char *name_stored(struct proposer w) {
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
     return w.inner ? "rows inner stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
 }
 
 /* Returns whether some reduction is walked by threads within a row program's own. */
-static bool propose(const struct graph *g, struct graph *out, struct way w) {
+static bool propose(const struct graph *g, struct graph *out, struct proposer w) {
     struct fuser f = {.g = g,
         .epilogues = w.epilogues,
         .rows = w.rows,
@@ -650,23 +650,23 @@ struct graph *pass_fuse(const struct graph *g) {
     *out = *g;
     out->partitions = NULL;
     out->n_partitions = 0;
-    propose(g, out, (struct way){.name = "fused", .epilogues = true, .loaders = true});
+    propose(g, out, (struct proposer){.name = "fused", .epilogues = true, .loaders = true});
     const bool splits = fuse_has_split(g);
-    if (splits) propose(g, out, (struct way){.name = "split", .epilogues = true, .loaders = true, .splits = true});
-    propose(g, out, (struct way){.name = "separate"});
+    if (splits) propose(g, out, (struct proposer){.name = "split", .epilogues = true, .loaders = true, .splits = true});
+    propose(g, out, (struct proposer){.name = "separate"});
     if (has_loops(g)) {
-        struct way rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
+        struct proposer rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
         bool has_inner = propose(g, out, rows);
         if (has_inner) {
             rows.name = "rows inner", rows.inner = true;
             propose(g, out, rows);
         }
-        propose(g, out, (struct way){.name = "rows separate", .rows = true, .inner = has_inner});
+        propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = has_inner});
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);
     }
     if (has_chain(g))
-        propose(
-            g, out, (struct way){.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true});
+        propose(g, out,
+            (struct proposer){.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true});
     return out;
 }

@@ -203,7 +203,8 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     if (x->is_split) return;
     if (f->splits && fuse_is_turned(f->g, x, s)) {
         x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
-            arena_printf(&f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take tf32", ir_quote(f->g, n)),
+            arena_printf(
+                &f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take tf32", ir_quote(f->g, n)),
             n->span);
         return;
     }
@@ -269,8 +270,8 @@ static bool has_same_sides(const struct product *h, struct product *x) {
 
 /* Whether one engine multiplies both: of floats the sums are all licensed to round to tf32, or none is. */
 static bool has_same_engine(const struct product *h, const struct product *x) {
-    return h->sum->dtype == x->sum->dtype && h->is_split == x->is_split && h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] &&
-           (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
+    return h->sum->dtype == x->sum->dtype && h->is_split == x->is_split && h->dtype[0] == x->dtype[0] &&
+           h->dtype[1] == x->dtype[1] && (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
 }
 
 /* How many sums the mainloop of h may have: bytes on their way through registers, and the sums of parts, leave

@@ -171,7 +171,8 @@ static struct value *grad_cumprod(struct grad *g, const struct value *v, struct 
 /* Of g = q + a g from each element to the one before it, q and a as they stand at the elements: what reaches each. a
  * may lack the axis. */
 static struct value *from_behind(struct grad *g, struct value *a, struct value *q, int axis) {
-    struct value *behind = grad_op(g, O_SUB, check_size(g->c, &axis, 1, g->at), check_index(g->c, &axis, 1, g->at), NULL);
+    struct value *behind = grad_op(
+        g, O_SUB, check_size(g->c, &axis, 1, g->at), check_index(g->c, &axis, 1, g->at), NULL);
     if (value_has_axis(a, axis)) a = grad_read(g, a, &axis, &behind, 1, grad_zero(g, a->dtype));
     if (value_has_axis(q, axis)) q = reversed(g, q, axis);
     struct value *r = check_recurrence(g->c, a, q, axis, g->at);

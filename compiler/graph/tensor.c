@@ -123,7 +123,8 @@ int group_chunks(const struct graph *g, const struct partition *p, const struct 
     for (int i = g->n_nodes - 1; i >= 0 && n_chunks < max; i--) {
         struct node *n = g->nodes[i];
         if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
-        if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) continue; /* what loops read is read there */
+        if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE)
+            continue; /* what loops read is read there */
         if (is_chunk(g, p, r, along, n, &t)) {
             chunks[n_chunks++] = (struct chunk){n, t};
             continue;

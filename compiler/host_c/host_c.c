@@ -260,17 +260,19 @@ static void put_workspace(struct host_writer *w, const char *name) {
 /* The variants of launch i with what they come to for these arguments, and the choice. */
 static void put_choice(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
-    put(w, "    const struct fx_variant variants%d[] = {\n", i);
+    put(w, "    const struct fx_choice variants%d[] = {\n", i);
     for (int v = 0; v < l->n_variants; v++) {
         const struct fx_variant *f = &l->variants[v];
         put(w, "        {/* %s */\n", f->entry);
         put(w, "         .needs = %s,\n", host_c_condition(w, &f->needs));
         put(w, "         .prefers = %s,\n", host_c_condition(w, &f->prefers));
-        if (f->cost.n) put(w, "         .has_cost = true, .kind = %d, .cost = %s,\n", f->kind, host_c_value(w, &f->cost));
+        if (f->cost.n)
+            put(w, "         .has_cost = true, .kind = %d, .cost = %s,\n", f->kind, host_c_value(w, &f->cost));
         put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
-        put(w, "         .block = %d, .cluster = %s%s%s},\n", f->block, f->cluster.n ? host_c_value(w, &f->cluster) : "1",
-            f->takes_maps ? ", .takes_maps = true" : "", f->starts_early ? ", .starts_early = true" : "");
+        put(w, "         .block = %d, .cluster = %s%s%s},\n", f->block,
+            f->cluster.n ? host_c_value(w, &f->cluster) : "1", f->takes_maps ? ", .takes_maps = true" : "",
+            f->starts_early ? ", .starts_early = true" : "");
     }
     put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
         host_c_call(w, "fx_choose"), i, l->n_variants, i, i);
@@ -298,7 +300,7 @@ static void put_corners(struct host_writer *w, const struct fx_map *m) {
 /* The tensor maps of launch i, as `maps`. */
 static void put_maps(struct host_writer *w, int i) {
     const struct fx_launch *l = &w->k->launches[i];
-    put(w, "        const struct fx_map maps_of[] = {\n");
+    put(w, "        const struct fx_tensor_box maps_of[] = {\n");
     for (int j = 0; j < l->n_maps; j++) {
         const struct fx_map *m = &l->maps[j];
         put(w, "            {.base = %s, .type = CU_TENSOR_MAP_DATA_TYPE_%s, .bytes = %d, .rank = %d, .offset = %s, .extents = {", argument_name(w, &m->base),

@@ -9,7 +9,7 @@
 #define FX_MAX_EXTENT (INT64_C(1) << 40)
 #define FX_BAD INT64_MIN /* what an overflow gives; it spreads to every result, and no condition accepts it */
 
-struct fx_variant { /* one way to run a launch */
+struct fx_choice { /* one way to run a launch */
     bool needs, prefers; /* it is right for these arguments; it is the faster choice */
     bool has_cost; /* the cheapest of its kind is preferred */
     int kind;
@@ -166,7 +166,7 @@ static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunct
 }
 
 /* The first variant that is right and preferred, or the cheapest of its kind that is; else the first that is right. False when there is none. */
-static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entries, struct fx_ready *out) {
+static bool fx_choose(const struct fx_choice *v, int n, const CUfunction *entries, struct fx_ready *out) {
     int chosen = -1, best = -1;
     for (int i = 0; i < n; i++) {
         if (!v[i].needs || (best >= 0 && (!v[i].has_cost || v[i].kind != v[best].kind))) continue;
@@ -184,7 +184,7 @@ static bool fx_choose(const struct fx_variant *v, int n, const CUfunction *entri
 }
 
 /* A tensor map: base and type, then in elements where the tensor begins, extents and strides, the contiguous axis first, and a box. */
-struct fx_map {
+struct fx_tensor_box {
     CUdeviceptr base;
     CUtensorMapDataType type;
     int bytes, rank;
@@ -195,7 +195,7 @@ struct fx_map {
     cuuint32_t steps[3];       /* and elements from pixel to pixel */
 };
 /* Of a tensor without elements the map is empty, and of one that lies at no multiples of 16 bytes: entries that read it need these. Of an axis of one element any stride will do. The L2 cache fetches 256 bytes at a time where rows begin at multiples of them. */
-static CUresult fx_encode(const struct fx_map *m, int n, CUtensorMap *out) {
+static CUresult fx_encode(const struct fx_tensor_box *m, int n, CUtensorMap *out) {
     for (int i = 0; i < n; i++) {
         cuuint64_t extents[5], strides[5];
         cuuint32_t steps[5] = {1, 1, 1, 1, 1};

@@ -35,20 +35,17 @@
  *             common
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24
  *             (f64: 2^53)
- *   recur     h = a h + b in any order of joining runs: |a| e + |h| e(a) + e(b) from element to element, plus u times the sum
- *             over all b of 2 k + 16 roundings of |b| |a| |a| .., k the elements that follow it, plus what may be
- *             flushed; 0 where the a are integers, the b multiples of 2^q, and no partial result reaches 2^(q + 24).
- *             Infinite, to the end of the row, once a product of adjacent a's or a sum of such magnitudes may
- *             overflow, or an a is infinite
- *   max, min  the largest e of its terms; of conditions 0 where an exact term decides
- *   argmax    the largest distance to an index whose term may be the extreme
- *   access    that of the element read; infinite where a position has an e
- *   licence   in a sum of products of a stored tensor (renamed, cut or windowed too) of at most 16 bits and a computed
- *             value, the computed factor may be rounded once to the tensor's dtype (f8: to bf16) unless it is exact
- *             there, is already cast to that dtype, or the kernel says `precision: ieee`. With `precision: tf32` both
- *             factors of an f32 contraction may be rounded to 10 fraction bits
- *   infinite  where f32 (a sum scaled by 2^24 likewise), or a licensed dtype, may overflow and double does not, or
- *             an operand's e makes a NaN: then anything is right. A NaN or infinity that follows from exact operands
+ *   recur     h = a h + b in any order of joining runs: |a| e + |h| e(a) + e(b) from element to element, plus u times
+ * the sum over all b of 2 k + 16 roundings of |b| |a| |a| .., k the elements that follow it, plus what may be flushed;
+ * 0 where the a are integers, the b multiples of 2^q, and no partial result reaches 2^(q + 24). Infinite, to the end of
+ * the row, once a product of adjacent a's or a sum of such magnitudes may overflow, or an a is infinite max, min  the
+ * largest e of its terms; of conditions 0 where an exact term decides argmax    the largest distance to an index whose
+ * term may be the extreme access    that of the element read; infinite where a position has an e licence   in a sum of
+ * products of a stored tensor (renamed, cut or windowed too) of at most 16 bits and a computed value, the computed
+ * factor may be rounded once to the tensor's dtype (f8: to bf16) unless it is exact there, is already cast to that
+ * dtype, or the kernel says `precision: ieee`. With `precision: tf32` both factors of an f32 contraction may be rounded
+ * to 10 fraction bits infinite  where f32 (a sum scaled by 2^24 likewise), or a licensed dtype, may overflow and double
+ * does not, or an operand's e makes a NaN: then anything is right. A NaN or infinity that follows from exact operands
  *             has e = 0 and is demanded. */
 #ifndef FX_EVAL_H
 #define FX_EVAL_H

@@ -12,7 +12,8 @@ static double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b;
 static double finite_or_0(double v) { return isfinite(v) ? v : 0; }
 
 static void step_integer(struct recurrence *r, const struct oracle_line *a, const struct oracle_line *b, int i) {
-    double a_size = fabs(fx_integer_to_double(r->dtype, a->i[i])), b_size = fabs(fx_integer_to_double(r->dtype, b->i[i]));
+    double a_size = fabs(fx_integer_to_double(r->dtype, a->i[i])),
+           b_size = fabs(fx_integer_to_double(r->dtype, b->i[i]));
     double h_size = fabs(fx_integer_to_double(r->dtype, r->h.i));
     if (r->n == 0) {
         r->h = (struct approx){.i = b->i[i], .e = b->e[i]};

@@ -21,7 +21,7 @@ struct affine_atoms {
     const struct node **indices, **sizes; /* by axis: NULL until it was met */
     const struct node **others;
     int n_others;
-    const int *same_size; /* by axis: the first axis that equations say has the same extent; NULL until it is asked for */
+    const int *same_size; /* by axis: the first that equations say has the same extent; NULL until it is asked for */
 };
 
 struct affine_scope affine_scope(struct graph *g, const struct node *reader) {

@@ -1,11 +1,12 @@
 /* Split-K: a contraction with few tiles and a long k as contractions of slices of k, and their sum.
  *
- * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I new
- * labels of the kernel with fixed extents, for a contraction that takes a quarter less time so at nominal extents: one
- * whose tiles leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one
- * more batch axis: slices run beside each other, and what adds them up does the epilogue. The extent of K has to be fixed, and slices are as long as one another. Terms are added in another
- * order, as in any sum. Not where the kernel says how many GPU kernels it wants or that every contraction is to be by
- * itself, and not where a factor is made of another reduction: that may be a chain, which is one kernel. */
+ * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
+ * new labels of the kernel with fixed extents, for a contraction that takes a quarter less time so at nominal extents:
+ * one whose tiles leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then
+ * one more batch axis: slices run beside each other, and what adds them up does the epilogue. The extent of K has to be
+ * fixed, and slices are as long as one another. Terms are added in another order, as in any sum. Not where the kernel
+ * says how many GPU kernels it wants or that every contraction is to be by itself, and not where a factor is made of
+ * another reduction: that may be a chain, which is one kernel. */
 #include <string.h>
 
 #include "graph/tensor.h"
@@ -49,7 +50,8 @@ static int longest(const struct graph *g, const struct node *n) {
 static double up(double x, int step) { return (double)(((int64_t)x + step - 1) / step); }
 
 /* The elements of n that one factor alone has labels of, or both, or only the other. */
-static double extent_of(const struct graph *g, const struct node *n, const struct node *with, const struct node *without) {
+static double extent_of(
+    const struct graph *g, const struct node *n, const struct node *with, const struct node *without) {
     double size = 1;
     for (int i = 0; i < n->n_axes; i++)
         if (node_has_axis(with, n->axes[i]) && (!without || !node_has_axis(without, n->axes[i])))
@@ -68,7 +70,8 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
     double least = 0;
     for (int i = 0; i < 3; i++) {
         double n = batches * up(rows, tiles[i].rows) * up(cols, tiles[i].cols),
-               seconds = up(n, m->sms) * 2.0 * tiles[i].rows * tiles[i].cols * depth / (rate * tiles[i].rate) / m->cycles;
+               seconds = up(n, m->sms) * 2.0 * tiles[i].rows * tiles[i].cols * depth / (rate * tiles[i].rate) /
+                         m->cycles;
         if (i == 0 || seconds < least) least = seconds;
         int blocks = has_clusters ? arch_cluster_blocks(m, n) : 1;
         seconds *= up(n * blocks, m->sms) / up(n, m->sms) / blocks;
@@ -77,8 +80,8 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
     return least;
 }
 
-/* Seconds of a product with so few rows that the skinny driver takes it, which reads the other factor once: by its bytes,
- * of which an SM reads no more than it can. NEVER where it does not take it. */
+/* Seconds of a product with so few rows that the skinny driver takes it, which reads the other factor once: by its
+ * bytes, of which an SM reads no more than it can. NEVER where it does not take it. */
 static const double NEVER = 1e30;
 static double skinny_seconds(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
     enum { TILE = 16 };
@@ -123,7 +126,8 @@ static int count_slices(const struct slicer *s, const struct node *n, int *k) {
 
 static struct node *cut(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct slicer *s = state;
-    int k, slices = s->n_split < MOST_SPLIT && s->kernel->n_axes + 2 <= FX_MAX_EXTENTS && old->kind == N_REDUCE && old->args[0]->n_axes < MAX_AXES
+    int k, slices = s->n_split < MOST_SPLIT && s->kernel->n_axes + 2 <= FX_MAX_EXTENTS && old->kind == N_REDUCE &&
+                            old->args[0]->n_axes < MAX_AXES
                         ? count_slices(s, old, &k)
                         : 1;
     (void)map;

@@ -1,12 +1,12 @@
 /* Unrolls reductions over small windows: a filter of few taps, a pooling window, a stencil.
  *
  * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., likewise
- * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a position
- * that K and a kept label both step through, K further than one step of the other. As a loop over K such a reduction
- * makes each thread compute one element; without it the terms are pointwise, and a thread loads and computes several
- * adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first term.
- * Not of contractions that are matrix products, which engines take, nor of values that are made of other reductions,
- * which would be computed once a term. Not under `fuse: never`, where each operation is a kernel. */
+ * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a
+ * position that K and a kept label both step through, K further than one step of the other. As a loop over K such a
+ * reduction makes each thread compute one element; without it the terms are pointwise, and a thread loads and computes
+ * several adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first
+ * term. Not of contractions that are matrix products, which engines take, nor of values that are made of other
+ * reductions, which would be computed once a term. Not under `fuse: never`, where each operation is a kernel. */
 #include "passes/build.h"
 #include "passes/passes.h"
 

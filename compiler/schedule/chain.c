@@ -15,7 +15,7 @@ enum weight { PLAIN = 1, HEAVY, BOTH };
 /* A tile: rows, intermediate and columns a block takes at a time. Where A's rows are kept, bk is the most that is
  * summed over; else it is walked in blocks of bk. Where operands are not copied 16 bytes at a time they pass through
  * registers, which leaves fewer for sums. */
-static const struct tile {
+static const struct chain_tile {
     bool is_mma;
     int bm, bt, bn, bk, warps_m, warps_n, min_blocks;
     bool keeps, copies;
@@ -42,7 +42,7 @@ static int up(int bytes) { return (bytes + 1023) / 1024 * 1024; }
 static int larger(int x, int y) { return x > y ? x : y; }
 
 /* As fx_chain_map of driver_chain.cuh has it. */
-static int smem_bytes(const struct tile *t, const struct chain *x) {
+static int smem_bytes(const struct chain_tile *t, const struct chain *x) {
     int pad = t->is_mma ? 0 : 4, size = t->is_mma ? 2 : 4,
         staging_pad = t->is_mma ? 8 : 0; /* engine_mma.cuh, engine_simt.cuh */
     int n_inner = x->parts.n_inner, a = (t->bm + pad) * t->bk * size,
@@ -54,17 +54,18 @@ static int smem_bytes(const struct tile *t, const struct chain *x) {
 }
 
 /* Sums a thread holds: of every first contraction, and of the second. */
-static int accumulators(const struct tile *t, const struct chain *x) {
+static int accumulators(const struct chain_tile *t, const struct chain *x) {
     return t->bm * (x->parts.n_inner * t->bt + t->bn) / (t->warps_m * t->warps_n * 32);
 }
 
 /* Blocks an SM holds at once: beside several first contractions' sums there are fewer registers for others. */
-static int blocks_of(const struct tile *t, const struct chain *x) {
+static int blocks_of(const struct chain_tile *t, const struct chain *x) {
     int n = SM_REGISTERS / (t->warps_m * t->warps_n * 32) / (accumulators(t, x) + 104);
     return x->parts.n_inner == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, const struct tile *e, bool is_aligned, int vector) {
+static void add_config(
+    const struct graph *g, struct scheduled *s, const struct chain_tile *e, bool is_aligned, int vector) {
     struct arena *a = &g->cx->arena;
     const struct chain *x = s->chain;
     struct config *c = &s->configs[s->n_configs++];
@@ -109,7 +110,7 @@ bool schedule_chain_configure(
     int vector = gemm_vector(g, s, is_mma ? 8 : 4);
     for (int aligned = 1; aligned >= 0; aligned--)
         for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-            const struct tile *e = &tiles[i];
+            const struct chain_tile *e = &tiles[i];
             bool copies = !is_mma || (aligned && !strided && !computed);
             if (e->is_mma != is_mma || e->copies != copies ||
                 (e->keeps && (x->first.n_segments > 1 || x->first.segments[0].k_outer.n)) ||

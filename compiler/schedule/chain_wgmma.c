@@ -13,7 +13,7 @@ enum { ROWS = 64, WARPGROUP = 128, BOX_BYTES = 64 * 64 * 2 };
 
 /* A tile: the most that is summed over first, intermediate and columns a block takes at a time, consumers of 64 rows
  * each. */
-static const struct tile {
+static const struct chain_wgmma_tile {
     int bk, bt, bn, consumers, stages;
     double rate; /* flops a cycle and SM, of both contractions */
 } tiles[] = {
@@ -26,7 +26,7 @@ static const struct tile {
 };
 
 /* By the formula of driver_chain_wgmma.cuh. */
-static int smem_bytes(const struct tile *e, const struct chain *x) {
+static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     enum { CHUNK_PITCH = 32 * 4 + 32 };
     int a = e->bk / 64 * e->consumers, b = e->bk / 64 * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
         staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 + 2 * e->stages * 16,
@@ -34,7 +34,7 @@ static int smem_bytes(const struct tile *e, const struct chain *x) {
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, const struct tile *e, int vector) {
+static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
     int rows = e->consumers * ROWS;
     s->configs[s->n_configs++] = (struct config){.is_aligned = true,

@@ -6,12 +6,12 @@
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
 enum { K_BYTES = 128 };
-enum kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
+enum element_kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
 
 /* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16
  * bytes at a time pass through registers, which leaves fewer for sums, or are copied word by word: they have tiles of
  * their own. */
-static const struct tile {
+static const struct mma_tile {
     int bm, bn, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side */
     bool copies;               /* all operands 16 bytes at a time */
@@ -41,7 +41,7 @@ static const struct {
 } kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
 
 /* By the formula of engine_mma.cuh. */
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
+static int smem_bytes(const struct mma_tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
     int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged,
         staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
     return pipeline > staging ? pipeline : staging;
@@ -50,7 +50,7 @@ static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int 
 /* Of what computed operands read, where the engine is fx_staging: the segment with most of it; 0: nothing waits in
  * shared memory. */
 static int staged_bytes(
-    const struct graph *g, const struct partition *p, const struct scheduled *s, const struct tile *t, int size) {
+    const struct graph *g, const struct partition *p, const struct scheduled *s, const struct mma_tile *t, int size) {
     const struct gemm_shape *shape = &s->gemm;
     int most = 0, chunk = 16 / size < COMPUTED_CHUNK ? 16 / size : COMPUTED_CHUNK;
     for (int i = 0; i < shape->n_segments; i++) {
@@ -68,7 +68,7 @@ static int staged_bytes(
 }
 
 /* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
-static int blocks_of(const struct arch *m, const struct tile *t, int smem, int n_sums) {
+static int blocks_of(const struct arch *m, const struct mma_tile *t, int smem, int n_sums) {
     int threads = t->warps_m * t->warps_n * 32, n = SM_REGISTERS / (t->bm * t->bn / threads * n_sums + 104) / threads;
     if (n > m->block_shared / smem) n = m->block_shared / smem;
     return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
@@ -81,7 +81,7 @@ static const char *product_of_bytes(const struct graph *g, enum fx_dtype a, enum
 }
 
 /* The engine's first template argument; NULL where it does not multiply the operands. */
-static const char *product_of(const struct graph *g, const struct scheduled *s, enum kind *kind) {
+static const char *product_of(const struct graph *g, const struct scheduled *s, enum element_kind *kind) {
     enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
     *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
     if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8)
@@ -91,7 +91,7 @@ static const char *product_of(const struct graph *g, const struct scheduled *s, 
     return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
 }
 
-static const char *how_loaded(const struct tile *e, bool aligned, bool strided, bool transposes, bool staged) {
+static const char *how_loaded(const struct mma_tile *e, bool aligned, bool strided, bool transposes, bool staged) {
     if (e->copies) return "16-byte copies";
     if (!aligned) return "any alignment";
     if (staged) return "copied, then made";
@@ -102,7 +102,7 @@ bool schedule_mma_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
-    enum kind kind;
+    enum element_kind kind;
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
         return *why_not = arena_printf(&g->cx->arena,
@@ -126,7 +126,7 @@ bool schedule_mma_configure(
         if (ways[j] == KIND_UNIT && !has_strides) continue;
         if (ways[j] != KIND_UNIT) skinny_add(g, p, s, &skinny, aligned);
         for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
-            const struct tile *e = &tiles[i];
+            const struct mma_tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32),
                 staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
             int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);

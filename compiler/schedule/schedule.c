@@ -19,7 +19,8 @@ enum {
 };
 
 const struct schedule schedules[] = {
-#define SCHEDULE(name, driver, price, phase) {#name, driver, schedule_##name##_configure, price, &schedules[ROW_##phase]},
+#define SCHEDULE(name, driver, price, phase) \
+    {#name, driver, schedule_##name##_configure, price, &schedules[ROW_##phase]},
 #include "schedule/schedules.def"
 #undef SCHEDULE
 };

@@ -62,7 +62,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool stores_any;     /* aligned operands, but what the epilogue reads and writes may lie anyhow */
     bool is_skinny;      /* of the skinny driver: the side that is not `wide` has no more rows than its tile */
     bool swaps;          /* likewise: the wide side is A */
-    int chunk;           /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
+    int chunk; /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     bool stores_boxes;   /* what is stored goes by tensor maps, too */
     bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
@@ -164,7 +164,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     struct scheduled *kernels; /* in order; rows in parts take one a pass */
     int n_launches;
     struct launch_phases *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
-    bool has_flags;            /* some phase waits, or some kernel has flags: a buffer of them stands after the partials */
+    bool has_flags; /* some phase waits, or some kernel has flags: a buffer of them stands after the partials */
     const char *why_apart;     /* why two launches could not be joined, or NULL */
     const struct buffer *apart; /* what is handed over between those two, or NULL */
     int n_partials;

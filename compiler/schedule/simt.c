@@ -5,7 +5,7 @@ bool schedule_simt_configure(const struct graph *, const struct partition *, str
 
 /* A tile: its place among those of its element size is its rank where two would do. Shared memory by the formula of
  * engine_simt.cuh. */
-static const struct tile {
+static const struct simt_tile {
     int size;                  /* bytes of an element */
     int bm, bn, bk, warps_m, warps_n, stages, min_blocks;
     int least_sums, most_sums; /* contractions added up side by side; 0 at least: only where blocks have to be of
@@ -33,7 +33,7 @@ static const struct tile {
 };
 
 /* What the engine multiplies, and its rate beside that of floats of the size. */
-static const struct kind {
+static const struct simt_kind {
     enum fx_dtype dtype;
     const char *ctype; /* in emitted code */
     double rate;
@@ -48,13 +48,13 @@ static const struct kind {
 
 enum { MOST_ACCUMULATORS = 128 }; /* accumulators: registers of a thread for them */
 
-static int smem_bytes(const struct tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
+static int smem_bytes(const struct simt_tile *t, const struct gemm_shape *shape, int n_sums, int reduced) {
     int pipeline = t->stages * (t->bm * t->size + 16 + shape->most_sums * (t->bn * t->size + 16)) * t->bk,
         staging = t->bm * t->bn * n_sums * t->size + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
-static const struct kind *product_kind(enum fx_dtype a, enum fx_dtype b) {
+static const struct simt_kind *product_kind(enum fx_dtype a, enum fx_dtype b) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].dtype == a && kinds[i].dtype == b) return &kinds[i];
     return NULL;
@@ -64,7 +64,7 @@ bool schedule_simt_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
-    const struct kind *kind = product_kind(s->gemm.a_dtype, s->gemm.b_dtype);
+    const struct simt_kind *kind = product_kind(s->gemm.a_dtype, s->gemm.b_dtype);
     if (!kind)
         return *why_not = arena_printf(&g->cx->arena,
                    "it multiplies f32, f64 and integers of 32 and 64 bits, the operands are %s and %s",
@@ -77,7 +77,7 @@ bool schedule_simt_configure(
     for (int aligned = 1; aligned >= 0; aligned--) {
         skinny_add(g, p, s, &skinny, aligned);
         for (int i = 0, before = s->n_configs; i < N_TILES; i++) {
-            const struct tile *e = &tiles[i];
+            const struct simt_tile *e = &tiles[i];
             int threads = e->warps_m * e->warps_n * 32,
                 smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, threads));
             int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;

@@ -53,18 +53,18 @@ static bool find_wide(const struct gemm_shape *shape, bool is_a, struct wide *w)
 
 /* What computed operands of the wide side read: bits of the narrowest tensor that lies along chunks, bits an element of
  * all of them, values a chunk, and the longest chunk for which that holds. */
-struct reads {
+struct chunk_reads {
     int narrowest, bits, values, most;
 };
 
-static struct reads wide_reads(
+static struct chunk_reads wide_reads(
     const struct graph *g, const struct partition *p, const struct scheduled *s, const struct wide *w) {
-    struct reads all = {.narrowest = 128, .most = MOST_CHUNK};
+    struct chunk_reads all = {.narrowest = 128, .most = MOST_CHUNK};
     for (int i = 0; i < s->gemm.n_segments; i++) {
         const struct segment *e = &s->gemm.segments[i];
         for (int j = 0; j < (w->is_a ? 1 : e->n_sums); j++) {
             const struct operand *o = wide_operand(e, w->is_a, j);
-            struct reads own = {0};
+            struct chunk_reads own = {0};
             if (!o->is_computed) continue;
             struct computed m = computed_open(g, p, s->group, o, e, w->is_a ? &s->gemm.m : &s->gemm.n);
             int most = computed_most_chunk(g, o, &m, MOST_CHUNK);
@@ -87,7 +87,7 @@ static struct reads wide_reads(
 
 /* Elements of k that a lane reads at a time, or adjacent columns: 16 bytes of the narrowest tensor, as far as what else
  * is read allows; whole products of `least`. 0: there is no such length. */
-static int chunk_of(const struct wide *w, const struct reads *r, int size, int least, bool is_aligned) {
+static int chunk_of(const struct wide *w, const struct chunk_reads *r, int size, int least, bool is_aligned) {
     int chunk = least;
     if (w->layout == LAYOUT_MN_MAJOR) {
         chunk = size == 8 ? 2 : 4;
@@ -101,33 +101,33 @@ static int chunk_of(const struct wide *w, const struct reads *r, int size, int l
 }
 
 /* Registers of what a lane reads of one row at a time. */
-static int line_words(const struct wide *w, const struct reads *r, int size, int chunk) {
+static int line_words(const struct wide *w, const struct chunk_reads *r, int size, int chunk) {
     return w->is_computed ? (r->bits * chunk + 31) / 32 + r->values : chunk * size / 4 > 0 ? chunk * size / 4 : 1;
 }
 
-struct way { /* to multiply */
+struct method { /* to multiply */
     bool uses_mma;
     int small; /* rows of the other side, at most */
 };
 
 static const char *product_text(
-    const struct graph *g, const struct skinny *x, const struct wide *w, struct way way, int rows) {
+    const struct graph *g, const struct skinny *x, const struct wide *w, struct method method, int rows) {
     struct arena *a = &g->cx->arena;
-    if (!way.uses_mma)
+    if (!method.uses_mma)
         return arena_printf(
-            a, "fx_skinny_fma<%s, %s, %d, %d>", x->element, x->size == 2 ? "float" : x->element, way.small, rows);
-    return arena_printf(a, "fx_skinny_mma<%s, %d>", w->is_a || !x->swapped ? x->product : x->swapped, way.small);
+            a, "fx_skinny_fma<%s, %s, %d, %d>", x->element, x->size == 2 ? "float" : x->element, method.small, rows);
+    return arena_printf(a, "fx_skinny_mma<%s, %d>", w->is_a || !x->swapped ? x->product : x->swapped, method.small);
 }
 
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
-    const struct wide *w, struct way way, bool is_aligned) {
-    struct reads r = wide_reads(g, p, s, w);
+    const struct wide *w, struct method method, bool is_aligned) {
+    struct chunk_reads r = wide_reads(g, p, s, w);
     bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
     int n_sums = s->group->n_sums, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
     if (!chunk) return;
-    int group = is_k && !way.uses_mma ? 32 : 4,
+    int group = is_k && !method.uses_mma ? 32 : 4,
         rows = !is_k                            ? chunk
-               : way.uses_mma || way.small == 1 ? 2
+               : method.uses_mma || method.small == 1 ? 2
                                                 : 4,
         lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
     const struct axis_list *wide_axes = w->is_a ? &s->gemm.m : &s->gemm.n;
@@ -139,14 +139,15 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
            sms = g->cx->arch->sms;
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
-    if (!is_aligned || w->is_computed || (are_many && way.uses_mma)) ahead = 2;
-    while (!w->is_computed && way.uses_mma && warps < 16 && tiles * warps < (is_k ? 6 : 12) * sms) warps *= 2;
+    if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
+    while (!w->is_computed && method.uses_mma && warps < 16 && tiles * warps < (is_k ? 6 : 12) * sms) warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
     int wide = 32 / group * rows,
-        sums = rows * (way.uses_mma ? way.small / 4 : way.small) * n_sums * (is_double ? 2 : 1),
-        smem = warps * n_sums * wide * way.small * (is_double ? 8 : 4);
-    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + way.small / 2 + (way.uses_mma ? 0 : 32 * (w->n - 1 + (way.small >= 8))),
+        sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
+        smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
+    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 +
+               (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128 || s->n_configs == MAX_VARIANTS) return;
     s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
@@ -155,8 +156,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .swaps = w->is_a,
         .starts_early = g->cx->arch->has_wgmma,
         .chunk = is_k ? chunk : 0,
-        .tile_m = w->is_a ? wide : way.small,
-        .tile_n = w->is_a ? way.small : wide,
+        .tile_m = w->is_a ? wide : method.small,
+        .tile_n = w->is_a ? method.small : wide,
         .tile_k = ahead * step * warps,
         .block = warps * 32,
         .min_blocks = blocks < 1             ? 1
@@ -164,20 +165,20 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                              : blocks,
         .smem_bytes = smem,
         .vector = x->vector,
-        .wants_few = way.small == 16 && !w->is_computed ? MANY_TILES : 0,
+        .wants_few = method.small == 16 && !w->is_computed ? MANY_TILES : 0,
         .rate = 1,
-        .suffix = arena_printf(&g->cx->arena, "skinny%d%s", way.small, is_aligned ? "" : "_any"),
+        .suffix = arena_printf(&g->cx->arena, "skinny%d%s", method.small, is_aligned ? "" : "_any"),
         .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",
-            product_text(g, x, w, way, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
-            w->is_a ? "true" : "false", !way.uses_mma || are_many ? "true" : "false"),
-        .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s", way.small,
-            w->is_a ? "columns" : "rows", way.uses_mma ? "mma" : "multiply-adds", warps, warps == 1 ? "" : "s",
+            product_text(g, x, w, method, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
+            w->is_a ? "true" : "false", !method.uses_mma || are_many ? "true" : "false"),
+        .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s", method.small,
+            w->is_a ? "columns" : "rows", method.uses_mma ? "mma" : "multiply-adds", warps, warps == 1 ? "" : "s",
             is_aligned ? "16-byte loads" : "any alignment")};
 }
 
 void skinny_add(
     const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x, bool is_aligned) {
-    static const struct way ways[] = {{false, 1}, {false, 4}, {false, 8}, {true, 8}, {true, 16}};
+    static const struct method methods[] = {{false, 1}, {false, 4}, {false, 8}, {true, 8}, {true, 16}};
     int64_t m = fixed_size(g, &s->gemm.m), cols = fixed_size(g, &s->gemm.n), before = 0;
     int most = x->product ? 16 : x->size == 8 ? 4 : 8;
     struct node **shared;
@@ -189,11 +190,12 @@ void skinny_add(
     if (rows > most || !find_wide(&s->gemm, is_a, &w)) return;
     if ((w.layout == LAYOUT_STRIDED && is_aligned) || (w.layout == LAYOUT_MN_MAJOR && x->size == 1)) return;
     bool is_plain = !w.is_computed && w.layout != LAYOUT_MN_MAJOR && is_aligned;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (ways[i].uses_mma != (x->product != NULL) && !(x->size == 2 && is_plain && ways[i].small == 1)) continue;
-        if (ways[i].small > most || (rows >= 0 && (rows <= before || rows > ways[i].small))) continue;
-        add_config(g, p, s, x, &w, ways[i], is_aligned);
-        before = ways[i].small;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (methods[i].uses_mma != (x->product != NULL) && !(x->size == 2 && is_plain && methods[i].small == 1))
+            continue;
+        if (methods[i].small > most || (rows >= 0 && (rows <= before || rows > methods[i].small))) continue;
+        add_config(g, p, s, x, &w, methods[i], is_aligned);
+        before = methods[i].small;
     }
 }
 

@@ -6,7 +6,8 @@
 
 struct skinny {          /* what an engine multiplies */
     const char *element; /* device type of an element */
-    const char *product; /* of tensor cores' products, the wide side being A: "fx_mma_16<fx_bf16>"; NULL: multiply-adds */
+    const char
+        *product; /* of tensor cores' products, the wide side being A: "fx_mma_16<fx_bf16>"; NULL: multiply-adds */
     const char *swapped; /* likewise where it is B; NULL: the same */
     int size;            /* bytes of an element */
     enum fx_dtype sum;

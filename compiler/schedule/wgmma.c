@@ -14,7 +14,7 @@ enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_C
 /* A tile: its place in the table is its rank where two would do. The rates are an H200's at the clock that it keeps up
  * through long products, without epilogues, tests/bench/gemm16.py; where k is split, what an SM has of the L2 cache
  * when all of them read different operands, 38 bytes a cycle. */
-static const struct tile {
+static const struct wgmma_tile {
     int bm, bn;
     int consumers; /* warpgroups that multiply */
     bool is_pingpong;
@@ -136,14 +136,14 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
 /* ---- configurations ---- */
 
 /* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
-static const struct tile split_tiles[] = {
+static const struct wgmma_tile split_tiles[] = {
     {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true, false},
     {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true, false},
     {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false},
 };
 
 /* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
-static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums, int slabs) {
+static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
@@ -152,7 +152,7 @@ static int smem_bytes(const struct tile *t, int stages, int b_tiles, int n_sums,
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
 }
 
-static int most_stages(const struct graph *g, const struct tile *t, int b_tiles, int n_sums, int slabs) {
+static int most_stages(const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs) {
     int stages = MOST_STAGES;
     while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs) > g->cx->arch->block_shared) stages--;
     return stages;
@@ -213,7 +213,7 @@ static bool are_beside(const struct scheduled *s, int bn) {
 }
 
 static const char *engine(
-    const struct graph *g, const struct scheduled *s, const struct tile *e, int b_tiles, int stages, int beside, int chunk,
+    const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside, int chunk,
     int slabs, bool stores_any) {
     const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float",
                *is_aligned = stores_any ? "false" : "true";
@@ -230,7 +230,7 @@ static const char *engine(
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
-static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct tile *e,
+static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
     double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
@@ -293,7 +293,7 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
         .size = is_f32 ? 4 : 2,
         .sum = FX_F32,
         .vector = gemm_vector(g, s, 8)};
-    const struct tile *all = s->gemm.is_split ? split_tiles : tiles;
+    const struct wgmma_tile *all = s->gemm.is_split ? split_tiles : tiles;
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
     if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;

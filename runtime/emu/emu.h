@@ -123,7 +123,7 @@ struct copy { /* an asynchronous copy under way */
     const char *from;
     int n_bytes;
     int n_valid;            /* of those; the rest are zeros */
-    unsigned barrier;       /* of a box: whom it is told to when it lands, or EMU_SENT; 0: it is waited for by its group */
+    unsigned barrier; /* of a box: whom it is told to when it lands, or EMU_SENT; 0: it is waited for by its group */
     bool is_tf32;           /* f32, rounded to tf32 as they land */
     bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;

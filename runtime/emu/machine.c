@@ -2,8 +2,8 @@
  * leaves it, or what went wrong.
  *
  * Every CUDA thread is a fiber; blocks run one after another, those of a cluster or of a cooperative launch together. A
- * fiber runs until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a time, and which
- * one is next follows from the schedule alone. */
+ * fiber runs until it waits for others: at a barrier, or for the lanes of its warp. Invariant: one fiber runs at a
+ * time, and which one is next follows from the schedule alone. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

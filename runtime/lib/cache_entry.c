@@ -24,7 +24,7 @@ enum {
 };
 static const char magic[MAGIC_BYTES + 1] = "fxcubin\n", suffix[] = ".cubin", temporary[] = ".new-";
 
-struct part { /* of a file: the key's text, the log, the image */
+struct file_part { /* of a file: the key's text, the log, the image */
     const void *bytes;
     size_t n;
 };
@@ -98,7 +98,7 @@ static bool read_all(int fd, unsigned char *bytes, size_t n) {
 }
 
 /* Splits a whole file. False when any byte of it is not as it was written. */
-static bool split(const unsigned char *file, size_t n, int *major, int *minor, struct part parts[N_PARTS]) {
+static bool split(const unsigned char *file, size_t n, int *major, int *minor, struct file_part parts[N_PARTS]) {
     const unsigned char *at = file + MAGIC_BYTES;
     unsigned char digest[DIGEST_BYTES];
     size_t left = n - HEADER_BYTES - DIGEST_BYTES;
@@ -111,14 +111,14 @@ static bool split(const unsigned char *file, size_t n, int *major, int *minor, s
     for (int i = 0; i < N_PARTS; i++) {
         uint64_t length = take_number(&at, 8);
         if (length > left) return false;
-        parts[i] = (struct part){bytes, (size_t)length};
+        parts[i] = (struct file_part){bytes, (size_t)length};
         bytes += length;
         left -= (size_t)length;
     }
     return left == 0;
 }
 
-static void *copy(const struct part *p) {
+static void *copy(const struct file_part *p) {
     char *bytes = malloc(p->n + 1);
     if (!bytes) return NULL;
     memcpy(bytes, p->bytes, p->n);
@@ -126,11 +126,11 @@ static void *copy(const struct part *p) {
     return bytes;
 }
 
-enum verdict { MISS, HIT, DAMAGED };
+enum lookup { MISS, HIT, DAMAGED };
 
-static enum verdict read_entry(const struct cache *c, const unsigned char *file, size_t n, const char *key,
+static enum lookup read_entry(const struct cache *c, const unsigned char *file, size_t n, const char *key,
     size_t key_len, struct cache_entry *out) {
-    struct part parts[N_PARTS];
+    struct file_part parts[N_PARTS];
     if (!split(file, n, &out->major, &out->minor, parts)) return DAMAGED;
     if (parts[0].n != key_len || memcmp(parts[0].bytes, key, key_len) != 0) return DAMAGED;
     /* One build id, two versions: not heard of, but the rule is that the version counts. */
@@ -145,14 +145,14 @@ static enum verdict read_entry(const struct cache *c, const unsigned char *file,
 }
 
 /* A file of another's is left alone; one of ours of an impossible size is damaged. */
-static enum verdict read_file(const struct cache *c, int fd, const char *key, size_t key_len, struct cache_entry *out) {
+static enum lookup read_file(const struct cache *c, int fd, const char *key, size_t key_len, struct cache_entry *out) {
     struct stat s;
     char why_not[64];
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !cache_trusts(&s, why_not, sizeof why_not)) return MISS;
     if (s.st_size < HEADER_BYTES + DIGEST_BYTES || s.st_size > CACHE_ENTRY_MAX) return DAMAGED;
     unsigned char *file = malloc((size_t)s.st_size);
     if (!file) return MISS;
-    enum verdict verdict = read_all(fd, file, (size_t)s.st_size)
+    enum lookup verdict = read_all(fd, file, (size_t)s.st_size)
                                ? read_entry(c, file, (size_t)s.st_size, key, key_len, out)
                                : MISS;
     free(file);
@@ -167,7 +167,7 @@ bool cache_get(const struct cache *c, const struct cache_key *key, struct cache_
     name_of(text, n, name);
     /* NONBLOCK: a pipe by that name must not stop us. */
     int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    enum verdict verdict = fd >= 0 ? read_file(c, fd, text, n, out) : MISS;
+    enum lookup verdict = fd >= 0 ? read_file(c, fd, text, n, out) : MISS;
     if (verdict == HIT) (void)futimens(fd, NULL);
     if (verdict == DAMAGED) (void)unlinkat(c->folder, name, 0);
     if (fd >= 0) close(fd);
@@ -189,7 +189,7 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n) {
 
 /* The whole file; NULL when it would be too large, for us or for what the process may write:
  * a signal would tell it so. */
-static unsigned char *assemble(const struct part parts[N_PARTS], int major, int minor, size_t *n) {
+static unsigned char *assemble(const struct file_part parts[N_PARTS], int major, int minor, size_t *n) {
     struct rlimit limit;
     *n = HEADER_BYTES + DIGEST_BYTES;
     for (int i = 0; i < N_PARTS; i++) {
@@ -241,7 +241,7 @@ void cache_put(struct cache *c, const struct cache_key *key, const struct cache_
     size_t key_len, n;
     char *text = c->folder >= 0 ? key_text(key, &key_len) : NULL;
     if (!text) return;
-    const struct part parts[N_PARTS] = {{text, key_len}, {e->log, strlen(e->log)}, {e->image, e->n_bytes}};
+    const struct file_part parts[N_PARTS] = {{text, key_len}, {e->log, strlen(e->log)}, {e->image, e->n_bytes}};
     unsigned char *file = assemble(parts, e->major, e->minor, &n);
     name_of(text, key_len, name);
     if (file && publish(c, name, file, n)) atomic_store(&c->has_grown, true);

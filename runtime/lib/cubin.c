@@ -22,7 +22,7 @@ enum {
     DEFAULT_THREADS = 1024,
 };
 
-struct image {
+struct elf_image {
     const unsigned char *bytes;
     size_t n_bytes;
     Elf64_Ehdr header;
@@ -30,13 +30,13 @@ struct image {
     size_t n_names;
 };
 
-struct part { /* of the image */
+struct image_part { /* of the image */
     const unsigned char *bytes;
     size_t n_bytes;
 };
 
 /* n bytes from `at`, or NULL where the image does not have them. */
-static const unsigned char *bytes_at(const struct image *i, uint64_t at, uint64_t n) {
+static const unsigned char *bytes_at(const struct elf_image *i, uint64_t at, uint64_t n) {
     return at <= i->n_bytes && n <= i->n_bytes - at ? i->bytes + at : NULL;
 }
 
@@ -52,29 +52,30 @@ static bool is_text(const unsigned char *p, size_t most, const char *a, const ch
     return n_a + n_b < most && memcmp(p, a, n_a) == 0 && memcmp(p + n_a, b, n_b + 1) == 0;
 }
 
-static bool section_at(const struct image *i, int number, Elf64_Shdr *out) {
+static bool section_at(const struct elf_image *i, int number, Elf64_Shdr *out) {
     const unsigned char *p = bytes_at(i, i->header.e_shoff + (uint64_t)number * sizeof *out, sizeof *out);
     if (p) memcpy(out, p, sizeof *out);
     return p != NULL;
 }
 
 /* The section of that name; *out its bytes, of which one without any in the file has none. */
-static bool find_section(const struct image *i, const char *a, const char *b, Elf64_Shdr *header, struct part *out) {
+static bool find_section(
+    const struct elf_image *i, const char *a, const char *b, Elf64_Shdr *header, struct image_part *out) {
     for (int n = 0; n < i->header.e_shnum; n++) {
         if (!section_at(i, n, header)) return false;
         if (header->sh_name >= i->n_names || !is_text(i->names + header->sh_name, i->n_names - header->sh_name, a, b))
             continue;
-        *out = (struct part){NULL, 0};
+        *out = (struct image_part){NULL, 0};
         if (header->sh_type == SHT_NOBITS) return true;
-        *out = (struct part){bytes_at(i, header->sh_offset, header->sh_size), header->sh_size};
+        *out = (struct image_part){bytes_at(i, header->sh_offset, header->sh_size), header->sh_size};
         return out->bytes != NULL;
     }
     return false;
 }
 
-static bool open_image(struct image *i, const void *image, size_t n_bytes) {
+static bool open_image(struct elf_image *i, const void *image, size_t n_bytes) {
     Elf64_Shdr names;
-    *i = (struct image){.bytes = image, .n_bytes = n_bytes};
+    *i = (struct elf_image){.bytes = image, .n_bytes = n_bytes};
     if (n_bytes < sizeof i->header) return false;
     memcpy(&i->header, image, sizeof i->header);
     const unsigned char *id = i->header.e_ident;
@@ -90,9 +91,9 @@ static bool open_image(struct image *i, const void *image, size_t n_bytes) {
 }
 
 /* The number of the symbol that is the entry, or -1. */
-static int64_t find_symbol(const struct image *i, const char *entry) {
+static int64_t find_symbol(const struct elf_image *i, const char *entry) {
     Elf64_Shdr symbols, strings;
-    struct part table, names;
+    struct image_part table, names;
     if (!find_section(i, ".symtab", "", &symbols, &table) || !find_section(i, ".strtab", "", &strings, &names))
         return -1;
     for (size_t n = 0; (n + 1) * sizeof(Elf64_Sym) <= table.n_bytes; n++) {
@@ -106,11 +107,11 @@ static int64_t find_symbol(const struct image *i, const char *entry) {
 
 struct attribute {
     int number;
-    struct part value;
+    struct image_part value;
 };
 
 /* Takes the next attribute off `rest`; false at the end, or where what is left is none. */
-static bool next_attribute(struct part *rest, struct attribute *out) {
+static bool next_attribute(struct image_part *rest, struct attribute *out) {
     if (rest->n_bytes < 4) return false;
     size_t size = rest->bytes[0] == FORM_SIZED ? rest->bytes[2] | (size_t)rest->bytes[3] << 8 : 0;
     if (size > rest->n_bytes - 4) return false;
@@ -121,7 +122,7 @@ static bool next_attribute(struct part *rest, struct attribute *out) {
 }
 
 /* The second word of the attribute of all entries that is about `symbol`; -1 where none is. */
-static int64_t attribute_of(struct part info, int number, int64_t symbol) {
+static int64_t attribute_of(struct image_part info, int number, int64_t symbol) {
     struct attribute a;
     while (next_attribute(&info, &a))
         if (a.number == number && a.value.n_bytes >= 8 && word_at(a.value.bytes) == symbol)
@@ -129,7 +130,7 @@ static int64_t attribute_of(struct part info, int number, int64_t symbol) {
     return -1;
 }
 
-static int max_threads_of(struct part info) {
+static int max_threads_of(struct image_part info) {
     struct attribute a;
     uint64_t n = DEFAULT_THREADS;
     while (next_attribute(&info, &a))
@@ -139,18 +140,18 @@ static int max_threads_of(struct part info) {
     return n < DEFAULT_THREADS ? (int)n : DEFAULT_THREADS;
 }
 
-static int shared_of(const struct image *i, const char *entry) {
+static int shared_of(const struct elf_image *i, const char *entry) {
     Elf64_Shdr own, reserved;
-    struct part bytes;
+    struct image_part bytes;
     if (!find_section(i, ".nv.shared.", entry, &own, &bytes) || own.sh_size > INT32_MAX) return 0;
     bool has_system = find_section(i, ".nv.shared.reserved.0", "", &reserved, &bytes);
     return (int)own.sh_size - (has_system && own.sh_size >= SYSTEM_SHARED ? SYSTEM_SHARED : 0);
 }
 
 fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entry, struct fx_resources *out) {
-    struct image i;
+    struct elf_image i;
     Elf64_Shdr header;
-    struct part all, own;
+    struct image_part all, own;
     if (!out) return error_null("the place for resources");
     *out = (struct fx_resources){0};
     if (!image || !entry) return error_null(!image ? "the cubin" : "the name of the entry");
@@ -163,7 +164,7 @@ fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entr
     int64_t local = frame > stack ? frame : stack;
     if (registers < 1 || registers > 255 || local < 0 || local > INT32_MAX)
         return error_set(FX_ERR_USAGE, "the cubin does not say what its entry %s takes", entry);
-    if (!find_section(&i, ".nv.info.", entry, &header, &own)) own = (struct part){NULL, 0};
+    if (!find_section(&i, ".nv.info.", entry, &header, &own)) own = (struct image_part){NULL, 0};
     *out = (struct fx_resources){(int)registers, (int)local, shared_of(&i, entry), max_threads_of(own)};
     return FX_OK;
 }

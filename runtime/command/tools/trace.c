@@ -8,13 +8,13 @@
 
 /* ---- what is asked for ---- */
 
-enum form { FORM_NONE, FORM_JSON, FORM_PAGE };
+enum trace_form { FORM_NONE, FORM_JSON, FORM_PAGE };
 
 static bool ends_in(const char *s, const char *end) {
     return strlen(s) >= strlen(end) && !strcmp(s + strlen(s) - strlen(end), end);
 }
 
-static enum form form_of(const char *to) {
+static enum trace_form form_of(const char *to) {
     if (!strcmp(to, "-") || ends_in(to, ".json")) return FORM_JSON;
     return ends_in(to, ".html") ? FORM_PAGE : FORM_NONE;
 }
