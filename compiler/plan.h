@@ -143,8 +143,9 @@ struct fx_map {
     struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis
                                                 of one element means nothing */
     int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
-    bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes between the
-                       first and the last one, from image to image of the last one (cuTensorMapEncodeIm2col) */
+    bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes
+                       between the first and the last one, from image to image of the last one
+                       (cuTensorMapEncodeIm2col) */
     struct fx_expr first[FX_MAX_SPATIAL]; /* in im2col mode: along each of those axes the first pixel, inside or not, */
     struct fx_expr last[FX_MAX_SPATIAL];  /* the last one, */
     int steps[FX_MAX_SPATIAL];            /* and elements from pixel to pixel */

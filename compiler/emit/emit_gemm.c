@@ -173,7 +173,8 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     buf_puts(&s, "};\n      fx_tma_load_im2col(to, map, full, at, offset);\n");
     emit_function(b->out,
         arena_printf(arena(b),
-            "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int ko, int mn, int k)",
+            "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int ko, "
+            "int mn, int k)",
             b->l->struct_name),
         s.s);
 }
@@ -298,7 +299,8 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
     emit_k(b, e);
     buf_line(b->out, "  };");
     if (!e->by_maps || !has_maps(b->l->kernel)) return;
-    buf_line(b->out, "  struct segment%d_by_maps : segment%d {  // by tensor maps k are the channels of the window", i, i);
+    buf_line(
+        b->out, "  struct segment%d_by_maps : segment%d {  // by tensor maps k are the channels of the window", i, i);
     emit_k(b, e->by_maps);
     buf_line(b->out, "  };");
 }
@@ -360,7 +362,8 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
             buf_line(out, "    mainloop.template add<segment%d, true>(*this);  // never aligned", i);
         else if (s->segments[i].by_maps && has_maps(l->kernel))
             buf_line(out,
-                "    mainloop.template add<typename fx_choose<fx_takes_maps<MAINLOOP>(0), segment%d_by_maps, segment%d>::type>(*this);",
+                "    mainloop.template add<typename fx_choose<fx_takes_maps<MAINLOOP>(0), segment%d_by_maps, "
+                "segment%d>::type>(*this);",
                 i, i);
         else buf_line(out, "    mainloop.template add<segment%d>(*this);", i);
     }

@@ -303,7 +303,8 @@ static void put_maps(struct host_writer *w, int i) {
     put(w, "        const struct fx_tensor_box maps_of[] = {\n");
     for (int j = 0; j < l->n_maps; j++) {
         const struct fx_map *m = &l->maps[j];
-        put(w, "            {.base = %s, .type = CU_TENSOR_MAP_DATA_TYPE_%s, .bytes = %d, .rank = %d, .offset = %s, .extents = {", argument_name(w, &m->base),
+        put(w, "            {.base = %s, .type = CU_TENSOR_MAP_DATA_TYPE_%s, .bytes = %d, .rank = %d, .offset = %s, .extents = {",
+            argument_name(w, &m->base),
             m->dtype == FX_F16    ? "FLOAT16"
             : m->dtype == FX_BF16 ? "BFLOAT16"
             : m->is_stored        ? "FLOAT32"

@@ -493,7 +493,8 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         const struct segment *e = f->takes_maps ? segment_by_maps(&shape->segments[i]) : &shape->segments[i];
         double inner = nominal_size(g, e->k.axes, e->k.n), outer = nominal_size(g, e->k_outer.axes, e->k_outer.n),
                k = inner * outer, walked = k;
-        if (e != &shape->segments[i]) walked = ceil(inner / f->tile_k) * f->tile_k * outer; /* of a few channels a block is wasted */
+        if (e != &shape->segments[i]) /* of a few channels most of a block is wasted */
+            walked = ceil(inner / f->tile_k) * f->tile_k * outer;
         tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * cols * e->a.ops;

@@ -1,7 +1,7 @@
 /* How the copies of sm_90a bring an operand that is a window of a tensor: by a tensor map in im2col mode.
  *
- * In: an access at positions `step * idx(m) + factor * idx(k) + first` along some axes of a tensor, the channels last and
- * read whole. Out: which axes pixels go along, in the order in which m is flattened, and how far; or why not. The
+ * In: an access at positions `step * idx(m) + factor * idx(k) + first` along some axes of a tensor, the channels last
+ * and read whole. Out: which axes pixels go along, in the order in which m is flattened, and how far; or why not. The
  * hardware goes from pixel to pixel within a bounding box, along the innermost axis first, and on to the next image: as
  * the flattened m does. So a tile may begin anywhere. Invariant: pixel number i of the map is row i of the operand. */
 #include "schedule/im2col.h"
@@ -44,7 +44,9 @@ static bool add_spatial(const struct graph *g, const struct segment *e, const st
             return *why_not = "a position of a window depends on what both factors have", false;
         if (pixel < 0) {
             add_reach(g, &s->reach, t->label, t->factor < 0 ? -t->factor : t->factor);
-            if (t->factor < 0) add_reach(g, &s->first, t->label, t->factor), add_reach(g, &s->shift, t->label, -t->factor);
+            if (t->factor > 0) continue;
+            add_reach(g, &s->first, t->label, t->factor);
+            add_reach(g, &s->shift, t->label, -t->factor);
             continue;
         }
         if (s->pixel >= 0 || t->factor < 1 || t->factor > MOST_STEP)
@@ -53,7 +55,8 @@ static bool add_spatial(const struct graph *g, const struct segment *e, const st
     }
     poly_copy(&s->last, &s->first);
     if (s->pixel >= 0) add_reach(g, &s->last, mn->axes[s->pixel], s->step);
-    if (s->first.is_lost || s->last.is_lost || s->reach.is_lost) return *why_not = "a window's positions are too long", false;
+    if (s->first.is_lost || s->last.is_lost || s->reach.is_lost)
+        return *why_not = "a window's positions are too long", false;
     return true;
 }
 

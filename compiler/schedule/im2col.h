@@ -5,7 +5,8 @@
 #include "graph/operand.h"
 #include "schedule/schedule.h"
 
-struct im2col { /* pixels are the flattened m or n, channels k; beside its place a pixel is read at an offset for each outer k */
+struct im2col { /* pixels are the flattened m or n, channels k; beside its place a pixel is read at an offset for each
+                   outer k */
     int n_spatial;
     struct spatial {              /* an axis that pixels go along, the innermost first */
         int position;             /* in the tensor */

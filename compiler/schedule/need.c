@@ -182,10 +182,10 @@ static void need_between(struct terms *x, int *n, const struct graph *g, const s
     }
 }
 
-/* Columns of pixels by a tensor map in im2col mode: whole pieces of 16 bytes of channels, corners and offsets in the bits that
- * there are for them. */
-static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct operand *o, const struct segment *e,
-    const struct axis_list *mn) {
+/* Columns of pixels by a tensor map in im2col mode: whole pieces of 16 bytes of channels, corners and offsets in the bits
+ * that there are for them. */
+static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct operand *o,
+    const struct segment *e, const struct axis_list *mn) {
     const struct tensor *t = &o->window->tensor;
     struct im2col c;
     const char *ignored;

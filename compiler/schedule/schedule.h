@@ -18,7 +18,8 @@ struct operand { /* a factor on its way into a mainloop */
     struct tensor tensor; /* where it lies, with its view */
     enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
     double ops;           /* of one that is made: operations an element takes */
-    const struct window *window; /* of one that is made: it is a tensor read at linear positions, channels last; else NULL */
+    const struct window *window; /* of one that is made: it is a tensor read at linear positions, channels last; else
+                                    NULL */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
@@ -28,7 +29,8 @@ struct segment { /* a pass along k that adds to some of the sums, which share A 
     int sums[MAX_SUMS];         /* which of the group's */
     struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
     bool is_ragged; /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
-    const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; else NULL */
+    const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; else
+                                      NULL */
 };
 static inline const struct segment *segment_by_maps(const struct segment *e) { return e->by_maps ? e->by_maps : e; }
 

@@ -301,7 +301,8 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     for (int i = 0; i < n_tiles; i++)
         if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
-    if (s->wants_windows && !is_possible(g, p, s)) return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
+    if (s->wants_windows && !is_possible(g, p, s))
+        return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
     if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;
     if (!schedule_mma_configure(g, p, s, why_not)) return false;

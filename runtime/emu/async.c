@@ -398,7 +398,8 @@ static void copy_pixels(struct emu_thread *self, unsigned shared, const void *ma
         if (at[1 + i] < m.lower[i] || at[1 + i] > last_pixel(&m, i) || (at[1 + i] - m.lower[i]) % m.steps[i])
             machine_fail(machine, pc, "copies pixels from %d on along axis %d, where there is none", at[1 + i], 1 + i);
         if (offset[i] >> spatial_bits(rank))
-            machine_fail(machine, pc, "copies pixels %d further along axis %d of a map of %d axes", offset[i], 1 + i, rank);
+            machine_fail(
+                machine, pc, "copies pixels %d further along axis %d of a map of %d axes", offset[i], 1 + i, rank);
     }
     for (unsigned r = 0; r < m.box[1]; r++) {
         long long first[FX_MAX_MAP_RANK];

@@ -91,7 +91,8 @@ static int map_dtype(const struct fx_map *m) {
  * one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where rows begin at
  * multiples of them; else most of what it fetched would be of no use. */
 /* The corners of the box of pixels: from the tensor's own ends. */
-static bool find_corners(const struct fx_map *m, const struct fx_env *env, const uint64_t *extents, int *lower, int *upper) {
+static bool find_corners(
+    const struct fx_map *m, const struct fx_env *env, const uint64_t *extents, int *lower, int *upper) {
     int64_t first, last;
     for (int i = 0; m->is_im2col && i < m->rank - 2; i++) {
         if (!fx_expr_eval(&m->first[i], env, &first) || !fx_expr_eval(&m->last[i], env, &last)) return false;
@@ -125,7 +126,8 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
         return CU(p->ctx,
             cuTensorMapEncodeIm2col(out, map_dtype(m), (unsigned)m->rank,
                 (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, lower, upper, box[0],
-                box[1], steps, 0, TENSOR_MAP_SWIZZLE_128B, strides[1] % FETCHED ? TENSOR_MAP_L2_128B : TENSOR_MAP_L2_256B, 0));
+                box[1], steps, 0, TENSOR_MAP_SWIZZLE_128B,
+                strides[1] % FETCHED ? TENSOR_MAP_L2_128B : TENSOR_MAP_L2_256B, 0));
     return CU(p->ctx,
         cuTensorMapEncodeTiled(out, map_dtype(m), (unsigned)m->rank,
             (void *)(uintptr_t)(address + (uint64_t)(offset * bytes)), extents, strides + 1, box, steps, 0,

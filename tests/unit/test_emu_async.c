@@ -165,7 +165,8 @@ static void draw_pixel(int which, const unsigned *random, int *at, unsigned shor
 }
 
 /* What a column is to hold, swizzled: 32 pixels of 64 elements, counted through the bounding box and the images. */
-static void plain_column(int which, const unsigned short *x, const int *at, const unsigned short *offset, unsigned char *column) {
+static void plain_column(
+    int which, const unsigned short *x, const int *at, const unsigned short *offset, unsigned char *column) {
     int rank = images[which].rank;
     long counts[FX_MAX_SPATIAL], number = at[rank - 1];
     for (int i = rank - 3; i >= 0; i--) {
@@ -181,7 +182,8 @@ static void plain_column(int which, const unsigned short *x, const int *at, cons
         for (int a = 0; a < rank - 1; a++) {
             long place = rest;
             if (a < rank - 2)
-                place = images[which].lower[a] + (long)images[which].steps[1 + a] * (rest % counts[a]) + offset[a], rest /= counts[a];
+                place = images[which].lower[a] + (long)images[which].steps[1 + a] * (rest % counts[a]) + offset[a],
+                rest /= counts[a];
             is_inside &= place >= 0 && place < (long)images[which].extents[1 + a];
             if (is_inside) from += (size_t)place * stride;
             stride *= images[which].extents[1 + a];
