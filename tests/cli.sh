@@ -90,6 +90,11 @@ says err "try 'fxc --help'"
 expect 2 "$fxc" --seed=1 scale.fx
 says err "one of 'fxc run'"
 holds test "$(tail -c 1 err | wc -l)" = 1
+cp scale.fx kept
+expect 2 "$fxc" --emit=fx -o scale.fx scale.fx
+says err 'the output scale.fx would overwrite the input'
+holds cmp -s scale.fx kept
+rm kept
 only $files
 
 
@@ -254,7 +259,12 @@ done
 echo 'fn act(v) = -v' >extra.fx
 expect 0 "$fxc" --emit=fx -Imore -o - main.fx
 says out 'y = -x'
+# What cannot be included is not looked for elsewhere.
 rm extra.fx
+mkdir extra.fx
+expect 1 "$fxc" --emit=fx -Imore -o - main.fx
+says err 'cannot read extra.fx: not a regular file'
+rmdir extra.fx
 echo 'TOKEN=hunter2' >secret
 printf '{ "const": 1 }\nTOKEN=hunter2\n' >json
 printf 'fn act(v) = (v\n# hunter2' >first.fx
