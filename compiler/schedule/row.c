@@ -20,6 +20,8 @@ struct team {
 static const struct team kept_rows[] = {
     {8, 32, 2, true, 0, false, false, 0},
     {32, 8, 4, true, 0, false, false, 0},
+    {512, 1, 1, true, 0, false, false, 1},
+    {512, 1, 2, true, 0, false, false, 1},
     {128, 1, 4, true, 0, false, false, 0},
     {256, 1, 4, true, 0, false, false, 0},
     {256, 1, 4, true, 0, false, true, 4},
@@ -236,9 +238,9 @@ static void add_config(
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
-    while (before && before > s->configs && before->spread && !t->is_spread) before--;
-    if (t->is_resident && before && before->is_aligned == is_aligned && before->spread == (t->is_spread ? SPREAD : 0) &&
-        before->most_cols >= kept)
+    while (before && before > s->configs && before->few != t->few) before--; /* preferred under another condition */
+    if (t->is_resident && before && before->is_aligned == is_aligned && before->few == t->few &&
+        before->spread == (t->is_spread ? SPREAD : 0) && before->most_cols >= kept)
         return;
     if (s->n_configs == MAX_VARIANTS) return;
     struct config *c = &s->configs[s->n_configs++];
