@@ -135,7 +135,7 @@ static inline int fx_stride_index(int param, int position) { return param * FX_M
  * memory; what lies outside is fetched as zeros and not stored (cuTensorMapEncodeTiled). */
 struct fx_map {
     struct fx_arg base;      /* PARAM or BUFFER: where the tensor lies */
-    enum fx_dtype dtype;     /* of an element */
+    enum fx_dtype dtype;     /* of an element; u32: words, copied as they are */
     bool is_stored;          /* else fetched: f32 is rounded to tf32 then */
     struct fx_expr offset;   /* elements from there to the first */
     int rank;                /* axes, the contiguous one first */

@@ -145,6 +145,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_%s<%s>(%s{",
             s->chain           ? "chain_wgmma"
             : s->gemm.is_split ? "gemm_split"
+            : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"
                                : "gemm_wgmma",
             f->engine, l->struct_name);

@@ -307,6 +307,7 @@ static void put_maps(struct host_writer *w, int i) {
             argument_name(w, &m->base),
             m->dtype == FX_F16    ? "FLOAT16"
             : m->dtype == FX_BF16 ? "BFLOAT16"
+            : m->dtype == FX_U32  ? "UINT32"
             : m->is_stored        ? "FLOAT32"
                                   : "TFLOAT32",
             fx_dtype_bits(m->dtype) / 8, m->rank,

@@ -10,8 +10,8 @@
 struct fx_held_64 {
   static constexpr int N = 64;
   template <bool BF16, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b) {
-    fx_wgmma_held_64<BF16, B_MN>(d, a, b, 1);
+  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b, int adds = 1) {
+    fx_wgmma_held_64<BF16, B_MN>(d, a, b, adds);
   }
 };
 
@@ -19,8 +19,8 @@ struct fx_held_64 {
 struct fx_held_128 {
   static constexpr int N = 128;
   template <bool BF16, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b) {
-    fx_wgmma_held_128<BF16, B_MN>(d, a, b, 1);
+  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b, int adds = 1) {
+    fx_wgmma_held_128<BF16, B_MN>(d, a, b, adds);
   }
 };
 
@@ -28,8 +28,8 @@ struct fx_held_128 {
 struct fx_held_256 {
   static constexpr int N = 256;
   template <bool BF16, int B_MN>
-  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b) {
-    fx_wgmma_held_256<BF16, B_MN>(d, a, b, 1);
+  static FX_DEVICE void multiply(float (&d)[N / 2], const unsigned (&a)[4], unsigned long long b, int adds = 1) {
+    fx_wgmma_held_256<BF16, B_MN>(d, a, b, adds);
   }
 };
 

@@ -320,6 +320,14 @@ FX_DEVICE void fx_gemm_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
+// fx_team: the threads that run the epilogue of an engine, those of the whole block unless it says otherwise, and where its tile is staged
+template <class ENGINE>
+struct fx_team {
+  static FX_DEVICE int thread() { return (int)threadIdx.x; }
+  static FX_DEVICE void wait() { fx_barrier(); }
+  static FX_DEVICE char *memory() { return fx_smem(); }
+};
+
 // fx_gemm_partial: elements of a tile reduced in runs of RUN columns, of RUN rows, or of both, as PARTIAL says; every run has one order, given by the shape alone
 // The V columns of a row first and, in a thread, the rows of a run; then lanes, and then warps by way of shared memory.
 template <class ENGINE, class PROBLEM, class PARTIAL>
@@ -365,12 +373,12 @@ struct fx_gemm_partial {
   // Ends a run of rows: what each warp has into shared memory; then, behind a barrier, what they have together to the problem.
   FX_DEVICE void leave(unsigned *slots) {
     if constexpr (OVER_M) {
-      const int col = (int)threadIdx.x % ACROSS * V, team = threadIdx.x / TEAM;
+      const int thread = fx_team<ENGINE>::thread(), col = thread % ACROSS * V, team = thread / TEAM;
 #pragma unroll
       for (int i = 0; i < (OVER_N ? 1 : V); ++i) {
         if (OVER_N) join_lanes<1, RUN / V>(so_far[i]);
         join_lanes<ACROSS, 32>(so_far[i]);
-        const bool speaks = threadIdx.x % TEAM < ACROSS && (!OVER_N || col % RUN == 0);
+        const bool speaks = thread % TEAM < ACROSS && (!OVER_N || col % RUN == 0);
         if (speaks) fx_words<value>::of(so_far[i]).put(slots, TEAMS * SLOTS, team * SLOTS + (OVER_N ? col / RUN : col + i));
       }
       begin();
@@ -378,7 +386,7 @@ struct fx_gemm_partial {
   }
   FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {
     if constexpr (OVER_M) {
-      for (int i = threadIdx.x; i < SLOTS; i += ENGINE::THREADS) {
+      for (int i = fx_team<ENGINE>::thread(); i < SLOTS; i += ENGINE::THREADS) {
         const int at = n + i * (OVER_N ? RUN : 1);
         value x = PARTIAL::none();
 #pragma unroll
@@ -444,12 +452,12 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
   constexpr int AHEAD = sizeof(frag) <= 64 ? 2 : sizeof(frag) <= 96 ? 1 : 0;
   static_assert(V <= ENGINE::MAX_V && ENGINE::THREADS % ACROSS == 0 && RUN % STEP == 0, "the threads do not cover a row, or a run of rows, evenly");
   const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM;
-  int thread = threadIdx.x;
+  int thread = fx_team<ENGINE>::thread();
   fx_hide(thread);  // what follows from it is computed here, not kept throughout the tiles
   const int col = thread % ACROSS * V;
   const int n_valid = p.n() - at.n - col < V ? p.n() - at.n - col : V;
   const int last = n_valid > 0 ? rows : 0;  // rows of which this thread has columns
-  unsigned *const slots = (unsigned *)(fx_smem() + ENGINE::BM * ENGINE::staging_pitch(SUMS));
+  unsigned *const slots = (unsigned *)(fx_team<ENGINE>::memory() + ENGINE::BM * ENGINE::staging_pitch(SUMS));
   typename PROBLEM::template columns<V> c;
   frag ahead[AHEAD + 1];
   partials reduced;
@@ -478,9 +486,9 @@ FX_DEVICE void fx_gemm_reduce(const PROBLEM &p, const fx_tile &at) {
     }
     if constexpr (partials::OVER_M) {
       reduced.leave(slots);
-      fx_barrier();  // what every warp has of this run of rows is there
+      fx_team<ENGINE>::wait();  // what every warp has of this run of rows is there
       reduced.combine(p, slots, at.batch, at.m + run, at.n);
-      if (run + RUN < rows) fx_barrier();  // everyone has read it: the next run's takes its place
+      if (run + RUN < rows) fx_team<ENGINE>::wait();  // everyone has read it: the next run's takes its place
     }
   }
 }

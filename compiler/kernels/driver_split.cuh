@@ -182,8 +182,8 @@ struct fx_split_element {
 // fx_split_problem: a problem whose sums that are not finite are computed again before they are made use of
 template <class PROBLEM>
 struct fx_split_problem : PROBLEM {
-  template <int V, bool ALIGNED, class COLUMNS, class FRAG>
-  FX_DEVICE void store(float (&acc)[PROBLEM::SUMS][V], const COLUMNS &c, const FRAG &f, int batch, int m, int n, int n_valid) const {
+  template <int V>
+  FX_DEVICE void amend(float (&acc)[PROBLEM::SUMS][V], int batch, int m, int n, int n_valid) const {
     float zero = 0;  // unless some sum is not finite
 #pragma unroll
     for (int i = 0; i < PROBLEM::SUMS * V; ++i) zero += acc[i / V][i % V] * 0.0f;
@@ -200,7 +200,16 @@ struct fx_split_problem : PROBLEM {
         for (int i = 0; i < PROBLEM::SUMS * V; ++i) acc[i / V][i % V] = i == e ? again.sum : acc[i / V][i % V];
       }
     }
+  }
+  template <int V, bool ALIGNED, class COLUMNS, class FRAG>
+  FX_DEVICE void store(float (&acc)[PROBLEM::SUMS][V], const COLUMNS &c, const FRAG &f, int batch, int m, int n, int n_valid) const {
+    amend<V>(acc, batch, m, n, n_valid);
     PROBLEM::template store<V, ALIGNED>(acc, c, f, batch, m, n, n_valid);
+  }
+  template <int V, bool ALIGNED, class COLUMNS, class FRAG, class ELEMENTS>
+  FX_DEVICE void store(float (&acc)[PROBLEM::SUMS][V], const COLUMNS &c, const FRAG &f, ELEMENTS &x, int batch, int m, int n, int n_valid) const {
+    amend<V>(acc, batch, m, n, n_valid);
+    PROBLEM::template store<V, ALIGNED>(acc, c, f, x, batch, m, n, n_valid);
   }
 };
 

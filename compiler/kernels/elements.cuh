@@ -149,6 +149,7 @@ FX_DEVICE void fx_store_one(fx_split<N> *p, float x) {
 }
 
 // fx_split_value: the f32 that is stored there
+FX_DEVICE float fx_split_value(const float *p) { return *p; }
 template <long long N>
 FX_DEVICE float fx_split_value(const fx_split<N> *p) {
   const unsigned first = p[0].bits, second = p[N].bits, third = p[2 * N].bits;

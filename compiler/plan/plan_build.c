@@ -251,6 +251,14 @@ static struct fx_expr prefers(
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }
+    for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++) {
+        if (kind_of(&l->kernel->configs[i]) != KIND_ANY) continue; /* what takes anything may be faster */
+        int from = x.n;
+        cost(&x, c, l, f);
+        cost(&x, c, l, &l->kernel->configs[i]);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
     if (x.is_never) { /* of constant extents: taken where nothing else can be */
         x.n = 0;
         terms_constant(&x, 0);
@@ -449,7 +457,7 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     int n = map_axes(g, shape, m->segment, t, axes);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
-        .dtype = t->dtype,
+        .dtype = shape->is_whole ? FX_U32 : t->dtype, /* words, not rounded */
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = MAP_INNER + n};
     for (int i = 0; i < MAP_INNER; i++) {

@@ -43,6 +43,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
     bool is_split;       /* all operands are f32 stored in parts */
     bool has_windows;    /* operands that are windows are taken for that, not as views of what they read */
+    bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */

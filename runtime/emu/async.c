@@ -241,7 +241,8 @@ static unsigned swizzle_128(unsigned address) { return address ^ (address >> 7 &
 static bool has_tensor(struct emu_map *m, int dtype, const uint64_t *extents, const uint64_t *strides, int interleave,
     int swizzle, int fill) {
     enum { LEAST = 16 };
-    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32 && dtype != TENSOR_MAP_F32) ||
+    if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32 && dtype != TENSOR_MAP_F32 &&
+            dtype != TENSOR_MAP_U32) ||
         m->rank > FX_MAX_MAP_RANK || interleave || fill || swizzle != TENSOR_MAP_SWIZZLE_128B ||
         (uintptr_t)m->base % LEAST || !m->base)
         return false;
@@ -259,7 +260,7 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
     const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2_promotion,
     int fill) {
     enum { ROW = 128, MOST_BOX = 256 };
-    bool is_tf32 = dtype == TENSOR_MAP_TF32, is_f32 = is_tf32 || dtype == TENSOR_MAP_F32;
+    bool is_tf32 = dtype == TENSOR_MAP_TF32, is_f32 = is_tf32 || dtype == TENSOR_MAP_F32 || dtype == TENSOR_MAP_U32;
     struct emu_map m = {.mark = EMU_MAP,
         .base = address,
         .rank = (unsigned char)rank,

@@ -82,6 +82,7 @@ static fx_status check_workspace(const fx_prepared *p, const struct bound *b, co
 static int map_dtype(const struct fx_map *m) {
     return m->dtype == FX_F16    ? TENSOR_MAP_F16
            : m->dtype == FX_BF16 ? TENSOR_MAP_BF16
+           : m->dtype == FX_U32  ? TENSOR_MAP_U32
            : m->is_stored        ? TENSOR_MAP_F32
                                  : TENSOR_MAP_TF32;
 }

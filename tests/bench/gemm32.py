@@ -8,6 +8,8 @@ Needs PyTorch and a GPU, and build/libfx.so. Every case is run on small integers
   gemm32.py --errors           the largest and the mean square error over the magnitudes added up, by kind of data, ours and cuBLAS's
   gemm32.py --ends             infinities, NaN, subnormal numbers and those near the ends of the range: where either has what float64 has not
   gemm32.py --precision tf32   with that attribute
+  gemm32.py --attributes TEXT  with others: fuse: require
+  gemm32.py --free             extents are those of the call, not compiled in
   gemm32.py --case plain:2048x2112x7168 --lib a.so --lib b.so --only 4096, as gemm16.py
 """
 import argparse
@@ -44,9 +46,9 @@ def reference(name, a):
 
 
 class Case:
-    def __init__(self, context, lib, path, name, extents):
+    def __init__(self, context, lib, path, name, extents, is_free=False):
         self.name, self.context, self.lib = name, context, lib
-        self.spec = libfx.Spec(lib, path, kernel=name, defines=[f"{n}={e}" for n, e in extents.items()])
+        self.spec = libfx.Spec(lib, path, kernel=name, defines=[] if is_free else [f"{n}={e}" for n, e in extents.items()])
         self.extents = extents
 
     def kernel(self, variant=-1):
@@ -145,6 +147,8 @@ def main():
     p.add_argument("--errors", action="store_true")
     p.add_argument("--ends", action="store_true")
     p.add_argument("--precision", default="")
+    p.add_argument("--attributes", default="")
+    p.add_argument("--free", action="store_true")
     p.add_argument("--only", default=None)
     p.add_argument("--case", action="append", type=parsed, default=[])
     p.add_argument("--rounds", type=int, default=15)
@@ -152,7 +156,8 @@ def main():
     args = p.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     path = pathlib.Path(tempfile.mkdtemp()) / "gemm32.fx"
-    path.write_text(SPEC.replace("ATTRIBUTES", f"with {{ precision: {args.precision} }}" if args.precision else ""))
+    attributes = ", ".join([f"precision: {args.precision}"] * bool(args.precision) + [args.attributes] * bool(args.attributes))
+    path.write_text(SPEC.replace("ATTRIBUTES", f"with {{ {attributes} }}" if attributes else ""))
     libs = []
     for at in args.lib or [str(libfx.ROOT / "build/libfx.so")]:
         lib = libfx.load(at)
@@ -160,7 +165,7 @@ def main():
         libs.append((pathlib.Path(at).stem if args.lib else "", lib, libfx.Context(lib)))
     if args.errors or args.ends:
         torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
-        case_of = lambda name, extents: Case(libs[0][2], libs[0][1], path, name, extents)
+        case_of = lambda name, extents: Case(libs[0][2], libs[0][1], path, name, extents, args.free)
         errors(case_of) if args.errors else ends(case_of)
         return 0
     is_wrong = False
@@ -171,7 +176,7 @@ def main():
             continue
         runs = []
         for lib_name, lib, context in libs:
-            case = Case(context, lib, path, name, extents)
+            case = Case(context, lib, path, name, extents, args.free)
             k = case.kernel()
             n_variants = k.plan.launches[k.plan.n_launches - 1].n_variants if args.variants else 0
             a = case.inputs(lambda shape: torch.randint(-2, 3, shape, device="cuda").float())

@@ -43,7 +43,7 @@ static const char fake_cuda[] =
     "                 CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n"
     "#include <stdint.h>\ntypedef uint64_t cuuint64_t;\ntypedef uint32_t cuuint32_t;\n"
     "typedef struct { cuuint64_t opaque[16]; } CUtensorMap;\n"
-    "typedef enum { CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6, CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9 } CUtensorMapDataType;\n"
+    "typedef enum { CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2, CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6, CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9 } CUtensorMapDataType;\n"
     "typedef enum { CU_TENSOR_MAP_INTERLEAVE_NONE } CUtensorMapInterleave;\n"
     "typedef enum { CU_TENSOR_MAP_SWIZZLE_128B = 3 } CUtensorMapSwizzle;\n"
     "typedef enum { CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2, CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 } CUtensorMapL2promotion;\n"
@@ -340,20 +340,21 @@ static int64_t value_of(const struct fx_expr *e, const struct fx_env *env) {
 /* As the fake driver encodes a map; nothing of an output that lies at no multiples of 16 bytes. */
 static void expect_map(
     const struct fx_map *m, unsigned long long base, const struct fx_env *env, unsigned long long *words) {
-    bool is_apart = (base + 2 * (unsigned long long)value_of(&m->offset, env)) % 16 != 0;
+    const int bytes = fx_dtype_bits(m->dtype) / 8;
+    bool is_apart = (base + bytes * (unsigned long long)value_of(&m->offset, env)) % 16 != 0;
     for (int d = 0; d < m->rank; d++) {
         int64_t extent = value_of(&m->extents[d], env);
         if (extent == 0) return;
-        is_apart |= d && extent != 1 && 2 * value_of(&m->strides[d], env) % 16;
+        is_apart |= d && extent != 1 && bytes * value_of(&m->strides[d], env) % 16;
     }
     if (m->is_stored && is_apart) return;
-    *words++ = base + 2 * (unsigned long long)value_of(&m->offset, env);
-    *words++ = (m->dtype == FX_F16 ? 6 : 9) * 8u + (unsigned)m->rank;
+    *words++ = base + bytes * (unsigned long long)value_of(&m->offset, env);
+    *words++ = (m->dtype == FX_U32 ? 2 : m->dtype == FX_F16 ? 6 : 9) * 8u + (unsigned)m->rank;
     for (int d = 0; d < m->rank; d++) {
         int64_t extent = value_of(&m->extents[d], env);
         *words++ = (unsigned long long)extent;
         if (d)
-            *words++ = (extent == 1 ? 16 : 2 * (unsigned long long)value_of(&m->strides[d], env)) << 16 |
+            *words++ = (extent == 1 ? 16 : bytes * (unsigned long long)value_of(&m->strides[d], env)) << 16 |
                        (unsigned)m->box[d];
     }
     *words++ = (unsigned)m->box[0];

@@ -342,7 +342,7 @@ START_TEST(a_summary_is_short) {
             "  kernel 1, f_: gemm by wgmma, 101 MB, 137 Gflop, 206.9 us bound by multiply-adds of wgmma\n"
             "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
             "    launches fx_f_128x128_wgmma: grid 132, 384 threads, 229472 bytes of shared memory; 1 block an SM, 1 wave\n"},
-        {"kernel f(x: f32[M=1048576,K=1048576], w: f32[K,N=1048576]) -> y: f32[M,N] { y = x @ w }",
+        {"kernel f(x: f32[M=1048576,K=1048576], w: f32[K,N=1048576]) -> y: f32[M,N] with { precision: fma } { y = x @ w }",
             "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
             "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
             "    line 1: mainloop y = x @ w\n"

@@ -1,0 +1,372 @@
+/* The contraction driver of sm_90a for f32 that splits its operands on the way: a problem as for driver_wgmma.cuh, whose operands of f32 lie in memory as tensor maps say. An f32 is three bf16, and
+   a product six products of these, added up as in driver_split.cuh: x = x0 + (x1 + x2 / 256) / 256, x0 cut off, the others the nearest to what is left. A sum that is not finite is computed again:
+   of an infinity or a NaN x1 is a NaN, and a subnormal number puts a NaN in its row.
+   Four warpgroups: the producer, one thread, copies boxes of f32 into two rings, of A's rows and of the columns of every B, 64 k a stage. The converter splits a stage of the B's into three planes of
+   bf16, as tensor cores read them, k contiguous. Two consumers have 64 rows each: a thread splits its elements of A in registers, which are the first factor of all six products.
+   Where A has k contiguous a thread reads four adjacent k at a time. Its k are then not those of the fragment: k is permuted within 32, for A and B alike.
+   Grid, barriers: as in driver_wgmma.cuh.
+   Invariant: as in driver_split.cuh. */
+
+// fx_wgmma_parts: tiles of 128 x COLUMNS::N / BESIDE elements of every sum; a stage has the B's of BESIDE sums, all that a segment has; stages of A, of the B's, and of their planes; where elements are reduced or share something STAGED bytes for the sums of 64 columns of a tile and the slots behind them, else 0; otherwise as fx_wgmma
+template <class COLUMNS, int BESIDE_, int SUMS_, int A_STAGES_, int B_STAGES_, int PLANES_, int CHUNK_, int STAGED_, bool ALIGNED_>
+struct fx_wgmma_parts {
+  typedef COLUMNS columns;
+  static constexpr int CONSUMERS = 2, THREADS = 128 * (2 + CONSUMERS);
+  static constexpr int SUMS = SUMS_, BESIDE = BESIDE_, PARTS = 1, SLABS = 0, N = COLUMNS::N;
+  static constexpr int BM = 64 * CONSUMERS, BN = N / BESIDE, BK = 64, CHUNK = CHUNK_;
+  static constexpr int A_STAGES = A_STAGES_, B_STAGES = B_STAGES_, PLANES = PLANES_, STAGED = STAGED_;
+  static constexpr bool ALIGNED = ALIGNED_, HAS_ROOM = SUMS / BESIDE * N <= 64;
+  static constexpr int BOX_BYTES = 8192;  // 64 x 32 elements of f32, swizzled
+  static constexpr int A_BYTES = BM / 32 * BOX_BYTES, B_BYTES = N / 32 * BOX_BYTES, PLANE_BYTES = N * BK * 2, PLANES_BYTES = 3 * PLANE_BYTES;
+  static constexpr int PITCH = SUMS * CHUNK * 4 + 32;
+  static constexpr int STAGING_BYTES = 16 * PITCH;
+  static constexpr int STAGING_AT = A_STAGES * A_BYTES + B_STAGES * B_BYTES + PLANES * PLANES_BYTES, BARRIERS_AT = STAGING_AT + (STAGED ? STAGED : CONSUMERS * 4 * STAGING_BYTES);
+  static constexpr int SHARED_BYTES = BARRIERS_AT + 2 * (A_STAGES + B_STAGES + PLANES) * 8;
+  static constexpr int PRODUCER_REGISTERS = 24, CONVERTER_REGISTERS = 72, CONSUMER_REGISTERS = 208;
+  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && BN % 64 == 0 && (N == 64 || N == 128) && SUMS % BESIDE == 0 && SUMS / BESIDE * N <= 128, "no such tile");
+};
+
+// fx_parts_ring: where a thread stands in a ring of stages
+template <int STAGES, int BYTES>
+struct fx_parts_ring {
+  unsigned first;     // of the stages, in shared memory
+  unsigned barriers;  // likewise: of every stage that it is full, then that it is empty
+  int stage;          // at hand
+  unsigned parity;    // of its phase: turns when the ring has been walked once
+
+  FX_DEVICE unsigned address() const { return first + stage * BYTES; }
+  FX_DEVICE unsigned full() const { return barriers + stage * 8; }
+  FX_DEVICE unsigned empty() const { return barriers + (STAGES + stage) * 8; }
+  FX_DEVICE void next() {
+    if (++stage == STAGES) stage = 0, parity ^= 1;
+  }
+  // Of as many phases: that a stage is full, by arrivals; that it is empty.
+  FX_DEVICE static void begin(unsigned barriers, int fills, int empties) {
+    for (int s = 0; s < STAGES; ++s) {
+      fx_mbarrier_init(barriers + s * 8, fills);
+      fx_mbarrier_init(barriers + (STAGES + s) * 8, empties);
+    }
+  }
+  // A warp is done with the stage, or has filled it.
+  FX_DEVICE static void arrive(unsigned barrier) {
+    fx_warp_barrier();
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(barrier);
+  }
+};
+
+// fx_parts_pair: two adjacent floats as three words of two bf16; least: of all floats that it has seen, twice the bits, less 1, is below 0xffffff where one is subnormal
+FX_DEVICE void fx_parts_pair(unsigned &first, unsigned &second, unsigned &third, unsigned &least, float lo, float hi) {
+  least = min(least, min(fx_bits(lo) + fx_bits(lo) - 1, fx_bits(hi) + fx_bits(hi) - 1));
+  first = fx_permute(fx_bits(lo), fx_bits(hi), 0x7632);
+  const float rest_lo = (lo - fx_from_bits(fx_bits(lo) & 0xffff0000u)) * 256.0f, rest_hi = (hi - fx_from_bits(fx_bits(hi) & 0xffff0000u)) * 256.0f;
+  second = fx_pack_bf16(rest_lo, rest_hi);
+  third = fx_pack_bf16((rest_lo - fx_from_bits(second << 16)) * 256.0f, (rest_hi - fx_from_bits(second & 0xffff0000u)) * 256.0f);
+}
+
+// fx_parts_load: starts copying the boxes of an operand of a tile, SIZE of its m or n and 64 k: with k contiguous 64 rows of 32 k each, else 64 k of 32
+template <int SIZE, class OPERAND, class PROBLEM>
+FX_DEVICE void fx_parts_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
+#pragma unroll
+  for (int i = 0; i < SIZE / 32; ++i) {
+    int at[OPERAND::RANK];
+    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 32 : k + i % 2 * 32;
+    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i / 2 * 64;
+    if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
+    fx_tma_load(to + i * 8192, map, full, at);
+  }
+}
+
+// fx_parts_producer: the mainloop as the producer runs it
+template <class ENGINE, class RING_A, class RING_B>
+struct fx_parts_producer {
+  RING_A &ring_a;
+  RING_B &ring_b;
+  const fx_tile &at;         // the tile
+  const fx_tensor_map *map;  // of the segment's first operand
+
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void load_b(const PROBLEM &p, int outer, int k) {
+    if constexpr (J < SEGMENT::SUMS) {
+      fx_parts_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring_b.address() + J * (ENGINE::B_BYTES / ENGINE::BESIDE), ring_b.full(), J, at.batch, outer, at.n, k);
+      load_b<SEGMENT, J + 1>(p, outer, k);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int n_outer = SEGMENT::k_outer(p), k_end = SEGMENT::k(p);
+#pragma unroll 1
+    for (int outer = 0; outer < n_outer; ++outer) {
+#pragma unroll 1
+      for (int k = 0; k < k_end; k += ENGINE::BK) {
+        fx_mbarrier_wait(ring_b.empty(), ring_b.parity ^ 1);
+        fx_mbarrier_expect(ring_b.full(), ENGINE::B_BYTES);
+        load_b<SEGMENT, 0>(p, outer, k);
+        ring_b.next();
+        fx_mbarrier_wait(ring_a.empty(), ring_a.parity ^ 1);
+        fx_mbarrier_expect(ring_a.full(), ENGINE::A_BYTES);
+        fx_parts_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring_a.address(), ring_a.full(), 0, at.batch, outer, at.m, k);
+        ring_a.next();
+      }
+    }
+    map += 1 + SEGMENT::SUMS;
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_parts_row: 16 k of a row or column of a stage, number `step` of four, in the order of fragments; IS_PERMUTED: where A has k contiguous
+template <int LAYOUT, bool IS_PERMUTED>
+FX_DEVICE void fx_parts_row(float (&x)[16], unsigned stage, int mn, int step) {
+  if constexpr (LAYOUT == FX_K_MAJOR) {
+    const unsigned row = stage + mn / 64 * 16384 + step / 2 * 8192 + mn % 64 * 128;
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      float four[4];
+      fx_shared_get<4>(four, row + (((IS_PERMUTED ? 2 * q + step % 2 : step % 2 * 4 + q) ^ mn % 8) << 4));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x[IS_PERMUTED ? 2 * q + i % 2 + i / 2 * 8 : q * 4 + i] = four[i];
+    }
+  } else {
+    const unsigned column = stage + mn / 32 * 8192 + mn % 4 * 4;
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      const int k = IS_PERMUTED ? step / 2 * 32 + (i % 8 / 2 * 2 + step % 2) * 4 + i / 8 * 2 + i % 2 : step * 16 + i;
+      fx_shared_get<1>(&x[i], column + k * 128 + ((mn % 32 / 4 ^ k % 8) << 4));
+    }
+  }
+}
+
+// fx_parts_converter: the mainloop as the converter runs it: a thread has a column, or half of its k
+template <class ENGINE, class RING_B, class RING_PLANES>
+struct fx_parts_converter {
+  RING_B &ring_b;
+  RING_PLANES &planes;
+
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    constexpr int STEPS = ENGINE::N / 32;  // of the four, those of a thread
+    const int column = threadIdx.x % ENGINE::N, first = threadIdx.x % 128 / ENGINE::N * STEPS;
+    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block) {
+      const unsigned from = ring_b.address(), to = planes.address() + column * 128;
+      fx_mbarrier_wait(ring_b.full(), ring_b.parity);
+      fx_mbarrier_wait(planes.empty(), planes.parity ^ 1);
+      unsigned least = ~0u;
+#pragma unroll
+      for (int s = 0; s < STEPS; ++s) {
+        float x[16];
+        fx_parts_row<SEGMENT::template b<0>::LAYOUT, SEGMENT::a::LAYOUT == FX_K_MAJOR>(x, from, column, first + s);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          unsigned part[3][4];
+#pragma unroll
+          for (int i = 0; i < 4; ++i) fx_parts_pair(part[0][i], part[1][i], part[2][i], least, x[half * 8 + i * 2], x[half * 8 + i * 2 + 1]);
+#pragma unroll
+          for (int i = 0; i < 3; ++i) fx_shared_put4(to + i * ENGINE::PLANE_BYTES + (((first + s) * 2 + half ^ column % 8) << 4), part[i]);
+        }
+      }
+      if (least < 0xffffffu) fx_shared_put1(to + ((first * 2 ^ column % 8) << 4), 0x7fff7fffu);
+      ring_b.arrive(ring_b.empty());
+      fx_tma_publish();
+      planes.arrive(planes.full());
+      ring_b.next();
+      planes.next();
+    }
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_parts_consumer: the mainloop as a consumer runs it
+template <class ENGINE, class RING_A, class RING_PLANES>
+struct fx_parts_consumer {
+  fx_wgmma_sums<ENGINE> &acc;   // the sums
+  float (&total)[ENGINE::N / 2];  // of a block
+  RING_A &ring_a;
+  RING_PLANES &planes;
+  int consumer;  // 0 or 1
+
+  // Starts the products of a part of A and one of the B's; begins: they are the first of the total.
+  FX_DEVICE void multiply(const unsigned (&a)[4][4], int part, bool begins) {
+    const unsigned long long b = fx_wgmma_operand<FX_K_MAJOR>::at(planes.address() + part * ENGINE::PLANE_BYTES);
+#pragma unroll
+    for (int step = 0; step < ENGINE::BK / 16; ++step) ENGINE::columns::template multiply<true, 0>(total, a[step], b + step * 2, step > 0 || !begins);
+  }
+  FX_DEVICE void scale() {
+#pragma unroll
+    for (int i = 0; i < ENGINE::N / 2; ++i) total[i] *= 0x1p-8f;
+  }
+  template <int LAYOUT>
+  FX_DEVICE void read(unsigned (&a)[3][4][4]) {
+    const int lane = threadIdx.x % 32, row = consumer * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+    unsigned least[2] = {~0u, ~0u};  // of either row
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+#pragma unroll
+      for (int below = 0; below < 2; ++below) {
+        const int m = row + below * 8;
+        float x[4];
+        if constexpr (LAYOUT == FX_K_MAJOR) {
+          fx_shared_get<4>(x, ring_a.address() + consumer * 16384 + step / 2 * 8192 + m % 64 * 128 + ((lane % 4 * 2 + step % 2 ^ m % 8) << 4));
+        } else {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int k = step * 16 + lane % 4 * 2 + i % 2 + i / 2 * 8;
+            fx_shared_get<1>(&x[i], ring_a.address() + m / 32 * 8192 + k * 128 + ((m % 32 / 4 ^ k % 8) << 4) + m % 4 * 4);
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) fx_parts_pair(a[0][step][i * 2 + below], a[1][step][i * 2 + below], a[2][step][i * 2 + below], least[below], x[i * 2], x[i * 2 + 1]);
+      }
+    }
+#pragma unroll
+    for (int below = 0; below < 2; ++below)
+      if (least[below] < 0xffffffu) a[0][0][below] = 0x7fff7fffu;
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block) {
+      unsigned a[3][4][4];
+      fx_mbarrier_wait(ring_a.full(), ring_a.parity);
+      read<SEGMENT::a::LAYOUT>(a);
+      ring_a.arrive(ring_a.empty());
+      ring_a.next();
+      fx_mbarrier_wait(planes.full(), planes.parity);
+      fx_named_barrier(1 + consumer, 256);  // the other one has started most of its products
+      fx_wgmma_begin();
+      multiply(a[1], 1, true);
+      multiply(a[0], 2, false);
+      multiply(a[2], 0, false);
+      fx_wgmma_commit();
+      fx_wgmma_wait<0>();
+      scale();
+      fx_wgmma_begin();
+      multiply(a[0], 1, false);
+      multiply(a[1], 0, false);
+      fx_wgmma_commit();
+      fx_named_arrive(2 - consumer, 256);
+      fx_wgmma_wait<0>();
+      scale();
+      fx_wgmma_begin();
+      multiply(a[0], 0, false);
+      fx_wgmma_commit();
+      fx_wgmma_wait<0>();
+      planes.arrive(planes.empty());
+      planes.next();
+#pragma unroll
+      for (int i = 0; i < ENGINE::N / 2; ++i) acc.of[SEGMENT::sum(0) / ENGINE::BESIDE][0][i] += total[i];
+    }
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_parts_staged: the staged sums of 64 columns of a tile, as fx_gemm_reduce sees an engine; all threads of both consumers run it
+template <class ENGINE>
+struct fx_parts_staged {
+  typedef float sum;
+  static constexpr int BM = ENGINE::BM, BN = 64, THREADS = 128 * ENGINE::CONSUMERS, MAX_V = 8, PITCH = BN * 4 + 16;
+
+  static FX_DEVICE constexpr int staging_pitch(int) { return PITCH; }
+  static FX_DEVICE unsigned staged(int row, int col) { return fx_shared(fx_smem()) + ENGINE::STAGING_AT + row * PITCH + col * 4; }
+  template <int SUMS, int V>
+  static FX_DEVICE void get(float (&x)[V], int row, int col) {
+    fx_shared_get<V>(x, staged(row, col));
+  }
+};
+template <class ENGINE>
+struct fx_team<fx_parts_staged<ENGINE>> {
+  static FX_DEVICE int thread() { return (int)threadIdx.x - 256; }
+  static FX_DEVICE void wait() { fx_named_barrier(3, 256); }
+  static FX_DEVICE char *memory() { return fx_smem() + ENGINE::STAGING_AT; }
+};
+
+// fx_parts_reduce: the epilogue where elements are reduced, or share something with their runs: 64 columns of the tile at a time
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_parts_reduce(const PROBLEM &p, const fx_tile &at, int consumer, const fx_wgmma_sums<ENGINE> &acc) {
+  typedef fx_parts_staged<ENGINE> staged;
+  const int lane = threadIdx.x % 32, row = consumer * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+#pragma unroll
+  for (int first = 0; first < ENGINE::BN; first += staged::BN) {
+#pragma unroll
+    for (int i = 0; i < staged::BN / 8; ++i) {
+      const int x = (first / 8 + i) * 4;
+      fx_shared_put2(staged::staged(row, i * 8 + lane % 4 * 2), acc.get(0, 0, x), acc.get(0, 0, x + 1));
+      fx_shared_put2(staged::staged(row + 8, i * 8 + lane % 4 * 2), acc.get(0, 0, x + 2), acc.get(0, 0, x + 3));
+    }
+    fx_team<staged>::wait();  // the columns are staged
+    fx_tile columns = at;
+    columns.n += first;
+    fx_gemm_reduce<staged, ENGINE::ALIGNED, 1>(p, columns);
+    fx_team<staged>::wait();  // everyone has read them
+  }
+}
+
+// fx_gemm_parts: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_parts(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
+  typedef fx_split_problem<PROBLEM> amended;
+  typedef fx_parts_ring<ENGINE::A_STAGES, ENGINE::A_BYTES> ring_of_a;
+  typedef fx_parts_ring<ENGINE::B_STAGES, ENGINE::B_BYTES> ring_of_b;
+  typedef fx_parts_ring<ENGINE::PLANES, ENGINE::PLANES_BYTES> ring_of_planes;
+  const amended p = {problem};
+  const unsigned a = fx_shared(fx_smem()), b = a + ENGINE::A_STAGES * ENGINE::A_BYTES, split = b + ENGINE::B_STAGES * ENGINE::B_BYTES, staging = a + ENGINE::STAGING_AT;
+  const unsigned barriers = a + ENGINE::BARRIERS_AT;
+  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const int group = threadIdx.x / 128;
+  ring_of_a ring_a = {a, barriers, 0, 0};
+  ring_of_b ring_b = {b, barriers + 2 * ENGINE::A_STAGES * 8, 0, 0};
+  ring_of_planes planes = {split, barriers + 2 * (ENGINE::A_STAGES + ENGINE::B_STAGES) * 8, 0, 0};
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(maps);
+    fx_tma_prefetch(maps + 1);
+    ring_a.begin(ring_a.barriers, 1, 4 * ENGINE::CONSUMERS);
+    ring_b.begin(ring_b.barriers, 1, 4);
+    planes.begin(planes.barriers, 4, 4 * ENGINE::CONSUMERS);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();  // the memory barriers are there
+  fx_let_next_start();
+  fx_wait_for_kernel();
+
+  if (group == 0) {
+    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+        fx_parts_producer<ENGINE, ring_of_a, ring_of_b> producer = {ring_a, ring_b, at, maps};
+        p.accumulate(producer);
+      }
+    }
+    return;
+  }
+  if (group == 1) {
+    fx_give_registers<ENGINE::CONVERTER_REGISTERS>();
+#pragma unroll 1
+    for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+      fx_parts_converter<ENGINE, ring_of_b, ring_of_planes> converter = {ring_b, planes};
+      p.accumulate(converter);
+    }
+    return;
+  }
+
+  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  const int consumer = group - 2, warp = threadIdx.x / 32 % 4;
+  if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
+#pragma unroll 1
+  for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    fx_wgmma_columns<ENGINE, amended> columns;
+    if (ENGINE::HAS_ROOM && !ENGINE::STAGED) columns.fetch(p, at.batch, at.n);
+    fx_wgmma_sums<ENGINE> acc;
+    float total[ENGINE::N / 2];
+#pragma unroll
+    for (int i = 0; i < ENGINE::SUMS / ENGINE::BESIDE * (ENGINE::N / 2); ++i) acc.of[i / (ENGINE::N / 2)][0][i % (ENGINE::N / 2)] = 0;
+    fx_parts_consumer<ENGINE, ring_of_a, ring_of_planes> mainloop = {acc, total, ring_a, planes, consumer};
+    p.accumulate(mainloop);
+    if constexpr (ENGINE::STAGED > 0) fx_parts_reduce<ENGINE>(p, at, consumer, acc);
+    else fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  }
+  if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
+}
