@@ -12,7 +12,7 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MAX_PARTS = 3, MAX_DEPTH = 8 };
+enum { MAX_PARTS = 3, MAX_DEPTH = 8, MOST_RUN = 64 };
 
 struct parts { /* the labels that another flattens, outermost first */
     int n;
@@ -57,18 +57,27 @@ static bool takes_apart(struct graph *scratch, const struct node *n, const struc
     return true;
 }
 
-/* Whether n is computed element by element along `flat` from inputs. */
-static bool is_elementwise(const struct node *n, int flat, int depth) {
+/* Whether n is computed element by element along `flat` from inputs, and from sums over other labels where they may be
+ * taken apart. */
+static bool is_elementwise(const struct node *n, int flat, bool has_sums, int depth) {
     if (!node_has_axis(n, flat) || n->kind == N_INPUT || n->kind == N_INDEX) return true;
-    if ((n->kind != N_OP && n->kind != N_CAST) || depth > MAX_DEPTH) return false;
+    bool is_sum = n->kind == N_REDUCE && has_sums;
+    if ((n->kind != N_OP && n->kind != N_CAST && !is_sum) || depth > MAX_DEPTH) return false;
     for (int i = 0; i < n->n_args; i++)
-        if (!is_elementwise(n->args[i], flat, depth + 1)) return false;
+        if (!is_elementwise(n->args[i], flat, has_sums, depth + 1)) return false;
     return true;
+}
+
+/* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. */
+static bool may_hold_sums(const struct graph *g, const struct parts *x) {
+    int64_t run = g->kernel->axes[x->axes[x->n - 1]].extent;
+    return run < 0 || run > MOST_RUN || list_has(g->skip, "share");
 }
 
 /* Whether access n reads an input, or what is computed from inputs, at the flattened index of x along `flat`. */
 static bool puts_together(struct graph *scratch, const struct node *n, int flat, const struct parts *x) {
-    if (n->kind != N_ACCESS || n->has_fill || !is_elementwise(n->args[0], flat, 0)) return false;
+    if (n->kind != N_ACCESS || n->has_fill || !is_elementwise(n->args[0], flat, may_hold_sums(scratch, x), 0))
+        return false;
     for (int k = 0; k < n->n_at; k++) {
         if (n->at[k] != flat) continue;
         struct affine_scope s = affine_scope(scratch, n);

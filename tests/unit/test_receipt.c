@@ -311,7 +311,7 @@ END_TEST
  * bytes. */
 START_TEST(memory_of_a_tile) {
     fx_compilation *c = compile(
-        "kernel f(x: f32[M=4096,K=4096], w: f32[K,N=4096]) -> c: i64[N] with { precision: tf32 } { c = sum[M](i64((x @ w) > 0)) }",
+        "kernel f(x: f32[M=4096,K=4096], w: f32[K,N=4096]) -> c: i64[N] with { precision: tf32, kernels: 2 } { c = sum[M](i64((x @ w) > 0)) }",
         NULL, 0);
     ck_assert_int_eq(128 * (256 + 8) * 4 + 8 * 256 * 8, 151552);
     ck_assert_ptr_nonnull(strstr(fx_receipt(c, FX_FORMAT_SUMMARY, NULL),
