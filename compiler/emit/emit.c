@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "schedule/bins.h"
 #include "seam/print.h"
 
 
@@ -154,6 +155,9 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);
+    else if (s->bins && s->pass)
+        buf_printf(out, "  fx_bins_finish<%d>(%s<%s>{", BINS_FINISH_WARPS, l->struct_name, index);
+    else if (s->bins) buf_printf(out, "  fx_bins<%s>(%s<%s>{", f->engine, l->struct_name, index);
     else if (s->parts)
         buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row)

@@ -17,6 +17,9 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
 /* emit_row.c: what the row driver asks of it, after its fields. */
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names);
+/* emit_bins.c: what the bins driver asks of it, after its fields. */
+void emit_bins_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names);
 /* emit_gemm.c: what the gemm driver asks of it, after its fields: shape, operands (emit_operand.h), segments. */
 void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l);
 /* Its segments alone, numbered from `first` on; has_a: each with its A, else B only. */

@@ -1,6 +1,6 @@
 /* The problem struct of one GPU kernel: its arguments as fields, and what its driver asks of it as members.
  *
- * In: a launch. Out: the struct. Its members come from emit_row.c, emit_chain.c, emit_gemm.c and emit_body.c; an
+ * In: a launch. Out: the struct. Its members come from emit_row.c, emit_bins.c, emit_chain.c, emit_gemm.c and emit_body.c; an
  * argument that they do not read is no field. */
 #include "emit/emit.h"
 #include "emit/emit_address.h"
@@ -101,6 +101,10 @@ static void emit_members(
     struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     const struct scheduled *s = l->kernel;
     struct value_names *names = emit_names(c, l);
+    if (s->bins) {
+        emit_bins_problem(out, u, c, l, names);
+        return;
+    }
     if (s->group->is_row) {
         emit_row_problem(out, u, c, l, names);
         return;

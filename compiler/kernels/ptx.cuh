@@ -64,6 +64,12 @@ FX_DEVICE unsigned fx_shuffle_xor(unsigned w, int mask) { return __shfl_xor_sync
 // fx_shuffle_up: the word held by the lane `delta` below; a lane with none below gets its own; all lanes of the warp take part
 FX_DEVICE unsigned fx_shuffle_up(unsigned w, int delta) { return __shfl_up_sync(0xffffffffu, w, delta); }
 
+// fx_ballot: a bit for each lane: whether it says yes; all lanes of the warp take part
+FX_DEVICE unsigned fx_ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
+
+// fx_count_bits: how many bits of w are set
+FX_DEVICE int fx_count_bits(unsigned w) { return __popc(w); }
+
 // fx_bits: the bits of a float
 FX_DEVICE unsigned fx_bits(float x) { return __float_as_uint(x); }
 
@@ -311,6 +317,9 @@ FX_DEVICE void fx_shared_get(T *x, unsigned from) {
   }
   memcpy(x, w, sizeof w);
 }
+
+// fx_shared_add: adds to a word of shared memory, in one step for all threads of the block
+FX_DEVICE void fx_shared_add(unsigned to, unsigned w) { asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(to), "r"(w) : "memory"); }
 
 // fx_unwritten: these bytes of shared memory may be read before anything is written to them: no result depends on what they hold. No instruction
 FX_DEVICE void fx_unwritten(unsigned at, int n_bytes) {}

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "schedule/bins.h"
 #include "schedule/chain_program.h"
 #include "graph/operand.h"
 #include "plan/unit.h"
@@ -15,6 +16,26 @@
 #include "schedule/wgmma.h"
 
 /* ---- grids and preference ---- */
+
+/* A block for each part, tile and batch; of the second launch one for 32 sums. */
+static void bins_grid(struct terms *x, const struct kernel *k, const struct scheduled *s, const struct config *f) {
+    const struct bins *b = s->bins;
+    terms_size(x, k, s->pass ? s->row->rows.axes : &b->axis, s->pass ? s->row->rows.n : 1);
+    terms_constant(x, s->pass ? 32 : f->tile_m);
+    terms_op(x, FX_T_CDIV);
+    if (!s->pass) {
+        terms_size(x, k, b->cols.axes, b->cols.n);
+        terms_constant(x, f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        terms_size(x, k, b->batch.axes, b->batch.n);
+        terms_op(x, FX_T_MUL);
+        bins_parts(x, k, b, &s->row->rows);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, 1 << 30);
+    terms_op(x, FX_T_MIN);
+}
 
 static void grid(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
@@ -37,6 +58,10 @@ static void grid(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_size(x, k, l->kernel->row->runs.axes, l->kernel->row->runs.n);
         terms_constant(x, 1 << 30);
         terms_op(x, FX_T_MIN);
+        return;
+    }
+    if (l->kernel->bins) {
+        bins_grid(x, k, l->kernel, f);
         return;
     }
     if (l->kernel->row) {
@@ -681,6 +706,10 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
         terms_size(&x, k, c->partials[i].rows->axes, c->partials[i].rows->n);
         terms_constant(&x, c->partials[i].words * (int64_t)4);
         terms_op(&x, FX_T_MUL);
+        if (c->partials[i].bins) {
+            bins_parts(&x, k, c->partials[i].bins, c->partials[i].rows);
+            terms_op(&x, FX_T_MUL);
+        }
         int at = c->partition->n_buffers + i;
         buffers[at] = (struct fx_buffer){
             .name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};

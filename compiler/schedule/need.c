@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "schedule/chain_program.h"
+#include "schedule/bins.h"
 #include "schedule/computed.h"
 #include "schedule/im2col.h"
 #include "graph/operand.h"
@@ -271,6 +272,7 @@ static struct terms row_needs(
     const struct row_program *w = s->row;
     int n = 0;
     if (f->most_cols) need_at_most(&x, &n, k, &w->cols, f->most_cols);
+    if (f->most_bins) need_at_most(&x, &n, k, &(struct axis_list){1, {s->bins->axis}}, f->most_bins);
     if (f->is_aligned) need_row_vectors(&x, &n, c, s, f);
     if (!f->is_small) return x;
     need_at_most(&x, &n, k, &w->rows, 1 << 29);

@@ -1,6 +1,6 @@
 /* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times,
  * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
-#include "schedule/row_program.h"
+#include "schedule/bins.h"
 #include "schedule/traffic.h"
 
 #include <string.h>
@@ -171,8 +171,12 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
         s.partial = c->n_partials;
         if (s.parts)
             PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){
-                &s.row->rows, s.parts * s.row->n_passes * s.row->sum_words};
-        for (s.pass = 0; s.pass < n_passes; s.pass++) PUSH(&cx->arena, c->kernels, c->n_kernels) = s;
+                &s.row->rows, s.bins ? s.bins->words : s.parts * s.row->n_passes * s.row->sum_words, s.bins};
+        for (s.pass = 0; s.pass < n_passes; s.pass++) {
+            struct scheduled *each = &PUSH(&cx->arena, c->kernels, c->n_kernels);
+            *each = s;
+            if (s.bins && s.pass) bins_finish(each);
+        }
     }
     for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
     const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */

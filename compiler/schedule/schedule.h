@@ -78,6 +78,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
     int most_local;      /* of a contraction: bytes of local memory that its compiled code may have */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
+    int most_bins;       /* of the bins driver: bins it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     int from_cols;       /* likewise: from which it is; 0: any */
     int few;             /* likewise: only where so many times its clusters are no more than the SMs; 0: always */
@@ -114,6 +115,8 @@ struct scheduled {
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
     struct row_program *row; /* of a row program: what it is made of */
+    struct bins *bins; /* of a row program of sums by key: how they are added up, in two launches; parts is then of the
+                        * elements */
     struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
     int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch;
                 * 0: rows are whole */
@@ -145,7 +148,8 @@ extern const struct schedule schedules[];
 
 struct partial { /* memory for the sums of the parts of rows */
     const struct axis_list *rows;
-    int words; /* for each row: of all parts and passes */
+    int words; /* for each row: of all parts and passes; of sums by key of one part */
+    const struct bins *bins; /* of sums by key, which say how many parts there are; else NULL */
 };
 
 struct proposal { /* a partition that was not taken */

@@ -5,7 +5,7 @@
  * and once for each store in what is written. */
 #include "schedule/traffic.h"
 
-#include "schedule/row_program.h"
+#include "schedule/bins.h"
 
 /* ---- expressions ---- */
 
@@ -152,6 +152,16 @@ static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
     return reads ? s->row->passes[s->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
 }
 
+/* The sums of all parts of a sum by key. */
+static void add_parts(struct bytes *b, const struct scheduled *s) {
+    struct terms parts = {.a = b->arena};
+    bins_parts(&parts, b->kernel, s->bins, &s->row->rows);
+    put_tensor(b, s->row->rows.axes, s->row->rows.n, s->bins->words * 32ll);
+    for (int i = 0; i < parts.n; i++) push(b, parts.t[i].op, parts.t[i].v);
+    push(b, FX_T_MUL, 0);
+    join(b);
+}
+
 struct fx_expr traffic_read(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     struct arena *a = &g->cx->arena;
     struct reads r = {.graph = g,
@@ -164,13 +174,16 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     for (int i = 0; i < s->group->n_stores; i++) visit(&r, store_element(g, s->group, &s->group->stores[i]));
     for (int i = 0; i < r.n; i++) put_read(&b, &r.reads[i]);
     /* Of rows in parts, the sums of the passes before. */
-    if (s->parts && s->pass)
+    if (s->bins && s->pass) add_parts(&b, s);
+    else if (s->parts && s->pass)
         bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->sum_words * 32);
     return bytes_done(&b);
 }
 
 struct fx_expr traffic_written(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     struct bytes b = {.arena = &g->cx->arena, .kernel = g->kernel};
+    if (s->bins && s->parts && !s->pass) add_parts(&b, s);
+    if (s->bins && s->parts && !s->pass) return bytes_done(&b);
     if (s->parts && s->pass < s->row->n_passes) {
         bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->parts * s->row->sum_words * 32);
         return bytes_done(&b);

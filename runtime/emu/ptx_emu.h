@@ -278,6 +278,9 @@ inline unsigned long long fx_load_acquire(const unsigned long long *p) {
 }
 inline void fx_grid_barrier(unsigned long long *flags) { emu_self->calls->grid_barrier(emu_self, flags); }
 
+__attribute__((noinline)) FX_EMU_UNSEEN inline void emu_add(unsigned *p, unsigned w) { *p += w; }
+inline void fx_shared_add(unsigned to, unsigned w) { emu_add((unsigned *)emu_at<4>(to, EMU_WRITE), w); }
+
 inline unsigned emu_shuffle(emu_operation operation, unsigned w, int operand) {
   emu_thread *self = emu_self;
   self->words[0] = w;
@@ -286,6 +289,12 @@ inline unsigned emu_shuffle(emu_operation operation, unsigned w, int operand) {
 }
 inline unsigned fx_shuffle_xor(unsigned w, int mask) { return emu_shuffle(EMU_SHUFFLE_XOR, w, mask); }
 inline unsigned fx_shuffle_up(unsigned w, int delta) { return emu_shuffle(EMU_SHUFFLE_UP, w, delta); }
+inline unsigned fx_ballot(bool yes) {
+  unsigned w = yes ? 1u << emu_self->thread.x % 32 : 0u;
+  for (int mask = 1; mask < 32; mask *= 2) w |= fx_shuffle_xor(w, mask);
+  return w;
+}
+inline int fx_count_bits(unsigned w) { return __builtin_popcount(w); }
 
 // ---- matrices ----
 

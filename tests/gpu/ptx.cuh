@@ -95,6 +95,22 @@ FX_DEVICE void test_shuffle_up(const unsigned *x, unsigned *y, unsigned long lon
   for (int delta = 1; delta < 32; ++delta) y[delta - 1] = fx_shuffle_up(x[0], delta);
 }
 
+// case fx_ballot, fx_count_bits: w -> 33, exact
+FX_DEVICE void test_ballot(const unsigned *x, unsigned *y, unsigned long long *) {
+  for (int bit = 0; bit < 32; ++bit) y[bit] = fx_ballot(x[0] >> bit & 1);
+  y[32] = (unsigned)fx_count_bits(x[0]);
+}
+
+// case fx_shared_add: w -> 1, exact
+FX_DEVICE void test_shared_add(const unsigned *x, unsigned *y, unsigned long long *) {
+  unsigned *shared = (unsigned *)fx_smem();
+  shared[threadIdx.x] = threadIdx.x;
+  fx_barrier();
+  for (int i = 0; i < 4; ++i) fx_shared_add(fx_shared(shared + (threadIdx.x + 5 * i) % 7), x[0]);
+  fx_barrier();
+  y[0] = shared[threadIdx.x];
+}
+
 // case fx_bits, fx_from_bits: wf -> 2, exact
 FX_DEVICE void test_bits(const unsigned *x, unsigned *y, unsigned long long *) {
   y[0] = fx_bits(fx_from_bits(x[0]));

@@ -6,7 +6,7 @@
 #include "suite.h"
 
 static const char *const specs[] = {"tests/gpu/contractions.fx", "tests/gpu/chain.fx", "tests/gpu/computed.fx",
-    "tests/gpu/rows.fx", "tests/gpu/share.fx", "tests/gpu/partial.fx"};
+    "tests/gpu/rows.fx", "tests/gpu/bins.fx", "tests/gpu/share.fx", "tests/gpu/partial.fx"};
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
 static char text[1 << 20];
