@@ -270,8 +270,8 @@ static void put_choice(struct host_writer *w, int i) {
             put(w, "         .has_cost = true, .kind = %d, .cost = %s,\n", f->kind, host_c_value(w, &f->cost));
         put(w, "         .grid = %s,\n", host_c_value(w, &f->grid));
         put(w, "         .shared = %s,\n", host_c_value(w, &f->smem));
-        put(w, "         .block = %d, .cluster = %s%s%s},\n", f->block,
-            f->cluster.n ? host_c_value(w, &f->cluster) : "1", f->takes_maps ? ", .takes_maps = true" : "",
+        put(w, "         .cluster = %s, .block = %d%s%s},\n", f->cluster.n ? host_c_value(w, &f->cluster) : "1",
+            f->block, f->takes_maps ? ", .takes_maps = true" : "",
             f->starts_early ? ", .starts_early = true" : "");
     }
     put(w, "    };\n    if (!%s(variants%d, %d, m->launch%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",

@@ -258,6 +258,6 @@ static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, voi
     const bool has_none = r->cluster <= 1;
     CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
                              .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
-                             .attrs = attributes + has_none, .numAttrs = !has_none + r->starts_early};
+                             .attrs = attributes + has_none, .numAttrs = !has_none + (unsigned)r->starts_early};
     return cuLaunchKernelEx(&config, r->entry, args, NULL);
 }

@@ -287,7 +287,8 @@ static void note_variant(const struct spec *s, int l, int v) {
     pthread_mutex_lock(&lock);
     if (is_new(key_of(s->text, l, v))) {
         note_resources(launch->driver, variant, &r, (int)shared + r.shared_bytes);
-        if (r.local_bytes > s->frame_bytes) note_spill(variant, &r, s->text);
+        /* one that prepare passes over is launched only where there is no other */
+        if (r.local_bytes > s->frame_bytes && !fx_is_passed_over(launch, v, &r)) note_spill(variant, &r, s->text);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -127,17 +127,30 @@ static void write_file(const char *path, const char *text) {
     ck_assert_msg(f && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
 }
 
-/* Runs the C compiler on source; what it says is part of the failure. */
-static void compile(const char *source, const char *flags, const char *out) {
+/* Runs a compiler on source; what it says is part of the failure. */
+static void run_compiler(const char *compiler, const char *source, const char *flags, const char *out) {
     char command[1200], said[4000] = "";
-    const char *cc = getenv("CC");
-    snprintf(command, sizeof command, "%s -std=c11 -O1 -Wall -Wextra -Werror %s -o %s %s 2>&1", cc && *cc ? cc : "cc",
-        flags, out, source);
+    snprintf(command, sizeof command, "%s -Wall -Wextra -Werror %s -o %s %s 2>&1", compiler, flags, out, source);
     FILE *p = popen(command, "r");
     ck_assert(p != NULL);
     size_t n = fread(said, 1, sizeof said - 1, p);
     said[n] = 0;
     ck_assert_msg(pclose(p) == 0, "%s\n%.1500s", command, said);
+}
+
+static void compile(const char *source, const char *flags, const char *out) {
+    char compiler[300];
+    const char *cc = getenv("CC");
+    snprintf(compiler, sizeof compiler, "%s -std=c11 -O1", cc && *cc ? cc : "cc");
+    run_compiler(compiler, source, flags, out);
+}
+
+/* A launcher is C++ as well, as PyTorch's extensions build it. */
+static void check_cxx(const char *source, const char *flags) {
+    char compiler[300];
+    const char *cxx = getenv("FX_CXX");
+    snprintf(compiler, sizeof compiler, "%s -x c++ -std=c++17 -fsyntax-only -Wno-missing-field-initializers", cxx && *cxx ? cxx : "g++");
+    run_compiler(compiler, source, flags, "/dev/null");
 }
 
 static const char *cuda_include(void) {
@@ -268,6 +281,7 @@ static void check_header(struct arena *a, const struct fx_plan *p, const char *d
     write_file(h, text.s);
     write_file(c, arena_printf(a, "#include \"declared.h\"\n%s", host_c));
     compile(c, arena_printf(a, "-I%s -c", dir), o);
+    check_cxx(c, arena_printf(a, "-I%s", dir));
     remove(h), remove(c), remove(o);
 }
 
