@@ -201,6 +201,8 @@ void skinny_add(
 
 /* Operations of computed elements, positions among them, that an SM does in a cycle. */
 static const double ISSUED = 200;
+/* Cycles after which an SM can begin one more block, however little that does: a sum of 128 products by a warp, H100. */
+static const double STARTING = 250;
 /* How much more than its share of the bandwidth an SM reads where others are idle. */
 static const double ALONE = 2.5;
 
@@ -226,5 +228,7 @@ double skinny_seconds(const struct graph *g, const struct scheduled *s, const st
            alone = bytes / tiles * rounds * arch->sms / (ALONE * arch->copied),
            computing = ops / (arch_all_cycles(arch) * ISSUED) * rounds * arch->sms / tiles;
     if (tiles > 4 * arch->sms) computing = ops / (arch_all_cycles(arch) * ISSUED); /* many blocks are evened out */
-    return computing > reading ? computing : alone > reading ? alone : reading;
+    double starting = tiles * STARTING / arch_all_cycles(arch), longest = computing > starting ? computing : starting;
+    if (alone > longest) longest = alone;
+    return longest > reading ? longest : reading;
 }
