@@ -805,7 +805,7 @@ printf 'kernel again(x: f32[M,K]) -> (y: f32[M,K], s: f32[M]) with { fuse: requi
 expect 0 "$fxc" trace --device=emu:3 again.fx -D M=512 -D K=64 -o -
 says out '"grid":3,'
 expect 0 "$fxc" trace --device=emu again.fx -D M=512 -D K=64 -o -
-says out '"grid":32,'
+says out '"grid":16,'
 rm again.fx
 expect 2 "$fxc" trace scale.fx -D M=1024 -D K=1024
 says err 'smaller extents with -D'
