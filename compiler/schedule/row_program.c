@@ -13,8 +13,27 @@ bool row_is_along(const struct row_program *x, const struct tensor *t) {
 
 /* ---- labels ---- */
 
+/* The label of rows along which elements read at positions lie adjacent, where they take more than `bytes`; else -1. */
+static int gathered_along(const struct graph *g, const struct partition *p, const struct group *r, double bytes) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    int along = -1;
+    for (int s = 0; s < r->n_steps; s++) is_read[r->steps[s]->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        if (!is_read[i] || node_is_loaded(g, p, r, n, &t)) continue;
+        for (int a = 0; a < n->n_args; a++) is_read[n->args[a]->id] = true;
+        if (n->kind != N_ACCESS || !node_is_loaded(g, p, r, n->args[0], &t) || !t.n_axes || t.is_strided) continue;
+        int last = t.axes[t.n_axes - 1];
+        double read = nominal_size(g, n->axes, n->n_axes) * tensor_bits(&t) / 8;
+        if (read <= bytes || axes_have(n->at, n->n_at, last) || !axes_have(r->axes, r->n_axes, last)) continue;
+        along = last, bytes = read;
+    }
+    return along;
+}
+
 /* The tensor of which most is read, among those whose labels are the space's, of those that end in a reduced label if
- * `along`; else what is stored over most labels. */
+ * `along`; where more is gathered along a label of rows, what is stored along it; else what is stored over most labels. */
 static struct tensor main_tensor(
     const struct graph *g, const struct partition *p, const struct group *r, bool along) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
@@ -31,6 +50,11 @@ static struct tensor main_tensor(
         if (!fits || !is_element || tensor_bytes(g, &loads[i]) <= most) continue;
         best = loads[i];
         most = tensor_bytes(g, &best);
+    }
+    int gathered = along ? -1 : gathered_along(g, p, r, most);
+    for (int s = 0; gathered >= 0 && s < r->n_stores; s++) {
+        struct tensor t = tensor_of_store(g, p, &r->stores[s]);
+        if (t.n_axes && t.axes[t.n_axes - 1] == gathered) return t;
     }
     for (int s = 0; most < 0 && s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[s]);

@@ -369,3 +369,11 @@ test split_crossed {}
 test two_splits { B=3 }
 test split_summed { B=3 }
 test split_shifted { B=3 }
+
+# Rows of a table added up: what is gathered lies along the rows of the result.
+kernel bags(ids: i32[B,L], table: f32[V,D], w: f32[B,L]) -> (y: f32[B,D], z: f32[B,D]) {
+  y = sum[L](table[V: ids] ?? 0)
+  z = max[L]((table[V: ids] ?? 0) * w)
+}
+test bags { B=5 L=7 V=9 D=33 init: integers(-3,3) ids.init: integers(-1,9) }
+test bags { B=3 L=70 V=300 D=64 init: integers(-3,3) ids.init: integers(-1,300) }
