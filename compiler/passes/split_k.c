@@ -13,7 +13,7 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { SLICE_STEP = 64, LEAST_SLICE = 256, MOST_SPLIT = 4 }; /* k of a slice: a multiple of, at least; contractions */
+enum { SLICE_STEP = 64, OUTER_STEP = 16, LEAST_SLICE = 256, MOST_SPLIT = 4 }; /* k of a slice: a multiple of, at least; contractions */
 
 struct slicer {
     const struct graph *g;
@@ -110,9 +110,11 @@ static int count_slices(const struct slicer *s, const struct node *n, int *k) {
            skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
            best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[*k].extent;
+    /* beside other labels of k a slice may have few elements of this one, but not of those that tensor maps bring */
+    const int step = n->n_reduced > 1 && !has_clusters ? OUTER_STEP : SLICE_STEP;
     int slices = 1;
-    for (int d = 2; d <= m->sms && extent / d >= LEAST_SLICE; d++) {
-        if (extent % d || extent / d % SLICE_STEP) continue;
+    for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {
+        if (extent % d || extent / d % step) continue;
         double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits),
                seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +

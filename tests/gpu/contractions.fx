@@ -376,3 +376,5 @@ test slices_of_two { init: integers(-1,1) }
 kernel odd_store(x: f16[M,K], w: f16[N,K]) -> y: f16[M,N] { y = x @[K] w }
 test odd_store { M=127 N=129 K=64 init: integers(-2,2) }
 test odd_store { M=70 N=133 K=72 init: integers(-2,2) }
+kernel slices_of_outer(x: f32[B=24,I=256], w: f32[O=20,I,J=256], v: f32[B,J]) -> z: f32[B,O] { z = sum[I,J](x * w * v) }
+test slices_of_outer { init: integers(-1,1) }

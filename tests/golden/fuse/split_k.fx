@@ -6,3 +6,5 @@ kernel many(x: bf16[M=4096,K=8192], w: bf16[K,N=4096]) -> y: f32[M,N] { y = x @ 
 kernel odd(x: bf16[M=64,K=8209], w: bf16[K,N=128]) -> y: f32[M,N] { y = x @ w }
 kernel whole(x: bf16[M=64,K=8192], w: bf16[K,N=128]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
 kernel wide(x: f64[M=8,K=2048], w: f64[K,N=8]) -> y: f64[M,N] { y = x @ w }
+# Two labels of k, neither of them long: the first is cut.
+kernel outer(x: f32[B=64,I=256], w: f32[O=64,I,J=256], v: f32[B,J]) -> z: f32[B,O] { z = sum[I,J](x * w * v) }
