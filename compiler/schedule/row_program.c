@@ -93,7 +93,8 @@ static void choose_labels(
     struct tensor t = main_tensor(g, p, r, side.n > 0);
     x->rows = flatten(g, r->axes, r->n_axes, &t);
     x->cols = flatten(g, r->reduced, r->n_reduced, &t);
-    x->is_along_rows = t.n_axes && axes_have(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
+    /* runs of rows are added up column by column, also where nothing lies along a row */
+    x->is_along_rows = !side.n && t.n_axes && axes_have(r->axes, r->n_axes, t.axes[t.n_axes - 1]);
     if (side.n) choose_runs(x, &side);
     const struct axis_list *l = x->is_along_rows ? &x->rows : &x->cols;
     int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */

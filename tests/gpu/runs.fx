@@ -33,3 +33,12 @@ kernel both(x: f32[M,N]) -> (r: f32[M], c: f32[N]) {
 }
 test both { M=50 N=256 }
 test both { M=9 N=3000 }
+
+# Columns added up over runs of rows along which nothing lies: each element is read by itself.
+kernel aside(x: f32[K,M,N,B], y: f16[M,K,N,B], s: f32) -> (z: f32[K,M,N,B], t: f32[]) {
+  z = where(4 == y, s, x) @ y + where(x < sum[N](y), f32(idx(K)) @ y, bf16(x) @ x)
+  t = sum[M,K,N,B](y)
+}
+test aside { K=1 M=3 N=4 B=1 init: integers(-2,2) }
+test aside { K=4 M=3 N=5 B=2 init: integers(-2,2) }
+test aside { K=3 M=2 N=70 B=3 init: integers(-2,2) }
