@@ -13,7 +13,12 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { SLICE_STEP = 64, OUTER_STEP = 16, LEAST_SLICE = 256, MOST_SPLIT = 4 }; /* k of a slice: a multiple of, at least; contractions */
+enum {
+    SLICE_STEP = 64, /* k of a slice is a multiple of it; of OUTER_STEP where k has other labels */
+    OUTER_STEP = 16,
+    LEAST_SLICE = 256, /* k of a slice, all labels together */
+    MOST_SPLIT = 4     /* contractions of a kernel */
+};
 
 struct slicer {
     const struct graph *g;

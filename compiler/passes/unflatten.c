@@ -12,7 +12,7 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MAX_PARTS = 3, MAX_DEPTH = 8, MOST_RUN = 64 };
+enum { MAX_PARTS = 3, MAX_DEPTH = 8 };
 
 struct parts { /* the labels that another flattens, outermost first */
     int n;
@@ -71,7 +71,7 @@ static bool is_elementwise(const struct node *n, int flat, bool has_sums, int de
 /* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. */
 static bool may_hold_sums(const struct graph *g, const struct parts *x) {
     int64_t run = g->kernel->axes[x->axes[x->n - 1]].extent;
-    return run < 0 || run > MOST_RUN || list_has(g->skip, "share");
+    return run < 0 || run > PARTIAL_RUN || list_has(g->skip, "share");
 }
 
 /* Whether access n reads an input, or what is computed from inputs, at the flattened index of x along `flat`. */

@@ -33,7 +33,8 @@ static int gathered_along(const struct graph *g, const struct partition *p, cons
 }
 
 /* The tensor of which most is read, among those whose labels are the space's, of those that end in a reduced label if
- * `along`; where more is gathered along a label of rows, what is stored along it; else what is stored over most labels. */
+ * `along`; where more is gathered along a label of rows, what is stored along it; else what is stored over most
+ * labels. */
 static struct tensor main_tensor(
     const struct graph *g, const struct partition *p, const struct group *r, bool along) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
